@@ -4,10 +4,11 @@
 //! later. Nothing but time depends on it.
 
 use lasthop_engine::lanes::near;
-use lasthop_units::{CellId, UeId};
+use lasthop_units::{CellId, IndexVec, UeId};
 
+use super::bearers::Bearers;
 use super::downlink::{DownlinkAir, OnAir};
-use super::state::Link;
+use super::state::{Cell, Link, UeContext};
 use super::{Due, RadioNetwork};
 use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
@@ -31,22 +32,30 @@ pub(super) fn expect_reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i:
     }
 }
 
+/// What lies ahead in a TTI.
+pub(super) struct Ahead<'a> {
+    pub cells: &'a IndexVec<CellId, Cell>,
+    pub contexts: &'a IndexVec<UeId, UeContext>,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub bearers: &'a Bearers,
+}
+
 impl RadioNetwork {
-    /// Looking ahead is worth its while.
+    /// What is brought near, where looking ahead is worth its while.
     #[inline]
-    fn looks_ahead(&self) -> bool {
-        self.ues.len() >= MANY
+    pub(super) fn ahead(&self) -> Option<Ahead<'_>> {
+        (self.ues.len() >= MANY).then(|| Ahead {
+            cells: &self.cells,
+            contexts: &self.contexts,
+            links: &self.links,
+            bearers: &self.bearers,
+        })
     }
+}
 
+impl Ahead<'_> {
     /// `cell` schedules its downlink next.
-    #[inline]
-    pub(super) fn expect_scheduling(&self, cell: CellId) {
-        if self.looks_ahead() {
-            self.look_ahead_at(cell);
-        }
-    }
-
-    fn look_ahead_at(&self, cell: CellId) {
+    pub fn scheduling(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };
         let active = &cell.active[Direction::Downlink.index()];
         let links = || active.iter().map(|ue| &self.links[*ue]);
@@ -69,11 +78,7 @@ impl RadioNetwork {
     }
 
     /// What is due in this TTI, from `due[i]` on, happens now.
-    #[inline]
-    pub(super) fn expect_due(&self, due: &[Due], i: usize) {
-        if !self.looks_ahead() {
-            return;
-        }
+    pub fn due(&self, due: &[Due], i: usize) {
         let process = |i: usize| match due.get(i) {
             Some(Due::DownlinkDecoded { ue, process }) => Some((*ue, *process, true)),
             Some(Due::DownlinkFeedback { ue, process }) => Some((*ue, *process, false)),

@@ -254,7 +254,9 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.begin(tti, &mut due);
         for i in 0..due.len() {
-            self.expect_due(&due, i);
+            if let Some(ahead) = self.ahead() {
+                ahead.due(&due, i);
+            }
             self.happen(now, tti, due[i], out);
         }
         due.clear();
@@ -266,7 +268,9 @@ impl RadioNetwork {
         self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
-                self.expect_scheduling(CellId::from_index(cell.index() + 1));
+                if let Some(ahead) = self.ahead() {
+                    ahead.scheduling(CellId::from_index(cell.index() + 1));
+                }
                 self.schedule_downlink(now, tti, cell, out);
                 let lanes = self.lane_scheduling(tti, cell);
                 let held = lanes.map_or(RbSet::EMPTY, |mut lanes| lanes.hold_for_lanes());

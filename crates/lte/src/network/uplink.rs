@@ -25,14 +25,16 @@ use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
-use self::state::{UplinkContext, UplinkUe};
+use self::state::{UplinkContext, UplinkLink, UplinkUe};
 use super::calendar::Agenda;
-use super::trace::Step;
+use super::state::Cell;
+use super::trace::{Step, Trace};
 use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::downlink::LinkStats;
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
+use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
@@ -65,134 +67,41 @@ impl RadioNetwork {
             return self.pass_report_on(now, ue, bearer);
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
+        let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);
+        if has != self.ues[ue].uplink.had[index] {
+            self.terminal(ue).on_data(index, has);
+        }
+    }
+
+    /// `ue`, which acts.
+    pub(super) fn terminal(&mut self, ue: UeId) -> Terminal<'_> {
         let link = &mut self.links[ue];
-        let u = &mut self.ues[ue];
-        let index = link.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
-        let had = u.uplink.had[index];
-        if has == had {
-            return;
-        }
-        if has && u.uplink.mux.makes_report(index, |i| u.uplink.had[i]) {
-            u.uplink.bsr.on_data();
-        }
-        u.uplink.had[index] = has;
-        if has {
-            self.arm_uplink(ue);
+        Terminal {
+            id: ue,
+            ue: &mut self.ues[ue].uplink,
+            serving: link.serving,
+            cell: &mut self.cells[link.serving],
+            link: &mut link.uplink,
+            preambles: &mut self.preambles,
+            air: &mut self.air,
+            calendar: &mut self.calendar,
+            trace: &mut self.trace,
         }
     }
 
     /// Notes when the UE must act next, if it must.
     pub(super) fn arm_uplink(&mut self, ue: UeId) {
-        let from = self.first_open();
-        let request = self.cells[self.links[ue].serving].uplink.config.request;
-        let u = &mut self.ues[ue].uplink;
-        let mut at = u.access.poll_at();
-        if u.wants_request()
-            && !u.access.is_running()
-            && !u.is_granted(from, self.links[ue].uplink.persistent.as_ref())
-        {
-            let asks = match request {
-                RequestConfig::Rac { .. } => {
-                    // A RAC is no transport block: what comes at the start of a TTI can still ask
-                    // in it.
-                    let free = u.granted_until.map_or(Tti(0), |t| t.plus(1));
-                    let first = self.calendar.open().max(u.rac_blocked_until).max(free);
-                    if first < from {
-                        self.ask(first, ue);
-                    }
-                    let u = &self.ues[ue].uplink;
-                    Some(first.max(from).max(u.rac_blocked_until))
-                }
-                RequestConfig::Sr | RequestConfig::RandomAccess => {
-                    u.sr.trigger();
-                    u.sr.poll(from)
-                }
-            };
-            at = at.into_iter().chain(asks).min();
-        }
-        let u = &mut self.ues[ue].uplink;
-        if u.had.contains(&true) {
-            at = at.into_iter().chain(u.bsr.poll_at()).min();
-        }
-        let Some(at) = at.map(|at| at.max(from)) else { return };
-        if u.wake.is_none_or(|wake| at < wake || wake < from) {
-            u.wake = Some(at);
-            self.calendar.note(at, Due::UplinkTimers { ue });
-        }
+        self.terminal(ue).arm();
     }
 
     /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
     pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let u = &mut self.ues[ue].uplink;
-        if u.wake != Some(tti) {
-            return;
-        }
-        u.wake = None;
-        u.bsr.on_tti(tti, u.had.contains(&true));
-        if u.wants_request()
-            && !u.is_granted(tti, self.links[ue].uplink.persistent.as_ref())
-            && !u.access.is_running()
-        {
-            self.ask(tti, ue);
-        }
-        self.random_access(tti, ue, out);
-        self.arm_uplink(ue);
-    }
-
-    /// A report is due and there is no grant for it.
-    fn ask(&mut self, tti: Tti, ue: UeId) {
-        let cell = &mut self.cells[self.links[ue].serving];
-        let link = &mut self.links[ue].uplink;
-        let u = &mut self.ues[ue].uplink;
-        let heard = match cell.uplink.config.request {
-            RequestConfig::Rac { answer, timer, counts } => {
-                if tti < u.rac_blocked_until {
-                    return;
-                }
-                u.rac_blocked_until = tti.plus(counts.first(timer));
-                tti.plus(answer)
+        if self.ues[ue].uplink.wakes(tti) {
+            let access = self.terminal(ue).on_timers(tti);
+            if access == Some(Action::Failed) {
+                self.random_access_problem(tti, ue, out);
             }
-            RequestConfig::Sr | RequestConfig::RandomAccess => {
-                u.sr.trigger();
-                match u.sr.on_tti(tti) {
-                    None => return,
-                    Some(SrAction::RandomAccess) => {
-                        u.access.start(&cell.uplink.config.random_access, tti, None);
-                        return;
-                    }
-                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode_of_uplink()),
-                }
-            }
-        };
-        cell.uplink.counters.requests += 1;
-        link.stats.requests += 1;
-        self.trace.step(tti, Step::Request, ue, tti, 0, 0);
-        self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
-    }
-
-    /// A step of the UE's random access.
-    fn random_access(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.links[ue].serving;
-        let noise = self.cells[cell].config.radio.noise_figure;
-        let c = &mut self.cells[cell].uplink;
-        match self.ues[ue].uplink.access.on_tti(&c.config.random_access, tti) {
-            None => {}
-            Some(Action::Preamble(preamble)) => {
-                c.counters.preambles += 1;
-                self.links[ue].uplink.stats.preambles += 1;
-                // A link of a given SINR has no power that matters.
-                let heard = self.links[ue].uplink.pinned || {
-                    let gains = self.air.gains(tti, cell, ue);
-                    let loss = self.ues[ue].uplink.path_loss(gains.downlink);
-                    let power = self.ues[ue].uplink.preamble_power(&c.config.random_access, loss);
-                    c.hears_preamble(power, gains.uplink, noise)
-                };
-                if heard {
-                    c.responder.preamble(ue, preamble);
-                    self.preambles.push(cell);
-                }
-            }
-            Some(Action::Failed) => self.random_access_problem(tti, ue, out),
+            self.arm_uplink(ue);
         }
     }
 
@@ -240,6 +149,136 @@ impl RadioNetwork {
             p.release();
         }
         self.cells[serving].uplink.plan.forget(ue);
+    }
+}
+
+/// A UE that acts: what it knows of its uplink, and how it reaches its cell.
+pub(super) struct Terminal<'a> {
+    id: UeId,
+    ue: &'a mut UplinkUe,
+    link: &'a mut UplinkLink,
+    serving: CellId,
+    /// What it was told of its cell, and who counts what it sends.
+    cell: &'a mut Cell,
+    /// Cells that preambles were sent to in this TTI.
+    preambles: &'a mut Vec<CellId>,
+    air: &'a mut Air,
+    calendar: &'a mut Agenda,
+    trace: &'a mut Trace,
+}
+
+impl Terminal<'_> {
+    /// The bearer number `index` has data now, or has none any more.
+    fn on_data(&mut self, index: usize, has: bool) {
+        let u = &mut *self.ue;
+        if has && u.mux.makes_report(index, |i| u.had[i]) {
+            u.bsr.on_data();
+        }
+        u.had[index] = has;
+        if has {
+            self.arm();
+        }
+    }
+
+    /// Notes when the UE must act next, if it must.
+    pub fn arm(&mut self) {
+        let from = self.calendar.first_open();
+        let mut at = self.ue.access.poll_at();
+        if self.asks(from) {
+            let asks = match self.cell.uplink.config.request {
+                RequestConfig::Rac { .. } => {
+                    // A RAC is no transport block: what comes at the start of a TTI can still ask
+                    // in it.
+                    let free = self.ue.granted_until.map_or(Tti(0), |t| t.plus(1));
+                    let first = self.calendar.open().max(self.ue.rac_blocked_until).max(free);
+                    if first < from {
+                        self.ask(first);
+                    }
+                    Some(first.max(from).max(self.ue.rac_blocked_until))
+                }
+                RequestConfig::Sr | RequestConfig::RandomAccess => {
+                    self.ue.sr.trigger();
+                    self.ue.sr.poll(from)
+                }
+            };
+            at = at.into_iter().chain(asks).min();
+        }
+        let u = &mut *self.ue;
+        if u.had.contains(&true) {
+            at = at.into_iter().chain(u.bsr.poll_at()).min();
+        }
+        let Some(at) = at.map(|at| at.max(from)) else { return };
+        if u.wake.is_none_or(|wake| at < wake || wake < from) {
+            u.wake = Some(at);
+            self.calendar.note(at, Due::UplinkTimers { ue: self.id });
+        }
+    }
+
+    /// It has to ask for a grant in `tti`.
+    #[inline]
+    fn asks(&self, tti: Tti) -> bool {
+        let u = &*self.ue;
+        u.wants_request() && !u.access.is_running() && !u.is_granted(tti, self.link.persistent.as_ref())
+    }
+
+    /// Timers of reports, opportunities of requests and preambles. What random access does.
+    fn on_timers(&mut self, tti: Tti) -> Option<Action> {
+        let has = self.ue.had.contains(&true);
+        self.ue.bsr.on_tti(tti, has);
+        if self.asks(tti) {
+            self.ask(tti);
+        }
+        let action = self.ue.access.on_tti(&self.cell.uplink.config.random_access, tti)?;
+        if let Action::Preamble(preamble) = action {
+            self.send_preamble(tti, preamble);
+        }
+        Some(action)
+    }
+
+    /// A report is due and there is no grant for it.
+    fn ask(&mut self, tti: Tti) {
+        let (u, cell) = (&mut *self.ue, &mut *self.cell);
+        let heard = match cell.uplink.config.request {
+            RequestConfig::Rac { answer, timer, counts } => {
+                if tti < u.rac_blocked_until {
+                    return;
+                }
+                u.rac_blocked_until = tti.plus(counts.first(timer));
+                tti.plus(answer)
+            }
+            RequestConfig::Sr | RequestConfig::RandomAccess => {
+                u.sr.trigger();
+                match u.sr.on_tti(tti) {
+                    None => return,
+                    Some(SrAction::RandomAccess) => {
+                        u.access.start(&cell.uplink.config.random_access, tti, None);
+                        return;
+                    }
+                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode_of_uplink()),
+                }
+            }
+        };
+        cell.uplink.counters.requests += 1;
+        self.link.stats.requests += 1;
+        self.trace.step(tti, Step::Request, self.id, tti, 0, 0);
+        self.calendar.note(heard, Due::RequestHeard { ue: self.id, sent: tti });
+    }
+
+    fn send_preamble(&mut self, tti: Tti, preamble: u8) {
+        let c = &mut self.cell.uplink;
+        c.counters.preambles += 1;
+        self.link.stats.preambles += 1;
+        // A link of a given SINR has no power that matters.
+        let heard = self.link.pinned || {
+            let gains = self.air.gains(tti, self.serving, self.id);
+            let loss = self.ue.path_loss(gains.downlink);
+            let power = self.ue.preamble_power(&c.config.random_access, loss);
+            c.hears_preamble(power, gains.uplink, self.cell.config.radio.noise_figure)
+        };
+        if heard {
+            c.responder.preamble(self.id, preamble);
+            self.preambles.push(self.serving);
+        }
     }
 }
 

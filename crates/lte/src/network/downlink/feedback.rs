@@ -3,8 +3,9 @@
 use lasthop_units::{Instant, UeId};
 
 use crate::mac::harq::{PROCESSES, State};
+use crate::network::state::{DownlinkContext, DownlinkLink};
 use crate::network::trace::{Step, TraceLink};
-use crate::network::{NetworkOutput, RadioNetwork};
+use crate::network::{CellConfig, NetworkOutput, RadioNetwork};
 use crate::phy::TTI;
 use lasthop_bearer::{Direction, End};
 
@@ -46,37 +47,11 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let config = &self.cells[self.links[ue].serving].config;
-        let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
-        let link = &mut self.links[ue].downlink;
-        let cx = &mut self.contexts[ue].downlink;
-        let Some(p) = link.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now) else {
-            return;
-        };
-        let State::Awaiting { decoded } = p.state else { return };
-        // Nothing is learnt about the channel from an assignment that was not heard.
-        let first = p.transmissions == 1 && !p.missed;
-        let bytes = u64::from(p.bytes);
-        let code_word = usize::from(process) / PROCESSES;
-        if !decoded && p.transmissions < most {
-            p.state = State::Failed;
-            if first {
-                cx.quality.of(code_word).first_transmission(false);
-            }
-            self.wake(ue, Direction::Downlink);
-            return;
-        }
-        if first {
-            cx.quality.of(code_word).first_transmission(decoded);
-        }
-        if decoded {
-            link.stats.decoded_bytes += bytes;
-            if let Some(p) = link.process(process) {
-                p.free(|_| ());
-            }
-        } else {
-            link.stats.lost += 1;
-            self.give_up(now, ue, process, out);
+        let (link, cx) = (&mut self.links[ue], &mut self.contexts[ue].downlink);
+        match cx.hear_feedback(now, &self.cells[link.serving].config, &mut link.downlink, process) {
+            None | Some(Verdict::Acknowledged) => {}
+            Some(Verdict::Again) => self.wake(ue, Direction::Downlink),
+            Some(Verdict::GivenUp) => self.give_up(now, ue, process, out),
         }
     }
 
@@ -91,10 +66,59 @@ impl RadioNetwork {
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
     pub(in crate::network) fn reset_downlink(&mut self, ue: UeId) {
-        for processes in self.links[ue].downlink.harq.iter_mut().flatten() {
-            for process in processes.iter_mut() {
-                process.free(|_| ());
-            }
+        self.links[ue].downlink.reset();
+    }
+}
+
+/// What becomes of a block whose feedback has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Acknowledged,
+    /// It is sent again.
+    Again,
+    /// It was sent as often as it may.
+    GivenUp,
+}
+
+impl DownlinkContext {
+    /// The feedback of the block of `process` that was sent one feedback delay ago; None if that
+    /// is another one now.
+    fn hear_feedback(
+        &mut self,
+        now: Instant,
+        config: &CellConfig,
+        link: &mut DownlinkLink,
+        process: u8,
+    ) -> Option<Verdict> {
+        let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
+        let p = link.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now)?;
+        let State::Awaiting { decoded } = p.state else { return None };
+        // Nothing is learnt about the channel from an assignment that was not heard.
+        let first = p.transmissions == 1 && !p.missed;
+        if first {
+            let code_word = usize::from(process) / PROCESSES;
+            self.quality.of(code_word).first_transmission(decoded);
+        }
+        if decoded {
+            let bytes = u64::from(p.bytes);
+            p.free(|_| ());
+            link.stats.decoded_bytes += bytes;
+            return Some(Verdict::Acknowledged);
+        }
+        if p.transmissions < most {
+            p.state = State::Failed;
+            return Some(Verdict::Again);
+        }
+        link.stats.lost += 1;
+        Some(Verdict::GivenUp)
+    }
+}
+
+impl DownlinkLink {
+    /// All processes are flushed.
+    fn reset(&mut self) {
+        for processes in self.harq.iter_mut().flatten() {
+            processes.iter_mut().for_each(|process| process.free(|_| ()));
         }
     }
 }

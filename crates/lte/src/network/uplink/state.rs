@@ -369,6 +369,11 @@ impl UplinkUe {
         self.had.push(false);
     }
 
+    /// True if it is to be woken in `tti`, which is done then.
+    pub fn wakes(&mut self, tti: Tti) -> bool {
+        self.wake.take_if(|at| *at == tti).is_some()
+    }
+
     /// True if something waits for which it has to ask.
     #[inline]
     pub const fn wants_request(&self) -> bool {
