@@ -334,7 +334,11 @@ impl RadioNetwork {
             }
             Due::SidelinkOccasion { lane } => self.sidelink_occasion(tti, lane),
             Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
-            Due::Reordering { lane } => self.reordering_due(tti, lane, out),
+            Due::Reordering { lane } => {
+                if let Some(s) = &mut self.sidelink {
+                    s.stop_waiting(tti, lane, &mut self.calendar, out);
+                }
+            }
         }
     }
 
@@ -408,11 +412,12 @@ impl RadioNetwork {
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
         let ue = self.bearers[bearer].ue;
-        let (before, dropped) = (out.delivered.len(), out.dropped.len());
+        let (delivered, dropped) = (out.delivered.len(), out.dropped.len());
         let backhaul = self.mobility.as_mut().map(|m| &mut m.backhaul);
         let failed = self.bearers.settle(now, bearer, backhaul, out);
-        if self.sidelink.is_some() {
-            self.settle_pairs(now, bearer, [before, dropped], out);
+        if let Some(s) = &mut self.sidelink {
+            let tti = Tti::containing(now, TTI);
+            s.settle(tti, bearer, [delivered, dropped], &mut self.bearers, &mut self.calendar, out);
             if self.bearers[bearer].direct {
                 return self.sidelink_data(bearer);
             }

@@ -14,9 +14,10 @@ use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
 use super::super::trace::{Step, TraceLink, TraceRecord};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::oracle::Check;
-use super::state::{Lane, LaneGrant};
+use super::state::{Lane, LaneGrant, Sidelink};
 use super::transmit::{LaneAir, process_of};
-use crate::mac::harq::{PROCESSES, State};
+use crate::mac::harq::{PROCESSES, Parts, State};
+use crate::network::bearers::Bearers;
 use crate::network::config::GroupConfig;
 use crate::phy::TTI;
 use lasthop_bearer::{DropCause, End, Sdu};
@@ -108,24 +109,6 @@ impl RadioNetwork {
         }
     }
 
-    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
-    /// receive.
-    pub(super) fn drop_copies(&mut self, bearer: BearerId, from: usize, out: &mut NetworkOutput) {
-        let Some(s) = &self.sidelink else { return };
-        let Some((lane, 0)) = s.group_of(bearer) else { return };
-        let Some(g) = &s.lanes[lane as usize].group else { return };
-        for i in from..out.dropped.len() {
-            let (_, _, sdu, cause) = out.dropped[i];
-            // What the first receiver lost by itself is not the sender's.
-            if !matches!(cause, DropCause::BufferFull | DropCause::Aqm | DropCause::DiscardTimer) {
-                continue;
-            }
-            for m in &g.members[1..] {
-                self.bearers.drop_copy(m.bearer, End::Network, sdu.serial, cause, out);
-            }
-        }
-    }
-
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
     pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {
@@ -136,7 +119,8 @@ impl RadioNetwork {
         let last = l.harq.get(process).transmissions >= l.link.transmissions;
         let all = l.group.as_ref().map_or(0, |g| g.members.len());
         if !last {
-            self.repeat_later(lane, process);
+            let RadioNetwork { cells, links, calendar, .. } = self;
+            s.repeat_later(lane, process, cells, links, calendar);
         }
         let Some(s) = &mut self.sidelink else { return };
         let mut parts = std::mem::take(&mut s.lanes[lane as usize].harq.get_mut(process).parts);
@@ -148,16 +132,15 @@ impl RadioNetwork {
             let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
             let loses = last && !h.decoded;
             m.lost += u64::from(loses);
-            let (bearer, ue) = (m.bearer, m.ue);
-            if takes || loses {
-                self.trace_member(
-                    tti,
-                    lane,
-                    if takes { Step::Decoded } else { Step::Failed },
-                    [ue],
-                    bearer,
-                    &parts,
-                );
+            let bearer = m.bearer;
+            if (takes || loses) && self.trace.is_on() {
+                let step = if takes { Step::Decoded } else { Step::Failed };
+                let l = &s.lanes[lane as usize];
+                let decode = self.cells[self.links[l.tx].serving].config.timing.decode;
+                if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
+                    let record = s.record_at(tti, lane, step, m, decode, &self.bearers, &parts);
+                    self.trace.note(|| record);
+                }
             }
             for (_, pdu) in parts.iter().filter(|_| takes || loses) {
                 match takes {
@@ -181,25 +164,51 @@ impl RadioNetwork {
             p.free(|_| ());
         }
     }
+}
 
-    /// What a receiver of a group has of a block now, with the packets that are its own.
-    fn trace_member(
-        &mut self,
+impl Sidelink {
+    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
+    /// receive.
+    pub(super) fn drop_copies(
+        &self,
+        bearer: BearerId,
+        from: usize,
+        bearers: &mut Bearers,
+        out: &mut NetworkOutput,
+    ) {
+        let Some((lane, 0)) = self.group_of(bearer) else { return };
+        let Some(g) = &self.lanes[lane as usize].group else { return };
+        for i in from..out.dropped.len() {
+            let (_, _, sdu, cause) = out.dropped[i];
+            // What the first receiver lost by itself is not the sender's.
+            if !matches!(cause, DropCause::BufferFull | DropCause::Aqm | DropCause::DiscardTimer) {
+                continue;
+            }
+            for m in &g.members[1..] {
+                bearers.drop_copy(m.bearer, End::Network, sdu.serial, cause, out);
+            }
+        }
+    }
+
+    /// What the trace says of a block of `lane`, sent `decode` TTIs ago, at a receiver of its group:
+    /// with the packets that are its own.
+    fn record_at(
+        &self,
         tti: Tti,
         lane: u32,
         step: Step,
-        [ue]: [UeId; 1],
-        bearer: BearerId,
-        parts: &crate::mac::harq::Parts,
-    ) {
-        let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) else { return };
-        let l = &s.lanes[lane as usize];
-        let layers = &self.bearers[bearer].layers;
+        m: &Member,
+        decode: u64,
+        bearers: &Bearers,
+        parts: &Parts,
+    ) -> TraceRecord {
+        let l = &self.lanes[lane as usize];
+        let layers = &bearers[m.bearer].layers;
         let mut packets: Vec<_> = parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)).collect();
         packets.dedup();
-        let sent = process_of(Tti(tti.0 - self.cells[self.links[l.tx].serving].config.timing.decode));
+        let sent = process_of(Tti(tti.0 - decode));
         let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
-        self.trace.note(|| TraceRecord { peer: Some(ue), packets, ..record });
+        TraceRecord { peer: Some(m.ue), packets, ..record }
     }
 }
 

@@ -24,13 +24,15 @@ pub(super) use report::SidelinkReport;
 
 use lasthop_units::{BearerId, Instant, Tti, UeId};
 
+use super::bearers::Bearers;
+use super::calendar::Agenda;
 use super::config::NetworkConfig;
 use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
-use crate::phy::{RbSet, TTI};
+use crate::phy::RbSet;
 use lasthop_bearer::{DropCause, End, Sdu};
-use state::{Persistent, Sidelink};
+use state::{Lane, Persistent, Sidelink};
 
 impl RadioNetwork {
     /// Sets up the pairs and groups of `config`, whose bearers are there already.
@@ -126,61 +128,6 @@ impl RadioNetwork {
         }
     }
 
-    /// Packets of pairs with lossless switches are delivered in the order in which they were sent;
-    /// those from `from` on in `out` have just come.
-    pub(super) fn settle_pairs(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        [from, dropped]: [usize; 2],
-        out: &mut NetworkOutput,
-    ) {
-        let tti = Tti::containing(now, TTI);
-        let Some(s) = &mut self.sidelink else { return };
-        if !s.of_group.is_empty() {
-            self.drop_copies(bearer, dropped, out);
-        }
-        let Some(s) = &mut self.sidelink else { return };
-        if s.pairs.iter().all(|p| !p.config.lossless) {
-            return;
-        }
-        s.hear_of_drops(&out.dropped[dropped..]);
-        let arrived: Vec<_> = out.delivered.drain(from..).collect();
-        for item in arrived {
-            let ue = self.bearers[bearer].ue;
-            let lane = match s.lane_of(bearer) {
-                Some(first) => Some(if item.1 == End::Ue { first } else { first + 1 }),
-                None if item.1 == End::Ue => {
-                    let waits = |l: &&state::Lane| {
-                        l.rx == ue && l.receiver.order.as_ref().is_some_and(|o| o.knows(item.2.id))
-                    };
-                    s.lanes.iter().position(|l| waits(&l)).map(|l| l as u32)
-                }
-                None => None,
-            };
-            let order = lane.and_then(|lane| Some((lane, s.lanes[lane as usize].receiver.order.as_mut()?)));
-            let Some((lane, order)) = order else {
-                out.delivered.push(item);
-                continue;
-            };
-            let before = order.until;
-            order.arrived(tti, item, &mut out.delivered);
-            if let Some(until) = order.until.filter(|_| before.is_none()) {
-                self.calendar.note(until.max(self.calendar.first_open()), Due::Reordering { lane });
-            }
-        }
-    }
-
-    /// A receiver stops waiting for what is missing.
-    pub(super) fn reordering_due(&mut self, tti: Tti, lane: u32, out: &mut NetworkOutput) {
-        let Some(s) = &mut self.sidelink else { return };
-        let Some(order) = &mut s.lanes[lane as usize].receiver.order else { return };
-        order.on_tti(tti, &mut out.delivered);
-        if let Some(until) = order.until {
-            self.calendar.note(until, Due::Reordering { lane });
-        }
-    }
-
     /// Packets that wait for their turn at a receiver.
     pub fn reordering(&self) -> usize {
         let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
@@ -189,6 +136,60 @@ impl RadioNetwork {
 }
 
 impl Sidelink {
+    /// What `bearer` has just said, in `out` from `delivered` and `dropped` on: copies of what was
+    /// dropped are, and packets of pairs with lossless switches are delivered in the order in
+    /// which they were sent.
+    pub fn settle(
+        &mut self,
+        tti: Tti,
+        bearer: BearerId,
+        [delivered, dropped]: [usize; 2],
+        bearers: &mut Bearers,
+        calendar: &mut Agenda,
+        out: &mut NetworkOutput,
+    ) {
+        if !self.of_group.is_empty() {
+            self.drop_copies(bearer, dropped, bearers, out);
+        }
+        if self.pairs.iter().all(|p| !p.config.lossless) {
+            return;
+        }
+        self.hear_of_drops(&out.dropped[dropped..]);
+        let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
+        for item in arrived {
+            let lane = self.lane_of_packet(bearers[bearer].ue, item);
+            let order = lane.and_then(|l| Some((l, self.lanes[l as usize].receiver.order.as_mut()?)));
+            let Some((lane, order)) = order else {
+                out.delivered.push(item);
+                continue;
+            };
+            let before = order.until;
+            order.arrived(tti, item, &mut out.delivered);
+            if let Some(until) = order.until.filter(|_| before.is_none()) {
+                calendar.note(until.max(calendar.first_open()), Due::Reordering { lane });
+            }
+        }
+    }
+
+    /// The lane of a packet that came out of a bearer of `ue`, if it is one's.
+    fn lane_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
+        if let Some(first) = self.lane_of(bearer) {
+            return Some(if end == End::Ue { first } else { first + 1 });
+        }
+        let knows = |l: &Lane| l.receiver.order.as_ref().is_some_and(|o| o.knows(sdu.id));
+        let found = self.lanes.iter().position(|l| l.rx == ue && knows(l)).filter(|_| end == End::Ue);
+        found.map(|lane| lane as u32)
+    }
+
+    /// The receiver of `lane` stops waiting for what is missing.
+    pub fn stop_waiting(&mut self, tti: Tti, lane: u32, calendar: &mut Agenda, out: &mut NetworkOutput) {
+        let Some(order) = &mut self.lanes[lane as usize].receiver.order else { return };
+        order.on_tti(tti, &mut out.delivered);
+        if let Some(until) = order.until {
+            calendar.note(until, Due::Reordering { lane });
+        }
+    }
+
     /// Receivers that deliver in order do not wait for what was dropped.
     pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {

@@ -1,9 +1,13 @@
 //! Mode selection, and the switch of a lane between the sidelink and the way over the eNB.
 
-use lasthop_units::{BearerId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Instant, Tti};
 
+use super::super::bearers::Bearers;
+use super::super::uplink::state::{UplinkContext, UplinkUe};
 use super::super::uplink::tbs_bytes;
 use super::super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use super::state::Sidelink;
+use crate::mac::harq::Processes;
 use crate::mac::sidelink::LinkMode;
 use crate::phy::TTI;
 use lasthop_bearer::End;
@@ -82,8 +86,8 @@ impl RadioNetwork {
         l.mode = mode;
         let lossless = l.receiver.order.is_some();
         s.pairs[lane as usize / 2].switched = Some(tti);
-        self.flush_harq(lane, tx, bearer);
-        self.reset_requests(lane, tx);
+        s.flush_harq(lane, bearer, &mut self.links[tx].uplink.harq, &mut self.bearers);
+        s.reset_requests(lane, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
         // Everything that the bearer says before is passed on, so that what is dropped below is the
         // switch's.
         self.settle(now, bearer, out);
@@ -101,20 +105,20 @@ impl RadioNetwork {
             self.uplink_data(now, tx, drb);
         }
     }
+}
 
+impl Sidelink {
     /// Transport blocks of the old connection that are on the air or wait for a retransmission are
     /// gone.
-    fn flush_harq(&mut self, lane: u32, tx: UeId, bearer: BearerId) {
-        let Some(s) = &mut self.sidelink else { return };
-        let bearers = &mut self.bearers;
-        let l = &mut s.lanes[lane as usize];
+    fn flush_harq(&mut self, lane: u32, bearer: BearerId, up: &mut Processes, bearers: &mut Bearers) {
+        let l = &mut self.lanes[lane as usize];
         if bearer == l.bearer {
             let end = l.end;
             l.harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
-            s.plan.forget(lane);
+            self.plan.forget(lane);
             return;
         }
-        for p in self.links[tx].uplink.harq.iter_mut() {
+        for p in up.iter_mut() {
             let mut i = 0;
             while i < p.parts.len() {
                 if p.parts[i].0 == bearer {
@@ -128,18 +132,14 @@ impl RadioNetwork {
     }
 
     /// Requests and reports of the sender begin anew, at both of their ends.
-    fn reset_requests(&mut self, lane: u32, tx: UeId) {
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
+    fn reset_requests(&mut self, lane: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
+        let l = &mut self.lanes[lane as usize];
         (l.sender.covered, l.sender.wants, l.granted_until) = (0, false, None);
         l.grants.view.reset();
         if let Some(p) = &mut l.persistent {
             p.mcs = None;
         }
-        let wants = s.wants(tx);
-        let cx = &mut self.contexts[tx].uplink;
-        let u = &mut self.ues[tx].uplink;
-        u.direct_wants = wants;
+        u.direct_wants = self.wants(self.lanes[lane as usize].tx);
         u.rac_blocked_until = Tti(0);
         u.sr.cancel();
         u.bsr.reset();

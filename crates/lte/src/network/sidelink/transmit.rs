@@ -4,7 +4,7 @@ use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::oracle::Check;
-use super::state::{LaneGrant, Sidelink};
+use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
 use crate::network::bearers::Bearers;
@@ -24,7 +24,17 @@ impl RadioNetwork {
         let mut i = 0;
         while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
             i += 1;
-            let sends = if g.again { self.repeat_lane(tti, &g) } else { self.fill_lane(now, tti, &g, out) };
+            let RadioNetwork { sidelink, bearers, cells, links, .. } = self;
+            let Some(s) = sidelink else { return };
+            let l = &mut s.lanes[g.lane as usize];
+            let sends = if g.again {
+                l.repeat(tti)
+            } else {
+                let (bearer, combining) = (l.bearer, cells[links[l.tx].serving].uplink.config.harq.combining);
+                let sends = l.fill(now, tti, &g, bearers, SoftBuffer::new(combining.into()));
+                self.settle(now, bearer, out);
+                sends
+            };
             let Some(s) = self.sidelink.as_ref().filter(|_| sends) else { continue };
             let l = &s.lanes[g.lane as usize];
             let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
@@ -32,60 +42,6 @@ impl RadioNetwork {
             self.air.ue_transmits_each(tti, tx, g.rbs, each);
             self.trace_lane(tti, if g.again { Step::Again } else { Step::Data }, g.lane);
         }
-    }
-
-    fn repeat_lane(&mut self, tti: Tti, g: &LaneGrant) -> bool {
-        let Some(s) = &mut self.sidelink else { return false };
-        let l = &mut s.lanes[g.lane as usize];
-        let p = l.harq.get_mut(process_of(tti));
-        // A mode switch has flushed it.
-        if p.state != State::Failed {
-            return false;
-        }
-        p.transmissions += 1;
-        p.sent = tti;
-        l.stats.retransmissions += 1;
-        true
-    }
-
-    fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
-        let RadioNetwork { sidelink, bearers, cells, links, .. } = self;
-        let Some(s) = sidelink else { return false };
-        let l = &mut s.lanes[g.lane as usize];
-        let (bearer, end, header) = (l.bearer, l.end, l.link.header);
-        let before = bearers[bearer].layers.buffer_status(end).total();
-        let bearers = std::cell::RefCell::new(bearers);
-        let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
-        debug_assert!(parts.is_empty());
-        let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
-        l.sender.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
-            bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
-        });
-        let after = backlog(0);
-        l.sender.covered = l.sender.covered.saturating_sub(before.saturating_sub(after));
-        if l.granted_until.is_none_or(|t| t <= tti) {
-            // No further grant: whatever is left must be asked for. Nobody but the peer hears this
-            // block, so no report can go with it.
-            l.sender.covered = 0;
-        }
-        let sends = !parts.is_empty();
-        let p = l.harq.get_mut(process_of(tti));
-        p.parts = parts;
-        if sends {
-            (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
-            p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-            p.luck = l.errors.uniform(tti.0);
-            p.soft = SoftBuffer::new(cells[links[l.tx].serving].uplink.config.harq.combining.into());
-            p.state = State::Awaiting { decoded: false };
-            if let Some(group) = &mut l.group {
-                group.begin_block(tti, p.soft);
-            }
-            l.stats.blocks += 1;
-            l.stats.bytes += u64::from(g.bytes);
-            l.stats.mcs_sum += u64::from(g.mcs);
-        }
-        self.settle(now, bearer, out);
-        sends
     }
 
     /// With all transmissions of this TTI known: what arrives at the peers.
@@ -96,20 +52,6 @@ impl RadioNetwork {
             Check { tti, sidelink, cells, links, bearers }.run();
         }
         LaneAir { tti, sidelink, cells, links, air, calendar }.run();
-    }
-
-    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
-    pub(super) fn repeat_later(&mut self, lane: u32, process: usize) {
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
-        let p = l.harq.get_mut(process);
-        p.state = State::Failed;
-        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
-        let again = p.sent.plus(HARQ_PERIOD);
-        let cell = self.links[l.tx].serving;
-        s.plan.slot(again).push(g);
-        self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
-        self.calendar.note(again, Due::Transmit);
     }
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
@@ -141,7 +83,8 @@ impl RadioNetwork {
         let l = &mut s.lanes[lane as usize];
         let p = l.harq.get_mut(process);
         if !decoded && p.transmissions < most {
-            return self.repeat_later(lane, process);
+            let RadioNetwork { cells, links, calendar, .. } = self;
+            return s.repeat_later(lane, process, cells, links, calendar);
         }
         if decoded {
             l.stats.decoded_bytes += u64::from(p.bytes);
@@ -165,7 +108,87 @@ impl RadioNetwork {
     }
 }
 
+impl Lane {
+    /// The block of `tti` is sent once more, if it is there still.
+    fn repeat(&mut self, tti: Tti) -> bool {
+        let p = self.harq.get_mut(process_of(tti));
+        // A mode switch has flushed it.
+        if p.state != State::Failed {
+            return false;
+        }
+        p.transmissions += 1;
+        p.sent = tti;
+        self.stats.retransmissions += 1;
+        true
+    }
+
+    /// A new block on `g` from what waits; false if nothing does. `soft`: the receivers' memory.
+    fn fill(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        g: &LaneGrant,
+        bearers: &mut Bearers,
+        soft: SoftBuffer,
+    ) -> bool {
+        let l = self;
+        let (bearer, end, header) = (l.bearer, l.end, l.link.header);
+        let before = bearers[bearer].layers.buffer_status(end).total();
+        let bearers = std::cell::RefCell::new(bearers);
+        let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
+        debug_assert!(parts.is_empty());
+        let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
+        l.sender.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
+            bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
+        });
+        let after = backlog(0);
+        l.sender.covered = l.sender.covered.saturating_sub(before.saturating_sub(after));
+        if l.granted_until.is_none_or(|t| t <= tti) {
+            // No further grant: whatever is left must be asked for. Nobody but the peer hears this
+            // block, so no report can go with it.
+            l.sender.covered = 0;
+        }
+        let sends = !parts.is_empty();
+        let p = l.harq.get_mut(process_of(tti));
+        p.parts = parts;
+        if sends {
+            (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+            p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+            p.luck = l.errors.uniform(tti.0);
+            p.soft = soft;
+            p.state = State::Awaiting { decoded: false };
+            if let Some(group) = &mut l.group {
+                group.begin_block(tti, p.soft);
+            }
+            l.stats.blocks += 1;
+            l.stats.bytes += u64::from(g.bytes);
+            l.stats.mcs_sum += u64::from(g.mcs);
+        }
+        sends
+    }
+}
+
 impl Sidelink {
+    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
+    pub(super) fn repeat_later(
+        &mut self,
+        lane: u32,
+        process: usize,
+        cells: &mut IndexVec<CellId, Cell>,
+        links: &IndexVec<UeId, Link>,
+        calendar: &mut Agenda,
+    ) {
+        let l = &mut self.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.state = State::Failed;
+        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+        let again = p.sent.plus(HARQ_PERIOD);
+        let cell = links[l.tx].serving;
+        self.plan.slot(again).push(g);
+        cells[cell].uplink.plan.slot(again).used |= g.rbs;
+        calendar.note(again, Due::Transmit);
+    }
+
     /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was sent.
     fn record(&self, tti: Tti, step: Step, lane: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
         let l = &self.lanes[lane as usize];
