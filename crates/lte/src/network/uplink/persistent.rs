@@ -141,7 +141,7 @@ impl RadioNetwork {
     /// anew.
     #[inline]
     pub(super) fn begin_occasion(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        if !self.is_occasion(tti, ue) {
+        if !self.links[ue].uplink.is_occasion(tti) {
             return;
         }
         self.ues[ue].uplink.bsr.on_grant(tti);
@@ -154,15 +154,11 @@ impl RadioNetwork {
     #[inline]
     pub(super) fn end_occasion(&mut self, tti: Tti, ue: UeId) {
         let has_data = !self.block_sdus.is_empty();
-        if self.is_occasion(tti, ue)
+        if self.links[ue].uplink.is_occasion(tti)
             && let Some(p) = &mut self.links[ue].uplink.persistent
             && !p.on_block(has_data)
         {
             self.arm_uplink(ue);
         }
-    }
-
-    fn is_occasion(&self, tti: Tti, ue: UeId) -> bool {
-        self.links[ue].uplink.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
     }
 }

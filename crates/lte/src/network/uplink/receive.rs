@@ -5,7 +5,6 @@ use lasthop_units::{Instant, Tti, UeId};
 use super::super::trace::{Step, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::state::Content;
-use crate::mac::bsr::Trailing;
 use crate::mac::harq::State;
 use crate::phy::TTI;
 use lasthop_bearer::{Direction, End};
@@ -49,20 +48,9 @@ impl RadioNetwork {
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         let block = &link.blocks[process];
+        cx.hear_block(block, trailing);
         let (first, report, content) = (block.first, block.report, block.content);
-        let headroom = block.headroom;
-        let (full, known) = (block.full, block.c_rnti);
-        if let Some(report) = report {
-            cx.view.on_report(first, report);
-        } else if full
-            && content == Content::New
-            && cx.view.waiting() == 0
-            && !cx.view.is_granted_after(first)
-            && trailing != Trailing::AfterRequest
-        {
-            // A full block that says nothing about what remains: there may be more.
-            cx.view.request();
-        }
+        let (headroom, known) = (block.headroom, block.c_rnti);
         let direct = std::mem::take(&mut self.links[ue].uplink.blocks[process].sidelink);
         if let Some(s) = self.sidelink.as_mut().filter(|_| !direct.is_empty()) {
             s.hear_report(first, &direct);

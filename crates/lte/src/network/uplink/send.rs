@@ -10,7 +10,7 @@ use crate::mac::harq::State;
 use crate::mac::multiplex::Assembly;
 use crate::phy::TTI;
 use lasthop_bearer::End;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer};
+use lasthop_radio::lte::SoftBuffer;
 
 impl RadioNetwork {
     /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
@@ -32,7 +32,16 @@ impl RadioNetwork {
             let request = &self.cells[self.links[g.ue].serving].uplink.config.request;
             self.ues[g.ue].uplink.pause_rac(request, tti);
             let sends = match g.content {
-                Content::Again => self.repeat_block(tti, g),
+                Content::Again => {
+                    let link = &mut self.links[g.ue].uplink;
+                    // A process that Msg3 takes is not repeated.
+                    let again = !self.ues[g.ue].uplink.access.sends_msg3(tti) && link.repeat(tti);
+                    if again {
+                        let p = link.harq.get(process_of(tti));
+                        self.trace.block(tti, Step::Again, TraceLink::Uplink, g.ue, p);
+                    }
+                    again
+                }
                 Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
                 Content::New | Content::ReportOnly => {
                     self.begin_occasion(now, tti, g.ue, out);
@@ -47,21 +56,6 @@ impl RadioNetwork {
         }
         let slot = self.cells[cell].uplink.plan.slot(tti);
         (slot.granted, slot.missed) = (granted, missed);
-    }
-
-    fn repeat_block(&mut self, tti: Tti, g: &Granted) -> bool {
-        let link = &mut self.links[g.ue].uplink;
-        let u = &mut self.ues[g.ue].uplink;
-        let p = link.harq.get_mut(process_of(tti));
-        // Its MAC was reset meanwhile, or the process is taken by Msg3.
-        if p.state != State::Failed || u.access.sends_msg3(tti) {
-            return false;
-        }
-        p.transmissions += 1;
-        (p.sent, p.missed) = (tti, false);
-        link.stats.retransmissions += 1;
-        self.trace.block(tti, Step::Again, TraceLink::Uplink, g.ue, p);
-        true
     }
 
     /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for
@@ -94,20 +88,10 @@ impl RadioNetwork {
         block.content = g.content;
         block.first = tti;
         self.fill_block(now, tti, g, &mut block, out);
-        let process = process_of(tti);
         let link = &mut self.links[g.ue].uplink;
-        let p = link.harq.get_mut(process);
-        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
-        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
-        p.missed = false;
-        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        p.luck = link.errors.uniform(tti.0);
-        p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
-        link.blocks[process] = block;
-        link.stats.blocks += 1;
-        link.stats.bytes += u64::from(g.bytes);
-        link.stats.mcs_sum += u64::from(g.mcs);
-        self.trace.block(tti, Step::Data, TraceLink::Uplink, g.ue, link.harq.get(process));
+        let combining = self.cells[cell].uplink.config.harq.combining;
+        let p = link.put(tti, g, block, SoftBuffer::new(combining.into()));
+        self.trace.block(tti, Step::Data, TraceLink::Uplink, g.ue, p);
         self.arm_uplink(g.ue);
     }
 

@@ -1,16 +1,17 @@
 //! What a cell and a UE keep for the uplink.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_radio::lte::PowerControl;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, PowerControl, SoftBuffer};
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
 use super::super::config::UeConfig;
 use super::super::sidelink::SidelinkReport;
 use super::super::state::draws;
-use crate::mac::bsr::{Report, Reporting};
+use super::send::process_of;
+use crate::mac::bsr::{Report, Reporting, Trailing};
 use crate::mac::downlink::{Average, LinkStats};
-use crate::mac::harq::{PROCESSES, Processes};
+use crate::mac::harq::{PROCESSES, Process, Processes, State};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
 use crate::mac::random_access::{RandomAccess, Responder};
@@ -299,9 +300,44 @@ impl UplinkLink {
 }
 
 impl UplinkLink {
+    /// A new transport block, `block`, is sent in `tti` as it was granted; `soft`: the receiver's
+    /// memory.
+    pub fn put(&mut self, tti: Tti, g: &Granted, block: Block, soft: SoftBuffer) -> &Process {
+        let process = process_of(tti);
+        let p = self.harq.get_mut(process);
+        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
+        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.missed = false;
+        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        p.luck = self.errors.uniform(tti.0);
+        p.soft = soft;
+        self.blocks[process] = block;
+        self.stats.blocks += 1;
+        self.stats.bytes += u64::from(g.bytes);
+        self.stats.mcs_sum += u64::from(g.mcs);
+        p
+    }
+
+    /// The block of `tti` is sent once more, unless a MAC reset has taken it.
+    pub fn repeat(&mut self, tti: Tti) -> bool {
+        let p = self.harq.get_mut(process_of(tti));
+        if p.state != State::Failed {
+            return false;
+        }
+        p.transmissions += 1;
+        (p.sent, p.missed) = (tti, false);
+        self.stats.retransmissions += 1;
+        true
+    }
+
+    /// A semi-persistent grant is for `tti`.
+    pub fn is_occasion(&self, tti: Tti) -> bool {
+        self.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
+    }
+
     /// True if what was granted for `tti` was sent.
     pub fn sends(&self, tti: Tti, g: &Granted) -> bool {
-        let process = (tti.0 % PROCESSES as u64) as usize;
+        let process = process_of(tti);
         let p = self.harq.get(process);
         let again = self.blocks[process].first != tti;
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
@@ -321,6 +357,23 @@ impl UplinkContext {
             guaranteed: 0.0,
             proactive: false,
             served: None,
+        }
+    }
+
+    /// `block` is decoded: what its report says of the UE's buffers, or
+    /// that it is full.
+    pub fn hear_block(&mut self, block: &Block, trailing: Trailing) {
+        let first = block.first;
+        if let Some(report) = block.report {
+            self.view.on_report(first, report);
+        } else if block.full
+            && block.content == Content::New
+            && self.view.waiting() == 0
+            && !self.view.is_granted_after(first)
+            && trailing != Trailing::AfterRequest
+        {
+            // A full block that says nothing about what remains: there may be more.
+            self.view.request();
         }
     }
 
