@@ -44,7 +44,7 @@ impl RadioNetwork {
     /// What is brought near, where looking ahead is worth its while.
     #[inline]
     pub(super) fn ahead(&self) -> Option<Ahead<'_>> {
-        (self.ues.len() >= MANY).then(|| Ahead {
+        (self.ues.len() >= MANY).then_some(Ahead {
             cells: &self.cells,
             contexts: &self.contexts,
             links: &self.links,

@@ -138,7 +138,7 @@ impl RadioNetwork {
                 let l = &s.lanes[lane as usize];
                 let decode = self.cells[self.links[l.tx].serving].config.timing.decode;
                 if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
-                    let record = s.record_at(tti, lane, step, m, decode, &self.bearers, &parts);
+                    let record = l.record_at(tti, step, m, decode, &self.bearers, &parts);
                     self.trace.note(|| record);
                 }
             }
@@ -189,25 +189,26 @@ impl Sidelink {
             }
         }
     }
+}
 
-    /// What the trace says of a block of `lane`, sent `decode` TTIs ago, at a receiver of its group:
+impl Lane {
+    /// What the trace says of a block sent `decode` TTIs ago, at a receiver of its group:
     /// with the packets that are its own.
     fn record_at(
         &self,
         tti: Tti,
-        lane: u32,
         step: Step,
         m: &Member,
         decode: u64,
         bearers: &Bearers,
         parts: &Parts,
     ) -> TraceRecord {
-        let l = &self.lanes[lane as usize];
         let layers = &bearers[m.bearer].layers;
-        let mut packets: Vec<_> = parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)).collect();
+        let mut packets: Vec<_> =
+            parts.iter().flat_map(|(_, pdu)| layers.packets_of(self.end, pdu)).collect();
         packets.dedup();
         let sent = process_of(Tti(tti.0 - decode));
-        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
+        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, self.tx).with(self.harq.get(sent));
         TraceRecord { peer: Some(m.ue), packets, ..record }
     }
 }
