@@ -1,0 +1,218 @@
+"""What a metric may name: the tables and columns of runs (from the core's own registry), functions, known texts."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from lasthop import _core
+from lasthop._results import Results
+from lasthop.campaign.metrics._units import Unit
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column as the registry has it."""
+
+    name: str
+    type: str
+    unit: Unit
+    description: str
+
+    @property
+    def is_text(self) -> bool:
+        """Its values are texts."""
+        return self.type == "string"
+
+    @property
+    def is_bool(self) -> bool:
+        """Its values are true and false."""
+        return self.type == "bool"
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table as the registry has it."""
+
+    name: str
+    columns: dict[str, ColumnFacts]
+
+    @property
+    def key(self) -> str:
+        """The column that `table("NAME")` compares with: the first one of texts."""
+        return next(c.name for c in self.columns.values() if c.is_text)
+
+    @property
+    def has_time(self) -> bool:
+        """Its rows have a time."""
+        return "time_s" in self.columns
+
+    @property
+    def identity(self) -> tuple[str, ...] | None:
+        """For a table of samples: the columns whose texts tell its series apart; else None."""
+        return _SAMPLES.get(self.name)
+
+    @property
+    def over_intervals(self) -> bool:
+        """A row is about the interval that ends at its time, not about this moment."""
+        return self.has_time and self.columns["time_s"].description.startswith("end of the interval")
+
+    @property
+    def row_per_flow(self) -> bool:
+        """A flow has one row at most."""
+        return not self.has_time and self.key == "flow"
+
+
+#: Tables of state at sampling times, which holds until the next sample, and the columns of their series' names.
+_SAMPLES: dict[str, tuple[str, ...]] = {
+    "tcp": ("flow",),
+    "rlc": ("bearer", "direction"),
+    "mac": ("bearer", "direction"),
+    "queues": ("queue",),
+    "hints": ("hint", "flow"),
+    "positions": ("ue",),
+    "measurements": ("ue", "cell"),
+}
+
+
+@cache
+def tables() -> dict[str, TableFacts]:
+    """The tables of runs with their columns, as `lasthop describe tables` shows them."""
+    found = {}
+    for table in json.loads(_core.describe())["tables"]:
+        # The registry has the tables of surveys too, which no run leaves.
+        if hasattr(Results, table["name"]):
+            columns = {
+                c["name"]: ColumnFacts(c["name"], c["type"], Unit.parse(c["unit"] or ""), c["description"])
+                for c in table["columns"]
+            }
+            found[table["name"]] = TableFacts(table["name"], columns)
+    return found
+
+
+#: `flow("ftp")` reads better than `flows("ftp")` and is the same.
+ALIASES = {"flow": "flows"}
+
+
+def words() -> tuple[str, ...]:
+    """The words that stand for tables."""
+    return (*ALIASES, *tables())
+
+
+def table_of(word: str) -> TableFacts:
+    """The table that a word stands for."""
+    return tables()[ALIASES.get(word, word)]
+
+
+#: Functions by name, with what they take; the guide has the same table.
+FUNCTIONS: dict[str, str] = {
+    "min": "values",
+    "max": "values",
+    "sum": "values",
+    "mean": "values",
+    "median": "values",
+    "std": "values",
+    "jain": "values",
+    "percentile": "values",
+    "time_mean": "values",
+    "increase": "values",
+    "rate": "values",
+    "count": "anything",
+    "share": "condition",
+    "time_share": "condition",
+    "first": "rows",
+    "last": "rows",
+}
+#: Functions that only a table of samples of state has.
+OF_SAMPLES = frozenset({"time_mean", "time_share", "increase", "rate"})
+_PERCENTILE = re.compile(r"p(\d{1,3})\Z")
+
+
+def percentile_of(name: str) -> int | None:
+    """95 for `p95`; None for another name."""
+    found = _PERCENTILE.match(name)
+    return int(found[1]) if found and int(found[1]) <= 100 else None
+
+
+def is_function(name: str) -> bool:
+    """Whether a function has this name."""
+    return name in FUNCTIONS or percentile_of(name) is not None
+
+
+#: Kinds of events and causes of drops, for which the registry has no list.
+# fmt: off
+EVENT_KINDS = [
+    "flow-start", "flow-stop", "established", "peer-closed", "rto", "spurious-rto", "fast-retransmit",
+    "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "closed", "aborted", "timed-out",
+    "reset", "change", "cell-down", "cell-up", "start", "stop", "handover-begins", "handover-done",
+    "outage-begins", "outage-over", "rlc-discard", "rlc-reset-started", "rlc-reset-done", "rlc-reset-by-peer",
+    "rlc-unrecoverable", "rlc-max-retransmissions", "rlc-reestablished", "rrc-connected",
+    "rrc-connection-failed", "rrc-released", "rrc-reestablished", "rrc-reestablishment-rejected", "mode-switch",
+    "random-access-problem", "radio-problem", "radio-recovered", "radio-link-failure", "handover-preparation",
+    "handover-refused", "handover-prepared", "handover-start", "handover-complete", "handover-ping-pong",
+    "handover-failure", "handover-too-late", "handover-data", "associated", "association-failed",
+    "block-ack-agreement",
+]
+DROP_CAUSES = [
+    "queue-full", "aqm", "loss", "corruption", "fragmentation-needed", "reassembly-timeout",
+    "duplicate-fragment", "no-route", "rlc-buffer-full", "rlc-discard-timer", "rlc-max-dat", "rlc-reset",
+    "radio-link-failure", "radio-loss", "rlc-too-large", "rlc-aqm", "rlc-empty", "rlc-reestablishment",
+    "pdcp-context-loss", "pdcp-hfn-desync", "bearer-released", "mode-switch", "pdcp-buffer-full",
+    "handover-discard", "handover-not-forwarded", "backhaul-full", "lifetime", "retry-limit", "late",
+]
+# fmt: on
+_LISTED: dict[tuple[str, str], list[str]] = {("events", "kind"): EVENT_KINDS, ("drops", "cause"): DROP_CAUSES}
+#: Columns whose description quotes every text that they take.
+_QUOTED = frozenset(
+    {
+        ("flows", "transport"),
+        ("tcp", "trigger"),
+        ("tcp", "ca_state"),
+        ("packets", "event"),
+        ("steps", "step"),
+        ("steps", "link"),
+        ("quality", "app"),
+        ("applications", "app"),
+        ("radio", "direction"),
+        ("wifi", "direction"),
+    }
+)
+
+
+def texts_of(table: str, column: str) -> list[str] | None:
+    """Every text that a column takes, where this is known; None: it takes names of the scenario, say."""
+    if (table, column) in _QUOTED:
+        return re.findall(r'"([^"]+)"', tables()[table].columns[column].description)
+    return _LISTED.get((table, column))
+
+
+#: What others call it.
+_MEANT = {
+    "avg": "mean",
+    "average": "mean",
+    "stdev": "std",
+    "stddev": "std",
+    "sd": "std",
+    "quantile": "percentile",
+    "fairness": "jain",
+    "total": "sum",
+    "len": "count",
+    "fraction": "share",
+    "delta": "increase",
+    "srtt_us": "rtt_us",
+    "cwnd": "snd_cwnd",
+    "ssthresh": "snd_ssthresh",
+    "timeout": "rto",
+}
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'? `, or nothing."""
+    known = sorted(known)
+    meant = _MEANT.get(word)
+    near = [meant] if meant in known else difflib.get_close_matches(word, known, 1)
+    return f"did you mean '{near[0]}'? " if near else ""
