@@ -515,14 +515,6 @@ impl Config {
         }
     }
 
-    /// The algorithm, or the one behind it where hints rule.
-    pub fn control_at_work(&self) -> CcName {
-        match self.cc {
-            CcName::RadioAware | CcName::Guided => self.hint.base,
-            cc => cc,
-        }
-    }
-
     /// L of RFC 3465 \[segments\]; infinite: no limit.
     pub fn abc_limit_segments(&self) -> f64 {
         if self.abc_limit == u32::MAX { f64::INFINITY } else { f64::from(self.abc_limit) }

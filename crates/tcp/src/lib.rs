@@ -13,6 +13,8 @@
 
 mod ack_linux;
 mod ack_policy;
+// First: the list of its controls is a macro, from which `name` makes the enum of their names.
+#[macro_use]
 pub mod cc;
 mod config;
 mod endpoint;

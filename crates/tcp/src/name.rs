@@ -8,96 +8,73 @@ use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The algorithms' names as a scenario writes them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum CcName {
-    /// Accelerate and brake by marks of the last hop (Goyal and others 2020).
-    Abc,
-    /// BBR version 1 (Cardwell and others 2016), as Linux has it.
-    Bbr,
-    /// BBR version 3 (draft-ietf-ccwg-bbr).
-    Bbr3,
-    /// Binary search for the window of the last loss (Xu and others 2004).
-    Bic,
-    /// Delay gradient (Hayes and Armitage 2011).
-    Cdg,
-    /// A cubic function of the time since the last loss (RFC 9438).
-    Cubic,
-    /// Cut by the share of marked octets (RFC 8257).
-    Dctcp,
-    /// A base algorithm under a ceiling from the radio network's hints
-    /// (draft-flinck-mobile-throughput-guidance).
-    Guided,
-    /// HighSpeed TCP (RFC 3649).
-    #[schemars(rename = "highspeed")]
-    HighSpeed,
-    /// Growth by the time since the last loss (Leith and Shorten 2004).
-    Htcp,
-    /// Growth independent of the round trip (Caini and Firrincieli 2004).
-    Hybla,
-    /// Growth and cut by the queueing delay (Liu and others 2008).
-    Illinois,
-    /// A scavenger with a delay target (RFC 6817).
-    Ledbat,
-    /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
-    Lp,
-    /// Vegas for data centres (Brakmo 2010).
-    Nv,
-    /// No congestion control: the peer's window is the limit.
-    None,
-    /// Cut by the share of marked octets, for L4S (draft-briscoe-iccrg-prague-congestion-control).
-    Prague,
-    /// The window that the radio network's hints give (TR 36.933).
-    RadioAware,
-    /// Additive increase, multiplicative decrease (RFC 5681).
-    #[default]
-    Reno,
-    /// A fixed number of ACKs per segment of growth (Kelly 2003).
-    Scalable,
-    /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
-    Vegas,
-    /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
-    Veno,
-    /// Cut to the estimated rate (Mascolo and others 2001).
-    Westwood,
-    /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
-    WestwoodPlus,
-    /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
-    Yeah,
-    /// One of the caller's own, by the name it was registered under.
-    #[schemars(skip)]
-    Custom(CustomName),
+macro_rules! names {
+    (() $($(#[$attr:meta])* $Name:ident $word:tt $_row:path $(=> $($_variant:ident($_ty:ty)),+)?;)*) => {
+        /// The algorithms' names as a scenario writes them.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
+        pub enum CcName {
+            $($(#[$attr])* #[schemars(rename = $word)] $Name,)*
+            /// One of the caller's own, by the name it was registered under.
+            #[schemars(skip)]
+            Custom(CustomName),
+        }
+
+        /// The built-in algorithms, in the order of their list.
+        pub(crate) const BUILT_IN: &[(CcName, &str)] = &[$((CcName::$Name, $word)),*];
+    };
+}
+built_in_controls!(names);
+
+/// The algorithms that the documentation and error messages begin with: those of most users. The
+/// others follow in the order of their list.
+const FIRST: [&str; 4] = ["reno", "vegas", "bbr", "bbr3"];
+
+/// Places in [`BUILT_IN`], in the order of the documentation.
+pub(crate) const DOCUMENTED: [usize; BUILT_IN.len()] = {
+    let mut places = [0; BUILT_IN.len()];
+    let mut n = 0;
+    while n < FIRST.len() {
+        places[n] = place_of(FIRST[n]);
+        n += 1;
+    }
+    let mut i = 0;
+    while i < BUILT_IN.len() {
+        if !contains(&FIRST, BUILT_IN[i].1) {
+            places[n] = i;
+            n += 1;
+        }
+        i += 1;
+    }
+    places
+};
+
+const fn place_of(name: &str) -> usize {
+    let mut i = 0;
+    while !equal(BUILT_IN[i].1, name) {
+        i += 1;
+    }
+    i
 }
 
-/// The built-in algorithms, in the order of the documentation.
-pub(crate) const BUILT_IN: &[(CcName, &str)] = &[
-    (CcName::Reno, "reno"),
-    (CcName::Vegas, "vegas"),
-    (CcName::Bbr, "bbr"),
-    (CcName::Bbr3, "bbr3"),
-    (CcName::Abc, "abc"),
-    (CcName::Bic, "bic"),
-    (CcName::Cdg, "cdg"),
-    (CcName::Cubic, "cubic"),
-    (CcName::Dctcp, "dctcp"),
-    (CcName::Guided, "guided"),
-    (CcName::HighSpeed, "highspeed"),
-    (CcName::Htcp, "htcp"),
-    (CcName::Hybla, "hybla"),
-    (CcName::Illinois, "illinois"),
-    (CcName::Ledbat, "ledbat"),
-    (CcName::Lp, "lp"),
-    (CcName::Nv, "nv"),
-    (CcName::None, "none"),
-    (CcName::Prague, "prague"),
-    (CcName::RadioAware, "radio-aware"),
-    (CcName::Scalable, "scalable"),
-    (CcName::Veno, "veno"),
-    (CcName::Westwood, "westwood"),
-    (CcName::WestwoodPlus, "westwood-plus"),
-    (CcName::Yeah, "yeah"),
-];
+const fn contains(names: &[&str], name: &str) -> bool {
+    let mut i = 0;
+    while i < names.len() {
+        if equal(names[i], name) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+const fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
 
 impl CcName {
     /// The name in scenarios.
@@ -113,7 +90,7 @@ impl std::str::FromStr for CcName {
     type Err = String;
     /// A built-in algorithm; for one of the caller's own see [`CustomName::new`].
     fn from_str(s: &str) -> Result<CcName, String> {
-        let known = || BUILT_IN.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+        let known = || NAMES.join(", ");
         BUILT_IN
             .iter()
             .find(|(_, name)| *name == s)
@@ -161,12 +138,12 @@ impl Serialize for CcName {
     }
 }
 
-/// The built-in names, for the messages of a deserializer.
+/// The built-in names, in the order of the documentation.
 const NAMES: &[&str] = &{
     let mut names = [""; BUILT_IN.len()];
     let mut i = 0;
     while i < names.len() {
-        names[i] = BUILT_IN[i].1;
+        names[i] = BUILT_IN[DOCUMENTED[i]].1;
         i += 1;
     }
     names

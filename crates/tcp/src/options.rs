@@ -336,7 +336,8 @@ impl Options {
         }
         set(&mut c.cc, self.cc);
         set(&mut c.recovery, self.recovery);
-        if self.recovery.is_none() && matches!(c.cc, CcName::Bbr | CcName::Bbr3) {
+        let needs = c.cc.needs();
+        if self.recovery.is_none() && needs.delivery_rate {
             c.recovery = RecoveryFlavour::Rack;
         }
         if matches!(c.recovery, RecoveryFlavour::Rack) || self.recovery == Some(RecoveryFlavour::Sack) {
@@ -344,22 +345,14 @@ impl Options {
         }
         set(&mut c.dsack, self.dsack);
         set(&mut c.pacing, self.pacing);
-        if c.cc == CcName::Dctcp && !matches!(c.ecn, EcnMode::Accurate) {
-            // Linux: TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
-            c.ecn = EcnMode::On;
+        if let Some(mode) = needs.ecn.filter(|_| c.ecn != EcnMode::Accurate) {
+            c.ecn = mode;
         }
-        if c.cc == CcName::Prague {
-            // RFC 9331 section 4: ECT(1), accurate feedback.
-            (c.ecn, c.l4s) = (EcnMode::Accurate, true);
-        }
-        if c.cc == CcName::Abc {
-            // Brakes are counted.
-            c.ecn = EcnMode::Accurate;
-        }
+        c.l4s |= needs.l4s;
         set(&mut c.ecn, self.ecn);
         set(&mut c.accecn_option, self.accecn_option);
         set(&mut c.l4s, self.l4s);
-        if c.l4s || c.cc == CcName::RadioAware {
+        if c.l4s || needs.pacing {
             // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1
             // ms.
             c.pacing = self.pacing.unwrap_or(true);
@@ -406,7 +399,7 @@ impl Options {
             // Room for 40 octets of options and some data; 65535 less 40 octets of headers.
             c.mss = within("mss", mss.0, 64, 65_495, " B")? as u16;
         }
-        let opens_with_data = c.profile == Profile::Ns2 && c.cc == CcName::Vegas;
+        let opens_with_data = c.cc.needs().opens_with_data == Some(c.profile);
         let filler = Bytes(if opens_with_data { c.mss.into() } else { 0 });
         c.syn_filler = within("syn_filler", self.syn_filler.unwrap_or(filler).0, 0, 65_495, " B")? as u32;
         if let Some(n) = self.initial_window {
@@ -545,7 +538,7 @@ impl Options {
             c.hint.timeout = Some(d);
         }
         c.hint.base = self.hint_base.unwrap_or(c.hint.base);
-        if matches!(c.hint.base, CcName::RadioAware | CcName::Guided | CcName::Custom(_)) {
+        if c.hint.base.algorithm().is_none_or(|a| a.needs.hints) {
             return refuse("hint_base", "name a built-in algorithm that needs no hints, such as `cubic`");
         }
         c.hint.rtt = self.hint_rtt.unwrap_or(c.hint.rtt);
@@ -590,8 +583,13 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
     }
-    if matches!(c.control_at_work(), CcName::Bbr | CcName::Bbr3) && c.recovery != RecoveryFlavour::Rack {
-        return refuse("cc", "`bbr` needs `recovery = \"rack\"`, which estimates the delivery rate");
+    let control = c.control_at_work();
+    if control.needs().delivery_rate && c.recovery != RecoveryFlavour::Rack {
+        let name = control.name();
+        return refuse(
+            "cc",
+            format!("`{name}` needs `recovery = \"rack\"`, which estimates the delivery rate"),
+        );
     }
     if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {
         return refuse("recovery", "`sack` needs `sack = true`");

@@ -98,8 +98,7 @@ fn options() -> impl Strategy<Value = Options> {
     let cc = proptest::sample::select(cc::ALGORITHMS.iter().map(|a| a.id).collect::<Vec<_>>());
     let parts = (any::<(bool, bool, bool, bool)>(), profile, cc, recovery, 256u64..100_000);
     parts.prop_map(|(b, profile, cc, recovery, buffer)| {
-        let recovery =
-            if matches!(cc, CcName::Bbr | CcName::Bbr3) { RecoveryFlavour::Rack } else { recovery };
+        let recovery = if cc.needs().delivery_rate { RecoveryFlavour::Rack } else { recovery };
         Options {
             profile,
             cc: Some(cc),

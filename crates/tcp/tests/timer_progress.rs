@@ -31,8 +31,7 @@ fn after_its_timers_have_acted_an_endpoint_waits_for_later_ones() {
                 let options = Options {
                     profile: *profile,
                     cc: Some(algorithm.id),
-                    recovery: matches!(algorithm.id, CcName::Bbr | CcName::Bbr3)
-                        .then_some(RecoveryFlavour::Rack),
+                    recovery: algorithm.needs.delivery_rate.then_some(RecoveryFlavour::Rack),
                     ecn: Some(EcnMode::Accurate),
                     mss: Some(Bytes(1000)),
                     ..Options::default()

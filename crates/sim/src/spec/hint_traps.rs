@@ -39,8 +39,8 @@ fn control(flow: &FlowSpec) -> Option<CcName> {
     (!matches!(tcp.cc, CcName::Custom(_))).then_some(tcp.cc)
 }
 
-const fn listens(cc: CcName) -> bool {
-    matches!(cc, CcName::RadioAware | CcName::Guided)
+fn listens(cc: CcName) -> bool {
+    cc.needs().hints
 }
 
 fn never(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {

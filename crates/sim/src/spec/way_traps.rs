@@ -28,7 +28,7 @@ pub(super) fn check(
     for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport == Transport::Tcp) {
         let path = format!("flow.{}.tcp", dotted([name]));
         let Some(config) = stack(&flow.tcp, &path, doc, own, extensions, found) else { continue };
-        if !matches!(config.cc, CcName::Dctcp | CcName::Prague) {
+        if !config.cc.needs().aqm {
             continue;
         }
         if matches!(config.ecn, EcnMode::Off | EcnMode::Passive) {

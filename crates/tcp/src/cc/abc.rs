@@ -12,8 +12,10 @@
 
 use lasthop_units::Instant;
 
-use super::{AckSample, Cc, CcName, Congestion, CongestionControl, Established, Parameter, Signal};
-use crate::config::Config;
+use super::{
+    AckSample, Cc, CcName, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal,
+};
+use crate::config::{Config, EcnMode};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "second window", default: "cubic", unit: "", source: "NSDI 2020, section 5.1.1" },
@@ -33,6 +35,19 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not have it; the authors' kernel module tells brakes back in the NS \
      bit, so that a classic router's CE remains a signal of its own. Here CE is the brake.";
+
+pub(super) const ROW: Row = Row {
+    summary: "one segment more for each packet that says accelerate, one less for each that says brake",
+    source: "P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan, ABC, NSDI 2020",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs {
+        // Brakes are counted.
+        ecn: Some(EcnMode::Accurate),
+        ..Needs::NOTHING
+    },
+    new: |c| Cc::Abc(Box::new(Abc::new(c))),
+};
 
 /// A window is never smaller [segments].
 const FLOOR: f64 = 1.0;

@@ -8,7 +8,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 /// Below this window BIC is Reno.
@@ -34,6 +34,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "As Linux 6.1: segments delivered, and a divisor that is divided by the mean of segments per ACK once more, so that \
      the window moves about twice as fast as the paper says. ns-3: per ACK, smooth part 5. INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "binary search for the window of the last loss",
+    source: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.1 tcp_bic.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Bic(Bic::new(c)),
+};
 
 /// BIC's window and its search.
 #[derive(Clone, Debug)]

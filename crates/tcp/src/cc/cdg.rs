@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 /// Rounds over which gradients are summed.
@@ -36,6 +36,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "As Linux, with an exact exponential and the connection's own keyed numbers. A back-off \
      enters CWR and shrinks over a round trip, as in Linux, with `recovery = rack`; at once with the others. HyStart ends its slow start, by its own \
      thresholds (125 us and an eighth; ACKs within 3 ms). ns-3 and INET have none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "backs off by chance when the round trip grows",
+    source: "D. Hayes, G. Armitage, Revisiting TCP congestion control using delay gradients, IFIP Networking 2011; Linux 6.1 tcp_cdg.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Cdg(Box::new(Cdg::new(c))),
+};
 
 /// Smallest and largest round trip of a round \[us\].
 #[derive(Clone, Copy, Debug, Default)]

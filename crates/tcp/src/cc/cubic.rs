@@ -5,7 +5,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::hystart::SlowStartExit;
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
 use crate::config::{Config, CubicConfig, CubicReading};
 use crate::jiffies::Timers;
 
@@ -47,6 +47,15 @@ pub(super) const DIFFERS: &str = "Linux counts time in jiffies (kernel_clock) an
      grows by at most half of cwnd per round, and its Reno-friendly window grows by 8/15 per round for ever where the RFC \
      takes 3 (1 - beta) / (1 + beta) and 1 once the old maximum is passed. ns-3: HyStart as in Linux, without the \
      Reno-friendly region until 3.38. INET has none of its own of that time.";
+
+pub(super) const ROW: Row = Row {
+    summary: "a cubic function of the time since the last loss",
+    source: "RFC 9438; S. Ha, I. Rhee, L. Xu, CUBIC, ACM SIGOPS OSR 42(5), 2008; Linux 6.1 tcp_cubic.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Cubic(Box::new(Cubic::new(c))),
+};
 
 /// CUBIC's window and epoch.
 #[derive(Clone, Debug)]

@@ -2,8 +2,10 @@
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
-use crate::config::Config;
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Parameter, Row, Signal,
+};
+use crate::config::{Config, EcnMode};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -23,6 +25,21 @@ pub(super) const DIFFERS: &str = "Without marks it is Reno, as Linux falls back 
      1024ths and drops it to 0 below 1/64; ns-3 starts alpha at 0 or 1 by an attribute. INET 4 has it too (DcTcp). It asks for ECN by \
      itself, and its receiver echoes marks as RFC 8257 section 3.2 says; with `ecn = \"accurate\"` the peer counts them \
      instead, and with `l4s = true` the data is ECT(1), as an L4S sender's.";
+
+pub(super) const ROW: Row = Row {
+    summary: "cuts by the share of marked octets",
+    source: "RFC 8257; M. Alizadeh and others, SIGCOMM 2010",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs {
+        // TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
+        ecn: Some(EcnMode::On),
+        aqm: true,
+        echo: EcnEcho::EachMark,
+        ..Needs::NOTHING
+    },
+    new: |c| Cc::Dctcp(Dctcp::new(c)),
+};
 
 /// DCTCP's window and its estimate.
 #[derive(Clone, Debug)]

@@ -13,7 +13,10 @@
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
-use super::{AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Parameter};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Parameter,
+    Row,
+};
 use crate::config::Config;
 use crate::hint::Hint;
 
@@ -31,6 +34,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. The draft's guidance is a throughput only: \
      the layer-2 queue has no say here.";
+
+pub(super) const ROW: Row = Row {
+    summary: "a base algorithm under the ceiling that the radio network's hints give",
+    source: "draft-flinck-mobile-throughput-guidance-04",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs { hints: true, ..Needs::NOTHING },
+    new: |c| Cc::Guided(Box::new(Guided::new(c))),
+};
 
 /// The base algorithm and its ceiling.
 #[derive(Clone, Debug)]
@@ -57,11 +69,6 @@ impl Guided {
         self.ceiling
     }
 
-    /// The algorithm under the ceiling.
-    pub(super) const fn base(&self) -> &Cc {
-        &self.base
-    }
-
     fn follow(&mut self, now: Instant) {
         if self.readings.older_than(now, self.readings.timeout()) {
             self.readings.forget();
@@ -71,6 +78,8 @@ impl Guided {
     }
 }
 
+// Of each method it has to be said what becomes of the base's.
+#[deny(clippy::missing_trait_methods)]
 impl CongestionControl for Guided {
     fn cwnd(&self) -> f64 {
         self.base.cwnd().min(self.ceiling)
@@ -134,6 +143,9 @@ impl CongestionControl for Guided {
     }
     fn pacing_rate(&self) -> Option<Bitrate> {
         self.base.pacing_rate()
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        self.base.fault()
     }
 }
 

@@ -3,7 +3,7 @@
 use lasthop_engine::math;
 
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -14,6 +14,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "A row counts up to and with its window, as in Linux (the RFC's program: from its \
      window on). a(w)/cwnd is added per ACK, as RFC 3649 section 5 and Linux have it, so a delayed ACK halves the \
      growth. b(w) is cut to 1/256. ns-3 adds per segment acknowledged; INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "grows faster and cuts less the larger the window",
+    source: "RFC 3649; Linux 6.1 tcp_highspeed.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::HighSpeed(HighSpeed::new(c)),
+};
 
 /// Windows of RFC 3649 appendix B: with row i, counted from 0, the window grows by i + 1 segments
 /// per round.

@@ -11,7 +11,7 @@
 use lasthop_units::Instant;
 
 use super::window::Window;
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 use crate::jiffies::Timers;
 
@@ -45,6 +45,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "As Linux, in its integers and the jiffies of kernel_clock: growth per round is whole segments, scaled by the smallest round trip \
      against 100 ms (between 1/2 and 10), which ns-3 does not do; the longest round trip rises by at most 20 ms at a time and \
      fades by 5 % per cut. ns-3 computes alpha in real numbers and bytes; INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "growth by the time since the last loss",
+    source: "D. Leith, R. Shorten, H-TCP, PFLDnet 2004; Linux 6.1 tcp_htcp.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Htcp(Box::new(Htcp::new(c))),
+};
 
 /// H-TCP's window, clock and bounds of the round trip. Times in jiffies.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use lasthop_units::Duration;
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
@@ -20,6 +20,15 @@ pub(super) const DIFFERS: &str = "Per ACK, as the paper and Linux have it: a del
      smoothed round trip whenever that falls to a new minimum (Linux); the paper takes the smoothed round trip always. \
      rho is in eighths and increments in 128ths, as Linux has them. Linux starts with a window of rho segments instead of the initial one \
      (`cc_reading = linux`). ns-3: rtt0 50 ms, real numbers. INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "grows on a long path as on a short one",
+    source: "C. Caini, R. Firrincieli, TCP Hybla, Int. J. Satellite Communications 22, 2004; Linux 6.1 tcp_hybla.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Hybla(Hybla::new(c)),
+};
 
 /// The largest exponent of slow start: 2^16 segments per ACK.
 const RHO_MAX: u64 = 16;
@@ -125,7 +134,7 @@ mod tests {
         let mut p = Path::new(CcName::Hybla, linux_like(), 100, 1e9);
         p.lose();
         p.cc.set_cwnd(160.0);
-        if let super::super::Cc::Hybla(h) = &mut p.cc {
+        if let Cc::Hybla(h) = &mut p.cc {
             h.w.ssthresh = 2.0;
         }
         // rho^2 = 16 segments per round, a little less because the window grows meanwhile.

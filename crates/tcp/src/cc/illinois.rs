@@ -5,7 +5,7 @@
 //! SND.UNA passed, and a round begins afresh at a timeout.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 /// alpha is in 128ths: 0.3 to 10.
@@ -41,6 +41,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "As Linux, in its integers: alpha in 128ths, beta in 64ths. ns-3 has the same constants in real \
      numbers; INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "growth and cut by the queueing delay",
+    source: "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; Linux 6.1 tcp_illinois.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Illinois(Box::new(Illinois::new(c))),
+};
 
 /// Illinois' window and delays. Times in microseconds.
 #[derive(Clone, Debug)]

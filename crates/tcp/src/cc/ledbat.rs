@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 /// TARGET.
@@ -36,6 +36,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "The delay is the round trip, not the one-way delay of RFC 6817: a queue on the way back \
      counts too. Slow start begins a flow, as ns-3 does by default (RFC 6817 section 2.4.2 allows it), and ends when the \
      delay passes three quarters of the target. Linux and INET have none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "a scavenger that holds a delay target",
+    source: "RFC 6817",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Ledbat(Box::new(Ledbat::new(c))),
+};
 
 /// LEDBAT's window and delays. Times in seconds.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{CcReading, Config};
 use crate::segment::Timestamps;
 
@@ -32,6 +32,15 @@ pub(super) const DIFFERS: &str = "`cc_reading = paper`: the delay is the round t
      on the way back does not touch. `linux`: the arithmetic of Linux 6.1, in which the random offset of the peer's timestamp \
      clock makes the smoothed delay overflow for seven connections of eight, so that it never yields; here the offset is \
      2^31, one of those. ns-3 takes timestamps and 15 % too, without offset; INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "a scavenger that yields to rising delay",
+    source: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.1 tcp_lp.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Lp(Box::new(Lp::new(c))),
+};
 
 /// LP's window and delays. Times in seconds.
 #[derive(Clone, Debug)]

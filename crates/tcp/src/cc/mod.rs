@@ -1,10 +1,77 @@
 //! Congestion control: how much may be in flight, and how fast. Never what is sent: that is
 //! [`recovery`](crate::recovery)'s.
 //!
-//! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all.
-//! To add one: write its file, add a row to the table (`algorithms.rs`), a name to [`CcName`] and
-//! an arm to [`Cc`] (`any.rs`). Most keep a [`Window`] and say only by how much it moves. An
-//! algorithm from outside this crate comes as a [`Definition`].
+//! One file per algorithm behind [`CongestionControl`], with a [`Row`] of what it is and [`Needs`];
+//! one list, `built_in_controls!`, names them all. To add one: write its file, and add its module
+//! and its entry of the list here. The enum of names, the dispatch, the table [`ALGORITHMS`] and
+//! what is printed of them come from the list. Most keep a [`Window`] and say only by how much it
+//! moves. An algorithm from outside this crate comes as a [`Definition`].
+
+/// Hands the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text in the schema
+/// of scenarios, the variant of [`CcName`], the name in scenarios, the [`Row`], and the variants of
+/// [`Cc`] that the row's constructor makes and no entry above does.
+///
+/// [`name`](crate::name) lies below this module and reads the list too; so it is a macro in the
+/// order of the text, not an item that modules import.
+macro_rules! built_in_controls {
+    ($then:ident $($with:tt)*) => {
+        $then! {
+            ($($with)*)
+            /// Accelerate and brake by marks of the last hop (Goyal and others 2020).
+            Abc "abc" abc::ROW => Abc(Box<abc::Abc>);
+            /// BBR version 1 (Cardwell and others 2016), as Linux has it.
+            Bbr "bbr" bbr::v1::ROW => Bbr(Box<bbr::v1::Bbr>);
+            /// BBR version 3 (draft-ietf-ccwg-bbr).
+            Bbr3 "bbr3" bbr::v3::ROW => Bbr3(Box<bbr::v3::Bbr3>);
+            /// Binary search for the window of the last loss (Xu and others 2004).
+            Bic "bic" bic::ROW => Bic(bic::Bic);
+            /// Delay gradient (Hayes and Armitage 2011).
+            Cdg "cdg" cdg::ROW => Cdg(Box<cdg::Cdg>);
+            /// A cubic function of the time since the last loss (RFC 9438).
+            Cubic "cubic" cubic::ROW => Cubic(Box<cubic::Cubic>);
+            /// Cut by the share of marked octets (RFC 8257).
+            Dctcp "dctcp" dctcp::ROW => Dctcp(dctcp::Dctcp);
+            /// A base algorithm under a ceiling from the radio network's hints
+            /// (draft-flinck-mobile-throughput-guidance).
+            Guided "guided" guided::ROW => Guided(Box<guided::Guided>);
+            /// HighSpeed TCP (RFC 3649).
+            HighSpeed "highspeed" highspeed::ROW => HighSpeed(highspeed::HighSpeed);
+            /// Growth by the time since the last loss (Leith and Shorten 2004).
+            Htcp "htcp" htcp::ROW => Htcp(Box<htcp::Htcp>);
+            /// Growth independent of the round trip (Caini and Firrincieli 2004).
+            Hybla "hybla" hybla::ROW => Hybla(hybla::Hybla);
+            /// Growth and cut by the queueing delay (Liu and others 2008).
+            Illinois "illinois" illinois::ROW => Illinois(Box<illinois::Illinois>);
+            /// A scavenger with a delay target (RFC 6817).
+            Ledbat "ledbat" ledbat::ROW => Ledbat(Box<ledbat::Ledbat>);
+            /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
+            Lp "lp" lp::ROW => Lp(Box<lp::Lp>);
+            /// Vegas for data centres (Brakmo 2010).
+            Nv "nv" nv::ROW => Nv(Box<nv::Nv>);
+            /// No congestion control: the peer's window is the limit.
+            None "none" unlimited::ROW => Unlimited(unlimited::Unlimited);
+            /// Cut by the share of marked octets, for L4S (draft-briscoe-iccrg-prague-congestion-control).
+            Prague "prague" prague::ROW => Prague(Box<prague::Prague>);
+            /// The window that the radio network's hints give (TR 36.933).
+            RadioAware "radio-aware" radio_aware::ROW => RadioAware(Box<radio_aware::RadioAware>);
+            /// Additive increase, multiplicative decrease (RFC 5681).
+            #[default]
+            Reno "reno" reno::ROW => Reno(reno::Reno);
+            /// A fixed number of ACKs per segment of growth (Kelly 2003).
+            Scalable "scalable" scalable::ROW => Scalable(scalable::Scalable);
+            /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
+            Vegas "vegas" vegas::ROW => Vegas(Box<vegas::Vegas>), VegasLinux(Box<vegas_linux::VegasLinux>);
+            /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
+            Veno "veno" veno::ROW => Veno(veno::Veno);
+            /// Cut to the estimated rate (Mascolo and others 2001).
+            Westwood "westwood" westwood::ROW => Westwood(Box<westwood::Westwood>);
+            /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
+            WestwoodPlus "westwood-plus" westwood::PLUS_ROW;
+            /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
+            Yeah "yeah" yeah::ROW => Yeah(Box<yeah::Yeah>);
+        }
+    };
+}
 
 mod abc;
 mod algorithms;
@@ -44,7 +111,7 @@ mod window;
 mod yeah;
 
 pub use abc::Abc;
-pub use algorithms::{ALGORITHMS, Algorithm, Parameter};
+pub use algorithms::{ALGORITHMS, Algorithm, EcnEcho, Needs, Parameter, Row};
 pub use any::Cc;
 pub use bbr::{Bbr, Bbr3};
 pub use bic::Bic;

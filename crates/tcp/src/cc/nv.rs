@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 const PAD: f64 = 10.0;
@@ -52,6 +52,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "As Linux without a base round trip from outside (BPF). The reset period is drawn from the \
      connection's own keyed numbers. ns-3 and INET have none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "holds rate times round trip and a pad, for data centres",
+    source: "L. Brakmo, TCP-NV: congestion avoidance for data centers, Linux Plumbers 2010; Linux 6.1 tcp_nv.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Nv(Box::new(Nv::new(c))),
+};
 
 /// NV's window and rounds. Times in microseconds, rates in 100 bit/s.
 #[derive(Clone, Debug)]

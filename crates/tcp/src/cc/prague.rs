@@ -7,8 +7,8 @@ use lasthop_units::{Duration, Instant};
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
-use crate::config::Config;
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
+use crate::config::{Config, EcnMode};
 
 /// A flow with a shorter round trip grows as if it had this one (the draft's RTT_virt).
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
@@ -31,6 +31,21 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "Linux' tcp_prague lives outside the main tree; it keeps fractions of a segment and falls \
      back to a classic control when it suspects a classic queue, which is not done here. ns-3 has it as an addition, INET has \
      not. Its reaction to a loss is Reno's (the draft allows CUBIC's).";
+
+pub(super) const ROW: Row = Row {
+    summary: "L4S: cuts by the share of marks, grows independently of short round trips",
+    source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331 section 4",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs {
+        // RFC 9331 section 4: ECT(1), accurate feedback.
+        ecn: Some(EcnMode::Accurate),
+        l4s: true,
+        aqm: true,
+        ..Needs::NOTHING
+    },
+    new: |c| Cc::Prague(Box::new(Prague::new(c))),
+};
 
 /// Prague's window and its estimate.
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ use super::evidence::{Evidence, LOST_SHARE};
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::window::Round;
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Parameter, Signal,
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Parameter,
+    Row, Signal,
 };
 use crate::config::{Config, HintConfig};
 use crate::hint::Hint;
@@ -57,6 +58,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. Without hints it is its base algorithm \
      exactly.";
+
+pub(super) const ROW: Row = Row {
+    summary: "the window that the radio network's hints give, a base algorithm without them",
+    source: "contribution to 3GPP RAN3 for TR 36.933 (Release 14), reconstructed; WO 2017/193274",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs { hints: true, pacing: true, ..Needs::NOTHING },
+    new: |c| Cc::RadioAware(Box::new(RadioAware::new(c))),
+};
 
 /// How long hints are not believed after the first such round, and at most.
 const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
@@ -113,11 +123,6 @@ impl RadioAware {
     /// Hints set the window.
     pub fn is_guided(&self) -> bool {
         self.guided.is_some()
-    }
-
-    /// The algorithm that takes over.
-    pub(super) const fn base(&self) -> &Cc {
-        &self.base
     }
 
     fn follow(&mut self, now: Instant) {
@@ -198,6 +203,8 @@ impl RadioAware {
     }
 }
 
+// Of each method it has to be said what becomes of the base's.
+#[deny(clippy::missing_trait_methods)]
 impl CongestionControl for RadioAware {
     fn cwnd(&self) -> f64 {
         self.guided.unwrap_or_else(|| self.base.cwnd())
@@ -313,6 +320,9 @@ impl CongestionControl for RadioAware {
     }
     fn pacing_rate(&self) -> Option<Bitrate> {
         self.base.pacing_rate().filter(|_| self.guided.is_none())
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        self.base.fault()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Additive increase, multiplicative decrease: RFC 5681 section 3.1, with octets or ACKs counted.
 
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
 use crate::config::{Config, Growth};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -17,6 +17,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "Linux counts what an ACK delivers, without the limit of one segment in slow start, and halves \
      cwnd, not FlightSize (`abc_limit`, `ssthresh_basis`). ns-3 adds a segment per ACK in slow start and MSS^2 / cwnd \
      after; INET halves the window (`growth = acks`).";
+
+pub(super) const ROW: Row = Row {
+    summary: "additive increase, multiplicative decrease",
+    source: "RFC 5681; V. Jacobson, Congestion avoidance and control, SIGCOMM 1988",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Reno(Reno::new(c)),
+};
 
 /// The window of RFC 5681.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Scalable TCP: a fixed number of ACKs per segment of growth, a cut by an eighth.
 
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 /// Segments delivered per segment of growth, at most.
@@ -20,6 +20,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "Linux 6.1 and this: below 100 segments like Reno; Linux before 5.1 and ns-3 \
      (`cc_reading = ns3`, in ns3-3.28) take 50, and ns-3 cuts to 7/8 rounded down. INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "a fixed number of ACKs per segment of growth",
+    source: "T. Kelly, Scalable TCP, ACM SIGCOMM CCR 33(2), 2003; Linux 6.1 tcp_scalable.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Scalable(Scalable::new(c)),
+};
 
 /// Scalable's window.
 #[derive(Clone, Debug)]

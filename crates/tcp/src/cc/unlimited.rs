@@ -3,7 +3,7 @@
 //! scheduler pulls what it can send (close coupling), and for the ends of links that do not lose.
 //! The retransmission timer and loss recovery stay.
 
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
@@ -14,6 +14,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
 }];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not offer it. On a shared path it harms everybody.";
+
+pub(super) const ROW: Row = Row {
+    summary: "no congestion control: the peer's window is the limit",
+    source: "for a sender beside the only queue (TR 36.933: close coupling in the eNB)",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Unlimited(Unlimited::new(c)),
+};
 
 /// The window that is not there [segments]: more than any peer offers (RFC 7323: below 2^30
 /// octets).

@@ -12,8 +12,11 @@
 
 use lasthop_units::{Duration, Instant};
 
-use super::{AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Parameter};
-use crate::config::{Config, VegasBaseStart, VegasConfig, VegasRto, VegasSampleOrder};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Needs, Parameter, Row,
+};
+use crate::config::{Config, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder};
+use crate::name::Profile;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "vegas_reading", default: "ns2", unit: "", source: "linux in the profile linux-6" },
@@ -39,6 +42,18 @@ pub(super) const DIFFERS: &str = "`vegas_reading = ns2`: each number above as ns
      Linux 6.1's tcp_vegas.c; `ns3`, in the profiles of ns-3, is the same but that a loss costs one segment): alpha 2, beta 4, gamma 1; the round's smallest round trip decides, not the mean; slow start every \
      round; one segment more or less per round; Reno outside of Open and with fewer than three samples; ssthresh not below \
      three quarters of cwnd; losses halve. INET's is ns-2's.";
+
+pub(super) const ROW: Row = Row {
+    summary: "holds a few segments in the network's queues, by the round-trip time",
+    source: "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; as ns-2 2.26/2.27 has it, or Linux 6.1 tcp_vegas.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs { opens_with_data: Some(Profile::Ns2), ..Needs::NOTHING },
+    new: |c| match c.vegas.reading {
+        VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
+        VegasReading::Linux | VegasReading::Ns3 => Cc::VegasLinux(Box::new(super::VegasLinux::new(c))),
+    },
+};
 
 /// Vegas' state. Times are in seconds, as in ns-2.
 #[derive(Clone, Debug)]

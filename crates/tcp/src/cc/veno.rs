@@ -1,7 +1,7 @@
 //! TCP Veno: Vegas' estimate of the queue tells random losses from congestion.
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 /// Segments in the queue above which the path is congested.
@@ -16,6 +16,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
 pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of the latest ACK, the count of samples runs on. \
      Before three samples Reno. ns-3 (`cc_reading = ns3`, in ns3-3.28): the count of samples is reset at every ACK, not once per \
      round, so that growth is Reno's nearly always and only the cut is Veno's; whole segments. INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "Reno that tells random losses by Vegas' estimate",
+    source: "C. P. Fu, S. C. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.1 tcp_veno.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Veno(Veno::new(c)),
+};
 
 /// Veno's window and estimate. Times in microseconds.
 #[derive(Clone, Debug)]
@@ -152,7 +161,7 @@ mod tests {
         let mut p = Path::new(CcName::Veno, config, 100, 40.0);
         p.lose();
         p.cc.set_cwnd(50.0);
-        if let super::super::Cc::Veno(v) = &mut p.cc {
+        if let Cc::Veno(v) = &mut p.cc {
             v.w.ssthresh = 2.0;
             v.base = 100e3;
         }
@@ -173,7 +182,7 @@ mod tests {
         let mut p = Path::new(CcName::Veno, linux_like(), 100, 40.0);
         p.lose();
         p.cc.set_cwnd(50.0);
-        if let super::super::Cc::Veno(v) = &mut p.cc {
+        if let Cc::Veno(v) = &mut p.cc {
             v.w.ssthresh = 2.0;
             v.base = 100e3;
         }

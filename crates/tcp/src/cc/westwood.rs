@@ -4,7 +4,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{Config, WestwoodReading, ZeroInterval};
 use crate::jiffies::Timers;
 
@@ -48,6 +48,24 @@ pub(super) const DIFFERS: &str = "Linux' module `westwood` is a Westwood+: one s
      `westwood_reading = linux` both names are that. ns-3 (`westwood_reading = ns3`, in ns3-3.28): a sample is what one ACK \
      acknowledges over a whole round trip, Tustin filter 0.9, so that the threshold after a loss is two segments whatever \
      the rate; for `westwood-plus` it changes nothing. INET has Westwood only, and skips samples of zero interval.";
+
+pub(super) const ROW: Row = Row {
+    summary: "cuts to the estimated rate times the smallest round trip",
+    source: "S. Mascolo and others, TCP Westwood, MobiCom 2001; INET 2.x; Linux 6.1 tcp_westwood.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Westwood(Box::new(Westwood::new(c))),
+};
+
+pub(super) const PLUS_ROW: Row = Row {
+    summary: "Westwood with one sample per round trip",
+    source: "L. A. Grieco, S. Mascolo, ACM SIGCOMM CCR 34(2), 2004; Linux 6.1 tcp_westwood.c",
+    parameters: PLUS_PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Westwood(Box::new(Westwood::plus(c))),
+};
 
 /// Westwood's window and estimate. Octets per second.
 #[derive(Clone, Debug)]

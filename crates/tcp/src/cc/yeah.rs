@@ -6,7 +6,7 @@
 //! - round trips are whole microseconds, one more than measured.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 /// Segments that may queue.
@@ -51,6 +51,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "As Linux. ns-3 (`cc_reading = ns3`, in ns3-3.28): its 1/phy is a division of integers, 0, so that \
      any queueing delay means slow mode. INET has none.";
+
+pub(super) const ROW: Row = Row {
+    summary: "Scalable's growth while few segments queue, Reno's beside others",
+    source: "A. Baiocchi, A. Castellani, F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.1 tcp_yeah.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs::NOTHING,
+    new: |c| Cc::Yeah(Box::new(Yeah::new(c))),
+};
 
 /// YeAH's window and modes. Times in microseconds.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use lasthop_units::{Ecn, Instant};
 
 use super::accecn::Accurate;
 use super::{Endpoint, Event};
-use crate::cc::{CcName, CongestionControl, Signal};
+use crate::cc::{CongestionControl, EcnEcho, Signal};
 use crate::config::EcnMode;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
@@ -278,7 +278,9 @@ impl Endpoint {
         let marked = seg.ecn == Ecn::Ce;
         self.counters.ce_received += u64::from(marked);
         match self.ecn.agreed {
-            Agreed::Classic if seg.len > 0 && self.config.cc == CcName::Dctcp => self.echo_like_dctcp(marked),
+            Agreed::Classic if seg.len > 0 && self.config.cc.needs().echo == EcnEcho::EachMark => {
+                self.echo_like_dctcp(marked)
+            }
             Agreed::Classic if seg.len > 0 => self.echo_until_cwr(seg, marked),
             _ => {}
         }

@@ -252,7 +252,9 @@ impl Endpoint {
     pub fn with_control(config: Config, cc: Cc, isn: Seq) -> Endpoint {
         Endpoint {
             state: State::Closed,
-            paces: config.pacing || config.max_pacing_rate.is_some() || cc.may_pace(),
+            paces: config.pacing
+                || config.max_pacing_rate.is_some()
+                || config.control_at_work().needs().paces,
             isn,
             una: 0,
             nxt: 0,

@@ -8,7 +8,7 @@
 //! above a bound; here nothing waits in the host, so that this never happens.
 
 use super::Endpoint;
-use crate::cc::{CcName, CongestionControl};
+use crate::cc::CongestionControl;
 use crate::config::Config;
 
 /// SKB_TRUESIZE of a packet's head: kmalloc(1024) for MAX_TCP_HEADER and skb_shared_info, less the
@@ -106,11 +106,8 @@ impl Endpoint {
         let reordering =
             if self.recovery.is_rack() { self.rack.reordering } else { self.config.dup_threshold };
         let segments = (self.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
-        let times = match self.config.control_at_work() {
-            CcName::Bbr | CcName::Bbr3 => 3,
-            _ => 2,
-        };
-        let wanted = times * segments * per_segment;
+        let windows = self.config.control_at_work().needs().send_buffer_windows;
+        let wanted = windows * segments * per_segment;
         let most = self.config.send_buffer_max;
         if let Some(memory) = self.memory.as_mut().filter(|m| m.size < wanted) {
             memory.size = wanted.min(most);

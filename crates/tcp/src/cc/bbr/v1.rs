@@ -6,7 +6,9 @@ use lasthop_units::{Bitrate, Duration, Instant};
 use super::max_filter::MaxFilter;
 use super::policer::LongTerm;
 use crate::cc::random::Random;
-use crate::cc::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
+use crate::cc::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, RateSample, Row,
+};
 use crate::config::Config;
 use crate::jiffies::Timers;
 
@@ -52,6 +54,21 @@ pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
 pub(in crate::cc) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. What waits for \
      its departure time is not taken off the flight; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
      detector; INET has none.";
+
+pub(in crate::cc) const ROW: Row = Row {
+    summary: "models the path by its largest rate and smallest round trip, and paces",
+    source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, BBR, ACM Queue 14(5), 2016; Linux 6.1 tcp_bbr.c",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs {
+        delivery_rate: true,
+        paces: true,
+        // bbr_sndbuf_expand.
+        send_buffer_windows: 3,
+        ..Needs::NOTHING
+    },
+    new: |c| Cc::Bbr(Box::new(Bbr::new(c))),
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {

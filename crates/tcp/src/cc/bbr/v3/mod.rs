@@ -9,7 +9,8 @@ use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::cc::random::Random;
 use crate::cc::{
-    AckSample, CaState, Congestion, CongestionControl, Established, LossSample, Parameter, RateSample,
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, LossSample, Needs, Parameter,
+    RateSample, Row,
 };
 use crate::config::Config;
 use cycle::Probe;
@@ -58,6 +59,21 @@ pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
 pub(in crate::cc) const DIFFERS: &str = "As the draft, without what it does when a sender restarts from idleness. The lost ranges that \
      end Startup are counted by the ACKs that tell of them, as Google's Linux v3 branch does, which also takes ECN marks for congestion \
      and conserves packets in the first round of recovery. Linux 6.1, ns-3 and INET have no version 3.";
+
+pub(in crate::cc) const ROW: Row = Row {
+    summary: "BBR that also minds losses, and probes at intervals of seconds",
+    source: "N. Cardwell, I. Swett, J. Beshay (editors), draft-ietf-ccwg-bbr, editors' copy of August 2026",
+    parameters: PARAMETERS,
+    differs: DIFFERS,
+    needs: Needs {
+        delivery_rate: true,
+        paces: true,
+        // bbr_sndbuf_expand.
+        send_buffer_windows: 3,
+        ..Needs::NOTHING
+    },
+    new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
+};
 
 /// The states of the draft's section "State Machine".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

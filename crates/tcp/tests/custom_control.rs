@@ -1,0 +1,185 @@
+//! A control of the caller's own that overrides every method of the trait hears all of them.
+
+mod util;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use lasthop_tcp::cc::*;
+use lasthop_tcp::*;
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Seq};
+use util::Pair;
+
+type Called = Arc<Mutex<BTreeSet<&'static str>>>;
+
+/// Reno that notes what it is asked.
+#[derive(Clone, Debug)]
+struct Listener {
+    reno: Reno,
+    called: Called,
+}
+
+impl Listener {
+    fn note(&self, method: &'static str) {
+        self.called.lock().unwrap().insert(method);
+    }
+}
+
+/// All methods of the trait, in the order of their names. Clippy refuses the implementation below
+/// when one is missing there.
+const METHODS: [&str; 19] = [
+    "cwnd",
+    "fault",
+    "oldest_is_overdue",
+    "on_ack",
+    "on_congestion",
+    "on_dup_ack",
+    "on_established",
+    "on_hint",
+    "on_idle_restart",
+    "on_recovered",
+    "on_timeout",
+    "on_transmit_start",
+    "on_undo",
+    "own_timeout",
+    "pacing_rate",
+    "rules_recovery",
+    "set_cwnd",
+    "ssthresh",
+    "wants_reduction",
+];
+
+#[deny(clippy::missing_trait_methods)]
+impl CongestionControl for Listener {
+    fn cwnd(&self) -> f64 {
+        self.note("cwnd");
+        self.reno.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.note("ssthresh");
+        self.reno.ssthresh()
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.note("on_established");
+        self.reno.on_established(e);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.note("on_ack");
+        self.reno.on_ack(ack);
+    }
+    fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
+        self.note("on_dup_ack");
+        self.reno.on_dup_ack(dup)
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.note("on_congestion");
+        self.reno.on_congestion(c);
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.note("on_timeout");
+        self.reno.on_timeout(c);
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.note("set_cwnd");
+        self.reno.set_cwnd(segments);
+    }
+    fn on_hint(&mut self, hint: &Hint) {
+        self.note("on_hint");
+        self.reno.on_hint(hint);
+    }
+    fn on_idle_restart(&mut self, now: Instant, segments: f64) {
+        self.note("on_idle_restart");
+        self.reno.on_idle_restart(now, segments);
+    }
+    fn on_recovered(&mut self, now: Instant) {
+        self.note("on_recovered");
+        self.reno.on_recovered(now);
+    }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.note("on_undo");
+        self.reno.on_undo(cwnd, ssthresh);
+    }
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        self.note("on_transmit_start");
+        self.reno.on_transmit_start(now, idle);
+    }
+    fn rules_recovery(&self) -> bool {
+        self.note("rules_recovery");
+        self.reno.rules_recovery()
+    }
+    fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
+        self.note("oldest_is_overdue");
+        self.reno.oldest_is_overdue(now, sent)
+    }
+    fn wants_reduction(&mut self) -> bool {
+        self.note("wants_reduction");
+        self.reno.wants_reduction()
+    }
+    fn own_timeout(&self) -> Option<Duration> {
+        self.note("own_timeout");
+        self.reno.own_timeout()
+    }
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        self.note("pacing_rate");
+        self.reno.pacing_rate()
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        self.note("fault");
+        self.reno.fault()
+    }
+}
+
+/// A connection over 50 ms each way whose client has a `Listener`.
+fn connection(recovery: &str, called: &Called) -> Pair {
+    let called = called.clone();
+    let listener = Definition::new("listener", move |s| {
+        Ok(Box::new(Listener { reno: Reno::new(s.config), called: called.clone() }))
+    });
+    let mut controls = Controls::default();
+    controls.add(listener).unwrap();
+    let text =
+        format!("cc = 'listener'\nrecovery = '{recovery}'\nmss = '1000 B'\nreceive_buffer = '60000 B'");
+    let options: Options = toml::from_str(&text).unwrap();
+    let config = options.resolve_with(&controls).unwrap();
+    let cc = controls.build(&config, &options.cc_parameters, Place::default()).unwrap();
+    let peer = Options { mss: Some(Bytes(1000)), receive_buffer: Some(Bytes(60_000)), ..Options::default() };
+    let mut pair = Pair::new(config, peer.resolve().unwrap(), Duration::from_millis(50));
+    pair.ends[0] = Endpoint::with_control(config, cc, Seq(7));
+    pair.connect();
+    pair.drive(Instant::from_secs(1));
+    pair
+}
+
+#[test]
+fn each_method_that_a_custom_control_overrides_is_called() {
+    let called = Called::default();
+
+    // Loss recovery by duplicate ACKs: the fifth segment of 40 is lost, later everything for 3 s.
+    let mut pair = connection("newreno", &called);
+    pair.links[0].drop = vec![4];
+    pair.write(0, 40_000);
+    pair.flush();
+    pair.drive(Instant::from_secs(10));
+    pair.links[0].loss = 1.0;
+    pair.write(0, 20_000);
+    pair.flush();
+    pair.drive(Instant::from_secs(13));
+    pair.links[0].loss = 0.0;
+    pair.drive(Instant::from_secs(60));
+    let hint = Hint { rate: Some(Bitrate(1_000_000)), ..Hint::at(pair.now) };
+    pair.ends[0].handle_hint(&hint);
+    assert!(pair.ends[0].control_fault().is_none());
+
+    // By time, where a round trip of 4 s all at once makes a timeout that was for nothing.
+    let mut pair = connection("rack", &called);
+    pair.write(0, 40_000);
+    pair.flush();
+    pair.drive(Instant::from_secs(10));
+    pair.links[1].delay = Duration::from_secs(4);
+    pair.write(0, 20_000);
+    pair.flush();
+    pair.drive(Instant::from_secs(60));
+
+    let called: Vec<_> = called.lock().unwrap().iter().copied().collect();
+    assert_eq!(called, METHODS);
+}
