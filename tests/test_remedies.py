@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 #: What writes the messages about scenarios.
 SOURCES = [
     *(ROOT / "crates/sim/src/spec").rglob("*.rs"),
-    *(ROOT / f"crates/{file}.rs" for file in ("tcp/src/unused", "tcp/src/options", "wifi/src/network/check")),
+    *(ROOT / f"crates/{file}.rs" for file in ("tcp/src/unused", "tcp/src/options/mod", "wifi/src/network/check")),
 ]
 REMEDY = re.compile(r"`([\w.{}-]+) = ([^`]+)`(?: or `(\"[^`]+\")`)?")
 #: Remedies that are not set in the scenario as it is, and why.

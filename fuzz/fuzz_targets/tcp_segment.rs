@@ -84,9 +84,9 @@ fn endpoint(input: &Input) -> Endpoint {
         profile: Profile::ALL[usize::from(input.profile) % Profile::ALL.len()],
         cc: Some(cc),
         // BBR needs RACK's delivery times.
-        recovery: matches!(cc, CcName::Bbr | CcName::Bbr3).then_some(RecoveryFlavour::Rack),
-        ecn: input.ecn.then_some(EcnMode::Accurate),
-        mss: Some(Bytes(u64::from(MSS))),
+        recovery: cc.needs().delivery_rate.then_some(RecoveryFlavour::Rack),
+        ecn: EcnOptions { ecn: input.ecn.then_some(EcnMode::Accurate), ..EcnOptions::default() },
+        window: WindowOptions { mss: Some(Bytes(u64::from(MSS))), ..WindowOptions::default() },
         ..Options::default()
     };
     let mut config = options.resolve().expect("the options are valid");

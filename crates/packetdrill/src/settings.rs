@@ -8,7 +8,8 @@
 use crate::arithmetic;
 use crate::script::Defines;
 use lasthop_tcp::{
-    AccEcnOption, CcName, Config, EcnMode, Host, HyStartKind, Offload, OptionError, Options, Profile,
+    AccEcnOption, AckOptions, BufferOptions, CcName, Config, EcnMode, EcnOptions, GrowthOptions, Host,
+    HyStartKind, NegotiatedOptions, Offload, OptionError, Options, Profile, ReadingOptions, WindowOptions,
 };
 use lasthop_units::{Bytes, Duration};
 
@@ -498,36 +499,56 @@ impl Settings {
         let options = Options {
             profile,
             cc: self.cc,
-            timestamps: Some(self.timestamps),
-            sack: Some(self.sack),
-            dsack: Some(self.dsack),
-            window_scaling: Some(self.window_scaling),
-            receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
-            receive_tuning: start.map(|_| profile == Profile::Linux6),
-            receive_buffer_start: start.map(Bytes),
-            idle_restart: Some(self.idle_restart),
-            hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
-            // FreeBSD's net.inet.tcp.initcwnd_segments (RFC 6928).
-            initial_window: self.initial_window.or(self.bsd.then_some(10)),
-            mss: Some(Bytes(mss.max(64))),
-            ack_delay: ack_delay.map(Duration::from_millis),
-            manual_read: Some(true),
-            pacing: Some(self.paced),
-            // DCTCP asks for ECN by itself, whatever the host's setting.
-            ecn: (self.cc != Some(CcName::Dctcp)).then_some(match self.ecn {
-                0 => EcnMode::Off,
-                1 => EcnMode::On,
-                3 => EcnMode::Accurate,
-                // FreeBSD's net.inet.tcp.ecn.enable has another 4.
-                4 if !self.bsd => EcnMode::AccurateIn,
-                4 | 5 => EcnMode::AccuratePassive,
-                _ => EcnMode::Passive,
-            }),
-            accecn_option: Some(match self.ecn_option {
-                0 => AccEcnOption::Off,
-                1 => AccEcnOption::Minimum,
-                _ => AccEcnOption::Full,
-            }),
+            negotiated: NegotiatedOptions {
+                timestamps: Some(self.timestamps),
+                sack: Some(self.sack),
+                window_scaling: Some(self.window_scaling),
+            },
+            acks: AckOptions {
+                dsack: Some(self.dsack),
+                ack_delay: ack_delay.map(Duration::from_millis),
+                ..AckOptions::default()
+            },
+            buffers: BufferOptions {
+                receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
+                receive_tuning: start.map(|_| profile == Profile::Linux6),
+                receive_buffer_start: start.map(Bytes),
+                ..BufferOptions::default()
+            },
+            growth: GrowthOptions {
+                idle_restart: Some(self.idle_restart),
+                manual_read: Some(true),
+                pacing: Some(self.paced),
+                ..GrowthOptions::default()
+            },
+            readings: ReadingOptions {
+                hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
+                ..ReadingOptions::default()
+            },
+            window: WindowOptions {
+                // FreeBSD's net.inet.tcp.initcwnd_segments (RFC 6928).
+                initial_window: self.initial_window.or(self.bsd.then_some(10)),
+                mss: Some(Bytes(mss.max(64))),
+                ..WindowOptions::default()
+            },
+            ecn: EcnOptions {
+                // Some controls ask for ECN by themselves, whatever the host's setting.
+                ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(match self.ecn {
+                    0 => EcnMode::Off,
+                    1 => EcnMode::On,
+                    3 => EcnMode::Accurate,
+                    // FreeBSD's net.inet.tcp.ecn.enable has another 4.
+                    4 if !self.bsd => EcnMode::AccurateIn,
+                    4 | 5 => EcnMode::AccuratePassive,
+                    _ => EcnMode::Passive,
+                }),
+                accecn_option: Some(match self.ecn_option {
+                    0 => AccEcnOption::Off,
+                    1 => AccEcnOption::Minimum,
+                    _ => AccEcnOption::Full,
+                }),
+                ..EcnOptions::default()
+            },
             ..Options::default()
         };
         let mut config = options.resolve()?;

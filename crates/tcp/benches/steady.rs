@@ -27,12 +27,18 @@ fn main() {
 fn pair(cc: CcName, sack: bool, window: u32) -> (Endpoint, Endpoint, Instant) {
     let o = Options {
         cc: Some(cc),
-        sack: Some(sack),
-        ack_every: Some(1),
-        timestamps: Some(sack),
-        receive_buffer: Some(Bytes(1 << 26)),
-        max_window: Some(window),
-        initial_window: Some(window.min(1000)),
+        negotiated: NegotiatedOptions {
+            sack: Some(sack),
+            timestamps: Some(sack),
+            ..NegotiatedOptions::default()
+        },
+        acks: AckOptions { ack_every: Some(1), ..AckOptions::default() },
+        buffers: BufferOptions { receive_buffer: Some(Bytes(1 << 26)), ..BufferOptions::default() },
+        window: WindowOptions {
+            max_window: Some(window),
+            initial_window: Some(window.min(1000)),
+            ..WindowOptions::default()
+        },
         ..Options::default()
     };
     let c = o.resolve().unwrap();

@@ -50,8 +50,12 @@ pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};
 pub use name::{CcName, Profile};
-pub use options::{OptionError, Options};
-pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
+pub use options::{
+    AckOptions, BufferOptions, CubicOptions, EcnOptions, GrowthOptions, HintOptions, HyblaOptions,
+    LossOptions, NegotiatedOptions, OptionError, Options, ReadingOptions, TimerOptions, VegasOptions,
+    WestwoodOptions, WindowOptions,
+};
+pub use registry::{AlgorithmInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use relay::Relay;
 pub use sample::CaState;
 pub use segment::{

@@ -2,22 +2,10 @@
 
 use serde::Serialize;
 
-use crate::cc::ALGORITHMS;
+use crate::cc::{ALGORITHMS, Parameter};
 use crate::config::Config;
-use crate::profile::{Profile, SETTINGS};
-
-/// One parameter of an algorithm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ParameterInfo {
-    /// Key under `[flow.x.tcp]`, or a fixed constant's name.
-    pub name: &'static str,
-    /// Default, as written in a scenario.
-    pub default: &'static str,
-    /// Unit; empty for a word or a pure number.
-    pub unit: &'static str,
-    /// Where the default comes from.
-    pub source: &'static str,
-}
+use crate::options::SETTINGS;
+use crate::profile::Profile;
 
 /// One congestion control algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +17,7 @@ pub struct AlgorithmInfo {
     /// Paper or standard.
     pub source: &'static str,
     /// Parameters.
-    pub parameters: Vec<ParameterInfo>,
+    pub parameters: &'static [Parameter],
     /// Where ns-3, INET and Linux differ.
     pub differs: &'static str,
 }
@@ -75,16 +63,7 @@ pub fn registry() -> Registry {
                 summary: a.summary,
                 source: a.source,
                 differs: a.differs,
-                parameters: a
-                    .parameters
-                    .iter()
-                    .map(|p| ParameterInfo {
-                        name: p.name,
-                        default: p.default,
-                        unit: p.unit,
-                        source: p.source,
-                    })
-                    .collect(),
+                parameters: a.parameters,
             })
             .collect(),
         profiles: Profile::ALL.iter().map(|&p| profile_info(p)).collect(),
@@ -142,6 +121,6 @@ mod tests {
                 assert!(a.differs.contains(other), "{} says nothing of {other}", a.name);
             }
         }
-        assert!(r.algorithms.iter().flat_map(|a| &a.parameters).all(|p| !p.source.is_empty()));
+        assert!(r.algorithms.iter().flat_map(|a| a.parameters).all(|p| !p.source.is_empty()));
     }
 }

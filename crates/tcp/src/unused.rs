@@ -1,146 +1,118 @@
 //! Keys that a scenario sets and that have no effect because of another key.
 
 use crate::AckRule;
-use crate::cc::CcName;
+use crate::cc::{ALGORITHMS, Algorithm};
 use crate::config::{Config, RecoveryFlavour};
-use crate::options::Options;
+use crate::options::{Options, SETTINGS};
 
 /// A key without effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     /// The key under `[flow.<name>.tcp]`.
     pub key: &'static str,
     /// Why nothing reads it.
     pub why: &'static str,
     /// What would give it a use.
-    pub help: &'static str,
+    pub help: String,
 }
+
+/// The groups of options whose keys only those controls read that list them as parameters.
+const OF_CONTROLS: [&str; 5] = ["vegas", "cubic", "westwood", "hint", "hybla"];
 
 impl Options {
     /// The keys that these options set and that an endpoint with their configuration `c` never
     /// reads.
     pub fn unused(&self, c: &Config) -> Vec<Unused> {
-        let control = |name: CcName| c.cc == name || c.control_at_work() == name;
-        let vegas = control(CcName::Vegas);
-        let cubic = control(CcName::Cubic);
-        let aware = c.cc == CcName::RadioAware;
+        let (general, of_controls) = (self.unused_in_general(c), self.unused_by_controls(c));
+        general.into_iter().chain(of_controls).collect()
+    }
+
+    fn unused_in_general(&self, c: &Config) -> Vec<Unused> {
         let rack = c.recovery == RecoveryFlavour::Rack;
-        let coupled = "another congestion control is at work";
-        let fixed = "the receive buffer is fixed";
-        let no_tuning = "the send buffer does not grow";
-        let rows: [(&str, bool, bool, &str, &str); 32] = [
+        let written = |key| self.writes(key);
+        let rows: [(&str, bool, bool, &str, &str); 10] = [
             (
                 "ack_every",
-                self.ack_every.is_some(),
+                written("ack_every"),
                 c.host.acks != AckRule::Linux,
                 "the ACK rule `linux` decides by itself how many segments an ACK covers",
                 "`ack_rule = \"octets\"` counts full-sized segments",
             ),
             (
                 "accecn_option",
-                self.accecn_option.is_some(),
+                written("accecn_option"),
                 c.ecn.accepts_accurate(),
                 "the option goes with accurate ECN alone",
                 "`ecn = \"accurate\"`",
             ),
             (
                 "gso",
-                self.gso == Some(true),
+                self.buffers.gso == Some(true),
                 rack,
                 "segments leave one by one without `recovery = \"rack\"`",
                 "`recovery = \"rack\"`",
             ),
             (
                 "send_buffer_start",
-                self.send_buffer_start.is_some(),
+                written("send_buffer_start"),
                 c.send_tuning,
-                no_tuning,
+                "the send buffer does not grow",
                 "`send_tuning = true`",
             ),
             (
                 "send_buffer_max",
-                self.send_buffer_max.is_some(),
+                written("send_buffer_max"),
                 c.send_tuning,
-                no_tuning,
+                "the send buffer does not grow",
                 "`send_tuning = true`",
             ),
             (
                 "receive_buffer_start",
-                self.receive_buffer_start.is_some(),
+                written("receive_buffer_start"),
                 c.receive_tuning,
-                fixed,
+                "the receive buffer is fixed",
                 "`receive_tuning = true`",
             ),
-            (
-                "abe_beta",
-                self.abe_beta.is_some(),
-                c.cubic.abe,
-                "a mark costs as much as a loss",
-                "`abe = true`",
-            ),
-            (
-                "abe",
-                self.abe == Some(true),
-                cubic || control(CcName::Reno),
-                coupled,
-                "`cc = \"cubic\"` or `\"reno\"`",
-            ),
-            ("vegas_alpha", self.vegas_alpha.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_beta", self.vegas_beta.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_gamma", self.vegas_gamma.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_rto", self.vegas_rto.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_base_start", self.vegas_base_start.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_sample_order", self.vegas_sample_order.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("vegas_reading", self.vegas_reading.is_some(), vegas, coupled, "`cc = \"vegas\"`"),
-            ("cubic_reading", self.cubic_reading.is_some(), cubic, coupled, "`cc = \"cubic\"`"),
-            ("cubic_beta", self.cubic_beta.is_some(), cubic, coupled, "`cc = \"cubic\"`"),
-            ("cubic_c", self.cubic_c.is_some(), cubic, coupled, "`cc = \"cubic\"`"),
-            (
-                "cubic_fast_convergence",
-                self.cubic_fast_convergence.is_some(),
-                cubic,
-                coupled,
-                "`cc = \"cubic\"`",
-            ),
-            ("cubic_friendliness", self.cubic_friendliness.is_some(), cubic, coupled, "`cc = \"cubic\"`"),
-            (
-                "westwood_reading",
-                self.westwood_reading.is_some(),
-                westwood(c),
-                coupled,
-                "`cc = \"westwood\"`",
-            ),
-            ("zero_interval", self.zero_interval.is_some(), westwood(c), coupled, "`cc = \"westwood\"`"),
-            ("hybla_rtt0", self.hybla_rtt0.is_some(), control(CcName::Hybla), coupled, "`cc = \"hybla\"`"),
-            ("hint_base", self.hint_base.is_some(), aware || c.cc == CcName::Guided, coupled, HINTS),
-            ("hint_rtt", self.hint_rtt.is_some(), aware, coupled, HINTS),
-            ("hint_queue_term", self.hint_queue_term.is_some(), aware, coupled, HINTS),
-            ("hint_queue_threshold", self.hint_queue_threshold.is_some(), aware, coupled, HINTS),
-            ("hint_gain", self.hint_gain.is_some(), aware, coupled, HINTS),
-            ("hint_timeout", self.hint_timeout.is_some(), aware, coupled, HINTS),
+            ("abe_beta", written("abe_beta"), c.cubic.abe, "a mark costs as much as a loss", "`abe = true`"),
             (
                 "loss_probe",
-                self.loss_probe == Some(true),
+                self.loss.loss_probe == Some(true),
                 rack,
                 "the recovery has no loss probes",
                 "`recovery = \"rack\"`",
             ),
-            ("dsack", self.dsack == Some(true), c.sack, "it is a form of SACK", "`sack = true`"),
-            (
-                "sack_on_timeout",
-                self.sack_on_timeout.is_some(),
-                c.sack,
-                "no SACK is agreed on",
-                "`sack = true`",
-            ),
+            ("dsack", self.acks.dsack == Some(true), c.sack, "it is a form of SACK", "`sack = true`"),
+            ("sack_on_timeout", written("sack_on_timeout"), c.sack, "no SACK is agreed on", "`sack = true`"),
         ];
         let unused = rows.into_iter().filter(|(_, written, used, ..)| *written && !used);
-        unused.map(|(key, _, _, why, help)| Unused { key, why, help }).collect()
+        unused.map(|(key, _, _, why, help)| Unused { key, why, help: help.to_owned() }).collect()
+    }
+
+    /// Keys of which neither the control nor the one behind it, where hints rule, makes use.
+    fn unused_by_controls(&self, c: &Config) -> Vec<Unused> {
+        let at_work = |uses: &dyn Fn(&Algorithm) -> bool| {
+            [c.cc, c.control_at_work()].iter().any(|cc| cc.algorithm().is_some_and(uses))
+        };
+        let mut unused = Vec::new();
+        let mut note = |key, uses: &dyn Fn(&Algorithm) -> bool| {
+            if !at_work(uses) {
+                let why = "another congestion control is at work";
+                unused.push(Unused { key, why, help: controls_that(uses) });
+            }
+        };
+        if self.ecn.abe == Some(true) {
+            note("abe", &|a| a.needs.abe);
+        }
+        for s in SETTINGS.iter().filter(|s| OF_CONTROLS.contains(&s.group) && self.writes(s.key)) {
+            note(s.key, &|a| a.parameters.iter().any(|p| p.name == s.key));
+        }
+        unused
     }
 }
 
-const HINTS: &str = "`cc = \"radio-aware\"`";
-
-fn westwood(c: &Config) -> bool {
-    matches!(c.control_at_work(), CcName::Westwood | CcName::WestwoodPlus)
+/// "`cc = "a"` or `"b"`", by the order of the documentation.
+fn controls_that(uses: &dyn Fn(&Algorithm) -> bool) -> String {
+    let mut names = ALGORITHMS.iter().filter(|a| uses(a)).map(|a| a.name);
+    let first = names.next().unwrap_or_default();
+    names.fold(format!("`cc = \"{first}\"`"), |told, name| format!("{told} or `\"{name}\"`"))
 }

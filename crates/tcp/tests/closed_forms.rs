@@ -20,9 +20,12 @@ const MSS: u64 = 1000;
 fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
     let o = Options {
         cc: Some(cc),
-        initial_ssthresh: Some(2.0),
-        hystart: Some(HyStartKind::None),
-        max_window: Some(1 << 24),
+        window: WindowOptions {
+            initial_ssthresh: Some(2.0),
+            max_window: Some(1 << 24),
+            ..WindowOptions::default()
+        },
+        readings: ReadingOptions { hystart: Some(HyStartKind::None), ..ReadingOptions::default() },
         ..Options::default()
     };
     let mut cc = Cc::new(&o.resolve().unwrap());
@@ -147,9 +150,9 @@ fn reno_obeys_mathis_within_15_per_cent() {
     // segment.
     for p in [1e-3, 3e-4] {
         let o = Options {
-            ack_every: Some(1),
-            timestamps: Some(false),
-            mss: Some(Bytes(1000)),
+            acks: AckOptions { ack_every: Some(1), ..AckOptions::default() },
+            negotiated: NegotiatedOptions { timestamps: Some(false), ..NegotiatedOptions::default() },
+            window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
             ..Options::default()
         };
         let law = 1000.0 / 0.1 * (1.5f64 / p).sqrt();
@@ -162,14 +165,17 @@ fn reno_obeys_mathis_within_15_per_cent() {
 #[test]
 fn a_window_per_round_trip_is_the_throughput() {
     let o = Options {
-        max_window: Some(20),
-        timestamps: Some(false),
-        mss: Some(Bytes(1000)),
+        window: WindowOptions { max_window: Some(20), mss: Some(Bytes(1000)), ..WindowOptions::default() },
+        negotiated: NegotiatedOptions { timestamps: Some(false), ..NegotiatedOptions::default() },
         ..Options::default()
     };
     assert_eq!(goodput(&o, Duration::from_millis(100), 0.0, 10), 20.0 * 1000.0 / 0.1);
     // A peer that offers less: the same law with its window, 30000 octets.
-    let o = Options { receive_buffer: Some(Bytes(30_000)), max_window: None, ..o };
+    let o = Options {
+        buffers: BufferOptions { receive_buffer: Some(Bytes(30_000)), ..o.buffers },
+        window: WindowOptions { max_window: None, ..o.window },
+        ..o
+    };
     let w = goodput(&o, Duration::from_millis(100), 0.0, 10);
     assert!((w / 300_000.0 - 1.0).abs() < 0.01, "{w}");
 }

@@ -74,12 +74,18 @@ fn beside_cubic(case: Case) -> Shares {
         let o = Options {
             profile: Profile::Linux6,
             cc: Some(cc),
-            mss: Some(Bytes(1460)),
-            // The account has no socket memory: with 4 MiB that would limit both flows at 32
-            // products.
-            send_buffer: Some(Bytes(64 << 20)),
-            receive_buffer: Some(Bytes(64 << 20)),
-            max_window: constant.then_some((all / 2.0) as u32),
+            window: WindowOptions {
+                mss: Some(Bytes(1460)),
+                max_window: constant.then_some((all / 2.0) as u32),
+                ..WindowOptions::default()
+            },
+            buffers: BufferOptions {
+                // The account has no socket memory: with 4 MiB that would limit both flows at 32
+                // products.
+                send_buffer: Some(Bytes(64 << 20)),
+                receive_buffer: Some(Bytes(64 << 20)),
+                ..BufferOptions::default()
+            },
             ..Options::default()
         };
         o.resolve().unwrap()

@@ -137,12 +137,18 @@ fn connection(recovery: &str, called: &Called) -> Pair {
     });
     let mut controls = Controls::default();
     controls.add(listener).unwrap();
-    let text =
-        format!("cc = 'listener'\nrecovery = '{recovery}'\nmss = '1000 B'\nreceive_buffer = '60000 B'");
+    // A control's own timer is asked for with `vegas_rto = "fine"` alone.
+    let text = format!(
+        "cc = 'listener'\nrecovery = '{recovery}'\nvegas_rto = 'fine'\nmss = '1000 B'\nreceive_buffer = '60000 B'"
+    );
     let options: Options = toml::from_str(&text).unwrap();
     let config = options.resolve_with(&controls).unwrap();
     let cc = controls.build(&config, &options.cc_parameters, Place::default()).unwrap();
-    let peer = Options { mss: Some(Bytes(1000)), receive_buffer: Some(Bytes(60_000)), ..Options::default() };
+    let peer = Options {
+        window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
+        buffers: BufferOptions { receive_buffer: Some(Bytes(60_000)), ..BufferOptions::default() },
+        ..Options::default()
+    };
     let mut pair = Pair::new(config, peer.resolve().unwrap(), Duration::from_millis(50));
     pair.ends[0] = Endpoint::with_control(config, cc, Seq(7));
     pair.connect();

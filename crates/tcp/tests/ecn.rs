@@ -16,7 +16,7 @@ fn at(n: u64) -> Instant {
 }
 
 fn options(ecn: EcnMode) -> Options {
-    Options { ecn: Some(ecn), ..Options::default() }
+    Options { ecn: EcnOptions { ecn: Some(ecn), ..EcnOptions::default() }, ..Options::default() }
 }
 
 /// A connected pair, 20 ms of round trip, that writes down every segment.
@@ -138,7 +138,12 @@ fn a_window_full_of_marks_costs_one_reduction() {
     // RFC 5681 equation 4 halves FlightSize: 20 less the segment of the first ACK. Linux halves the
     // window.
     for (profile, ssthresh) in [(Profile::Rfc, 9.5), (Profile::Linux6, 10.0)] {
-        let o = Options { profile, cc: Some(CcName::Reno), initial_window: Some(20), ..options(EcnMode::On) };
+        let o = Options {
+            profile,
+            cc: Some(CcName::Reno),
+            window: WindowOptions { initial_window: Some(20), ..options(EcnMode::On).window },
+            ..options(EcnMode::On)
+        };
         let mut p = pair(&o, &o);
         p.links[0].mark = (0..20).collect();
         p.ends[0].write(p.now, 1 << 20);
@@ -159,9 +164,8 @@ fn abe_makes_a_mark_cost_less() {
         let o = Options {
             profile: Profile::Linux6,
             cc: Some(cc),
-            initial_window: Some(100),
-            abe: Some(true),
-            abe_beta,
+            window: WindowOptions { initial_window: Some(100), ..options(EcnMode::On).window },
+            ecn: EcnOptions { abe: Some(true), abe_beta, ..options(EcnMode::On).ecn },
             ..options(EcnMode::On)
         };
         let mut p = pair(&o, &o);
@@ -182,7 +186,7 @@ fn dctcps_receiver_tells_which_octets_were_marked() {
         let o = Options {
             profile: Profile::Linux6,
             cc: Some(CcName::Dctcp),
-            quick_acks: Some(0),
+            acks: AckOptions { quick_acks: Some(0), ..AckOptions::default() },
             ..Options::default()
         };
         let mut p = pair(&o, &o);
@@ -210,7 +214,7 @@ fn dctcps_receiver_tells_which_octets_were_marked() {
 fn accurate_feedback_counts_every_mark() {
     for (seed, chance) in [(1, 0.02), (2, 0.2), (3, 0.7), (4, 1.0)] {
         let o = Options { profile: Profile::Linux6, cc: Some(CcName::Dctcp), ..options(EcnMode::Accurate) };
-        let o = Options { l4s: Some(true), ..o };
+        let o = Options { ecn: EcnOptions { l4s: Some(true), ..o.ecn }, ..o };
         let mut p = pair(&o, &o);
         p.links[0] = p.links[0].clone().seed(seed, 0);
         p.links[0].mark_chance = chance;
@@ -232,8 +236,15 @@ fn accurate_feedback_counts_every_mark() {
 fn the_accecn_option_counts_octets_by_codepoint() {
     for (profile, l4s) in [(Profile::Linux6, false), (Profile::Linux6, true), (Profile::Rfc, false)] {
         for mode in [AccEcnOption::Off, AccEcnOption::Minimum, AccEcnOption::Full] {
-            let o =
-                Options { profile, l4s: Some(l4s), accecn_option: Some(mode), ..options(EcnMode::Accurate) };
+            let o = Options {
+                profile,
+                ecn: EcnOptions {
+                    l4s: Some(l4s),
+                    accecn_option: Some(mode),
+                    ..options(EcnMode::Accurate).ecn
+                },
+                ..options(EcnMode::Accurate)
+            };
             let mut p = pair(&o, &o);
             p.links[0] = p.links[0].clone().seed(7, 0);
             p.links[0].mark_chance = 0.3;

@@ -102,13 +102,16 @@ fn options() -> impl Strategy<Value = Options> {
         Options {
             profile,
             cc: Some(cc),
-            dsack: Some(b.0),
-            vegas_rto: Some(if b.1 { VegasRto::Fine } else { VegasRto::Coarse }),
-            manual_read: Some(b.2),
-            bugfix: Some(b.3),
             recovery: Some(recovery),
-            mss: Some(Bytes(1000)),
-            receive_buffer: Some(Bytes(buffer)),
+            acks: AckOptions { dsack: Some(b.0), ..AckOptions::default() },
+            vegas: VegasOptions {
+                vegas_rto: Some(if b.1 { VegasRto::Fine } else { VegasRto::Coarse }),
+                ..VegasOptions::default()
+            },
+            growth: GrowthOptions { manual_read: Some(b.2), ..GrowthOptions::default() },
+            loss: LossOptions { bugfix: Some(b.3), ..LossOptions::default() },
+            window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
+            buffers: BufferOptions { receive_buffer: Some(Bytes(buffer)), ..BufferOptions::default() },
             ..Options::default()
         }
     })

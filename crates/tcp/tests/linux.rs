@@ -30,16 +30,22 @@ impl Script {
     }
     /// As `new`, with a handshake of `rtt` milliseconds.
     fn over(rtt: u64, o: Options, flight: u32, write: u64) -> Script {
-        let stamps = o.timestamps == Some(true);
+        let stamps = o.negotiated.timestamps == Some(true);
         let o = Options {
             profile: Profile::Linux6,
-            mss: Some(Bytes(u64::from(MSS) + if stamps { 12 } else { 0 })),
-            initial_window: Some(flight),
-            timestamps: Some(stamps),
-            // Segments one by one, and all that is written, so that each ACK shows what it lets
-            // out.
-            gso: Some(false),
-            send_tuning: Some(false),
+            window: WindowOptions {
+                mss: Some(Bytes(u64::from(MSS) + if stamps { 12 } else { 0 })),
+                initial_window: Some(flight),
+                ..o.window
+            },
+            negotiated: NegotiatedOptions { timestamps: Some(stamps), ..o.negotiated },
+            buffers: BufferOptions {
+                // Segments one by one, and all that is written, so that each ACK shows what it lets
+                // out.
+                gso: Some(false),
+                send_tuning: Some(false),
+                ..o.buffers
+            },
             ..o
         };
         let mut s = Script { e: Endpoint::new(o.resolve().unwrap(), ISN), now: Instant::ZERO, stamps };
@@ -221,7 +227,8 @@ fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeou
 fn after_a_mark_new_data_puts_a_probe_in_the_place_of_the_reordering_timer() {
     // tcp_schedule_loss_probe (6.1) asks for the state Open or CWR, neither for SACKed segments nor
     // for icsk_pending. A mark at 200 ms: CWR, ssthresh 10; with ten in flight PRR lets one out.
-    let mut s = Script::new(Options { ecn: Some(EcnMode::On), ..reno() }, 20, 1000);
+    let mut s =
+        Script::new(Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() }, 20, 1000);
     s.until(200);
     assert_eq!(s.ack_with(Flags::ACK | Flags::ECE, 10, &[], 0), ["20"]);
     // 10 is missing: ten are in flight again, and the reordering timer runs, until 100 + 110 + 12.5
@@ -240,7 +247,14 @@ fn after_a_mark_new_data_puts_a_probe_in_the_place_of_the_reordering_timer() {
 fn the_least_timeout_is_what_a_lone_segments_probe_allows_for_a_delayed_ack() {
     // tcp_rto_min_us: 2 * 100 + 50 ms after 100 ms; the RTO is 100 + 4 * 50 = 300 ms. 350 ms is
     // filed under the next multiple of 8 ms.
-    let mut s = Script::new(Options { min_rto: Some(Duration::from_millis(50)), ..reno() }, 1, 1);
+    let mut s = Script::new(
+        Options {
+            timers: TimerOptions { min_rto: Some(Duration::from_millis(50)), ..reno().timers },
+            ..reno()
+        },
+        1,
+        1,
+    );
     assert_eq!(s.until(360), ["0@352"]);
 }
 
@@ -278,7 +292,11 @@ fn f_rto_undoes_a_timeout_whose_originals_arrive() {
 
 #[test]
 fn timestamps_undo_a_timeout_at_the_first_ack() {
-    let mut s = Script::new(Options { timestamps: Some(true), ..reno() }, 10, 1000);
+    let mut s = Script::new(
+        Options { negotiated: NegotiatedOptions { timestamps: Some(true), ..reno().negotiated }, ..reno() },
+        10,
+        1000,
+    );
     s.until(610);
     s.until(650);
     s.ack(2, &[], 100);
@@ -338,7 +356,7 @@ fn a_coarser_clock_makes_the_same_timers_later() {
         (KernelClock::Hz250, "3@280", "0@416"),
         (KernelClock::Hz100, "3@290", "0@410"),
     ] {
-        let o = Options { kernel_clock: Some(clock), ..reno() };
+        let o = Options { timers: TimerOptions { kernel_clock: Some(clock), ..reno().timers }, ..reno() };
         let mut s = Script::new(o.clone(), 20, 1000);
         s.until(200);
         s.ack(0, &[(1, 3)], 0);
@@ -366,12 +384,17 @@ fn the_timeout_is_doubled_in_jiffies_and_a_syn_waits_for_its_slot() {
 
 #[test]
 fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
-    let o = Options { pacing: Some(true), mss: Some(Bytes(1000)), timestamps: Some(false), ..reno() };
+    let o = Options {
+        growth: GrowthOptions { pacing: Some(true), ..reno().growth },
+        window: WindowOptions { mss: Some(Bytes(1000)), ..reno().window },
+        negotiated: NegotiatedOptions { timestamps: Some(false), ..reno().negotiated },
+        ..reno()
+    };
     let gap = |threshold: f64| {
         let o = Options {
             profile: Profile::Linux6,
-            initial_ssthresh: Some(threshold),
-            gso: Some(false),
+            window: WindowOptions { initial_ssthresh: Some(threshold), ..o.clone().window },
+            buffers: BufferOptions { gso: Some(false), ..o.clone().buffers },
             ..o.clone()
         };
         let mut p = Pair::of(&o, Duration::from_millis(50));
@@ -397,7 +420,12 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     let windows = |o: Options| {
         let mut p = Pair::of(
-            &Options { profile: Profile::Linux6, cc: Some(CcName::Reno), send_tuning: Some(false), ..o },
+            &Options {
+                profile: Profile::Linux6,
+                cc: Some(CcName::Reno),
+                buffers: BufferOptions { send_tuning: Some(false), ..o.buffers },
+                ..o
+            },
             Duration::from_millis(50),
         );
         p.logging = true;
@@ -416,7 +444,10 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     // 3145728 is a multiple of 128, so that the scaled field says it whole. The window of round r
     // is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
     assert_eq!(windows(Options::default()), (65_160, 3_145_728, 9));
-    let set = Options { receive_buffer: Some(Bytes(51_200)), ..Options::default() };
+    let set = Options {
+        buffers: BufferOptions { receive_buffer: Some(Bytes(51_200)), ..BufferOptions::default() },
+        ..Options::default()
+    };
     // 35 segments: less than the 40 of the third round. The SYN-ACK offers whole segments here too
     // (tcp_select_initial_window): 35 * 1448. Of the buffer one segment is reserved
     // (tcp_init_buffer_space), which leaves 51200 - 1448 = 49752. That is less than the SYN-ACK
@@ -424,9 +455,12 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     // also what is left of the SYN-ACK's offer when the first segment has arrived.
     assert_eq!(windows(set), (50_680, 49_232, 3));
     let both = || Options {
-        receive_buffer: Some(Bytes(1 << 20)),
-        receive_tuning: Some(true),
-        receive_buffer_start: Some(Bytes(14_600)),
+        buffers: BufferOptions {
+            receive_buffer: Some(Bytes(1 << 20)),
+            receive_tuning: Some(true),
+            receive_buffer_start: Some(Bytes(14_600)),
+            ..BufferOptions::default()
+        },
         ..Options::default()
     };
     assert_eq!((windows(both()).0, windows(both()).1), (14_480, 1 << 20));
@@ -439,9 +473,12 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
 fn a_buffer_that_is_set_is_offered_two_segments_more_per_arrival() {
     let o = Options {
         profile: Profile::Linux6,
-        initial_window: Some(10),
-        gso: Some(false),
-        receive_buffer: Some(Bytes(85_000)),
+        window: WindowOptions { initial_window: Some(10), ..WindowOptions::default() },
+        buffers: BufferOptions {
+            gso: Some(false),
+            receive_buffer: Some(Bytes(85_000)),
+            ..BufferOptions::default()
+        },
         ..Options::default()
     };
     let mut p = Pair::of(&o, Duration::from_millis(50));
@@ -463,8 +500,7 @@ fn rounds(cc: CcName, drop: &[u64], n: u64, step: u64) -> String {
     let o = Options {
         profile: Profile::Linux6,
         cc: Some(cc),
-        gso: Some(false),
-        send_tuning: Some(false),
+        buffers: BufferOptions { gso: Some(false), send_tuning: Some(false), ..BufferOptions::default() },
         ..Options::default()
     };
     let mut p = Pair::of(&o, Duration::from_millis(50));

@@ -11,9 +11,12 @@ use util::Pair;
 fn config(sack: bool) -> Config {
     let o = Options {
         profile: Profile::Linux6,
-        sack: Some(sack),
-        timestamps: Some(false),
-        mss: Some(Bytes(1000)),
+        negotiated: NegotiatedOptions {
+            sack: Some(sack),
+            timestamps: Some(false),
+            ..NegotiatedOptions::default()
+        },
+        window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
         ..Options::default()
     };
     let mut c = o.resolve().unwrap();
@@ -130,9 +133,9 @@ fn what_fills_a_window_below_one_segment_to_the_octet_arrives() {
         let mut c = config(sack);
         c.mss = 334;
         let peer = Options {
-            mss: Some(Bytes(334)),
-            receive_buffer: Some(Bytes(330)),
-            timestamps: Some(false),
+            window: WindowOptions { mss: Some(Bytes(334)), ..WindowOptions::default() },
+            buffers: BufferOptions { receive_buffer: Some(Bytes(330)), ..BufferOptions::default() },
+            negotiated: NegotiatedOptions { timestamps: Some(false), ..NegotiatedOptions::default() },
             ..Options::default()
         };
         let mut p = Pair::new(c, peer.resolve().unwrap(), Duration::from_millis(50));
@@ -279,9 +282,12 @@ fn ledbat_grows_by_a_segment_per_round_trip_with_packets_of_two() {
         let o = Options {
             profile: Profile::Linux6,
             cc: Some(CcName::Ledbat),
-            gso: Some(gso),
-            initial_ssthresh: Some(20.0),
-            receive_buffer: Some(Bytes(8_000_000)),
+            buffers: BufferOptions {
+                gso: Some(gso),
+                receive_buffer: Some(Bytes(8_000_000)),
+                ..BufferOptions::default()
+            },
+            window: WindowOptions { initial_ssthresh: Some(20.0), ..WindowOptions::default() },
             ..Options::default()
         };
         let mut p = Pair::of(&o, Duration::from_millis(50));

@@ -51,7 +51,13 @@ fn a_connection_opens_carries_data_and_closes() {
 
 #[test]
 fn the_initial_window_is_ten_segments_of_rfc_6928() {
-    let mut p = Pair::of(&Options { timestamps: Some(false), ..Options::default() }, ms(10));
+    let mut p = Pair::of(
+        &Options {
+            negotiated: NegotiatedOptions { timestamps: Some(false), ..NegotiatedOptions::default() },
+            ..Options::default()
+        },
+        ms(10),
+    );
     p.logging = true;
     p.connect();
     p.ends[0].write(p.now, 1_000_000);
@@ -90,7 +96,13 @@ fn both_sides_may_open_at_once() {
 
 #[test]
 fn a_lost_syn_is_sent_again_after_one_two_and_four_seconds_and_given_up_in_the_end() {
-    let mut p = Pair::of(&Options { syn_retries: Some(3), ..Options::default() }, ms(10));
+    let mut p = Pair::of(
+        &Options {
+            timers: TimerOptions { syn_retries: Some(3), ..TimerOptions::default() },
+            ..Options::default()
+        },
+        ms(10),
+    );
     p.links[0].loss = 1.0;
     p.logging = true;
     p.connect();
@@ -128,8 +140,8 @@ fn a_closed_window_is_probed_and_the_transfer_goes_on_when_the_application_reads
     for profile in [Profile::Rfc, Profile::Ns2] {
         let o = Options {
             profile,
-            manual_read: Some(true),
-            receive_buffer: Some(Bytes(10_000)),
+            growth: GrowthOptions { manual_read: Some(true), ..GrowthOptions::default() },
+            buffers: BufferOptions { receive_buffer: Some(Bytes(10_000)), ..BufferOptions::default() },
             ..Options::default()
         };
         let mut p = Pair::of(&o, ms(10));
@@ -153,9 +165,9 @@ fn a_closed_window_is_probed_and_the_transfer_goes_on_when_the_application_reads
 #[test]
 fn small_reads_do_not_make_small_windows() {
     let o = Options {
-        manual_read: Some(true),
-        receive_buffer: Some(Bytes(10_000)),
-        window_scaling: Some(false),
+        growth: GrowthOptions { manual_read: Some(true), ..GrowthOptions::default() },
+        buffers: BufferOptions { receive_buffer: Some(Bytes(10_000)), ..BufferOptions::default() },
+        negotiated: NegotiatedOptions { window_scaling: Some(false), ..NegotiatedOptions::default() },
         ..Options::default()
     };
     let mut p = Pair::of(&o, ms(10));
@@ -178,7 +190,13 @@ fn small_reads_do_not_make_small_windows() {
 #[test]
 fn nagle_holds_a_small_segment_while_data_is_outstanding() {
     for (nagle, expected) in [(true, vec![100, 300]), (false, vec![100; 4])] {
-        let mut p = Pair::of(&Options { nagle: Some(nagle), ..Options::default() }, ms(10));
+        let mut p = Pair::of(
+            &Options {
+                acks: AckOptions { nagle: Some(nagle), ..AckOptions::default() },
+                ..Options::default()
+            },
+            ms(10),
+        );
         p.connect();
         p.drive(at(100));
         p.logging = true;
@@ -210,9 +228,9 @@ fn an_ack_of_one_segment_waits_two_hundred_milliseconds() {
 fn a_window_beyond_64_kib_needs_scaling() {
     for (scaling, limit) in [(true, 1_000_000), (false, 65_535)] {
         let o = Options {
-            window_scaling: Some(scaling),
-            receive_buffer: Some(Bytes(1_000_000)),
-            initial_window: Some(1000),
+            negotiated: NegotiatedOptions { window_scaling: Some(scaling), ..NegotiatedOptions::default() },
+            buffers: BufferOptions { receive_buffer: Some(Bytes(1_000_000)), ..BufferOptions::default() },
+            window: WindowOptions { initial_window: Some(1000), ..WindowOptions::default() },
             ..Options::default()
         };
         let mut p = Pair::of(&o, ms(100));
@@ -227,7 +245,13 @@ fn a_window_beyond_64_kib_needs_scaling() {
 
 #[test]
 fn pacing_spreads_segments_at_the_rate_asked_for() {
-    let o = Options { max_pacing_rate: Some("1 Mbit/s".parse().unwrap()), ..Options::default() };
+    let o = Options {
+        growth: GrowthOptions {
+            max_pacing_rate: Some("1 Mbit/s".parse().unwrap()),
+            ..GrowthOptions::default()
+        },
+        ..Options::default()
+    };
     let mut p = Pair::of(&o, ms(10));
     p.connect();
     p.ends[0].write(p.now, 10_000_000);
@@ -241,8 +265,11 @@ fn pacing_spreads_segments_at_the_rate_asked_for() {
 #[test]
 fn a_paced_sender_that_waits_for_acks_sleeps() {
     let o = Options {
-        max_pacing_rate: Some("100 Mbit/s".parse().unwrap()),
-        max_window: Some(2),
+        growth: GrowthOptions {
+            max_pacing_rate: Some("100 Mbit/s".parse().unwrap()),
+            ..GrowthOptions::default()
+        },
+        window: WindowOptions { max_window: Some(2), ..WindowOptions::default() },
         ..Options::default()
     };
     let mut p = Pair::of(&o, ms(100));
@@ -298,7 +325,12 @@ fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmi
     for (profile, cc) in
         [(Profile::Ns2, CcName::Reno), (Profile::Ns2, CcName::Vegas), (Profile::Rfc, CcName::Reno)]
     {
-        let o = Options { profile, cc: Some(cc), max_window: Some(8), ..Options::default() };
+        let o = Options {
+            profile,
+            cc: Some(cc),
+            window: WindowOptions { max_window: Some(8), ..WindowOptions::default() },
+            ..Options::default()
+        };
         let mut p = Pair::of(&o, ms(60));
         p.connect();
         p.ends[0].write(p.now, 1 << 40);
@@ -321,8 +353,8 @@ fn the_fine_timer_of_vegas_knows_no_floor_of_one_second() {
         let o = Options {
             profile: Profile::Ns2,
             cc: Some(CcName::Vegas),
-            vegas_rto: Some(rto),
-            max_window: Some(4),
+            vegas: VegasOptions { vegas_rto: Some(rto), ..VegasOptions::default() },
+            window: WindowOptions { max_window: Some(4), ..WindowOptions::default() },
             ..Options::default()
         };
         let mut p = Pair::of(&o, ms(60));
@@ -342,9 +374,9 @@ fn the_fine_timer_of_vegas_knows_no_floor_of_one_second() {
 #[test]
 fn the_throughput_under_random_loss_is_that_of_mathis() {
     let o = Options {
-        timestamps: Some(false),
-        ack_every: Some(1),
-        receive_buffer: Some(Bytes(1 << 24)),
+        negotiated: NegotiatedOptions { timestamps: Some(false), ..NegotiatedOptions::default() },
+        acks: AckOptions { ack_every: Some(1), ..AckOptions::default() },
+        buffers: BufferOptions { receive_buffer: Some(Bytes(1 << 24)), ..BufferOptions::default() },
         ..Options::default()
     };
     let mut total = 0.0;
@@ -387,20 +419,32 @@ fn any_options() -> impl Strategy<Value = Options> {
                 } else {
                     recovery
                 }),
-                dsack: Some(nagle),
-                timestamps: Some(ts),
-                vegas_rto: Some(if fine { VegasRto::Fine } else { VegasRto::Coarse }),
-                ack_every: Some(every),
-                nagle: Some(nagle),
-                limited_transmit: Some(limited),
-                receive_buffer: Some(Bytes(buffer)),
-                mss: Some(Bytes(mss)),
-                manual_read: Some(a),
-                bugfix: Some(b),
-                // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test
-                // ends.
-                max_rto: Some(Duration::from_secs(3)),
-                sack_on_timeout: Some(if c { SackOnTimeout::Keep } else { SackOnTimeout::Clear }),
+                acks: AckOptions {
+                    dsack: Some(nagle),
+                    ack_every: Some(every),
+                    nagle: Some(nagle),
+                    ..AckOptions::default()
+                },
+                negotiated: NegotiatedOptions { timestamps: Some(ts), ..NegotiatedOptions::default() },
+                vegas: VegasOptions {
+                    vegas_rto: Some(if fine { VegasRto::Fine } else { VegasRto::Coarse }),
+                    ..VegasOptions::default()
+                },
+                loss: LossOptions {
+                    limited_transmit: Some(limited),
+                    bugfix: Some(b),
+                    sack_on_timeout: Some(if c { SackOnTimeout::Keep } else { SackOnTimeout::Clear }),
+                    ..LossOptions::default()
+                },
+                buffers: BufferOptions { receive_buffer: Some(Bytes(buffer)), ..BufferOptions::default() },
+                window: WindowOptions { mss: Some(Bytes(mss)), ..WindowOptions::default() },
+                growth: GrowthOptions { manual_read: Some(a), ..GrowthOptions::default() },
+                timers: TimerOptions {
+                    // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test
+                    // ends.
+                    max_rto: Some(Duration::from_secs(3)),
+                    ..TimerOptions::default()
+                },
                 ..Options::default()
             },
         )
@@ -436,7 +480,7 @@ proptest! {
             n += 1;
             // Someone on the way shrinks windows for a while.
             p.links[1].window = if p.now < at(60_000) && shrink.happens(n, 0.3) { window } else { u16::MAX };
-            if peer.manual_read == Some(true) && shrink.happens(n + (1 << 40), 0.5) {
+            if peer.growth.manual_read == Some(true) && shrink.happens(n + (1 << 40), 0.5) {
                 read += p.ends[1].read(p.now, 3000);
                 p.flush();
             }

@@ -69,7 +69,10 @@ fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
     // more, to 7.5. Then more is outstanding than the window holds: nothing may be sent, no ACK
     // comes, and the timer, still far above 1 s because RTTVAR falls by eighths from 0.75 s, ends
     // the silence.
-    let o = Options { receive_buffer: Some(Bytes(60_000)), ..profile(Profile::Inet) };
+    let o = Options {
+        buffers: BufferOptions { receive_buffer: Some(Bytes(60_000)), ..profile(Profile::Inet).buffers },
+        ..profile(Profile::Inet)
+    };
     assert_eq!(
         rounds(&o, &[31, 33, 35], 32),
         "1 2 4 8 16 32 45* 21* 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 1! 2 4 4 5 6 7 8"
@@ -81,7 +84,10 @@ fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_secon
     // Eight segments of receive window: slow start does not stop there (window validation would),
     // and after 40 round trips of 100 ms the estimate, 100 ms and a deviation fallen by eighths,
     // lies far below MIN_REXMIT_TIMEOUT.
-    let o = Options { receive_buffer: Some(Bytes(8 * 536)), ..profile(Profile::Inet) };
+    let o = Options {
+        buffers: BufferOptions { receive_buffer: Some(Bytes(8 * 536)), ..profile(Profile::Inet).buffers },
+        ..profile(Profile::Inet)
+    };
     let mut p = Pair::of(&o, Duration::from_millis(ROUND / 2));
     p.connect();
     p.ends[0].write(p.now, 1 << 30);
@@ -89,7 +95,7 @@ fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_secon
     let i = p.ends[0].info();
     assert!(i.snd_cwnd > 100.0 && i.unacked <= 8, "{} {}", i.snd_cwnd, i.unacked);
     assert_eq!(i.rto, Duration::from_secs(1));
-    let o = Options { window_validation: Some(true), ..o };
+    let o = Options { growth: GrowthOptions { window_validation: Some(true), ..o.growth }, ..o };
     let mut p = Pair::of(&o, Duration::from_millis(ROUND / 2));
     p.connect();
     p.ends[0].write(p.now, 1 << 30);
@@ -101,10 +107,13 @@ fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_secon
 fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
     let o = |leaves| Options {
         recovery: Some(RecoveryFlavour::NewReno),
-        receive_buffer: Some(Bytes(60_000)),
-        timer_on_partial_ack: Some(TimerOnPartialAck::FirstOnly),
-        rto_leaves_recovery: Some(leaves),
-        rtt_estimator: Some(RttEstimator::Rfc6298),
+        buffers: BufferOptions { receive_buffer: Some(Bytes(60_000)), ..profile(Profile::Inet).buffers },
+        loss: LossOptions {
+            timer_on_partial_ack: Some(TimerOnPartialAck::FirstOnly),
+            rto_leaves_recovery: Some(leaves),
+            ..profile(Profile::Inet).loss
+        },
+        timers: TimerOptions { rtt_estimator: Some(RttEstimator::Rfc6298), ..profile(Profile::Inet).timers },
         ..profile(Profile::Inet)
     };
     // Twelve of the window of 32 that begins with segment 31: a hole per round trip, and the timer
@@ -124,7 +133,11 @@ fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
 fn a_timeout_within_newreno_recovery_takes_half_of_what_flew_not_of_what_was_sent() {
     // RFC 5681 section 3.1: ssthresh "no more than" equation 4 gives. Twenty holes of a window of
     // 162: after the cut 80 fly, while SND.NXT - SND.UNA grows to 900 with what the receiver holds.
-    let o = Options { recovery: Some(RecoveryFlavour::NewReno), sack: Some(false), ..Options::default() };
+    let o = Options {
+        recovery: Some(RecoveryFlavour::NewReno),
+        negotiated: NegotiatedOptions { sack: Some(false), ..NegotiatedOptions::default() },
+        ..Options::default()
+    };
     let mut p = Pair::of(&o, Duration::from_millis(50));
     p.links[0].drop = (300..320).collect();
     p.connect();
@@ -139,7 +152,11 @@ const ISN: Seq = Seq(1000);
 
 /// A sender with 20 segments in flight and 100 ms of round trip, against ACKs written by hand.
 fn twenty(o: Options) -> Endpoint {
-    let o = Options { mss: Some(Bytes(1000)), initial_window: Some(20), timestamps: Some(false), ..o };
+    let o = Options {
+        window: WindowOptions { mss: Some(Bytes(1000)), initial_window: Some(20), ..o.window },
+        negotiated: NegotiatedOptions { timestamps: Some(false), ..o.negotiated },
+        ..o
+    };
     let mut e = Endpoint::new(o.resolve().unwrap(), ISN);
     e.connect(Instant::ZERO);
     while e.poll_transmit(Instant::ZERO).is_some() {}

@@ -17,11 +17,14 @@ struct Script {
 impl Script {
     /// Established at 100 ms with `flight` segments sent and a window to match.
     fn new(o: Options, flight: u32) -> Script {
-        let sack = o.sack != Some(false) && o.profile == Profile::Rfc;
+        let sack = o.negotiated.sack != Some(false) && o.profile == Profile::Rfc;
         let o = Options {
-            mss: Some(Bytes(u64::from(MSS))),
-            initial_window: Some(flight),
-            timestamps: Some(false),
+            window: WindowOptions {
+                mss: Some(Bytes(u64::from(MSS))),
+                initial_window: Some(flight),
+                ..o.window
+            },
+            negotiated: NegotiatedOptions { timestamps: Some(false), ..o.negotiated },
             ..o
         };
         let isn = Seq(u32::MAX - 5);
@@ -81,7 +84,11 @@ impl Script {
 }
 
 fn without_sack(recovery: RecoveryFlavour) -> Options {
-    Options { sack: Some(false), recovery: Some(recovery), ..Options::default() }
+    Options {
+        recovery: Some(recovery),
+        negotiated: NegotiatedOptions { sack: Some(false), ..NegotiatedOptions::default() },
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -206,7 +213,13 @@ fn newreno_resends_a_hole_per_partial_ack_and_deflates() {
 #[test]
 fn the_impatient_variant_restarts_the_timer_at_the_first_partial_ack_only() {
     for (which, fires_at) in [(TimerOnPartialAck::FirstOnly, 1200), (TimerOnPartialAck::Every, 1300)] {
-        let o = Options { timer_on_partial_ack: Some(which), ..without_sack(RecoveryFlavour::NewReno) };
+        let o = Options {
+            loss: LossOptions {
+                timer_on_partial_ack: Some(which),
+                ..without_sack(RecoveryFlavour::NewReno).loss
+            },
+            ..without_sack(RecoveryFlavour::NewReno)
+        };
         let mut s = Script::new(o, 10);
         (0..3).for_each(|_| drop(s.ack(0, &[])));
         s.wait(100); // 200 ms
@@ -221,8 +234,11 @@ fn the_impatient_variant_restarts_the_timer_at_the_first_partial_ack_only() {
 fn no_second_fast_retransmit_for_one_window_of_data() {
     for (bugfix, expected) in [(true, 0), (false, 1)] {
         let o = Options {
-            bugfix: Some(bugfix),
-            limited_transmit: Some(false),
+            loss: LossOptions {
+                bugfix: Some(bugfix),
+                limited_transmit: Some(false),
+                ..without_sack(RecoveryFlavour::Reno).loss
+            },
             ..without_sack(RecoveryFlavour::Reno)
         };
         let mut s = Script::new(o, 10);
@@ -320,7 +336,10 @@ fn nonsense_in_sack_blocks_is_ignored() {
 
 #[test]
 fn an_idle_connection_falls_back_to_the_initial_window() {
-    let mut s = Script::new(Options { nagle: Some(false), ..Options::default() }, 2);
+    let mut s = Script::new(
+        Options { acks: AckOptions { nagle: Some(false), ..AckOptions::default() }, ..Options::default() },
+        2,
+    );
     // All 2^30 octets cannot be acknowledged here: a second endpoint with little data.
     let mut o = Endpoint::new(*s.e.config(), Seq(1));
     o.connect(s.now);

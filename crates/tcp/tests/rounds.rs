@@ -38,7 +38,7 @@ fn ns2(cc: CcName, recovery: RecoveryFlavour) -> Options {
         profile: Profile::Ns2,
         cc: Some(cc),
         recovery: Some(recovery),
-        max_window: Some(32),
+        window: WindowOptions { max_window: Some(32), ..WindowOptions::default() },
         ..Options::default()
     }
 }

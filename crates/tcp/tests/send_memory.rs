@@ -33,14 +33,22 @@ fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
         (1460, CcName::Bbr, 3 * 10 * 4352),
         (536, CcName::Cubic, 2 * 10 * 2304),
     ] {
-        let o = Options { cc: Some(cc), mss: Some(Bytes(mss)), ..linux() };
+        let o = Options {
+            cc: Some(cc),
+            window: WindowOptions { mss: Some(Bytes(mss)), ..linux().window },
+            ..linux()
+        };
         assert_eq!(connected(&o).ends[0].send_memory(), Some(size), "{mss} {cc:?}");
     }
     // tcp_wmem's default counts where it is more.
-    let o = Options { send_buffer_start: Some(Bytes(262_144)), ..linux() };
+    let o = Options {
+        buffers: BufferOptions { send_buffer_start: Some(Bytes(262_144)), ..linux().buffers },
+        ..linux()
+    };
     assert_eq!(connected(&o).ends[0].send_memory(), Some(262_144));
     // SO_SNDBUF: a buffer that is written stays as it is, and counts data only.
-    let o = Options { send_buffer: Some(Bytes(50_000)), ..linux() };
+    let o =
+        Options { buffers: BufferOptions { send_buffer: Some(Bytes(50_000)), ..linux().buffers }, ..linux() };
     let p = connected(&o);
     assert_eq!((p.ends[0].send_memory(), p.ends[0].writable()), (None, 50_000));
 }
@@ -55,12 +63,15 @@ fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
 fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
     let sent = |tuning: bool| {
         let o = Options {
-            initial_window: Some(100),
-            initial_ssthresh: Some(100.0),
-            send_tuning: Some(tuning),
-            timestamps: Some(false),
-            mss: Some(Bytes(MSS)),
-            max_retries: Some(60),
+            window: WindowOptions {
+                initial_window: Some(100),
+                initial_ssthresh: Some(100.0),
+                mss: Some(Bytes(MSS)),
+                ..linux().window
+            },
+            buffers: BufferOptions { send_tuning: Some(tuning), ..linux().buffers },
+            negotiated: NegotiatedOptions { timestamps: Some(false), ..linux().negotiated },
+            timers: TimerOptions { max_retries: Some(60), ..linux().timers },
             ..linux()
         };
         let mut e = Endpoint::new(o.resolve().unwrap(), Seq(0));
@@ -108,7 +119,11 @@ fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
 /// sk_stream_write_space wakes a writer that found the buffer full when a third of it is free.
 #[test]
 fn who_filled_the_buffer_writes_again_when_a_third_is_free() {
-    let o = Options { send_buffer_max: Some(Bytes(87_040)), initial_ssthresh: Some(10.0), ..linux() };
+    let o = Options {
+        buffers: BufferOptions { send_buffer_max: Some(Bytes(87_040)), ..linux().buffers },
+        window: WindowOptions { initial_ssthresh: Some(10.0), ..linux().window },
+        ..linux()
+    };
     let mut p = connected(&o);
     while p.ends[0].write(p.now, 65_536) == 65_536 {}
     p.flush();

@@ -18,11 +18,17 @@ const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 impl One {
     fn new(host: Host) -> One {
         let options = Options {
-            timestamps: Some(false),
-            window_scaling: Some(false),
-            manual_read: Some(true),
-            dsack: Some(true),
-            receive_buffer: Some(lasthop_units::Bytes(70_000)),
+            negotiated: NegotiatedOptions {
+                timestamps: Some(false),
+                window_scaling: Some(false),
+                ..NegotiatedOptions::default()
+            },
+            growth: GrowthOptions { manual_read: Some(true), ..GrowthOptions::default() },
+            acks: AckOptions { dsack: Some(true), ..AckOptions::default() },
+            buffers: BufferOptions {
+                receive_buffer: Some(lasthop_units::Bytes(70_000)),
+                ..BufferOptions::default()
+            },
             ..Options::default()
         };
         let mut config = options.resolve().unwrap();
@@ -215,7 +221,11 @@ fn a_fin_takes_no_room_of_the_window() {
 /// net.inet.tcp.rexmit_drop_options, ecn.maxretries and TCP_NOOPT: what repeated SYNs still carry.
 #[test]
 fn options_of_repeated_syns_are_those_of_the_host() {
-    let options = Options { ecn: Some(EcnMode::On), syn_retries: Some(12), ..Options::default() };
+    let options = Options {
+        ecn: EcnOptions { ecn: Some(EcnMode::On), ..EcnOptions::default() },
+        timers: TimerOptions { syn_retries: Some(12), ..TimerOptions::default() },
+        ..Options::default()
+    };
     let mut config = options.resolve().unwrap();
     config.host = Host { option_syns: 3, ecn_syns: 2, ..Host::BSD };
     let mut e = Endpoint::new(config, Seq(0));
@@ -244,7 +254,13 @@ fn options_of_repeated_syns_are_those_of_the_host() {
 #[test]
 fn linux_offers_whole_segments_in_a_syn() {
     for (host, window) in [(Host::LINUX, 18_980), (Host::PLAIN, 20_000)] {
-        let options = Options { receive_buffer: Some(lasthop_units::Bytes(20_000)), ..Options::default() };
+        let options = Options {
+            buffers: BufferOptions {
+                receive_buffer: Some(lasthop_units::Bytes(20_000)),
+                ..BufferOptions::default()
+            },
+            ..Options::default()
+        };
         let mut config = options.resolve().unwrap();
         config.host = host;
         let mut e = Endpoint::new(config, Seq(0));

@@ -1,8 +1,9 @@
 //! A timer that has acted is not due any more: whatever the state, time goes on.
 
-use lasthop_tcp::cc::{ALGORITHMS, CcName};
+use lasthop_tcp::cc::ALGORITHMS;
 use lasthop_tcp::{
-    EcnMode, Endpoint, Flags, Options, Profile, RecoveryFlavour, Segment, SynOptions, Timestamps,
+    EcnMode, EcnOptions, Endpoint, Flags, Options, Profile, RecoveryFlavour, Segment, SynOptions, Timestamps,
+    WindowOptions,
 };
 use lasthop_units::{Bytes, Instant, Seq};
 
@@ -32,8 +33,8 @@ fn after_its_timers_have_acted_an_endpoint_waits_for_later_ones() {
                     profile: *profile,
                     cc: Some(algorithm.id),
                     recovery: algorithm.needs.delivery_rate.then_some(RecoveryFlavour::Rack),
-                    ecn: Some(EcnMode::Accurate),
-                    mss: Some(Bytes(1000)),
+                    ecn: EcnOptions { ecn: Some(EcnMode::Accurate), ..EcnOptions::default() },
+                    window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
                     ..Options::default()
                 };
                 let mut e = Endpoint::new(options.resolve().unwrap(), Seq(7));

@@ -46,13 +46,13 @@ impl ProxySpec {
     pub fn socket(&self, accepting: bool, flow: &Options) -> Options {
         let own = if accepting { &self.accept } else { &self.connect };
         let mut options = own.clone().unwrap_or_else(|| flow.clone());
-        if own.as_ref().is_none_or(|o| o.receive_buffer.is_none()) {
-            options.receive_buffer = Some(self.buffer);
+        if own.as_ref().is_none_or(|o| o.buffers.receive_buffer.is_none()) {
+            options.buffers.receive_buffer = Some(self.buffer);
         }
-        if own.as_ref().is_none_or(|o| o.send_buffer.is_none()) {
-            options.send_buffer = Some(self.buffer);
+        if own.as_ref().is_none_or(|o| o.buffers.send_buffer.is_none()) {
+            options.buffers.send_buffer = Some(self.buffer);
         }
-        options.manual_read = Some(true);
+        options.growth.manual_read = Some(true);
         options
     }
 }

@@ -1,17 +1,19 @@
 //! The table of all built-in algorithms, and what each needs of the stack around it.
 
+use serde::Serialize;
+
 use super::*;
 use crate::config::{Config, EcnMode};
 use crate::name::{BUILT_IN, DOCUMENTED, Profile};
 
 /// A parameter of an algorithm, for the documentation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     /// Key under `[flow.x.tcp]`, or a fixed constant's name.
     pub name: &'static str,
-    /// Default, as written.
+    /// Default, as written in a scenario.
     pub default: &'static str,
-    /// Unit.
+    /// Unit; empty for a word or a pure number.
     pub unit: &'static str,
     /// Where the default comes from.
     pub source: &'static str,
@@ -45,6 +47,8 @@ pub struct Needs {
     pub pacing: bool,
     /// The control may set a rate of its own ([`CongestionControl::pacing_rate`]).
     pub paces: bool,
+    /// A mark may cost it less than a loss (RFC 8511), where `abe` is on.
+    pub abe: bool,
     /// Capacity hints; without them `hint_base` is at work.
     pub hints: bool,
     /// Congestion windows that a send buffer holds which grows by itself (Linux: tcp_sndbuf_expand).
@@ -64,6 +68,7 @@ impl Needs {
         echo: EcnEcho::UntilCwr,
         pacing: false,
         paces: false,
+        abe: false,
         hints: false,
         send_buffer_windows: 2,
         opens_with_data: None,

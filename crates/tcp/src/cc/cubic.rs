@@ -53,7 +53,7 @@ pub(super) const ROW: Row = Row {
     source: "RFC 9438; S. Ha, I. Rhee, L. Xu, CUBIC, ACM SIGOPS OSR 42(5), 2008; Linux 6.1 tcp_cubic.c",
     parameters: PARAMETERS,
     differs: DIFFERS,
-    needs: Needs::NOTHING,
+    needs: Needs { abe: true, ..Needs::NOTHING },
     new: |c| Cc::Cubic(Box::new(Cubic::new(c))),
 };
 
@@ -317,13 +317,16 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::{CcName, KernelClock, Options};
+    use crate::{CcName, CubicOptions, EcnOptions, KernelClock, Options, ReadingOptions, TimerOptions};
 
     fn cubic(options: Options) -> Cubic {
         Cubic::new(&resolved(Options { cc: Some(CcName::Cubic), ..options }))
     }
     fn linux() -> Options {
-        Options { cubic_reading: Some(CubicReading::Linux), ..Options::default() }
+        Options {
+            cubic: CubicOptions { cubic_reading: Some(CubicReading::Linux), ..CubicOptions::default() },
+            ..Options::default()
+        }
     }
 
     #[test]
@@ -355,7 +358,10 @@ mod tests {
     #[test]
     fn the_friendly_window_has_the_value_of_rfc_8312_in_the_mean() {
         // tcp.md: W_max 100, t = 6 s, RTT 0.3 s: 70 + 3 * 0.3 / 1.7 * 6 / 0.3 = 80.588.
-        let mut c = cubic(Options { hystart: Some(crate::HyStartKind::None), ..Options::default() });
+        let mut c = cubic(Options {
+            readings: ReadingOptions { hystart: Some(crate::HyStartKind::None), ..ReadingOptions::default() },
+            ..Options::default()
+        });
         c.on_congestion(&congestion(100.0));
         assert_eq!(c.cwnd(), 70.0);
         let mut e = c.begin_epoch(&ack_at(1, 0, 300));
@@ -374,7 +380,10 @@ mod tests {
         assert_eq!((c.w_max, c.cwnd()), (100_000.0, 70_000.0));
         c.on_congestion(&congestion(80_000.0));
         assert_eq!((c.w_max, c.cwnd()), (68_000.0, 56_000.0));
-        let mut off = cubic(Options { cubic_fast_convergence: Some(false), ..Options::default() });
+        let mut off = cubic(Options {
+            cubic: CubicOptions { cubic_fast_convergence: Some(false), ..CubicOptions::default() },
+            ..Options::default()
+        });
         off.on_congestion(&congestion(100.0));
         off.on_congestion(&congestion(80.0));
         assert_eq!(off.w_max, 80.0);
@@ -383,7 +392,7 @@ mod tests {
     #[test]
     fn the_variants_cut_to_seven_tenths_717_1024ths_and_four_fifths() {
         let cut = |beta: Option<f64>, o: Options| {
-            let mut c = cubic(Options { cubic_beta: beta, ..o });
+            let mut c = cubic(Options { cubic: CubicOptions { cubic_beta: beta, ..o.cubic }, ..o });
             c.on_congestion(&congestion(1000.0));
             c.cwnd()
         };
@@ -397,7 +406,10 @@ mod tests {
     fn a_mark_costs_less_with_abe() {
         // tcp.md, ns-3's ABE test: cwnd 1000: loss 700, ECN 850.
         for (abe, to) in [(true, 850.0), (false, 700.0)] {
-            let mut c = cubic(Options { abe: Some(abe), ..Options::default() });
+            let mut c = cubic(Options {
+                ecn: EcnOptions { abe: Some(abe), ..EcnOptions::default() },
+                ..Options::default()
+            });
             c.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(1000.0) });
             assert_eq!(c.cwnd(), to);
         }
@@ -406,7 +418,11 @@ mod tests {
     #[test]
     fn both_readings_return_to_the_maximum_after_k_seconds_and_then_probe() {
         for o in [Options::default(), linux()] {
-            let o = Options { cubic_friendliness: Some(false), hystart: Some(crate::HyStartKind::None), ..o };
+            let o = Options {
+                cubic: CubicOptions { cubic_friendliness: Some(false), ..o.cubic },
+                readings: ReadingOptions { hystart: Some(crate::HyStartKind::None), ..o.readings },
+                ..o
+            };
             let mut p =
                 Path::new(CcName::Cubic, resolved(Options { cc: Some(CcName::Cubic), ..o }), 100, 1e9);
             p.cc.set_cwnd(500.0);
@@ -440,9 +456,9 @@ mod tests {
     /// With HZ = 250, friendliness off and the first loss at 100000 segments: 70000 remain.
     fn counting_jiffies(clock: KernelClock) -> Cubic {
         let mut c = cubic(Options {
-            kernel_clock: Some(clock),
-            cubic_friendliness: Some(false),
-            hystart: Some(crate::HyStartKind::None),
+            timers: TimerOptions { kernel_clock: Some(clock), ..linux().timers },
+            cubic: CubicOptions { cubic_friendliness: Some(false), ..linux().cubic },
+            readings: ReadingOptions { hystart: Some(crate::HyStartKind::None), ..linux().readings },
             ..linux()
         });
         c.on_congestion(&congestion(100_000.0));
@@ -532,7 +548,10 @@ mod tests {
 
     #[test]
     fn time_stands_while_the_application_is_what_limits() {
-        let mut c = cubic(Options { cubic_friendliness: Some(false), ..Options::default() });
+        let mut c = cubic(Options {
+            cubic: CubicOptions { cubic_friendliness: Some(false), ..CubicOptions::default() },
+            ..Options::default()
+        });
         c.on_congestion(&congestion(100.0));
         c.on_ack(&ack_at(1, 1000, 10));
         c.on_ack(&AckSample { cwnd_limited: false, ..ack_at(1, 1010, 10) });

@@ -2,9 +2,7 @@
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{
-    AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Parameter, Row, Signal,
-};
+use super::{AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Parameter, Row};
 use crate::config::{Config, EcnMode};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -76,12 +74,7 @@ impl CongestionControl for Dctcp {
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        self.w.cut(match c.signal {
-            Signal::Ecn => self.share.after_mark(c.flight),
-            // Section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as
-            // conventional TCP".
-            Signal::Loss => c.flight / 2.0,
-        });
+        self.w.cut(self.share.after(c));
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
@@ -90,6 +83,7 @@ impl CongestionControl for Dctcp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Signal;
     use super::super::testing::*;
     use super::*;
 

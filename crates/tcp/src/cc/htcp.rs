@@ -283,7 +283,7 @@ mod tests {
 
     use super::super::testing::*;
     use super::*;
-    use crate::{KernelClock, Options};
+    use crate::{KernelClock, Options, TimerOptions};
 
     #[test]
     fn growth_is_renos_for_a_second_and_quadratic_after() {
@@ -320,8 +320,12 @@ mod tests {
     /// 16 eighths: 8 * 11 / 16 = 5, alpha 2 * 5 * 64. With HZ = 1000 it is 8000 / 420 = 19: 4.
     #[test]
     fn round_trips_and_times_are_jiffies_of_the_kernel_clock() {
-        let counting =
-            |clock| Htcp::new(&resolved(Options { kernel_clock: Some(clock), ..Options::default() }));
+        let counting = |clock| {
+            Htcp::new(&resolved(Options {
+                timers: TimerOptions { kernel_clock: Some(clock), ..TimerOptions::default() },
+                ..Options::default()
+            }))
+        };
         let sample = |rtt| AckSample { rtt: Some(Duration::from_micros(rtt)), ..ack_at(1, 100, 0) };
         for (clock, rtt, growth) in [(KernelClock::Hz100, 5, 5), (KernelClock::Hz1000, 42, 4)] {
             let mut h = counting(clock);
@@ -351,7 +355,10 @@ mod tests {
     /// 159.9 ms, are 12 * 100 / 5 = 240 per second. By the clock of nanoseconds they are 200.
     #[test]
     fn throughput_is_segments_per_jiffies() {
-        let config = resolved(Options { kernel_clock: Some(KernelClock::Hz100), ..Options::default() });
+        let config = resolved(Options {
+            timers: TimerOptions { kernel_clock: Some(KernelClock::Hz100), ..TimerOptions::default() },
+            ..Options::default()
+        });
         let mut h = Htcp::new(&config);
         h.w.set(10.0);
         h.rate.since = Some(10);

@@ -5,7 +5,7 @@
 //! three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia
 //! Bell Labs, and Linux commit aecfde23108b.
 
-use super::AckSample;
+use super::{AckSample, Congestion, Signal};
 
 /// g, the gain of the estimate.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
@@ -38,10 +38,19 @@ impl MarkedShare {
         self.alpha += GAIN * (share - self.alpha);
         (self.delivered, self.marked) = (0.0, 0.0);
     }
+    /// What congestion leaves of the window in flight: a mark by alpha, a loss the half. RFC 8257
+    /// section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional
+    /// TCP".
+    pub fn after(&self, c: &Congestion) -> f64 {
+        match c.signal {
+            Signal::Ecn => self.after_mark(c.flight),
+            Signal::Loss => c.flight / 2.0,
+        }
+    }
     /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that goes is whole segments
     /// (Linux: cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window
     /// nothing.
-    pub fn after_mark(&self, window: f64) -> f64 {
+    fn after_mark(&self, window: f64) -> f64 {
         window.floor() - (window.floor() * self.alpha / 2.0).floor()
     }
 }

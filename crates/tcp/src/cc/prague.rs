@@ -7,7 +7,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::{Config, EcnMode};
 
 /// A flow with a shorter round trip grows as if it had this one (the draft's RTT_virt).
@@ -113,10 +113,7 @@ impl CongestionControl for Prague {
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        self.w.cut(match c.signal {
-            Signal::Ecn => self.share.after_mark(c.flight),
-            Signal::Loss => c.flight / 2.0,
-        });
+        self.w.cut(self.share.after(c));
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
@@ -125,6 +122,7 @@ impl CongestionControl for Prague {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Signal;
     use super::super::testing::*;
     use super::*;
 

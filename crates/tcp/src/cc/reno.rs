@@ -23,7 +23,7 @@ pub(super) const ROW: Row = Row {
     source: "RFC 5681; V. Jacobson, Congestion avoidance and control, SIGCOMM 1988",
     parameters: PARAMETERS,
     differs: DIFFERS,
-    needs: Needs::NOTHING,
+    needs: Needs { abe: true, ..Needs::NOTHING },
     new: |c| Cc::Reno(Reno::new(c)),
 };
 

@@ -143,14 +143,17 @@ impl CongestionControl for VegasLinux {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::{CcName, Options, VegasReading};
+    use crate::{CcName, Options, VegasOptions, VegasReading};
 
     fn config() -> Config {
         resolved(Options {
             cc: Some(CcName::Vegas),
-            vegas_reading: Some(VegasReading::Linux),
-            vegas_alpha: Some(2.0),
-            vegas_beta: Some(4.0),
+            vegas: VegasOptions {
+                vegas_reading: Some(VegasReading::Linux),
+                vegas_alpha: Some(2.0),
+                vegas_beta: Some(4.0),
+                ..VegasOptions::default()
+            },
             ..Options::default()
         })
     }

@@ -333,7 +333,7 @@ impl CongestionControl for Westwood {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::{CcName, KernelClock, Options};
+    use crate::{CcName, KernelClock, Options, TimerOptions, WestwoodOptions};
 
     fn westwood(o: Options) -> Westwood {
         Westwood::new(&resolved(Options { cc: Some(CcName::Westwood), ..o }))
@@ -361,7 +361,10 @@ mod tests {
     #[test]
     fn two_acks_at_once_are_zero_skipped_or_merged() {
         let estimate = |zero| {
-            let mut w = westwood(Options { zero_interval: Some(zero), ..Options::default() });
+            let mut w = westwood(Options {
+                westwood: WestwoodOptions { zero_interval: Some(zero), ..WestwoodOptions::default() },
+                ..Options::default()
+            });
             for t in [0, 10, 10, 20] {
                 w.measure(&ack_at(1, t, 100));
             }
@@ -392,7 +395,13 @@ mod tests {
 
     #[test]
     fn ns3_divides_one_acks_segments_by_a_whole_round_trip_so_a_loss_leaves_two() {
-        let mut w = westwood(Options { westwood_reading: Some(WestwoodReading::Ns3), ..Options::default() });
+        let mut w = westwood(Options {
+            westwood: WestwoodOptions {
+                westwood_reading: Some(WestwoodReading::Ns3),
+                ..WestwoodOptions::default()
+            },
+            ..Options::default()
+        });
         // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 sees 2000 in
         // 100 ms.
         w.measure(&ack_at(2, 0, 100));
@@ -413,8 +422,11 @@ mod tests {
     #[test]
     fn linux_counts_rounds_and_round_trips_in_jiffies() {
         let mut w = westwood(Options {
-            westwood_reading: Some(WestwoodReading::Linux),
-            kernel_clock: Some(KernelClock::Hz250),
+            westwood: WestwoodOptions {
+                westwood_reading: Some(WestwoodReading::Linux),
+                ..WestwoodOptions::default()
+            },
+            timers: TimerOptions { kernel_clock: Some(KernelClock::Hz250), ..TimerOptions::default() },
             ..Options::default()
         });
         w.on_established(&Established {
@@ -437,8 +449,13 @@ mod tests {
 
     #[test]
     fn linux_samples_rounds_of_at_least_50_ms_and_sets_the_window_when_recovery_ends() {
-        let mut w =
-            westwood(Options { westwood_reading: Some(WestwoodReading::Linux), ..Options::default() });
+        let mut w = westwood(Options {
+            westwood: WestwoodOptions {
+                westwood_reading: Some(WestwoodReading::Linux),
+                ..WestwoodOptions::default()
+            },
+            ..Options::default()
+        });
         // 20 ms round trips, one segment each 10 ms: the first sample comes after 60 ms.
         (0..6).for_each(|n| w.measure(&ack_at(1, n * 10, 20)));
         assert_eq!(w.estimate(), 0.0);

@@ -1,7 +1,7 @@
 //! Stack profiles: named sets of values in which real stacks and simulators differ.
 //!
-//! One file per stack holds its values and their sources; [`SETTINGS`] lists the keys and documents
-//! `rfc`, which every other profile starts from. `lasthop describe profile NAME` prints both, the
+//! One file per stack holds its values and their sources; [`SETTINGS`](crate::options::SETTINGS)
+//! lists the keys and documents `rfc`, which every other profile starts from. `lasthop describe profile NAME` prints both, the
 //! reference all of them side by side.
 
 mod inet;
@@ -10,9 +10,6 @@ mod linux_6;
 mod ns2;
 mod ns3;
 mod rfc;
-mod settings;
-
-pub use settings::{SETTINGS, Setting};
 
 use crate::config::Config;
 pub use crate::name::Profile;
@@ -133,6 +130,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::SETTINGS;
 
     #[test]
     fn each_profile_is_named_as_a_scenario_writes_it_and_carries_its_name() {

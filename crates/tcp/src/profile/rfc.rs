@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::jiffies::KernelClock;
 use crate::name::CcName;
 
-/// Every value; the sources stand in [`SETTINGS`](super::SETTINGS).
+/// Every value; the sources stand in [`SETTINGS`](crate::options::SETTINGS).
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Rfc,
     cc: CcName::Reno,

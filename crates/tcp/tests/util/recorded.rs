@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lasthop_tcp::{CaState, CcName, Endpoint, Options, Profile};
+use lasthop_tcp::{BufferOptions, CaState, CcName, Endpoint, Options, Profile, WindowOptions};
 use lasthop_units::Bytes;
 
 /// What one look at `tcp_info` says.
@@ -44,12 +44,15 @@ pub fn as_recorded(cc: CcName) -> Options {
     Options {
         profile: Profile::Linux6,
         cc: Some(cc),
-        mss: Some(Bytes(1460)),
-        send_buffer_start: Some(Bytes(262_144)),
-        send_buffer_max: Some(Bytes(8_388_608)),
-        receive_tuning: Some(true),
-        receive_buffer_start: Some(Bytes(1_048_576 / 2)),
-        receive_buffer: Some(Bytes(8_388_608 / 2)),
+        window: WindowOptions { mss: Some(Bytes(1460)), ..WindowOptions::default() },
+        buffers: BufferOptions {
+            send_buffer_start: Some(Bytes(262_144)),
+            send_buffer_max: Some(Bytes(8_388_608)),
+            receive_tuning: Some(true),
+            receive_buffer_start: Some(Bytes(1_048_576 / 2)),
+            receive_buffer: Some(Bytes(8_388_608 / 2)),
+            ..BufferOptions::default()
+        },
         ..Options::default()
     }
 }

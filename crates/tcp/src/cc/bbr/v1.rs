@@ -548,7 +548,7 @@ mod tests {
     use super::*;
     use crate::cc::bbr::fluid::Fluid;
     use crate::cc::testing::*;
-    use crate::{KernelClock, Options};
+    use crate::{KernelClock, Options, TimerOptions};
 
     fn fluid(bw: f64, base: f64) -> Fluid<Bbr> {
         Fluid::new(Bbr::new(&linux_like()), bw, base)
@@ -641,7 +641,10 @@ mod tests {
 
     /// HZ = 250, past startup, with a round trip of 50 ms measured at 1.0039 s, in jiffy 250.
     fn counting_jiffies() -> Bbr {
-        let config = resolved(Options { kernel_clock: Some(KernelClock::Hz250), ..Options::default() });
+        let config = resolved(Options {
+            timers: TimerOptions { kernel_clock: Some(KernelClock::Hz250), ..TimerOptions::default() },
+            ..Options::default()
+        });
         let mut b = Bbr::new(&config);
         (b.full, b.mode) = (true, Mode::ProbeBw);
         b.update_min_rtt(&at_us(1_003_900, 50_000_000));
