@@ -172,7 +172,8 @@ impl Bearers {
         self.drbs[bearer].layers.stamp(end, packet)
     }
 
-    /// MAC gives `end` an opportunity of `grant`; PDUs go to `parts`. The bytes of it that are used.
+    /// MAC gives `end` an opportunity of `grant`; PDUs go to `parts`. The bytes of it that are
+    /// used.
     #[inline]
     pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
         let used = self.drbs[bearer].layers.pull(now, end, grant, &mut self.pdus, &mut self.said);

@@ -1,8 +1,8 @@
 //! What is kept of a cell and of a UE.
 //!
-//! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of it,
-//! and neither holds what only the other may know. [`Link`] is what is between them: what RRC has
-//! configured at both ends, and the transport blocks on their way.
+//! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of
+//! it, and neither holds what only the other may know. [`Link`] is what is between them: what RRC
+//! has configured at both ends, and the transport blocks on their way.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;

@@ -189,7 +189,8 @@ impl Sidelink {
         calendar.note(again, Due::Transmit);
     }
 
-    /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was sent.
+    /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was
+    /// sent.
     fn record(&self, tti: Tti, step: Step, lane: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
         let l = &self.lanes[lane as usize];
         // The process is that of the transmission.
