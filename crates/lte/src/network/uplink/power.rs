@@ -52,9 +52,9 @@ impl UplinkContext {
 impl CellUplink {
     /// How many of at most `most` blocks the UE of `cx` is given, and the MCS on them: those that
     /// carry most beyond `overhead` [B], the headers. Beyond its headroom a block more lowers the
-    /// MCS of all: the fewest that carry as much. Where one transmission carries little, blocks that
-    /// HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing would
-    /// be decoded.
+    /// MCS of all: the fewest that carry as much. Where one transmission carries little, blocks
+    /// that HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing
+    /// would be decoded.
     ///
     /// An outer loop that has come to the end of its range does not silence a UE whose measured
     /// SINR allows the lowest MCS: only blocks that are sent can bring it back.
