@@ -19,7 +19,7 @@ LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
-	golden bench bench-check swarm build lock clean
+	slow golden bench bench-check swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -57,6 +57,10 @@ test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
 test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
 	$(LANE)
 	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden
+
+slow: $(VENV)/.tools build ## measurements that are too long for every commit
+	$(LANE)
+	$(BIN)/python -m pytest tests -m slow
 
 determinism: $(VENV)/.tools build ## does the same scenario give the same bytes?
 	$(LANE)
