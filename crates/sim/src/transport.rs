@@ -1,5 +1,5 @@
-//! What speaks end to end: both ends of a flow's transport behind one contract, and what its packets
-//! carry.
+//! What speaks end to end: both ends of a flow's transport behind one contract, and what its
+//! packets carry.
 
 use lasthop_engine::EventQueue;
 use lasthop_net::Ecn;

@@ -1,5 +1,5 @@
-//! The names of congestion controls and stacks as a scenario writes them: the built-in ones, and any
-//! other word for a control of the caller's own.
+//! The names of congestion controls and stacks as a scenario writes them: the built-in ones, and
+//! any other word for a control of the caller's own.
 
 use std::fmt;
 

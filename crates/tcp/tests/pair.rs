@@ -440,8 +440,8 @@ fn any_options() -> impl Strategy<Value = Options> {
                 window: WindowOptions { mss: Some(Bytes(mss)), ..WindowOptions::default() },
                 growth: GrowthOptions { manual_read: Some(a), ..GrowthOptions::default() },
                 timers: TimerOptions {
-                    // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test
-                    // ends.
+                    // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the
+                    // test ends.
                     max_rto: Some(Duration::from_secs(3)),
                     ..TimerOptions::default()
                 },

@@ -51,7 +51,8 @@ pub struct Needs {
     pub abe: bool,
     /// Capacity hints; without them `hint_base` is at work.
     pub hints: bool,
-    /// Congestion windows that a send buffer holds which grows by itself (Linux: tcp_sndbuf_expand).
+    /// Congestion windows that a send buffer holds which grows by itself (Linux:
+    /// tcp_sndbuf_expand).
     pub send_buffer_windows: u64,
     /// In this profile the SYN carries a segment of filler: ns-2's agent of the control ignores
     /// `syn_` and opens with a data packet.

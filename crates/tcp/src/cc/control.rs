@@ -158,18 +158,18 @@ passed_on! {
         fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
         /// Data leaves after nothing was in flight; the last had left `idle` before.
         fn on_transmit_start(&mut self, _now: Instant, _idle: Duration) {}
-        /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery
-        /// touches it.
+        /// The algorithm sets its window during recovery itself: neither PRR nor the end of
+        /// recovery touches it.
         fn rules_recovery(&self) -> bool {
             false
         }
-        /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent
-        /// again?
+        /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be
+        /// sent again?
         fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
             false
         }
-        /// The algorithm wants the window reduced as after a congestion mark: asked once after each ACK
-        /// where loss recovery is RACK's (Linux: `tcp_enter_cwr`);
+        /// The algorithm wants the window reduced as after a congestion mark: asked once after each
+        /// ACK where loss recovery is RACK's (Linux: `tcp_enter_cwr`);
         /// [`on_congestion`](Self::on_congestion) follows.
         fn wants_reduction(&mut self) -> bool {
             false

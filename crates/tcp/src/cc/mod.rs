@@ -7,9 +7,9 @@
 //! what is printed of them come from the list. Most keep a [`Window`] and say only by how much it
 //! moves. An algorithm from outside this crate comes as a [`Definition`].
 
-/// Hands the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text in the schema
-/// of scenarios, the variant of [`CcName`], the name in scenarios, the [`Row`], and the variants of
-/// [`Cc`] that the row's constructor makes and no entry above does.
+/// Hands the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text
+/// in the schema of scenarios, the variant of [`CcName`], the name in scenarios, the [`Row`], and
+/// the variants of [`Cc`] that the row's constructor makes and no entry above does.
 ///
 /// [`name`](crate::name) lies below this module and reads the list too; so it is a macro in the
 /// order of the text, not an item that modules import.
@@ -50,7 +50,8 @@ macro_rules! built_in_controls {
             Nv "nv" nv::ROW => Nv(Box<nv::Nv>);
             /// No congestion control: the peer's window is the limit.
             None "none" unlimited::ROW => Unlimited(unlimited::Unlimited);
-            /// Cut by the share of marked octets, for L4S (draft-briscoe-iccrg-prague-congestion-control).
+            /// Cut by the share of marked octets, for L4S
+            /// (draft-briscoe-iccrg-prague-congestion-control).
             Prague "prague" prague::ROW => Prague(Box<prague::Prague>);
             /// The window that the radio network's hints give (TR 36.933).
             RadioAware "radio-aware" radio_aware::ROW => RadioAware(Box<radio_aware::RadioAware>);

@@ -139,20 +139,21 @@ macro_rules! options {
 
 options! {
     {
-        /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`,
-        /// `ns3-3.28`, `ns3-3.44` or `inet`; `lasthop describe profile NAME` prints one.
+        /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`,
+        /// `linux-2.6.26`, `ns3-3.28`, `ns3-3.44` or `inet`; `lasthop describe profile NAME` prints
+        /// one.
         profile: Profile;
-        /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...;
-        /// `lasthop describe cc` prints them all. Or the name under which one of your own was
+        /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`,
+        /// ...; `lasthop describe cc` prints them all. Or the name under which one of your own was
         /// registered.
         cc: Option<CcName>, |c| word(c.cc), "RFC 5681";
         /// Parameters of a congestion control of your own, by name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         #[schemars(extend("x-default-of-keys" = "the algorithm's"))]
         cc_parameters: BTreeMap<String, f64>;
-        /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985
-        /// with RFC 9937, as Linux; also what `cc = "bbr"` defaults to, because it estimates the
-        /// delivery rate).
+        /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC
+        /// 8985 with RFC 9937, as Linux; also what `cc = "bbr"` defaults to, because it estimates
+        /// the delivery rate).
         recovery: Option<RecoveryFlavour>, |c| word(c.recovery), "RFC 6675";
     }
     /// Segments, and the window that a connection begins with.
@@ -184,7 +185,8 @@ options! {
         /// `receive_buffer`. A `receive_buffer` that is written alone is fixed, as SO_RCVBUF is.
         /// Both are octets of window: half of Linux' `tcp_rmem`.
         receive_tuning: bool, |c| on_off(c.receive_tuning), "no RFC asks for it";
-        /// With `receive_tuning`: what the receive buffer starts from, 256 B up to `receive_buffer`.
+        /// With `receive_tuning`: what the receive buffer starts from, 256 B up to
+        /// `receive_buffer`.
         receive_buffer_start: Bytes,
             |c| format!("{} B", c.receive_buffer_start),
             "with `receive_tuning`: half of Linux' default of tcp_rmem, 131072 (net.ipv4.tcp_adv_win_scale 1)";
@@ -192,30 +194,31 @@ options! {
         /// unlimited, or what `send_tuning` makes of it. A `send_buffer` that is written is fixed,
         /// as SO_SNDBUF is.
         send_buffer: Bytes, |c| or(c.send_buffer, "unlimited, or `send_tuning`"), "no RFC value";
-        /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet written and
-        /// not acknowledged, and 1280 octets for each packet that holds some), starts from
+        /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet written
+        /// and not acknowledged, and 1280 octets for each packet that holds some), starts from
         /// `send_buffer_start` and grows up to `send_buffer_max` where it keeps the congestion
-        /// window from being filled. An application that filled it writes again when a third is free.
+        /// window from being filled. An application that filled it writes again when a third is
+        /// free.
         send_tuning: bool, |c| on_off(c.send_tuning), "no RFC asks for it";
         /// With `send_tuning`: initial size of the send buffer, 4096 B up to `send_buffer_max` (the
-        /// default of Linux' `tcp_wmem`); at least the memory of twice ten segments once the connection
-        /// is established.
+        /// default of Linux' `tcp_wmem`); at least the memory of twice ten segments once the
+        /// connection is established.
         send_buffer_start: Bytes,
             |c| format!("{} B", c.send_buffer_start),
             "with `send_tuning`: Linux' tcp_wmem";
-        /// With `send_tuning`: largest size of the send buffer, at least 4096 B (the maximum of Linux'
-        /// `tcp_wmem`).
+        /// With `send_tuning`: largest size of the send buffer, at least 4096 B (the maximum of
+        /// Linux' `tcp_wmem`).
         send_buffer_max: Bytes, |c| format!("{} B", c.send_buffer_max), "with `send_tuning`: Linux' tcp_wmem";
-        /// Cut written data into packets of two and more segments. They leave together, the last with
-        /// PSH, and wait for more space in the congestion window: Linux' TCP since 4.17, over any
-        /// device (`generic segmentation offload`). With `recovery = "rack"` only; elsewhere segments
-        /// leave one by one.
+        /// Cut written data into packets of two and more segments. They leave together, the last
+        /// with PSH, and wait for more space in the congestion window: Linux' TCP since 4.17, over
+        /// any device (`generic segmentation offload`). With `recovery = "rack"` only; elsewhere
+        /// segments leave one by one.
         gso: bool, |c| on_off(c.host.offload.is_some()), "no RFC asks for it";
     }
     /// What the handshake offers.
     negotiated: NegotiatedOptions {
-        /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data
-        /// too, PAWS.
+        /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted
+        /// data too, PAWS.
         timestamps: bool, |c| on_off(c.timestamps), "RFC 7323";
         /// Offer window scaling (RFC 7323 section 2).
         window_scaling: bool, |c| on_off(c.window_scaling), "RFC 7323";
@@ -224,8 +227,8 @@ options! {
     }
     /// How lost segments are found and sent again.
     loss: LossOptions {
-        /// SACK information at a retransmission timeout: `keep` (RFC 6675 section 5.1) or `clear` (RFC
-        /// 2018 section 8).
+        /// SACK information at a retransmission timeout: `keep` (RFC 6675 section 5.1) or `clear`
+        /// (RFC 2018 section 8).
         sack_on_timeout: SackOnTimeout, |c| word(c.sack_on_timeout), "RFC 6675 section 5.1";
         /// Duplicate ACKs that mean a loss, 1 to 255 (RFC 5681 section 3.2: 3).
         dup_threshold: u32, |c| c.dup_threshold.to_string(), "RFC 5681 section 3.2";
@@ -234,7 +237,8 @@ options! {
         /// Forbid a second fast retransmit within one window of data (RFC 6582 section 3.2; ns-2
         /// `bugFix_`).
         bugfix: bool, |c| on_off(c.bugfix), "RFC 6582 section 3.2 step 2";
-        /// Restart the retransmission timer at a fast retransmit (ns-2 does, RFC 6298 does not say so).
+        /// Restart the retransmission timer at a fast retransmit (ns-2 does, RFC 6298 does not say
+        /// so).
         timer_on_fast_retransmit: bool,
             |c| on_off(c.timer_on_fast_retransmit),
             "RFC 6298 section 5 restarts it at ACKs of new data only";
@@ -250,13 +254,13 @@ options! {
         /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep`
         /// (ns-2: ssthresh, and the ACK grows it).
         recovery_exit: RecoveryExit, |c| word(c.recovery_exit), "RFC 6582 section 3.2 step 3, option 1";
-        /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux
-        /// up to 4.15).
+        /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count,
+        /// Linux up to 4.15).
         loss_detection: LossDetection, |c| word(c.loss_detection), "RFC 8985, with `recovery = rack`";
         /// Tail loss probes with `recovery = "rack"` (RFC 8985 section 7).
         loss_probe: bool, |c| on_off(c.host.loss_probes), "RFC 8985 section 7, with `recovery = rack`";
-        /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up
-        /// to 3.1).
+        /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving`
+        /// (Linux up to 3.1).
         window_reduction: WindowReduction, |c| word(c.window_reduction), "RFC 9937, with `recovery = rack`";
     }
     /// When small segments and ACKs leave.
@@ -264,7 +268,8 @@ options! {
         /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section
         /// 3.7.4).
         nagle: bool, |c| on_off(c.nagle), "RFC 9293 section 3.7.4";
-        /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
+        /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at
+        /// most 2.
         ack_every: u32, |c| c.ack_every.to_string(), "RFC 5681 section 4.2";
         /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full segments),
         /// `segments` (`ack_every` of any size), or `linux` with its heuristics: `ack_every` is not
@@ -327,12 +332,13 @@ options! {
     growth: GrowthOptions {
         /// What makes the window grow: `bytes` acknowledged (RFC 5681, 3465) or `acks` (ns-2).
         growth: Growth, |c| word(c.growth), "RFC 5681 section 3.1";
-        /// Limit L of appropriate byte counting in segments, 1 to 64 (RFC 5681: 1; RFC 3465: up to 2).
+        /// Limit L of appropriate byte counting in segments, 1 to 64 (RFC 5681: 1; RFC 3465: up to
+        /// 2).
         abc_limit: u32,
             |c| or((c.abc_limit != u32::MAX).then_some(c.abc_limit), "unlimited"),
             "RFC 5681 equation 2; RFC 3465 allows 2";
-        /// FlightSize when ssthresh is computed: `flight` (RFC 5681), `window` (ns-2, INET) or `cwnd`
-        /// (Linux).
+        /// FlightSize when ssthresh is computed: `flight` (RFC 5681), `window` (ns-2, INET) or
+        /// `cwnd` (Linux).
         ssthresh_basis: SsthreshBasis, |c| word(c.ssthresh_basis), "RFC 5681 equation 4";
         /// Grow the window only while it is what limits the sender.
         window_validation: bool,
@@ -344,11 +350,11 @@ options! {
         /// (Linux under the fq scheduler). BBR paces without it; `l4s = true`, `prague` and
         /// `radio-aware` have it on unless it is `false`.
         pacing: bool, |c| on_off(c.pacing), "no RFC asks for it";
-        /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE.
-        /// Unset: not paced.
+        /// Ceiling of the sending rate, data and TCP header counted, like Linux'
+        /// SO_MAX_PACING_RATE. Unset: not paced.
         max_pacing_rate: Bitrate, |c| or(c.max_pacing_rate, "not paced"), "no RFC value";
-        /// The application reads by calls of its own, so that the window can close; otherwise it reads
-        /// at once.
+        /// The application reads by calls of its own, so that the window can close; otherwise it
+        /// reads at once.
         manual_read: bool, |c| on_off(c.manual_read), "the application reads at once";
     }
     /// Parameters of Vegas.
@@ -362,8 +368,8 @@ options! {
         /// Vegas' retransmission timer: `coarse` (the ordinary RTO) or `fine` (the fine-grained
         /// timeout, no minimum).
         vegas_rto: VegasRto, |c| word(c.vegas.rto), "as ns-2";
-        /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or the first
-        /// `sample`.
+        /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or the
+        /// first `sample`.
         vegas_base_start: VegasBaseStart, |c| word(c.vegas.base_start), "the sane reading";
         /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or
         /// `before-decision`.
@@ -389,13 +395,13 @@ options! {
     ecn: EcnOptions {
         /// A congestion mark costs Reno and CUBIC less than a loss (RFC 8511).
         abe: bool, |c| on_off(c.cubic.abe), "RFC 8511 is experimental";
-        /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85
-        /// for CUBIC).
+        /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno,
+        /// 0.85 for CUBIC).
         abe_beta: f64,
             |c| format!("{} (reno), {} (cubic)", c.reno_abe_beta, c.cubic.abe_beta),
             "RFC 8511 section 3.1";
-        /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and
-        /// accept), `passive` (2: accept only), `accurate` (3: ask for AccECN, RFC 9768),
+        /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask
+        /// and accept), `passive` (2: accept only), `accurate` (3: ask for AccECN, RFC 9768),
         /// `accurate-in` (4: accept AccECN, ask for RFC 3168) or `accurate-passive` (5: accept
         /// AccECN, ask for nothing). `cc = "dctcp"` asks for it by itself.
         ecn: EcnMode, |c| word(c.ecn), "RFC 3168 leaves it open";
@@ -403,9 +409,9 @@ options! {
         /// counters change, and three times a round trip) or `full` (2: in every segment; data
         /// segments keep 12 octets for it).
         accecn_option: AccEcnOption, |c| word(c.accecn_option), "RFC 9768 section 3.2.3 recommends it";
-        /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0).
-        /// It wants a congestion control that answers to the share of marks: `dctcp`, or `prague`,
-        /// which asks for it by itself.
+        /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of
+        /// ECT(0). It wants a congestion control that answers to the share of marks: `dctcp`, or
+        /// `prague`, which asks for it by itself.
         l4s: bool, |c| on_off(c.l4s), "RFC 9331 is experimental";
     }
     /// What several algorithms share.
@@ -419,8 +425,8 @@ options! {
     }
     /// Parameters of Westwood.
     westwood: WestwoodOptions {
-        /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery
-        /// ends).
+        /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when
+        /// recovery ends).
         westwood_reading: WestwoodReading, |c| word(c.westwood_reading), "the papers: no RFC";
         /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or
         /// `merge` it with the next.
@@ -430,8 +436,8 @@ options! {
     hint: HintOptions {
         /// `radio-aware`: the algorithm that takes over without hints, any built-in one but itself.
         hint_base: CcName, |c| word(c.hint.base), "the contribution's \"normal\" TCP; no RFC";
-        /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt` (smoothed) or
-        /// `predicted` (smoothed, less the time that the reported queue takes at the reported
+        /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt` (smoothed)
+        /// or `predicted` (smoothed, less the time that the reported queue takes at the reported
         /// rate).
         hint_rtt: HintRtt,
             |c| word(c.hint.rtt),

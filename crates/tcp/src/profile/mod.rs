@@ -1,8 +1,8 @@
 //! Stack profiles: named sets of values in which real stacks and simulators differ.
 //!
 //! One file per stack holds its values and their sources; [`SETTINGS`](crate::options::SETTINGS)
-//! lists the keys and documents `rfc`, which every other profile starts from. `lasthop describe profile NAME` prints both, the
-//! reference all of them side by side.
+//! lists the keys and documents `rfc`, which every other profile starts from. `lasthop describe
+//! profile NAME` prints both, the reference all of them side by side.
 
 mod inet;
 mod linux_2_6_26;

@@ -11,7 +11,8 @@ pub enum RlcEvent {
     ResetDone,
     /// The peer has reset this end.
     ResetByPeer,
-    /// Number of SDUs in transmission that were discarded; MRW tells the receiver to move its window.
+    /// Number of SDUs in transmission that were discarded; MRW tells the receiver to move its
+    /// window.
     Discarded(u32),
     /// MaxRST resets were not answered: unrecoverable error (TS 25.322 clause 11.4.5).
     Unrecoverable,
