@@ -48,9 +48,9 @@ Limits:
 * The calibration is exact for independent normal samples, an absolute target and no adjustment for skewness. The
   tests measure the rule as it is on M/M/1 waiting times and on AR(1) series, whose means over a run are normal, for
   absolute and relative targets. The further a metric is from normal (rare events, maxima, shares near 0 or 1), the
-  larger `min` must be. Measured at 95 %: waiting times with rho = 0.9 and runs of 4,000 customers (skewness 1.8) at a
-  target of 15 % are covered in 91.7 % of 2,000 campaigns with min 10 and in 93.8 % with min 20. With rho = 0.8 and 2,000
-  customers (skewness 1.6) at a target of 10 % it is 93.9 % and 95.6 % of 4,000.
+  larger `min` must be. Measured at 95 %: waiting times with rho = 0.9 and runs of 4,000 customers (skewness 1.8) at
+  a target of 15 % are covered in 91.7 % of 2,000 campaigns with min 10 and in 93.8 % with min 20. With rho = 0.8
+  and 2,000 customers (skewness 1.6) at a target of 10 % it is 93.9 % and 95.6 % of 4,000.
 * The interval is for the stop of this rule. It does not hold for another reason to stop that depends on the mean, such
   as "until the two variants differ".
 * A metric with the same value in each of the first `min` replications has an interval of width zero and ends there. A
