@@ -178,6 +178,10 @@ impl WlanAccess {
 
     fn pass_on(&mut self, out: &mut AccessOutput) {
         let WlanAccess { stations, output, .. } = self;
+        // Mostly a packet went in and nothing has come out.
+        if output.delivered.is_empty() && output.dropped.is_empty() && output.events.is_empty() {
+            return;
+        }
         for (station, event) in output.events.drain(..) {
             out.steps.push(row_of(&stations[station].name, event));
         }

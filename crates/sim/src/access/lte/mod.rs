@@ -293,21 +293,41 @@ impl LteAccess {
         if self.output.is_empty() {
             return;
         }
-        let mut output = std::mem::take(&mut self.output);
-        for (ue, event) in output.events.drain(..) {
-            self.pass_event(now, ue, event, out);
+        // Most calls fill one list: one that is empty is not emptied.
+        if !self.output.events.is_empty() {
+            let mut events = std::mem::take(&mut self.output.events);
+            for (ue, event) in events.drain(..) {
+                self.pass_event(now, ue, event, out);
+            }
+            self.output.events = events;
         }
-        for (bearer, sdu) in output.forwarded.drain(..) {
-            out.steps.push(Step::Forward { packet: sdu.id, place: bearer.index() as u32 });
+        let NetworkOutput { forwarded, dropped, marked, .. } = &mut self.output;
+        if !forwarded.is_empty() {
+            out.steps.extend(
+                forwarded
+                    .drain(..)
+                    .map(|(bearer, sdu)| Step::Forward { packet: sdu.id, place: bearer.index() as u32 }),
+            );
         }
-        out.steps.extend(output.dropped.drain(..).map(|(bearer, _, sdu, cause)| Step::Drop {
-            at: None,
-            packet: sdu.id,
-            cause: Cause::Other(cause.name()),
-            place: bearer.index() as u32,
-        }));
-        out.steps.extend(output.marked.drain(..).map(|(_, _, sdu)| Step::Mark { packet: sdu.id }));
-        for (bearer, end, sdu) in output.delivered.drain(..) {
+        if !dropped.is_empty() {
+            out.steps.extend(dropped.drain(..).map(|(bearer, _, sdu, cause)| Step::Drop {
+                at: None,
+                packet: sdu.id,
+                cause: Cause::Other(cause.name()),
+                place: bearer.index() as u32,
+            }));
+        }
+        if !marked.is_empty() {
+            out.steps.extend(marked.drain(..).map(|(_, _, sdu)| Step::Mark { packet: sdu.id }));
+        }
+        if !self.output.delivered.is_empty() {
+            self.pass_delivered(now, out);
+        }
+    }
+
+    fn pass_delivered(&mut self, now: Instant, out: &mut AccessOutput) {
+        let mut delivered = std::mem::take(&mut self.output.delivered);
+        for (bearer, end, sdu) in delivered.drain(..) {
             let id = self.bearers[bearer].1;
             let since = self.ues[id].interrupted.map(|(_, since)| since);
             if end == End::Ue && !self.mobile && since.is_some_and(|since| since < now) {
@@ -321,7 +341,7 @@ impl LteAccess {
             };
             out.steps.push(Step::Deliver { to, packet: sdu.id, ecn: None });
         }
-        self.output = output;
+        self.output.delivered = delivered;
     }
 
     /// Senders that are told of their link learn what happens to it, each thing once; that it is
