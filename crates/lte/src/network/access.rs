@@ -2,7 +2,7 @@
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
-use super::mobility::{Mobility, Phase};
+use super::mobility::Mobility;
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
@@ -10,6 +10,7 @@ use crate::mac::random_access::{MSG3_DELAY, Response, WINDOW_START};
 use crate::mac::uplink::largest_allocation;
 use crate::phy::TTI;
 use crate::rrc::RrcTiming;
+use crate::rrc::mobility::Input;
 
 /// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4),
 /// need three with MCS 0.
@@ -27,7 +28,7 @@ impl RadioNetwork {
     }
 
     /// Random access responses of `cell` in this TTI.
-    pub(super) fn respond(&mut self, tti: Tti, cell: CellId) {
+    pub(super) fn respond(&mut self, tti: Tti, cell: CellId, out: &mut NetworkOutput) {
         let msg3 = tti.plus(MSG3_DELAY);
         let most = self.cells[cell].uplink.config.random_access.responses_per_tti;
         if self.cells[cell].is_down() {
@@ -54,7 +55,7 @@ impl RadioNetwork {
                 if !self.hears_response(tti, cell, *ue) {
                     continue;
                 }
-                if self.lands(tti, *ue, &answer) {
+                if self.lands(tti, *ue, &answer, out) {
                     continue;
                 }
                 let c = &mut self.cells[cell].uplink;
@@ -80,17 +81,16 @@ impl RadioNetwork {
     }
 
     /// Where messages take no time, a handover is complete with the random access response.
-    fn lands(&mut self, tti: Tti, ue: UeId, answer: &Response) -> bool {
+    fn lands(&mut self, tti: Tti, ue: UeId, answer: &Response, out: &mut NetworkOutput) -> bool {
         let ideal = self.cells[self.links[ue].serving].config.rrc.timing == RrcTiming::Ideal;
-        let accessing = |m: &Mobility| matches!(m.ues[ue].phase, Phase::Accessing { .. });
+        let accessing = |m: &Mobility| m.ues[ue].is_accessing();
         if !ideal || !self.mobility.as_deref().is_some_and(accessing) {
             return false;
         }
         let heard = self.ues[ue].uplink.access.on_response(answer.to, answer.preamble, tti);
         if heard {
             self.ues[ue].uplink.access.stop();
-            let at = tti.plus(1);
-            self.set_phase(ue, Phase::Landing { at }, at);
+            self.mobility_input(tti.start(TTI), tti, ue, Input::ResponseHeard, out);
         }
         heard
     }
@@ -100,7 +100,7 @@ impl RadioNetwork {
     pub(super) fn msg3_received(&mut self, now: Instant, ue: UeId, known: bool, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         if self.is_away(ue) {
-            self.arrived(now, tti, ue, out);
+            self.mobility_input(now, tti, ue, Input::Msg3, out);
         } else if known {
             self.contexts[ue].uplink.view.request();
         } else {
@@ -113,7 +113,7 @@ impl RadioNetwork {
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
         if self.is_away(ue) {
-            self.access_in_vain(tti, ue, out);
+            self.mobility_input(tti.start(TTI), tti, ue, Input::AccessProblem, out);
         } else if self.ues[ue].rrc.is_connected() {
             self.radio_link_failure(tti.start(TTI), ue, out);
         }

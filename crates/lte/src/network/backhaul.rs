@@ -1,24 +1,14 @@
-//! The core network behind the eNBs: S1 between the gateway and each eNB, X2 between two eNBs, and
-//! where a UE's packets go while it moves (TS 36.300 clause 10.1.2.2).
-//!
-//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which
-//! the gateway sends. They differ from the moment it leaves the source until the end marker has
-//! come: the anchor forwards, and what the gateway sends to the home directly waits there behind
-//! what is forwarded. Only one such change goes on at a time, so that a packet is forwarded once at
-//! most and order is that of three FIFO pipes.
+//! The backhaul: a pipe each way between the gateway and each eNB (S1), and between two eNBs (X2).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, UeId};
 
-use super::NetworkOutput;
+use crate::rrc::mobility::Enb;
 use crate::rrc::{BackhaulConfig, HandoverConfig};
-use lasthop_bearer::{DropCause, End, Sdu};
-use lasthop_lte_l2::pdcp::{LteBearerOutput, Parcel};
-
-/// An eNB: its number.
-pub type Enb = u16;
+use lasthop_bearer::Sdu;
+use lasthop_lte_l2::pdcp::Parcel;
 
 /// What travels through a pipe.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +31,11 @@ const MARKER: u32 = 8 + 8 + 20;
 const TUNNEL: u32 = 12 + 8 + 20;
 
 /// A pipe: packets queue, are sent at the rate and arrive after the delay.
+///
+/// It is no `lasthop_net::Pipe`, which gives out what it was given and nothing before its time: a
+/// recall takes packets out, queued or on their way, and the transmitter is free earlier for it.
+/// Its limit counts what is left of the packet that is being sent, which a `net::Queue` does not
+/// hold.
 #[derive(Debug)]
 struct Pipe {
     rate: Bitrate,
@@ -88,29 +83,13 @@ pub enum Way {
     X2(Enb, Enb),
 }
 
-/// Where a UE's packets go.
-#[derive(Debug, Default)]
-pub struct Route {
-    /// The eNB with its PDCP.
-    pub home: Enb,
-    /// The eNB to which the gateway sends.
-    pub anchor: Enb,
-    /// The end marker has not come to the home.
-    pub forwarding: bool,
-    /// When the gateway hears of the home.
-    pub switch: Option<Tti>,
-    /// What came from the gateway to the home meanwhile.
-    pub behind: VecDeque<(BearerId, Sdu)>,
-}
-
-/// All pipes, and all routes.
+/// All pipes.
 #[derive(Debug)]
 pub struct Backhaul {
     config: HandoverConfig,
     pipes: BTreeMap<Way, Pipe>,
     /// The head of each pipe that is not empty.
     heads: BinaryHeap<Reverse<(Instant, Way)>>,
-    pub routes: IndexVec<UeId, Route>,
     /// Packets inside by bearer, those that have a COUNT left out: downlink, uplink.
     inside: IndexVec<BearerId, [usize; 2]>,
     /// Packets forwarded over X2, and their bytes.
@@ -118,13 +97,12 @@ pub struct Backhaul {
 }
 
 impl Backhaul {
-    /// For UEs at home in these eNBs, with so many bearers.
-    pub fn new(config: &HandoverConfig, homes: impl Iterator<Item = Enb>, bearers: usize) -> Backhaul {
+    /// Empty, for so many bearers.
+    pub fn new(config: &HandoverConfig, bearers: usize) -> Backhaul {
         Backhaul {
             config: *config,
             pipes: BTreeMap::new(),
             heads: BinaryHeap::new(),
-            routes: homes.map(|enb| Route { home: enb, anchor: enb, ..Route::default() }).collect(),
             inside: (0..bearers).map(|_| [0; 2]).collect(),
             forwarded: (0, 0),
         }
@@ -186,15 +164,11 @@ impl Backhaul {
         true
     }
 
-    /// A change of home ends before its end marker has come: what is forwarded for the bearers that
-    /// `mine` comes out of the pipes, then what waits behind it, and no marker of `ue` is left.
+    /// What is forwarded for the bearers that `mine` comes out of all pipes, and no end marker of
+    /// `ue` is left.
     pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
         let ways: Vec<Way> = self.pipes.keys().copied().collect();
-        let mut out: Vec<_> = ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect();
-        out.extend(std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, Parcel::fresh(sdu))));
-        let route = &mut self.routes[ue];
-        (route.forwarding, route.switch) = (false, None);
-        out
+        ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect()
     }
 
     /// Takes what is forwarded for the bearers that `mine` out of a pipe: the source has it still.
@@ -233,38 +207,14 @@ impl Backhaul {
         back
     }
 
-    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
-    /// gateway.
-    #[inline]
-    pub fn take_up(
-        &mut self,
-        now: Instant,
-        ue: UeId,
-        bearer: BearerId,
-        said: &mut LteBearerOutput,
-        out: &mut NetworkOutput,
-    ) {
-        let home = self.routes[ue].home;
-        for (end, sdu) in said.delivered.drain(..) {
-            if end == End::Ue {
-                out.delivered.push((bearer, end, sdu));
-            } else if !self.send(now, Way::S1Up(home), Cargo::Up(bearer, sdu)) {
-                out.dropped.push((bearer, End::Ue, sdu, DropCause::BackhaulFull));
-            }
-        }
-    }
-
-    /// A packet waits at its UE's home behind those that are forwarded.
-    pub fn wait_behind(&mut self, ue: UeId, bearer: BearerId, sdu: Sdu) {
+    /// A packet of `bearer` that has arrived waits at its eNB.
+    pub fn hold(&mut self, bearer: BearerId) {
         self.inside[bearer][0] += 1;
-        self.routes[ue].behind.push_back((bearer, sdu));
     }
 
-    /// The next packet that waited behind those that were forwarded.
-    pub fn next_behind(&mut self, ue: UeId) -> Option<(BearerId, Sdu)> {
-        let (bearer, sdu) = self.routes[ue].behind.pop_front()?;
+    /// It waits no longer.
+    pub fn let_go(&mut self, bearer: BearerId) {
         self.inside[bearer][0] -= 1;
-        Some((bearer, sdu))
     }
 
     fn count(&mut self, cargo: &Cargo, enters: bool) {
@@ -293,7 +243,7 @@ mod tests {
             }),
         };
         let config = HandoverConfig { x2, ..HandoverConfig::default() };
-        Backhaul::new(&config, [0, 1].into_iter(), 2)
+        Backhaul::new(&config, 2)
     }
 
     fn parcel(serial: u64, size: u32) -> Parcel {

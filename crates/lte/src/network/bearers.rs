@@ -9,7 +9,7 @@ use std::ops::Index;
 
 use lasthop_units::{BearerId, IndexVec, Instant, UeId};
 
-use super::backhaul::Backhaul;
+use super::core_network::Core;
 use super::ip_buffer::IpBuffer;
 use super::{NetworkEvent, NetworkOutput};
 use crate::mac::harq::Parts;
@@ -111,7 +111,7 @@ impl Bearers {
         &mut self,
         now: Instant,
         bearer: BearerId,
-        backhaul: Option<&mut Backhaul>,
+        core: Option<&mut Core>,
         out: &mut NetworkOutput,
     ) -> bool {
         let drb = &mut self.drbs[bearer];
@@ -119,8 +119,8 @@ impl Bearers {
         let said = &mut self.said;
         // Mostly nothing was said, and emptying what is empty costs as much as the rest.
         if !said.delivered.is_empty() {
-            match backhaul {
-                Some(backhaul) if !drb.direct => backhaul.take_up(now, ue, bearer, said, out),
+            match core {
+                Some(core) if !drb.direct => core.take_up(now, ue, bearer, said, out),
                 _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
             }
         }

@@ -18,7 +18,7 @@ impl RadioNetwork {
                 }
                 InitialState::Connected => {
                     self.watch_activity(ue, Tti(0));
-                    self.begin_looking(ue);
+                    self.begin_looking(Instant::ZERO, Tti(0), ue, &mut NetworkOutput::default());
                 }
                 InitialState::Idle => {}
             }
@@ -75,7 +75,7 @@ impl RadioNetwork {
                     self.settle(now, bearer, out);
                 }
                 self.watch_activity(ue, tti);
-                self.begin_looking(ue);
+                self.begin_looking(now, tti, ue, out);
             }
         }
         self.arm_connection(ue);
@@ -85,17 +85,15 @@ impl RadioNetwork {
     fn reselect(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) -> CellId {
         let here = self.links[ue].serving;
         let Some(cell) = self.strongest_cell(tti, ue).filter(|cell| *cell != here) else { return here };
-        self.camp(now, ue, cell);
-        if let Some(m) = &mut self.mobility {
-            m.ues[ue].away = false;
-        }
+        self.camp(ue, cell);
+        self.links[ue].away = false;
         self.settle_at(now, ue, cell, out);
         cell
     }
 
     /// RRCConnectionRequest is at the eNB. One without room does not answer: T300 will expire.
     pub(super) fn connection_requested(&mut self, tti: Tti, ue: UeId) {
-        if !self.admits(self.links[ue].serving) {
+        if !self.admits(self.links[ue].serving, ue) {
             return;
         }
         let cell = &self.cells[self.links[ue].serving].config;

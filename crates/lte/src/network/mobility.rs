@@ -1,39 +1,26 @@
-//! Mobility in the network: what each UE measures while it is connected, and what it concludes.
-//!
-//! A connected UE looks at all cells once a frame while its link is poor, every 40 ms while it is
-//! good: its radio link is monitored with these looks, and their mean over `handover.period` is a
-//! measurement. Fading is not in them: it is taken to be averaged out. An idle UE looks only when
-//! it wants a connection.
+//! Mobility in the network: carries out what the state machine of each UE commands
+//! ([`crate::rrc::mobility`]), and tells it what happens.
 
 use lasthop_engine::math::db;
-use lasthop_radio::{linear, milliwatts};
+use lasthop_radio::milliwatts;
 use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
 
-use super::backhaul::{Backhaul, Enb};
 use super::config::NetworkConfig;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::phy::TTI;
-use crate::rrc::radio_link::FRAME;
-use crate::rrc::{HandoverConfig, LinkEvent, Measured, Measurements, RadioLink};
-
-/// TTIs between two looks of a UE with a good link.
-const CALM: u64 = 4 * FRAME;
-/// A link this much above Qin is good [dB].
-const GOOD: f64 = 15.0;
-/// Less than any cell that can be measured [mW on a resource element].
-const NOTHING: f64 = 1e-20;
+use crate::rrc::mobility::{
+    Command, Commands, Context, Input, LOOKS, Look, MessageTimes, NOTHING, Question, UeMobility,
+};
+use crate::rrc::{HandoverConfig, LinkEvent, Measured, MobilityEvent, RrcTiming};
 
 /// Mobility of all UEs.
 #[derive(Debug)]
 pub(super) struct Mobility {
     pub config: HandoverConfig,
-    pub backhaul: Backhaul,
-    pub ues: IndexVec<UeId, Mobile>,
-    /// The eNB of each cell.
-    pub enbs: IndexVec<CellId, Enb>,
+    pub ues: IndexVec<UeId, UeMobility>,
     /// Dedicated preambles that each cell has given out.
     pub preambles: IndexVec<CellId, u32>,
-    pub counters: MobilityCounters,
+    counters: MobilityCounters,
     /// Linear power on a resource element of each cell at the UE that looks [mW].
     powers: IndexVec<CellId, f64>,
 }
@@ -66,124 +53,61 @@ pub struct MobilityCounters {
     pub forwarded_bytes: u64,
 }
 
-/// Where a UE stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Served, or idle.
-    #[default]
-    Steady,
-    /// Its report is on the way to the eNB until then.
-    Reporting { target: CellId, at: Tti },
-    /// The target is asked; the answer is there then.
-    Preparing { target: CellId, at: Tti, early: bool },
-    /// The command goes out, and again until the UE hears it.
-    Commanding { target: CellId, at: Tti },
-    /// The UE works on the command until then.
-    Applying { target: CellId, at: Tti, t304: Tti },
-    /// It has left the source and synchronises with the target.
-    Synchronising { at: Tti, t304: Tti },
-    /// Random access at the target.
-    Accessing { t304: Tti },
-    /// It is there, with messages that take no time.
-    Landing { at: Tti },
-    /// The radio link has failed; the UE acts upon it.
-    Failing { at: Tti },
-    /// It looks for a cell.
-    Selecting { at: Tti, t311: Tti },
-    /// It reads the cell's system information.
-    Informing { at: Tti },
-    /// It asks for a re-establishment.
-    Asking { t301: Tti },
-    /// The cell fetches its context, or refuses; the UE waits until T301 expires.
-    Fetching { at: Tti, refused: bool, t301: Tti },
-    /// RRC messages re-establish the connection.
-    Restoring { at: Tti },
-}
-
-/// A UE.
-#[derive(Debug)]
-pub(super) struct Mobile {
-    pub measurements: Measurements,
-    pub link: RadioLink,
-    pub phase: Phase,
-    /// Nobody schedules it.
-    pub away: bool,
-    /// When it was last reachable, and where.
-    pub left: (Instant, CellId),
-    /// The last handover: from where, and when it was complete.
-    pub last: Option<(CellId, Tti)>,
-    /// A cell that is prepared, for when the UE decides.
-    pub prepared: Option<CellId>,
-    /// Sum of linear powers by cell since `since`, and how many.
-    sums: IndexVec<CellId, f64>,
-    looks: u32,
-    since: Tti,
-    /// A look is in the calendar.
-    looking: bool,
+impl MobilityCounters {
+    const fn count(&mut self, event: MobilityEvent) {
+        let counter = match event {
+            MobilityEvent::PreparationRefused => &mut self.refused,
+            MobilityEvent::Complete => &mut self.completed,
+            MobilityEvent::PingPong => &mut self.ping_pong,
+            MobilityEvent::Failed => &mut self.failed,
+            MobilityEvent::RadioLinkFailure => &mut self.radio_link_failures,
+            MobilityEvent::TooLate => &mut self.too_late,
+            MobilityEvent::Reestablished => &mut self.reestablished,
+            MobilityEvent::Rejected => &mut self.rejected,
+            MobilityEvent::PreparationStarted | MobilityEvent::Prepared | MobilityEvent::Started => return,
+        };
+        *counter += 1;
+    }
 }
 
 impl Mobility {
     pub fn new(config: &NetworkConfig, handover: &HandoverConfig) -> Mobility {
-        let enbs = enbs(config);
-        let homes = config.ues.iter().map(|u| enbs[u.serving]);
         let n = config.cells.iter().count();
-        let mobile = || Mobile {
-            measurements: Measurements::new(n),
-            link: RadioLink::default(),
-            phase: Phase::Steady,
-            away: false,
-            left: (Instant::ZERO, CellId::from_index(0)),
-            last: None,
-            prepared: None,
-            sums: (0..n).map(|_| 0.0).collect(),
-            looks: 0,
-            since: Tti(0),
-            looking: false,
-        };
         Mobility {
             config: *handover,
-            backhaul: Backhaul::new(handover, homes, config.bearers.len()),
-            ues: config.ues.iter().map(|_| mobile()).collect(),
+            ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
             preambles: (0..n).map(|_| 0).collect(),
             counters: MobilityCounters::default(),
             powers: (0..n).map(|_| 0.0).collect(),
-            enbs,
         }
     }
-}
-
-/// The eNB of each cell: cells that name the same one share it.
-fn enbs(config: &NetworkConfig) -> IndexVec<CellId, Enb> {
-    let mut named: Vec<Option<&str>> = Vec::new();
-    let mut numbers = IndexVec::new();
-    for cell in config.cells.iter() {
-        let name = cell.enb.as_deref();
-        let known = named.iter().position(|n| n.is_some() && *n == name);
-        let enb = known.unwrap_or_else(|| {
-            named.push(name);
-            named.len() - 1
-        });
-        numbers.push(enb as Enb);
-    }
-    numbers
 }
 
 impl RadioNetwork {
     /// Counters of mobility; all zero without it.
     pub fn mobility_counters(&self) -> MobilityCounters {
         let Some(m) = &self.mobility else { return MobilityCounters::default() };
-        let (forwarded_packets, forwarded_bytes) = m.backhaul.forwarded;
+        let (forwarded_packets, forwarded_bytes) = self.core.as_ref().map_or((0, 0), |core| core.forwarded());
         MobilityCounters { forwarded_packets, forwarded_bytes, ..m.counters }
     }
 
     /// What a UE has measured of a cell, after the layer 3 filter.
     pub fn measured(&self, ue: UeId, cell: CellId) -> Option<Measured> {
-        self.mobility.as_ref().and_then(|m| m.ues[ue].measurements.of(cell))
+        self.mobility.as_ref().and_then(|m| m.ues[ue].measured(cell))
     }
 
     /// Where a UE is [m].
     pub fn place(&mut self, now: Instant, ue: UeId) -> lasthop_radio::Place {
         self.air.place(Tti::containing(now, TTI), ue)
+    }
+
+    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
+    /// while another one goes on.
+    pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
+        self.reach(now);
+        let mut out = NetworkOutput::default();
+        self.mobility_input(now, Tti::containing(now, TTI), ue, Input::Order(target), &mut out);
+        debug_assert!(out.is_empty(), "the order is noted");
     }
 
     /// A cell sends with another power from now on; its measurements follow.
@@ -205,79 +129,128 @@ impl RadioNetwork {
     /// True while a handover or a re-establishment keeps everybody from scheduling it.
     #[inline]
     pub(super) fn is_away(&self, ue: UeId) -> bool {
-        self.mobility.as_ref().is_some_and(|m| m.ues[ue].away)
+        self.links[ue].away
+    }
+
+    /// Msg3 of this UE is an RRCConnectionReestablishmentRequest.
+    pub(super) fn asks_for_its_connection(&self, ue: UeId) -> bool {
+        self.mobility.as_ref().is_some_and(|m| m.ues[ue].is_requesting())
     }
 
     /// A UE that is connected begins to look around.
-    pub(super) fn begin_looking(&mut self, ue: UeId) {
-        let from = self.first_open();
-        let Some(m) = &mut self.mobility else { return };
-        let mobile = &mut m.ues[ue];
-        mobile.link.restart();
-        mobile.measurements.restart();
-        if !std::mem::replace(&mut mobile.looking, true) {
-            mobile.since = from;
-            // Looks of different UEs are spread over the frames.
-            self.calendar.note(from.plus(ue.index() as u64 % CALM), Due::Look { ue });
-        }
+    pub(super) fn begin_looking(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        // Looks of different UEs are spread over the frames.
+        let look = self.first_open().plus(ue.index() as u64 % LOOKS);
+        self.mobility_input(now, tti, ue, Input::Connected { look }, out);
     }
 
     /// A UE looks at all cells.
     pub(super) fn look(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if !self.ues[ue].rrc.is_connected() {
-            if let Some(m) = &mut self.mobility {
-                m.ues[ue].looking = false;
-            }
-            return;
+            return self.mobility_input(now, tti, ue, Input::Look(None), out);
         }
+        let found = self.survey(tti, ue);
+        let sinr = self.air.pinned(ue).map_or(found, f64::from);
+        let noise = self.air.noise_on_element(ue);
+        let Some(powers) = self.mobility.as_mut().map(|m| std::mem::take(&mut m.powers)) else { return };
+        let look = Look { powers: &powers, noise, sinr };
+        let commands = self.step_of(now, tti, ue, Input::Look(Some(look)));
+        if let Some(m) = &mut self.mobility {
+            m.powers = powers;
+        }
+        self.carry_out(now, tti, ue, commands, out);
+    }
+
+    /// Something happens to a UE that may move: its state machine says what follows.
+    pub(super) fn mobility_input(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        input: Input<'_>,
+        out: &mut NetworkOutput,
+    ) {
+        let commands = self.step_of(now, tti, ue, input);
+        self.carry_out(now, tti, ue, commands, out);
+    }
+
+    /// What follows from `input`.
+    fn step_of(&mut self, now: Instant, tti: Tti, ue: UeId, input: Input<'_>) -> Commands {
+        let open = self.first_open();
+        let (Some(m), Some(core)) = (&mut self.mobility, &self.core) else { return Commands::default() };
         let serving = self.links[ue].serving;
-        let sinr = self.survey(tti, ue);
-        let pinned = self.pinned_sinr(ue);
-        let Some(m) = &mut self.mobility else { return };
-        let sinr = pinned.unwrap_or(sinr);
-        let mobile = &mut m.ues[ue];
-        for (sum, power) in mobile.sums.iter_mut().zip(m.powers.iter()) {
-            *sum += power;
-        }
-        mobile.looks += 1;
-        let complete = mobile.since.plus(m.config.period.as_millis()) <= tti;
-        if complete {
-            m.learn(tti, ue, self.air.noise_on_element(ue));
-            let mobile = &mut m.ues[ue];
-            mobile.measurements.judge(&m.config.trigger, serving, tti);
-        }
-        let calm = sinr > linear(m.config.radio_link.q_in) * linear(lasthop_units::Db(GOOD));
-        let mobile = &mut m.ues[ue];
-        let frames = if calm { CALM / FRAME } else { 1 };
-        let served = !mobile.away;
-        let mut found = None;
-        for _ in 0..frames {
-            if served {
-                found = found.or(mobile.link.frame(&m.config.radio_link, tti, sinr));
-            }
-        }
-        self.calendar.note(tti.plus(frames * FRAME), Due::Look { ue });
-        if complete {
-            self.await_trigger(tti, ue);
-        }
-        match found {
-            None => {}
-            Some(LinkEvent::Problem) => out.events.push((ue, NetworkEvent::RadioProblem(serving))),
-            Some(LinkEvent::Recovered) => out.events.push((ue, NetworkEvent::RadioRecovered(serving))),
-            Some(LinkEvent::Failed) => self.radio_link_failure(now, ue, out),
+        let cell = &self.cells[serving].config;
+        let (decode, grant) = (cell.timing.decode, cell.timing.grant);
+        let context = Context {
+            config: &m.config,
+            now,
+            tti,
+            open,
+            serving,
+            messages: (cell.rrc.timing == RrcTiming::Real).then_some(MessageTimes { decode, grant }),
+            connected: self.ues[ue].rrc.is_connected(),
+            data: core.path(ue),
+        };
+        m.ues[ue].step(&context, input)
+    }
+
+    fn carry_out(&mut self, now: Instant, tti: Tti, ue: UeId, commands: Commands, out: &mut NetworkOutput) {
+        for command in commands {
+            self.carry_out_one(now, tti, ue, command, out);
         }
     }
 
-    /// Notes when a report is due if things stay as they are.
-    pub(super) fn await_trigger(&mut self, tti: Tti, ue: UeId) {
-        let from = self.first_open();
-        let Some(m) = &self.mobility else { return };
-        if m.ues[ue].phase != Phase::Steady || m.ues[ue].away {
-            return;
+    fn carry_out_one(&mut self, now: Instant, tti: Tti, ue: UeId, command: Command, out: &mut NetworkOutput) {
+        match command {
+            Command::Wake(at) => self.calendar.note(at.max(self.first_open()), Due::Mobility { ue }),
+            Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
+            Command::Event { event, cell, interruption } => {
+                if let Some(m) = &mut self.mobility {
+                    m.counters.count(event);
+                }
+                let event = NetworkEvent::Mobility { event, cell, seconds: interruption };
+                out.events.push((ue, event));
+            }
+            Command::Link(event) => self.report_link(ue, event, out),
+            Command::Ask(question) => {
+                let answer = self.answer(tti, ue, question);
+                self.mobility_input(now, tti, ue, answer, out);
+            }
+            Command::Detach(cell) => self.detach(ue, cell),
+            Command::MoveData(cell) => self.move_data(now, ue, cell, out),
+            Command::Access { dedicated } => self.access_cell(tti, ue, dedicated),
+            Command::ResolveContention => {
+                let decode = self.cells[self.links[ue].serving].config.timing.decode;
+                self.calendar.note(tti.plus(decode), Due::ContentionResolved { ue });
+            }
+            Command::Recall => self.recall(now, ue, out),
+            Command::StopForwarding => self.stop_forwarding(now, ue, out),
+            Command::Serve => self.serve_again(now, tti, ue, out),
+            Command::Release => self.forget(now, ue, out),
         }
-        let due = m.ues[ue].measurements.due(&m.config.trigger);
-        if let Some(at) = due.or(m.config.conditional.map(|_| tti)) {
-            self.calendar.note(at.max(from), Due::Mobility { ue });
+    }
+
+    fn answer(&mut self, tti: Tti, ue: UeId, question: Question) -> Input<'static> {
+        match question {
+            Question::Admits(target) => {
+                let admitted = self.admits(target, ue);
+                if let Some(m) = &mut self.mobility {
+                    m.counters.prepared += u64::from(admitted);
+                }
+                Input::Admission(admitted)
+            }
+            Question::HearsCommand => Input::Heard(self.hears_command(tti, ue)),
+            Question::SuitableCell => Input::Selected(self.suitable_cell(tti, ue)),
+            Question::ContextFrom(source) => Input::Context(self.context_from(ue, source)),
+        }
+    }
+
+    fn report_link(&self, ue: UeId, event: LinkEvent, out: &mut NetworkOutput) {
+        let serving = self.links[ue].serving;
+        match event {
+            LinkEvent::Problem => out.events.push((ue, NetworkEvent::RadioProblem(serving))),
+            LinkEvent::Recovered => out.events.push((ue, NetworkEvent::RadioRecovered(serving))),
+            LinkEvent::Failed => {}
         }
     }
 
@@ -288,11 +261,10 @@ impl RadioNetwork {
         let Some(m) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
-            let c = &self.cells[cell];
-            let config = &c.config;
+            let config = &self.cells[cell].config;
             let element = milliwatts(config.radio.power) / f64::from(12 * config.resource_blocks);
             let gain = f64::from(self.air.gains(tti, cell, ue).downlink);
-            let power = if c.is_down() { 0.0 } else { (gain * element).max(NOTHING) };
+            let power = if self.cells[cell].is_down() { 0.0 } else { (gain * element).max(NOTHING) };
             m.powers[cell] = power;
             total += power;
         }
@@ -328,28 +300,5 @@ impl RadioNetwork {
                 self.rouse(bearer);
             }
         }
-    }
-
-    fn pinned_sinr(&self, ue: UeId) -> Option<f64> {
-        self.air.pinned(ue).map(f64::from)
-    }
-}
-
-impl Mobility {
-    /// Layer 1 has a measurement of every cell.
-    fn learn(&mut self, tti: Tti, ue: UeId, noise: f64) {
-        let filter = self.config.l3();
-        let mobile = &mut self.ues[ue];
-        let n = f64::from(mobile.looks);
-        let rssi = mobile.sums.iter().sum::<f64>() / n + noise;
-        for cell in mobile.sums.ids() {
-            let power = (mobile.sums[cell] / n).max(NOTHING);
-            // RSSI is all that is received on a resource block's twelve subcarriers (TS 36.214
-            // clause 5.1.3), every cell loaded.
-            let measured = Measured { rsrp: db(power), rsrq: db(power / (12.0 * rssi)) };
-            mobile.measurements.learn(&filter, cell, measured);
-        }
-        mobile.sums.iter_mut().for_each(|s| *s = 0.0);
-        (mobile.looks, mobile.since) = (0, tti);
     }
 }

@@ -29,6 +29,7 @@ mod bearers;
 mod calendar;
 pub mod config;
 mod connect;
+mod core_network;
 mod downlink;
 mod handover;
 mod ip_buffer;
@@ -40,7 +41,6 @@ mod persistent;
 pub mod profile;
 mod rank;
 mod reading;
-mod reestablish;
 mod sidelink;
 mod state;
 #[cfg(test)]
@@ -48,9 +48,10 @@ mod tests;
 pub mod trace;
 mod uplink;
 
+pub use crate::rrc::MobilityEvent;
 pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use mobility::MobilityCounters;
-pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
+pub use output::{NetworkEvent, NetworkOutput};
 pub use uplink::{Silence, Silenced, UplinkCounters};
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
@@ -61,11 +62,14 @@ use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
 use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
+use crate::rrc::mobility::Input;
 use bearers::Bearers;
 use calendar::Agenda;
+use core_network::Core;
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
+use mobility::Mobility;
 use state::{Cell, Link, Ue, UeContext};
 
 /// What is due at the start of a TTI. Within a TTI things come in the order in which they were
@@ -147,7 +151,8 @@ pub struct RadioNetwork {
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
     /// Handover between cells, and the network behind them.
-    mobility: Option<Box<mobility::Mobility>>,
+    mobility: Option<Box<Mobility>>,
+    core: Option<Box<Core>>,
     /// None without pairs and groups.
     sidelink: Option<Box<sidelink::state::Sidelink>>,
     trace: trace::Trace,
@@ -173,7 +178,8 @@ impl RadioNetwork {
             occasions: Vec::new(),
             waiting: Vec::new(),
             block_sdus: Vec::new(),
-            mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
+            mobility: config.handover.as_ref().map(|h| Box::new(Mobility::new(config, h))),
+            core: None,
             sidelink: None,
             trace: trace::Trace::default(),
         };
@@ -181,6 +187,8 @@ impl RadioNetwork {
             let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
             network.links[drb.ue].drbs.push(id);
         }
+        let kind = |bearer| network.bearers[bearer].layers.handover_kind();
+        network.core = config.handover.as_ref().map(|h| Box::new(Core::new(config, h, kind)));
         let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
         let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
         for (ue, config) in pairs.chain(groups) {
@@ -224,7 +232,7 @@ impl RadioNetwork {
     /// be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         self.reach(now);
-        if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
+        if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
             return self.enter_gateway(now, bearer, packet, out);
         }
         self.bearers.push(now, bearer, end, packet);
@@ -316,7 +324,7 @@ impl RadioNetwork {
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
             Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
-            Due::Responses { cell } => self.respond(tti, cell),
+            Due::Responses { cell } => self.respond(tti, cell, out),
             Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
             Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
@@ -327,8 +335,12 @@ impl RadioNetwork {
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
             Due::Look { ue } => self.look(now, tti, ue, out),
-            Due::Mobility { ue } => self.mobility_step(now, tti, ue, out),
-            Due::PathSwitch { ue } => self.switch_path(now, tti, ue),
+            Due::Mobility { ue } => self.mobility_input(now, tti, ue, Input::Wake, out),
+            Due::PathSwitch { ue } => {
+                if let Some(core) = &mut self.core {
+                    core.switch_path(now, tti, ue);
+                }
+            }
             Due::SidelinkDecoded { lane, process, sent } => {
                 self.sidelink_decoded(now, lane, process.into(), sent, out);
             }
@@ -344,7 +356,7 @@ impl RadioNetwork {
 
     /// When a timer of PDCP or RLC may expire next.
     pub fn next_timer(&self) -> Option<Instant> {
-        let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
+        let backhaul = self.core.as_ref().and_then(|core| core.next());
         let early = self.calendar.next_early();
         earlier(earlier(self.bearers.next_timer(), backhaul), early)
     }
@@ -363,7 +375,7 @@ impl RadioNetwork {
 
     /// Packets inside that `end` of a bearer has pushed.
     pub fn inside(&self, bearer: BearerId, end: End) -> usize {
-        let backhaul = self.mobility.as_ref().map_or(0, |m| m.backhaul.inside(bearer, end.index()));
+        let backhaul = self.core.as_ref().map_or(0, |core| core.inside(bearer, end.index()));
         let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
         waiting + self.bearers[bearer].layers.inside(end) + backhaul
     }
@@ -413,8 +425,7 @@ impl RadioNetwork {
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
         let ue = self.bearers[bearer].ue;
         let (delivered, dropped) = (out.delivered.len(), out.dropped.len());
-        let backhaul = self.mobility.as_mut().map(|m| &mut m.backhaul);
-        let failed = self.bearers.settle(now, bearer, backhaul, out);
+        let failed = self.bearers.settle(now, bearer, self.core.as_deref_mut(), out);
         if let Some(s) = &mut self.sidelink {
             let tti = Tti::containing(now, TTI);
             s.settle(tti, bearer, [delivered, dropped], &mut self.bearers, &mut self.calendar, out);
@@ -483,7 +494,8 @@ impl RadioNetwork {
     /// bearers are re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         if self.mobility.is_some() {
-            return self.link_lost(ue, out);
+            let tti = Tti::containing(now, TTI);
+            return self.mobility_input(now, tti, ue, Input::LinkFailure, out);
         }
         self.reset_downlink(ue);
         self.reset_uplink(ue);

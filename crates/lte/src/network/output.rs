@@ -3,6 +3,7 @@
 use lasthop_units::{BearerId, CellId, Duration, UeId};
 
 use crate::mac::sidelink::LinkMode;
+use crate::rrc::MobilityEvent;
 use lasthop_bearer::{DropCause, End, Sdu};
 use lasthop_lte_l2::rlc::RlcEvent;
 
@@ -82,52 +83,6 @@ pub enum NetworkEvent {
         /// See `packets` [B].
         bytes: u64,
     },
-}
-
-/// A step of a handover or a re-establishment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MobilityEvent {
-    /// The source has a report and asks the target.
-    PreparationStarted,
-    /// The target has refused.
-    PreparationRefused,
-    /// The target is prepared, in case that the UE will come (conditional handover).
-    Prepared,
-    /// The UE leaves for the target.
-    Started,
-    /// The target serves the UE.
-    Complete,
-    /// It has come back to the cell that it had left shortly before.
-    PingPong,
-    /// T304 has expired, or random access at the target failed.
-    Failed,
-    /// The radio link has failed.
-    RadioLinkFailure,
-    /// The connection is re-established in the cell.
-    Reestablished,
-    /// The re-establishment was in a cell that the UE should have been handed over to.
-    TooLate,
-    /// The cell refuses a re-establishment, or none was found: the connection is gone.
-    Rejected,
-}
-
-impl MobilityEvent {
-    /// The name in result tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MobilityEvent::PreparationStarted => "handover-preparation",
-            MobilityEvent::PreparationRefused => "handover-refused",
-            MobilityEvent::Prepared => "handover-prepared",
-            MobilityEvent::Started => "handover-start",
-            MobilityEvent::Complete => "handover-complete",
-            MobilityEvent::PingPong => "handover-ping-pong",
-            MobilityEvent::Failed => "handover-failure",
-            MobilityEvent::RadioLinkFailure => "radio-link-failure",
-            MobilityEvent::Reestablished => "rrc-reestablished",
-            MobilityEvent::TooLate => "handover-too-late",
-            MobilityEvent::Rejected => "rrc-reestablishment-rejected",
-        }
-    }
 }
 
 impl NetworkEvent {

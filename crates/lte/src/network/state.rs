@@ -76,6 +76,8 @@ pub(super) struct Link {
     pub drbs: Vec<BearerId>,
     /// Below RLC there is always something to send, by direction.
     pub full_buffer: [bool; 2],
+    /// It is on its way between cells: nobody schedules it.
+    pub away: bool,
     pub downlink: DownlinkLink,
     pub uplink: UplinkLink,
 }
@@ -106,6 +108,7 @@ impl Link {
             serving: config.serving,
             drbs: Vec::new(),
             full_buffer: config.full_buffer,
+            away: false,
             downlink: DownlinkLink::new(id, config, &cell.downlink, seed),
             uplink: UplinkLink::new(id, config, seed),
         }

@@ -5,10 +5,12 @@ mod config;
 mod connection;
 pub mod handover;
 pub mod measurement;
+pub mod mobility;
 pub mod radio_link;
 
 pub use config::{InitialState, RrcConfig, RrcTiming};
 pub use connection::{Command, Connection};
 pub use handover::{BackhaulConfig, HandoverConfig};
 pub use measurement::{Measured, Measurements, Trigger};
+pub use mobility::MobilityEvent;
 pub use radio_link::{LinkEvent, RadioLink, RadioLinkConfig};

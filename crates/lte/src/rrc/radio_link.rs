@@ -100,9 +100,9 @@ impl RadioLink {
         (self.out, self.ins, self.t310) = (0, 0, None);
     }
 
-    /// True while T310 runs.
-    pub const fn in_trouble(&self) -> bool {
-        self.t310.is_some()
+    /// When T310 expires, if it runs.
+    pub const fn t310(&self) -> Option<Tti> {
+        self.t310
     }
 
     /// A frame with this linear `sinr` ends in `tti`.

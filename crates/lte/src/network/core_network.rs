@@ -1,0 +1,406 @@
+//! The core network behind the eNBs: where a UE's packets go while it moves (TS 36.300 clause
+//! 10.1.2.2).
+//!
+//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which
+//! the gateway sends. They differ from the moment it leaves the source until the path is switched:
+//! the anchor forwards until the end marker has come, and what the gateway sends to the home
+//! directly waits there behind what is forwarded. Only one such change goes on at a time, so that a
+//! packet is forwarded once at most and order is that of three FIFO pipes.
+//!
+//! Packets go in with [`enter`](Core::enter), [`take_up`](Core::take_up) and
+//! [`forward`](Core::forward); what becomes of them is a [`Passage`], which the owner carries out
+//! at their bearers.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
+
+use super::NetworkOutput;
+use super::backhaul::{Backhaul, Cargo, Way};
+use super::config::NetworkConfig;
+use crate::rrc::HandoverConfig;
+use crate::rrc::mobility::{DataPath, Enb, ttis};
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_lte_l2::pdcp::{HandoverKind, LteBearerOutput, Parcel};
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Passage {
+    /// It has reached the gateway.
+    Gateway(BearerId, Sdu),
+    /// The network's end of its bearer takes it.
+    Accept(BearerId, Parcel),
+    /// It is on its way to another eNB.
+    Forwarded(BearerId, Parcel),
+    /// It is gone.
+    Lose(BearerId, Parcel, DropCause),
+}
+
+/// Where a UE's packets go.
+#[derive(Debug, Default)]
+struct Route {
+    /// The eNB with its PDCP.
+    home: Enb,
+    /// The eNB to which the gateway sends.
+    anchor: Enb,
+    /// The end marker has not come to the home.
+    forwarding: bool,
+    /// When the gateway hears of the home.
+    switch: Option<Tti>,
+    /// What came from the gateway to the home meanwhile.
+    behind: VecDeque<(BearerId, Sdu)>,
+}
+
+/// The gateway, the eNBs and what is between them.
+#[derive(Debug)]
+pub struct Core {
+    backhaul: Backhaul,
+    routes: IndexVec<UeId, Route>,
+    /// The eNB of each cell.
+    enbs: IndexVec<CellId, Enb>,
+    /// Whose each bearer is, and what a handover does to its packets.
+    bearers: IndexVec<BearerId, (UeId, HandoverKind)>,
+    /// What has waited behind forwarded packets, and goes on now.
+    released: VecDeque<(BearerId, Sdu)>,
+    /// TTIs of a message to the gateway.
+    s1_delay: u64,
+}
+
+impl Core {
+    /// Each UE of `network` is at home in the eNB of its cell; `kinds`: what a handover does to the
+    /// packets of each bearer.
+    pub fn new(
+        network: &NetworkConfig,
+        config: &HandoverConfig,
+        kinds: impl Fn(BearerId) -> HandoverKind,
+    ) -> Core {
+        let enbs = enbs(network);
+        let ids = (0..network.bearers.len()).map(BearerId::from_index);
+        let bearers = network.bearers.iter().zip(ids).map(|(b, id)| (b.ue, kinds(id))).collect();
+        let route = |enb| Route { home: enb, anchor: enb, ..Route::default() };
+        Core {
+            backhaul: Backhaul::new(config, network.bearers.len()),
+            routes: network.ues.iter().map(|ue| route(enbs[ue.serving])).collect(),
+            bearers,
+            released: VecDeque::new(),
+            s1_delay: ttis(config.s1.delay),
+            enbs,
+        }
+    }
+
+    /// Where the data of `ue` goes.
+    pub fn path(&self, ue: UeId) -> DataPath<'_> {
+        let route = &self.routes[ue];
+        DataPath { home: route.home, anchor: route.anchor, forwarding: route.forwarding, enbs: &self.enbs }
+    }
+
+    /// True if the eNB of `cell` has the PDCP entities of `ue`.
+    pub fn is_home(&self, ue: UeId, cell: CellId) -> bool {
+        self.routes[ue].home == self.enbs[cell]
+    }
+
+    /// Packets of `bearer` inside: downlink 0, uplink 1.
+    pub fn inside(&self, bearer: BearerId, direction: usize) -> usize {
+        self.backhaul.inside(bearer, direction)
+    }
+
+    /// Packets forwarded over X2, and their bytes.
+    pub const fn forwarded(&self) -> (u64, u64) {
+        self.backhaul.forwarded
+    }
+
+    /// When something arrives next.
+    pub fn next(&self) -> Option<Instant> {
+        self.backhaul.next()
+    }
+
+    /// A packet enters at the gateway; false if there is no room on the way to its eNB.
+    pub fn enter(&mut self, now: Instant, bearer: BearerId, sdu: Sdu) -> bool {
+        let anchor = self.routes[self.bearers[bearer].0].anchor;
+        self.backhaul.send(now, Way::S1Down(anchor), Cargo::Down(bearer, sdu))
+    }
+
+    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
+    /// gateway.
+    #[inline]
+    pub fn take_up(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        bearer: BearerId,
+        said: &mut LteBearerOutput,
+        out: &mut NetworkOutput,
+    ) {
+        let home = self.routes[ue].home;
+        for (end, sdu) in said.delivered.drain(..) {
+            if end == End::Ue {
+                out.delivered.push((bearer, end, sdu));
+            } else if !self.backhaul.send(now, Way::S1Up(home), Cargo::Up(bearer, sdu)) {
+                out.dropped.push((bearer, End::Ue, sdu, DropCause::BackhaulFull));
+            }
+        }
+    }
+
+    /// What becomes of the next packet that has arrived by `now`; one at a time, in order.
+    pub fn poll(&mut self, now: Instant) -> Option<Passage> {
+        loop {
+            if let Some((bearer, sdu)) = self.released.pop_front() {
+                return Some(Passage::Accept(bearer, Parcel::fresh(sdu)));
+            }
+            let (way, cargo) = self.backhaul.arrived(now)?;
+            let passage = match (way, cargo) {
+                (_, Cargo::Up(bearer, sdu)) => Some(Passage::Gateway(bearer, sdu)),
+                (_, Cargo::Forward(bearer, parcel)) => Some(Passage::Accept(bearer, parcel)),
+                (Way::S1Down(enb), Cargo::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu),
+                (Way::S1Down(enb), Cargo::Marker(ue)) => {
+                    // The source passes the end marker on.
+                    let home = self.routes[ue].home;
+                    self.backhaul.send(now, Way::X2(enb, home), Cargo::Marker(ue));
+                    None
+                }
+                (Way::X2(..), Cargo::Marker(ue)) => {
+                    self.end_forwarding(ue);
+                    None
+                }
+                (_, Cargo::Down(..) | Cargo::Marker(_)) => None,
+            };
+            if passage.is_some() {
+                return passage;
+            }
+        }
+    }
+
+    /// A packet from the gateway reaches `enb`: its UE's home, or the one that it has left.
+    fn at_enb(&mut self, now: Instant, enb: Enb, bearer: BearerId, sdu: Sdu) -> Option<Passage> {
+        let (ue, kind) = self.bearers[bearer];
+        let route = &mut self.routes[ue];
+        let parcel = Parcel::fresh(sdu);
+        if route.home != enb && route.forwarding {
+            return Some(self.forward(now, enb, bearer, parcel));
+        }
+        if route.home != enb {
+            // The UE's context is gone, as after a re-establishment that was refused.
+            return Some(Passage::Lose(bearer, parcel, DropCause::NotForwarded));
+        }
+        // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait
+        // for.
+        if route.forwarding && kind != HandoverKind::None {
+            route.behind.push_back((bearer, sdu));
+            self.backhaul.hold(bearer);
+            return None;
+        }
+        Some(Passage::Accept(bearer, parcel))
+    }
+
+    /// `enb` forwards a packet to the home of its UE.
+    pub fn forward(&mut self, now: Instant, enb: Enb, bearer: BearerId, parcel: Parcel) -> Passage {
+        let (ue, kind) = self.bearers[bearer];
+        let way = Way::X2(enb, self.routes[ue].home);
+        match kind {
+            HandoverKind::None => Passage::Lose(bearer, parcel, DropCause::NotForwarded),
+            _ if self.backhaul.send(now, way, Cargo::Forward(bearer, parcel)) => {
+                Passage::Forwarded(bearer, parcel)
+            }
+            _ => Passage::Lose(bearer, parcel, DropCause::BackhaulFull),
+        }
+    }
+
+    /// The end marker has reached the target: what waited behind it follows.
+    fn end_forwarding(&mut self, ue: UeId) {
+        self.routes[ue].forwarding = false;
+        while let Some(next) = self.next_behind(ue) {
+            self.released.push_back(next);
+        }
+    }
+
+    fn next_behind(&mut self, ue: UeId) -> Option<(BearerId, Sdu)> {
+        let (bearer, sdu) = self.routes[ue].behind.pop_front()?;
+        self.backhaul.let_go(bearer);
+        Some((bearer, sdu))
+    }
+
+    /// The PDCP entities of `ue` leave their home for the eNB of `cell`, which the gateway does not
+    /// know yet; which eNB forwards from now on, if it is another one.
+    pub fn relocate(&mut self, ue: UeId, cell: CellId) -> Option<Enb> {
+        let route = &mut self.routes[ue];
+        debug_assert!(!route.forwarding, "one change at a time");
+        let from = std::mem::replace(&mut route.home, self.enbs[cell]);
+        route.forwarding = from != route.home;
+        route.forwarding.then_some(from)
+    }
+
+    /// The source goes on with a UE that did not arrive; it takes back what it has forwarded.
+    pub fn recall(&mut self, ue: UeId) -> Vec<(BearerId, Parcel)> {
+        let (route, bearers) = (&mut self.routes[ue], &self.bearers);
+        let way = Way::X2(route.anchor, route.home);
+        route.home = route.anchor;
+        route.forwarding = false;
+        self.backhaul.recall(way, |b| bearers[b].0 == ue)
+    }
+
+    /// The connection of `ue` is gone while its last change of home goes on: what is on its way over
+    /// X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target releases
+    /// its resources, and with them the tunnels).
+    pub fn stop_forwarding(&mut self, ue: UeId) -> Vec<(BearerId, Parcel)> {
+        if !self.routes[ue].forwarding {
+            return Vec::new();
+        }
+        let bearers = &self.bearers;
+        let mut lost = self.backhaul.release(ue, |b| bearers[b].0 == ue);
+        lost.extend(std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, Parcel::fresh(sdu))));
+        let route = &mut self.routes[ue];
+        (route.forwarding, route.switch) = (false, None);
+        lost
+    }
+
+    /// PATH SWITCH REQUEST of the home of `ue` (TS 36.413 clause 8.4.4) if its data takes a detour:
+    /// when the gateway hears of it, `open` or later.
+    pub fn request_switch(&mut self, ue: UeId, tti: Tti, open: Tti) -> Option<Tti> {
+        let route = &mut self.routes[ue];
+        if route.home != route.anchor {
+            route.switch = Some(tti.plus(self.s1_delay).max(open));
+            return route.switch;
+        }
+        None
+    }
+
+    /// The gateway sends to the home from now on, unless the UE's connection has gone meanwhile;
+    /// the end marker follows what has gone the old way.
+    pub fn switch_path(&mut self, now: Instant, tti: Tti, ue: UeId) {
+        let route = &mut self.routes[ue];
+        if route.switch.is_none_or(|at| at > tti) {
+            return;
+        }
+        route.switch = None;
+        let old = std::mem::replace(&mut route.anchor, route.home);
+        if old != route.home {
+            self.backhaul.send(now, Way::S1Down(old), Cargo::Marker(ue));
+        }
+    }
+
+    /// A UE without a connection is known to the gateway in the eNB of `cell`.
+    pub fn attach(&mut self, ue: UeId, cell: CellId) {
+        let enb = self.enbs[cell];
+        let route = &mut self.routes[ue];
+        (route.home, route.anchor) = (enb, enb);
+    }
+}
+
+/// The eNB of each cell: cells that name the same one share it.
+fn enbs(config: &NetworkConfig) -> IndexVec<CellId, Enb> {
+    let mut named: Vec<Option<&str>> = Vec::new();
+    let mut numbers = IndexVec::new();
+    for cell in config.cells.iter() {
+        let name = cell.enb.as_deref();
+        let known = named.iter().position(|n| n.is_some() && *n == name);
+        let enb = known.unwrap_or_else(|| {
+            named.push(name);
+            named.len() - 1
+        });
+        numbers.push(enb as Enb);
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{CellConfig, DrbConfig, UeConfig};
+    use lasthop_units::{Duration, PacketId};
+
+    const UE: fn(usize) -> UeId = UeId::from_index;
+    const CELL: fn(usize) -> CellId = CellId::from_index;
+    const BEARER: fn(usize) -> BearerId = BearerId::from_index;
+
+    /// Two cells of two eNBs, a UE in the first one, and a lossless bearer; 5 ms over S1, 7 ms over
+    /// X2, and 1 us at most for a packet at 10 Gbit/s.
+    fn core() -> Core {
+        let mut network = NetworkConfig::default();
+        let serving = network.cells.push(CellConfig::default());
+        network.cells.push(CellConfig::default());
+        let ue = network.ues.push(UeConfig::served_by(serving));
+        network.bearers.push(DrbConfig { ue, layers: Default::default(), qos: Default::default() });
+        let mut config = HandoverConfig::default();
+        config.s1.delay = Duration::from_millis(5);
+        config.x2.delay = Duration::from_millis(7);
+        Core::new(&network, &config, |_| HandoverKind::Lossless)
+    }
+
+    fn packet(serial: u64) -> Sdu {
+        Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), 1000) }
+    }
+
+    fn ms(n: u64) -> Instant {
+        Instant::from_millis(n)
+    }
+
+    /// What arrives until then: what becomes of it, and which packet it is.
+    fn until(core: &mut Core, end: Instant) -> Vec<(u64, &'static str, u64)> {
+        let mut seen = Vec::new();
+        while let Some(at) = core.next().filter(|at| *at <= end) {
+            while let Some(passage) = core.poll(at) {
+                let (what, serial) = match passage {
+                    Passage::Gateway(_, sdu) => ("gateway", sdu.serial),
+                    Passage::Accept(_, parcel) => ("accept", parcel.sdu.serial),
+                    Passage::Forwarded(_, parcel) => ("forwarded", parcel.sdu.serial),
+                    Passage::Lose(_, parcel, _) => ("lost", parcel.sdu.serial),
+                };
+                seen.push((at.0 / 1_000_000, what, serial));
+            }
+        }
+        seen
+    }
+
+    /// A UE leaves at 0 and is served at 0: packet 1 reaches the source at 5 ms, which forwards it
+    /// to the target, 7 ms. The gateway hears of the target at 5 ms: its end marker follows packet 1
+    /// at 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
+    #[test]
+    fn what_the_gateway_sends_directly_waits_for_the_end_marker() {
+        let mut core = core();
+        assert!(core.enter(ms(0), BEARER(0), packet(1)));
+        assert_eq!(core.relocate(UE(0), CELL(1)), Some(0));
+        assert!(core.path(UE(0)).forwarding && core.is_home(UE(0), CELL(1)));
+        assert_eq!(core.request_switch(UE(0), Tti(0), Tti(1)), Some(Tti(5)));
+        assert_eq!(until(&mut core, Instant(4_999_999)), []);
+        core.switch_path(ms(5), Tti(5), UE(0));
+        assert!(core.enter(ms(5), BEARER(0), packet(2)));
+        assert_eq!(until(&mut core, ms(16)), [(5, "forwarded", 1), (12, "accept", 1)]);
+        assert_eq!((core.inside(BEARER(0), 0), core.path(UE(0)).forwarding), (1, true));
+        assert_eq!(until(&mut core, ms(30)), [(17, "accept", 2)]);
+        assert_eq!((core.inside(BEARER(0), 0), core.path(UE(0)).forwarding), (0, false));
+        assert_eq!((core.forwarded(), core.next()), ((1, 1000), None));
+        assert_eq!(core.request_switch(UE(0), Tti(30), Tti(31)), None, "the path is switched");
+    }
+
+    /// A handover fails while packet 1 is on its way over X2: it is the source's again.
+    #[test]
+    fn a_recall_brings_back_what_was_forwarded() {
+        let mut core = core();
+        core.enter(ms(0), BEARER(0), packet(1));
+        core.relocate(UE(0), CELL(1));
+        assert_eq!(until(&mut core, ms(6)), [(5, "forwarded", 1)]);
+        let back: Vec<u64> = core.recall(UE(0)).iter().map(|(_, parcel)| parcel.sdu.serial).collect();
+        assert_eq!((back, core.inside(BEARER(0), 0)), (vec![1], 0));
+        assert!(core.is_home(UE(0), CELL(0)) && !core.path(UE(0)).forwarding);
+        assert_eq!(until(&mut core, ms(30)), []);
+    }
+
+    /// A connection ends after the path was switched: packet 1 is on its way over X2, packet 2 waits
+    /// behind it, and no end marker comes any more. What the gateway sends the old way is lost.
+    #[test]
+    fn forwarding_stops_with_the_connection() {
+        let mut core = core();
+        core.enter(ms(0), BEARER(0), packet(1));
+        core.relocate(UE(0), CELL(1));
+        core.request_switch(UE(0), Tti(0), Tti(1));
+        core.switch_path(ms(5), Tti(5), UE(0));
+        core.enter(ms(5), BEARER(0), packet(2));
+        assert_eq!(until(&mut core, ms(11)), [(5, "forwarded", 1)]);
+        let lost: Vec<u64> = core.stop_forwarding(UE(0)).iter().map(|(_, p)| p.sdu.serial).collect();
+        assert_eq!((lost, core.inside(BEARER(0), 0)), (vec![1, 2], 0));
+        assert_eq!(until(&mut core, ms(30)), []);
+        core.enter(ms(30), BEARER(0), packet(3));
+        core.attach(UE(0), CELL(0));
+        assert_eq!(until(&mut core, ms(60)), [(35, "lost", 3)]);
+    }
+}

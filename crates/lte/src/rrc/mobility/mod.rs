@@ -1,0 +1,463 @@
+//! Mobility of a connected UE as a state machine: measurements and their reports, handover (TS
+//! 36.331 v15.1.0 clause 5.3.5.4), radio link failure (5.3.11) and re-establishment (5.3.7).
+//!
+//! # Contract
+//! [`UeMobility::step`] takes one [`Input`] and returns [`Commands`], which its owner carries out
+//! in their order. Nothing else goes in or out: what the procedures need to know of their
+//! surroundings is in the [`Context`], and where only the network can decide (admission, whether a
+//! message is heard, which cell is found) a command asks and an input answers, in the same TTI.
+//! [`Command::Wake`] names a TTI in which [`Input::Wake`] is due; one that comes earlier, or twice,
+//! does nothing.
+//!
+//! The state is that of the UE and of what its eNB has under way for it: one handover at a time
+//! concerns both, and no message between them is encoded.
+
+mod handover;
+mod measuring;
+mod reestablishment;
+#[cfg(test)]
+mod tests;
+
+use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
+
+pub use measuring::{LOOKS, Look, NOTHING};
+
+use super::{HandoverConfig, LinkEvent, Measured, RadioLink};
+use crate::phy::TTI;
+use measuring::Measuring;
+
+/// An eNB: its number.
+pub type Enb = u16;
+
+/// What the procedures need to know of their surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Their parameters.
+    pub config: &'a HandoverConfig,
+    /// The present moment.
+    pub now: Instant,
+    /// The TTI in which it is.
+    pub tti: Tti,
+    /// The first TTI for which something can be noted.
+    pub open: Tti,
+    /// The UE's cell.
+    pub serving: CellId,
+    /// How long its messages take; None: RRC messages take no time.
+    pub messages: Option<MessageTimes>,
+    /// The UE is in RRC_CONNECTED.
+    pub connected: bool,
+    /// Where the UE's data goes.
+    pub data: DataPath<'a>,
+}
+
+/// Times of RRC messages in a cell [TTI].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTimes {
+    /// From the start of a transport block to the end of its decoding.
+    pub decode: u64,
+    /// From an uplink grant to its transport block.
+    pub grant: u64,
+}
+
+/// Where the data of a UE goes (TS 36.300 clause 10.1.2.2).
+#[derive(Clone, Copy, Debug)]
+pub struct DataPath<'a> {
+    /// The eNB with the UE's PDCP entities.
+    pub home: Enb,
+    /// The eNB to which the gateway sends.
+    pub anchor: Enb,
+    /// The end marker has not come to the home.
+    pub forwarding: bool,
+    /// The eNB of each cell.
+    pub enbs: &'a IndexVec<CellId, Enb>,
+}
+
+impl DataPath<'_> {
+    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path
+    /// not switched. The next one waits, and so does a target's preparation, since the UE would
+    /// take it when it likes.
+    const fn is_changing(&self) -> bool {
+        self.forwarding || self.home != self.anchor
+    }
+}
+
+impl Context<'_> {
+    /// `t` from now on.
+    const fn after(&self, t: Duration) -> Tti {
+        self.tti.plus(ttis(t))
+    }
+
+    /// TTIs that a message takes from the UE's home to `cell`.
+    fn x2_delay(&self, cell: CellId) -> u64 {
+        if self.data.enbs[cell] == self.data.home { 0 } else { ttis(self.config.x2.delay) }
+    }
+
+    /// TTIs that a message takes to the UE.
+    fn downlink_message(&self) -> u64 {
+        self.messages.map_or(0, |m| m.decode)
+    }
+
+    /// TTIs of a report: a scheduling request, its grant, and the report on PUSCH.
+    fn report(&self) -> u64 {
+        self.messages.map_or(0, |m| m.decode + m.grant + m.decode)
+    }
+}
+
+/// `t` in whole TTIs, rounded up.
+pub const fn ttis(t: Duration) -> u64 {
+    t.0.div_ceil(TTI.0)
+}
+
+/// What happens to a UE.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// Its connection is set up; it looks at the cells from this TTI on.
+    Connected {
+        /// Its first look.
+        look: Tti,
+    },
+    /// It looks at the cells; None: it is not connected any more.
+    Look(Option<Look<'a>>),
+    /// The time that a [`Command::Wake`] has named.
+    Wake,
+    /// Its eNB hands it over to this cell, as it would after a report.
+    Order(CellId),
+    /// The answer to [`Question::Admits`].
+    Admission(bool),
+    /// The answer to [`Question::HearsCommand`].
+    Heard(bool),
+    /// The answer to [`Question::SuitableCell`]: a cell, and when its system information is read.
+    Selected(Option<(CellId, Tti)>),
+    /// Msg3 of its random access is at the cell.
+    Msg3,
+    /// It has heard the random access response, and messages take no time.
+    ResponseHeard,
+    /// The answer to [`Question::ContextFrom`].
+    Context(Answer),
+    /// preambleTransMax preambles were sent in vain.
+    AccessProblem,
+    /// Upper layers do without the radio link: RLC has reached maxRetxThreshold, or random access
+    /// was in vain.
+    LinkFailure,
+}
+
+/// What the cell of a re-establishment finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The cell takes the UE, as far as admission control is concerned.
+    pub admitted: bool,
+    /// The eNB with the UE's context can be asked for it.
+    pub reachable: bool,
+}
+
+/// What is to be done for a UE.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Command {
+    /// [`Input::Wake`] is due in this TTI, or in the first one that is open.
+    Wake(Tti),
+    /// The UE looks at the cells in this TTI.
+    LookAt(Tti),
+    /// A row of the events table.
+    Event {
+        /// What has happened.
+        event: MobilityEvent,
+        /// The cell that is concerned.
+        cell: CellId,
+        /// For how long nobody served the UE, where that has ended.
+        interruption: Option<Duration>,
+    },
+    /// Radio link monitoring has found this.
+    Link(LinkEvent),
+    /// The network is asked, and answers with an input.
+    Ask(Question),
+    /// The UE leaves its cell for this one, MAC is reset, and nobody schedules it.
+    Detach(CellId),
+    /// The bearers' data moves to this cell's eNB.
+    MoveData(CellId),
+    /// Random access in the UE's cell; with a preamble of its own (TS 36.321 clause 5.1.2), or with
+    /// one of all.
+    Access {
+        /// A preamble that no other UE has.
+        dedicated: bool,
+    },
+    /// The cell has the request for a re-establishment, and answers the contention.
+    ResolveContention,
+    /// The source takes back what it has forwarded.
+    Recall,
+    /// What is still being forwarded is lost.
+    StopForwarding,
+    /// The UE's cell serves it from now on.
+    Serve,
+    /// The UE goes to RRC_IDLE, and the network forgets it.
+    Release,
+}
+
+/// What only the network can decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// HANDOVER REQUEST has reached this cell: does it admit the UE?
+    Admits(CellId),
+    /// RRCConnectionReconfiguration with mobilityControlInfo goes out: does the UE hear it?
+    HearsCommand,
+    /// Which cell does the UE select (TS 36.304 clause 5.2.7)?
+    SuitableCell,
+    /// What does the cell of a re-establishment find of a UE that was in this cell?
+    ContextFrom(CellId),
+}
+
+/// A step of a handover or a re-establishment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MobilityEvent {
+    /// The source has a report and asks the target.
+    PreparationStarted,
+    /// The target has refused.
+    PreparationRefused,
+    /// The target is prepared, in case that the UE will come (conditional handover).
+    Prepared,
+    /// The UE leaves for the target.
+    Started,
+    /// The target serves the UE.
+    Complete,
+    /// It has come back to the cell that it had left shortly before.
+    PingPong,
+    /// T304 has expired, or random access at the target failed.
+    Failed,
+    /// The radio link has failed.
+    RadioLinkFailure,
+    /// The connection is re-established in the cell.
+    Reestablished,
+    /// The re-establishment was in a cell that the UE should have been handed over to.
+    TooLate,
+    /// The cell refuses a re-establishment, or none was found: the connection is gone.
+    Rejected,
+}
+
+impl MobilityEvent {
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MobilityEvent::PreparationStarted => "handover-preparation",
+            MobilityEvent::PreparationRefused => "handover-refused",
+            MobilityEvent::Prepared => "handover-prepared",
+            MobilityEvent::Started => "handover-start",
+            MobilityEvent::Complete => "handover-complete",
+            MobilityEvent::PingPong => "handover-ping-pong",
+            MobilityEvent::Failed => "handover-failure",
+            MobilityEvent::RadioLinkFailure => "radio-link-failure",
+            MobilityEvent::Reestablished => "rrc-reestablished",
+            MobilityEvent::TooLate => "handover-too-late",
+            MobilityEvent::Rejected => "rrc-reestablishment-rejected",
+        }
+    }
+}
+
+/// The commands of a step, in their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Commands {
+    list: [Option<Command>; Commands::MOST],
+    len: usize,
+}
+
+impl Commands {
+    /// As many as a step has.
+    const MOST: usize = 4;
+
+    fn push(&mut self, command: Command) {
+        self.list[self.len] = Some(command);
+        self.len += 1;
+    }
+
+    fn event(&mut self, event: MobilityEvent, cell: CellId) {
+        self.push(Command::Event { event, cell, interruption: None });
+    }
+}
+
+impl IntoIterator for Commands {
+    type Item = Command;
+    type IntoIter = std::iter::Flatten<std::array::IntoIter<Option<Command>, { Commands::MOST }>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter().flatten()
+    }
+}
+
+/// Where a UE stands. A phase lasts until `at`, or until the timer that it names expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Served, or idle.
+    #[default]
+    Steady,
+    /// Its report is on the way to the eNB.
+    Reporting { target: CellId, at: Tti },
+    /// The target is asked; `early`: for a conditional handover.
+    Preparing { target: CellId, at: Tti, early: bool },
+    /// The command goes out, and again until the UE hears it.
+    Commanding { target: CellId, at: Tti },
+    /// The UE works on the command.
+    Applying { target: CellId, at: Tti, t304: Tti },
+    /// It has left the source and synchronises with the target.
+    Synchronising { at: Tti, t304: Tti },
+    /// Random access at the target.
+    Accessing { t304: Tti },
+    /// It is there, with messages that take no time.
+    Completing { at: Tti },
+    /// The radio link has failed; the UE acts upon it.
+    Failing { at: Tti },
+    /// It looks for a cell.
+    Selecting { at: Tti, t311: Tti },
+    /// It reads the cell's system information.
+    Acquiring { at: Tti },
+    /// It asks for a re-establishment.
+    Requesting { t301: Tti },
+    /// The cell fetches its context, or refuses; the UE waits until T301 expires.
+    Retrieving { at: Tti, refused: bool, t301: Tti },
+    /// RRC messages re-establish the connection.
+    Restoring { at: Tti },
+}
+
+impl Phase {
+    /// The UE has left its cell, and none serves it.
+    const fn is_detached(&self) -> bool {
+        !matches!(
+            self,
+            Phase::Steady
+                | Phase::Reporting { .. }
+                | Phase::Preparing { .. }
+                | Phase::Commanding { .. }
+                | Phase::Applying { .. }
+                | Phase::Failing { .. }
+        )
+    }
+}
+
+/// Mobility of a UE.
+#[derive(Clone, Debug)]
+pub struct UeMobility {
+    phase: Phase,
+    measuring: Measuring,
+    link: RadioLink,
+    /// When a cell served it last, and which.
+    left: (Instant, CellId),
+    /// The last handover: from where, and when it was complete.
+    last: Option<(CellId, Tti)>,
+    /// A cell that is prepared, for when the UE decides.
+    prepared: Option<CellId>,
+}
+
+impl UeMobility {
+    /// Of a UE that does nothing yet, among so many cells.
+    pub fn new(cells: usize) -> UeMobility {
+        UeMobility {
+            phase: Phase::Steady,
+            measuring: Measuring::new(cells),
+            link: RadioLink::default(),
+            left: (Instant::ZERO, CellId::from_index(0)),
+            last: None,
+            prepared: None,
+        }
+    }
+
+    /// What the UE has measured of a cell, after the layer 3 filter.
+    pub fn measured(&self, cell: CellId) -> Option<Measured> {
+        self.measuring.of(cell)
+    }
+
+    /// True while random access to the target of a handover goes on.
+    pub const fn is_accessing(&self) -> bool {
+        matches!(self.phase, Phase::Accessing { .. })
+    }
+
+    /// True if Msg3 of this UE is an RRCConnectionReestablishmentRequest.
+    pub const fn is_requesting(&self) -> bool {
+        matches!(self.phase, Phase::Requesting { .. })
+    }
+
+    /// What follows from `input`.
+    pub fn step(&mut self, context: &Context<'_>, input: Input<'_>) -> Commands {
+        let mut commands = Commands::default();
+        match input {
+            Input::Connected { look } => self.connected(context, look, &mut commands),
+            Input::Look(look) => self.look(context, look, &mut commands),
+            Input::Wake => self.wake(context, &mut commands),
+            Input::Order(target) => self.order(context, target, &mut commands),
+            Input::Admission(admitted) => self.prepared(context, admitted, &mut commands),
+            Input::Heard(heard) => self.commanded(context, heard, &mut commands),
+            Input::Selected(found) => self.selected(context, found, &mut commands),
+            Input::Msg3 => self.msg3(context, &mut commands),
+            Input::ResponseHeard => self.response_heard(context, &mut commands),
+            Input::Context(answer) => self.context_found(context, answer, &mut commands),
+            Input::AccessProblem => self.access_problem(context, &mut commands),
+            Input::LinkFailure => self.link_failure(context, &mut commands),
+        }
+        commands
+    }
+
+    fn wake(&mut self, context: &Context<'_>, commands: &mut Commands) {
+        let tti = context.tti;
+        match self.phase {
+            Phase::Steady => self.consider(context, commands),
+            Phase::Reporting { target, at } if at <= tti => self.prepare(context, target, commands),
+            Phase::Preparing { target, at, .. } if at <= tti => {
+                commands.push(Command::Ask(Question::Admits(target)));
+            }
+            Phase::Commanding { at, .. } if at <= tti => {
+                commands.push(Command::Ask(Question::HearsCommand));
+            }
+            Phase::Applying { target, at, t304 } if at <= tti => self.leave(context, target, t304, commands),
+            Phase::Synchronising { at, t304 } if at <= tti => {
+                self.access(Phase::Accessing { t304 }, t304, true, commands);
+            }
+            Phase::Accessing { t304 } if t304 <= tti => self.handover_failed(context, commands),
+            Phase::Completing { at } if at <= tti => self.handover_complete(context, commands),
+            _ => self.reestablishment_step(context, commands),
+        }
+    }
+
+    /// The UE is in `phase`, and something is due at `at`.
+    fn enter(&mut self, phase: Phase, at: Tti, commands: &mut Commands) {
+        self.phase = phase;
+        commands.push(Command::Wake(at));
+    }
+
+    /// Msg3 of a UE on its way between cells.
+    fn msg3(&mut self, context: &Context<'_>, commands: &mut Commands) {
+        match self.phase {
+            Phase::Accessing { .. } => self.handover_complete(context, commands),
+            Phase::Requesting { .. } => {
+                commands.push(Command::Ask(Question::ContextFrom(self.left.1)));
+            }
+            _ => {}
+        }
+    }
+
+    /// preambleTransMax was reached by a UE on its way between cells.
+    fn access_problem(&mut self, context: &Context<'_>, commands: &mut Commands) {
+        match self.phase {
+            Phase::Accessing { .. } => self.handover_failed(context, commands),
+            Phase::Requesting { .. } => self.go_idle(context, commands),
+            _ => {}
+        }
+    }
+
+    /// The UE leaves its cell for `cell`.
+    fn detach(&mut self, context: &Context<'_>, cell: CellId, commands: &mut Commands) {
+        if !self.phase.is_detached() {
+            self.left = (context.now, context.serving);
+        }
+        self.restart();
+        commands.push(Command::Detach(cell));
+    }
+
+    /// The cell of the UE serves it: what was under way is over.
+    fn served(&mut self, commands: &mut Commands) {
+        (self.phase, self.prepared) = (Phase::Steady, None);
+        self.restart();
+        commands.push(Command::Serve);
+    }
+
+    /// Another cell is the UE's: monitoring and events begin anew.
+    fn restart(&mut self) {
+        self.link.restart();
+        self.measuring.restart();
+    }
+}

@@ -1,0 +1,312 @@
+//! Transitions against TS 36.331 v15.1.0 clauses 5.3.5.4, 5.3.7 and 5.3.11 and the timers of table
+//! 7.3.1.
+
+use super::*;
+
+const CELL: fn(usize) -> CellId = CellId::from_index;
+/// The cell that serves the UE, and the target.
+const SOURCE: usize = 0;
+const TARGET: usize = 1;
+
+/// Expiry of the timers that run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Timers {
+    t301: Option<Tti>,
+    t304: Option<Tti>,
+    t310: Option<Tti>,
+    t311: Option<Tti>,
+}
+
+fn timers(ue: &UeMobility) -> Timers {
+    let t310 = ue.link.t310();
+    let mut timers = Timers { t310, ..Timers::default() };
+    match ue.phase {
+        Phase::Applying { t304, .. } | Phase::Synchronising { t304, .. } | Phase::Accessing { t304 } => {
+            timers.t304 = Some(t304);
+        }
+        Phase::Selecting { t311, .. } => timers.t311 = Some(t311),
+        Phase::Requesting { t301 } | Phase::Retrieving { t301, .. } => timers.t301 = Some(t301),
+        _ => {}
+    }
+    timers
+}
+
+/// What surrounds a UE.
+struct Surroundings {
+    config: HandoverConfig,
+    tti: Tti,
+    serving: CellId,
+    connected: bool,
+    home: Enb,
+    anchor: Enb,
+    forwarding: bool,
+    messages: Option<MessageTimes>,
+    enbs: IndexVec<CellId, Enb>,
+}
+
+impl Surroundings {
+    /// Three cells of three eNBs; the UE is connected in the first one. A block is decoded after 4
+    /// TTIs, a grant is for 4 TTIs later.
+    fn new() -> Surroundings {
+        Surroundings {
+            config: HandoverConfig::default(),
+            tti: Tti(100),
+            serving: CELL(SOURCE),
+            connected: true,
+            home: 0,
+            anchor: 0,
+            forwarding: false,
+            messages: Some(MessageTimes { decode: 4, grant: 4 }),
+            enbs: [0, 1, 2].into_iter().collect(),
+        }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            config: &self.config,
+            now: self.tti.start(TTI),
+            tti: self.tti,
+            open: self.tti.plus(1),
+            serving: self.serving,
+            messages: self.messages,
+            connected: self.connected,
+            data: DataPath {
+                home: self.home,
+                anchor: self.anchor,
+                forwarding: self.forwarding,
+                enbs: &self.enbs,
+            },
+        }
+    }
+}
+
+fn event(event: MobilityEvent, cell: usize) -> Command {
+    Command::Event { event, cell: CELL(cell), interruption: None }
+}
+
+/// A UE in `phase` at TTI 100 gets `input`: its commands, its phase, and its timers.
+fn transition(phase: Phase, serving: usize, input: Input<'_>) -> (Vec<Command>, Phase, Timers) {
+    let mut ue = UeMobility::new(3);
+    ue.phase = phase;
+    let s = Surroundings { serving: CELL(serving), ..Surroundings::new() };
+    let commands = ue.step(&s.context(), input).into_iter().collect();
+    (commands, ue.phase, timers(&ue))
+}
+
+const AT: Tti = Tti(100);
+const ANSWERED: Input<'static> = Input::Context(Answer { admitted: true, reachable: true });
+
+/// Clause 5.3.5.4: the command is heard when its block is decoded, 4 TTIs later, and T304 = 1000 ms
+/// starts; the UE needs 15 ms for it and 20 ms to synchronise. Clause 5.3.3: where it does not hear
+/// the command it gets it again after a round trip of HARQ.
+#[test]
+fn a_command_starts_t304_and_random_access_stops_it() {
+    let target = CELL(TARGET);
+    let commanding = Phase::Commanding { target, at: AT };
+    let (commands, again, t) = transition(commanding, SOURCE, Input::Heard(false));
+    assert_eq!((commands, t), (vec![Command::Wake(Tti(108))], Timers::default()));
+    assert_eq!(again, Phase::Commanding { target, at: Tti(108) });
+
+    let t304 = Tti(100 + 4 + 1000);
+    let runs = Timers { t304: Some(t304), ..Timers::default() };
+    let (commands, phase, t) = transition(commanding, SOURCE, Input::Heard(true));
+    assert_eq!((commands, t), (vec![Command::Wake(Tti(119))], runs));
+    assert_eq!(phase, Phase::Applying { target, at: Tti(119), t304 });
+
+    let applying = Phase::Applying { target, at: AT, t304 };
+    let (commands, phase, t) = transition(applying, SOURCE, Input::Wake);
+    let expected = [
+        event(MobilityEvent::Started, TARGET),
+        Command::Detach(target),
+        Command::MoveData(target),
+        Command::Wake(Tti(120)),
+    ];
+    assert_eq!((&commands[..], t), (&expected[..], runs));
+    assert_eq!(phase, Phase::Synchronising { at: Tti(120), t304 });
+
+    let (commands, phase, t) = transition(Phase::Synchronising { at: AT, t304 }, TARGET, Input::Wake);
+    assert_eq!((commands, t), (vec![Command::Wake(t304), Command::Access { dedicated: true }], runs));
+    assert_eq!(phase, Phase::Accessing { t304 });
+
+    let (commands, phase, t) = transition(Phase::Accessing { t304 }, TARGET, Input::Msg3);
+    let interruption = Some(Duration::from_millis(100));
+    let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
+    assert_eq!((commands, t), (vec![complete, Command::Serve], Timers::default()));
+    assert_eq!(phase, Phase::Steady);
+}
+
+/// The UE was handed over from the target to its source at TTI 50, and is back at 100: within 1 s,
+/// and not within 40 ms.
+#[test]
+fn a_return_within_ping_pong_is_named() {
+    for (ping_pong, named) in [(1000, true), (50, true), (40, false)] {
+        let mut ue = UeMobility::new(3);
+        ue.phase = Phase::Accessing { t304: Tti(1000) };
+        (ue.left.1, ue.last) = (CELL(SOURCE), Some((CELL(TARGET), Tti(50))));
+        let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
+        s.config.ping_pong = Duration::from_millis(ping_pong);
+        let commands: Vec<Command> = ue.step(&s.context(), Input::Msg3).into_iter().collect();
+        assert_eq!(commands.contains(&event(MobilityEvent::PingPong, TARGET)), named, "{ping_pong} ms");
+    }
+}
+
+/// Clause 5.3.5.6: when T304 expires the UE goes back to the configuration of the source and
+/// initiates re-establishment, which starts T311 = 10 s (5.3.7.2).
+#[test]
+fn t304_ends_a_handover_and_t311_starts() {
+    let runs = Timers { t311: Some(Tti(10_100)), ..Timers::default() };
+    for (t304, input) in [(AT, Input::Wake), (Tti(900), Input::AccessProblem)] {
+        let (commands, phase, t) = transition(Phase::Accessing { t304 }, TARGET, input);
+        let expected = [
+            event(MobilityEvent::Failed, TARGET),
+            Command::Recall,
+            Command::Detach(CELL(TARGET)),
+            Command::Wake(Tti(200)),
+        ];
+        assert_eq!((&commands[..], t), (&expected[..], runs));
+        assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+    }
+}
+
+/// Clause 5.3.11.3: RLC's or MAC's failure is one of the radio link while the UE is served, and
+/// none while T304 runs in the target, T311 or T301.
+#[test]
+fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
+    let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
+    for phase in [
+        Phase::Steady,
+        Phase::Reporting { target, at: Tti(110) },
+        Phase::Preparing { target, at: Tti(110), early: false },
+        Phase::Commanding { target, at: Tti(104) },
+        Phase::Applying { target, at: Tti(110), t304 },
+    ] {
+        let (commands, next, t) = transition(phase, SOURCE, Input::LinkFailure);
+        let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
+        assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
+        assert_eq!(next, Phase::Failing { at: Tti(101) });
+    }
+    for phase in [
+        Phase::Failing { at: Tti(101) },
+        Phase::Synchronising { at: Tti(110), t304 },
+        Phase::Accessing { t304 },
+        Phase::Selecting { at: Tti(110), t311 },
+        Phase::Acquiring { at: Tti(110) },
+        Phase::Requesting { t301 },
+        Phase::Retrieving { at: Tti(110), refused: false, t301 },
+        Phase::Restoring { at: Tti(110) },
+    ] {
+        let (commands, next, _) = transition(phase, SOURCE, Input::LinkFailure);
+        assert_eq!((commands, next), (vec![], phase));
+    }
+}
+
+/// Clauses 5.3.7.2 to 5.3.7.5: T311 from the failure to a suitable cell, T301 from the request to
+/// its answer; then two pairs of messages of 4 + 15 + 4 + 4 TTIs each.
+#[test]
+fn a_reestablishment_runs_t311_then_t301() {
+    let target = CELL(TARGET);
+    let (commands, phase, t) = transition(Phase::Failing { at: AT }, SOURCE, Input::Wake);
+    assert_eq!(commands, [Command::Detach(CELL(SOURCE)), Command::Wake(Tti(200))]);
+    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+    assert_eq!(t, Timers { t311: Some(Tti(10_100)), ..Timers::default() });
+
+    let selecting = Phase::Selecting { at: AT, t311: Tti(9000) };
+    let (commands, phase, _) = transition(selecting, SOURCE, Input::Wake);
+    assert_eq!((commands, phase), (vec![Command::Ask(Question::SuitableCell)], selecting));
+    let (commands, phase, t) = transition(selecting, SOURCE, Input::Selected(Some((target, Tti(161)))));
+    assert_eq!(commands, [Command::Detach(target), Command::Wake(Tti(161))]);
+    assert_eq!((phase, t), (Phase::Acquiring { at: Tti(161) }, Timers::default()));
+    let (commands, phase, _) = transition(selecting, SOURCE, Input::Selected(None));
+    assert_eq!(commands, [Command::Wake(Tti(200))]);
+    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(9000) });
+
+    let t301 = Tti(500);
+    let runs = Timers { t301: Some(t301), ..Timers::default() };
+    let (commands, phase, t) = transition(Phase::Acquiring { at: AT }, TARGET, Input::Wake);
+    assert_eq!(commands, [Command::Wake(t301), Command::Access { dedicated: false }]);
+    assert_eq!((phase, t), (Phase::Requesting { t301 }, runs));
+    let (commands, phase, t) = transition(Phase::Requesting { t301 }, TARGET, Input::Msg3);
+    assert_eq!(commands, [Command::Ask(Question::ContextFrom(CELL(SOURCE)))]);
+    assert_eq!((phase, t), (Phase::Requesting { t301 }, runs));
+
+    // The target does not know the UE: a round trip over X2 of 2 x 5 ms.
+    let (commands, phase, t) = transition(Phase::Requesting { t301 }, TARGET, ANSWERED);
+    assert_eq!(commands, [Command::ResolveContention, Command::Wake(Tti(110))]);
+    assert_eq!((phase, t), (Phase::Retrieving { at: Tti(110), refused: false, t301 }, runs));
+
+    let retrieving = Phase::Retrieving { at: AT, refused: false, t301 };
+    let (commands, phase, t) = transition(retrieving, TARGET, Input::Wake);
+    assert_eq!(commands, [Command::MoveData(target), Command::Wake(Tti(154))]);
+    assert_eq!((phase, t), (Phase::Restoring { at: Tti(154) }, Timers::default()));
+
+    let (commands, phase, _) = transition(Phase::Restoring { at: AT }, TARGET, Input::Wake);
+    let interruption = Some(Duration::from_millis(100));
+    let done = Command::Event { event: MobilityEvent::Reestablished, cell: target, interruption };
+    assert_eq!(commands, [done, event(MobilityEvent::TooLate, TARGET), Command::Serve]);
+    assert_eq!(phase, Phase::Steady);
+}
+
+/// Clause 5.3.7.6 (T311), 5.3.7.7 (T301) and 5.3.7.8 (RRCConnectionReestablishmentReject): the UE
+/// leaves RRC_CONNECTED, and no timer runs.
+#[test]
+fn t311_t301_and_a_reject_end_in_idle() {
+    let t301 = Tti(500);
+    for (phase, input) in [
+        (Phase::Selecting { at: AT, t311: AT }, Input::Selected(None)),
+        (Phase::Requesting { t301: AT }, Input::Wake),
+        (Phase::Requesting { t301 }, Input::AccessProblem),
+        (Phase::Retrieving { at: Tti(90), refused: false, t301: AT }, Input::Wake),
+        (Phase::Retrieving { at: AT, refused: true, t301 }, Input::Wake),
+    ] {
+        let (commands, next, t) = transition(phase, TARGET, input);
+        let rejected = event(MobilityEvent::Rejected, TARGET);
+        assert_eq!(commands, [Command::StopForwarding, rejected, Command::Release], "{phase:?}");
+        assert_eq!((next, t), (Phase::Steady, Timers::default()));
+    }
+}
+
+/// Clause 5.3.7.1: only a cell with the UE's context re-establishes; another one fetches it (TS
+/// 36.423 clause 8.3.13) where `fetch_context` is set and the eNB that has it can be asked.
+#[test]
+fn a_cell_without_the_context_refuses() {
+    let t301 = Tti(500);
+    let admitted = Answer { admitted: true, reachable: true };
+    for (fetch, prepared, answer, refused) in [
+        (true, None, admitted, false),
+        (false, None, admitted, true),
+        (false, Some(TARGET), admitted, false),
+        (true, None, Answer { reachable: false, ..admitted }, true),
+        (true, None, Answer { admitted: false, ..admitted }, true),
+    ] {
+        let mut ue = UeMobility::new(3);
+        (ue.phase, ue.prepared) = (Phase::Requesting { t301 }, prepared.map(CELL));
+        let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
+        s.config.fetch_context = fetch;
+        ue.step(&s.context(), Input::Context(answer));
+        let at = if refused || prepared.is_some() { AT } else { Tti(110) };
+        assert_eq!(ue.phase, Phase::Retrieving { at, refused, t301 });
+    }
+}
+
+/// Clause 5.3.11.1 and 5.3.11.3: a look once a frame at -10 dB; 20 frames fill the window of Qout,
+/// N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
+#[test]
+fn t310_runs_from_n310_indications_to_the_failure() {
+    let mut ue = UeMobility::new(3);
+    let mut s = Surroundings::new();
+    let powers: IndexVec<CellId, f64> = [1e-12, 1e-14, 1e-14].into_iter().collect();
+    let mut events = Vec::new();
+    for i in 0..130 {
+        s.tti = Tti(i * 10);
+        let look = Look { powers: &powers, noise: 1e-15, sinr: 0.1 };
+        for command in ue.step(&s.context(), Input::Look(Some(look))) {
+            if !matches!(command, Command::Wake(_) | Command::LookAt(_)) {
+                events.push((i, command));
+            }
+        }
+        let running = (24..124).contains(&i).then_some(Tti(240 + 1000));
+        assert_eq!(timers(&ue), Timers { t310: running, ..Timers::default() }, "frame {i}");
+    }
+    let failure = event(MobilityEvent::RadioLinkFailure, SOURCE);
+    assert_eq!(events, [(24, Command::Link(LinkEvent::Problem)), (124, failure)]);
+}
