@@ -3,6 +3,8 @@
 use lasthop_units::{CellId, Id, Instant, Tti, UeId};
 
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use crate::phy::TTI;
+use crate::rrc::mobility::Input;
 use crate::rrc::{Command, InitialState};
 use lasthop_bearer::{Direction, End};
 
@@ -86,7 +88,6 @@ impl RadioNetwork {
         let here = self.links[ue].serving;
         let Some(cell) = self.strongest_cell(tti, ue).filter(|cell| *cell != here) else { return here };
         self.camp(ue, cell);
-        self.links[ue].away = false;
         self.settle_at(now, ue, cell, out);
         cell
     }
@@ -137,6 +138,7 @@ impl RadioNetwork {
         self.reset_downlink(ue);
         self.reset_uplink(ue);
         self.ues[ue].rrc.release();
+        self.mobility_input(tti.start(TTI), tti, ue, Input::Released, out);
         out.events.push((ue, NetworkEvent::Released(cell)));
     }
 }

@@ -35,8 +35,7 @@ impl UeMobility {
         if let Some(target) = report {
             if self.prepared == Some(target) && !changing {
                 // Conditional handover: the UE has its command already.
-                let t304 = context.after(config.t304);
-                return self.enter(Phase::Applying { target, at: tti, t304 }, tti, commands);
+                return self.apply(context, target, tti, tti, commands);
             }
             self.enter(Phase::Reporting { target, at }, at, commands);
         } else if let Some(target) = self.early_target(context).filter(|_| !changing) {
@@ -87,7 +86,6 @@ impl UeMobility {
 
     /// RRCConnectionReconfiguration with mobilityControlInfo went out; a UE that cannot hear it
     /// gets it again until its link is lost.
-    // TS 36.331 clause 5.3.5.4: T304 starts.
     pub(super) fn commanded(&mut self, context: &Context<'_>, heard: bool, commands: &mut Commands) {
         let Phase::Commanding { target, at } = self.phase else { return };
         if at > context.tti {
@@ -98,9 +96,16 @@ impl UeMobility {
             return self.enter(Phase::Commanding { target, at }, at, commands);
         }
         let heard = context.tti.plus(context.downlink_message());
-        let t304 = heard.plus(ttis(context.config.t304));
         let at = heard.plus(context.messages.map_or(0, |_| ttis(context.config.processing)));
-        self.enter(Phase::Applying { target, at, t304 }, at, commands);
+        self.apply(context, target, heard, at, commands);
+    }
+
+    /// The UE has its command in `heard`, and carries it out in `at`.
+    // TS 36.331 clause 5.3.5.4: T310 stops, T304 starts.
+    fn apply(&mut self, context: &Context<'_>, target: CellId, heard: Tti, at: Tti, commands: &mut Commands) {
+        self.link.restart();
+        let t304 = heard.plus(ttis(context.config.t304));
+        self.enter(Phase::Applying { target, at, t304 }, at.min(t304), commands);
     }
 
     /// The UE detaches: MAC and the bearers' lower layers end here, and the source begins to
@@ -117,7 +122,7 @@ impl UeMobility {
         self.prepared = None;
         commands.push(Command::MoveData(target));
         let at = context.after(context.config.interruption);
-        self.enter(Phase::Synchronising { at, t304 }, at, commands);
+        self.enter(Phase::Synchronising { at, t304 }, at.min(t304), commands);
     }
 
     /// Random access in a cell.
@@ -152,10 +157,16 @@ impl UeMobility {
     /// T304 has expired, or no preamble was answered (TS 36.331 clause 5.3.5.6): the UE goes back
     /// to what it had and re-establishes its connection. The source has its data still.
     pub(super) fn handover_failed(&mut self, context: &Context<'_>, commands: &mut Commands) {
+        let target = match self.phase {
+            Phase::Applying { target, .. } => target,
+            _ => context.serving,
+        };
         // The target was prepared and knows the UE.
-        self.prepared = Some(context.serving);
-        commands.event(MobilityEvent::Failed, context.serving);
-        commands.push(Command::Recall);
+        self.prepared = Some(target);
+        commands.event(MobilityEvent::Failed, target);
+        if self.phase.is_detached() {
+            commands.push(Command::Recall);
+        }
         self.begin_reestablishment(context, commands);
     }
 }

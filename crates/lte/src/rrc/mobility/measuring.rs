@@ -131,7 +131,7 @@ impl UeMobility {
     /// Radio link monitoring over so many frames.
     fn monitor(&mut self, context: &Context<'_>, frames: u64, sinr: f64) -> Option<LinkEvent> {
         let mut found = None;
-        if !self.phase.is_detached() {
+        if self.phase.is_monitored() {
             for _ in 0..frames {
                 found = found.or(self.link.frame(&context.config.radio_link, context.tti, sinr));
             }

@@ -116,6 +116,8 @@ pub enum Input<'a> {
         /// Its first look.
         look: Tti,
     },
+    /// RRCConnectionRelease sends it to RRC_IDLE.
+    Released,
     /// It looks at the cells; None: it is not connected any more.
     Look(Option<Look<'a>>),
     /// The time that a [`Command::Wake`] has named.
@@ -328,6 +330,12 @@ impl Phase {
                 | Phase::Failing { .. }
         )
     }
+
+    /// The UE monitors its radio link: neither T304 nor T311 nor T301 runs (TS 36.331 clause
+    /// 5.3.11.1).
+    const fn is_monitored(&self) -> bool {
+        !self.is_detached() && !matches!(self, Phase::Applying { .. } | Phase::Failing { .. })
+    }
 }
 
 /// Mobility of a UE.
@@ -377,6 +385,7 @@ impl UeMobility {
         let mut commands = Commands::default();
         match input {
             Input::Connected { look } => self.connected(context, look, &mut commands),
+            Input::Released => self.released(),
             Input::Look(look) => self.look(context, look, &mut commands),
             Input::Wake => self.wake(context, &mut commands),
             Input::Order(target) => self.order(context, target, &mut commands),
@@ -395,6 +404,11 @@ impl UeMobility {
     fn wake(&mut self, context: &Context<'_>, commands: &mut Commands) {
         let tti = context.tti;
         match self.phase {
+            Phase::Applying { t304, .. } | Phase::Synchronising { t304, .. } | Phase::Accessing { t304 }
+                if t304 <= tti =>
+            {
+                self.handover_failed(context, commands);
+            }
             Phase::Steady => self.consider(context, commands),
             Phase::Reporting { target, at } if at <= tti => self.prepare(context, target, commands),
             Phase::Preparing { target, at, .. } if at <= tti => {
@@ -407,7 +421,6 @@ impl UeMobility {
             Phase::Synchronising { at, t304 } if at <= tti => {
                 self.access(Phase::Accessing { t304 }, t304, true, commands);
             }
-            Phase::Accessing { t304 } if t304 <= tti => self.handover_failed(context, commands),
             Phase::Completing { at } if at <= tti => self.handover_complete(context, commands),
             _ => self.reestablishment_step(context, commands),
         }
@@ -453,6 +466,16 @@ impl UeMobility {
         (self.phase, self.prepared) = (Phase::Steady, None);
         self.restart();
         commands.push(Command::Serve);
+    }
+
+    /// The eNB has released the connection of a UE that it serves; one between two cells does not
+    /// hear of that.
+    // TS 36.331 clauses 5.3.8.3 and 5.3.12: all timers of the connection stop.
+    fn released(&mut self) {
+        if !self.phase.is_detached() {
+            (self.phase, self.prepared) = (Phase::Steady, None);
+            self.restart();
+        }
     }
 
     /// Another cell is the UE's: monitoring and events begin anew.

@@ -14,12 +14,14 @@ const BUSY: u64 = 5;
 impl UeMobility {
     /// The radio link has failed: at the next TTI the UE acts upon it.
     pub(super) fn link_failure(&mut self, context: &Context<'_>, commands: &mut Commands) {
-        if self.phase.is_detached() || matches!(self.phase, Phase::Failing { .. }) {
+        let acts = matches!(self.phase, Phase::Failing { .. }) || self.phase.is_detached();
+        if acts || !context.connected {
             return;
         }
         if let Phase::Commanding { target, .. } | Phase::Applying { target, .. } = self.phase {
             self.prepared = Some(target);
         }
+        self.link.restart();
         commands.event(MobilityEvent::RadioLinkFailure, context.serving);
         let at = context.open;
         self.enter(Phase::Failing { at }, at, commands);
@@ -33,6 +35,8 @@ impl UeMobility {
             Phase::Selecting { at, .. } if at <= tti => {
                 commands.push(Command::Ask(Question::SuitableCell));
             }
+            // T311 ends a search.
+            Phase::Selecting { t311, .. } if t311 <= tti => self.go_idle(context, commands),
             Phase::Acquiring { at } if at <= tti => {
                 let t301 = context.after(context.config.t301);
                 self.access(Phase::Requesting { t301 }, t301, false, commands);
@@ -53,7 +57,7 @@ impl UeMobility {
         self.detach(context, context.serving, commands);
         let at = context.after(context.config.search);
         let t311 = context.after(context.config.t311);
-        self.enter(Phase::Selecting { at, t311 }, at, commands);
+        self.enter(Phase::Selecting { at, t311 }, at.min(t311), commands);
     }
 
     /// Cell selection has found this.
@@ -75,7 +79,7 @@ impl UeMobility {
             return self.go_idle(context, commands);
         }
         let at = context.tti.plus(ttis(context.config.search).max(1));
-        self.enter(Phase::Selecting { at, t311 }, at, commands);
+        self.enter(Phase::Selecting { at, t311 }, at.min(t311), commands);
     }
 
     /// RRCConnectionReestablishmentRequest is at the eNB.

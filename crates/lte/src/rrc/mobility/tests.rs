@@ -1,6 +1,8 @@
 //! Transitions against TS 36.331 v15.1.0 clauses 5.3.5.4, 5.3.7 and 5.3.11 and the timers of table
 //! 7.3.1.
 
+mod any_input;
+
 use super::*;
 
 const CELL: fn(usize) -> CellId = CellId::from_index;

@@ -1,0 +1,269 @@
+//! No sequence of inputs makes the state inconsistent.
+
+use lasthop_units::Db;
+use proptest::prelude::*;
+
+use super::*;
+use crate::rrc::Trigger;
+
+/// One step of what happens around a UE: bytes that any input is made of.
+type Happening = (u8, u16, u8);
+
+/// What a UE's commands have come to.
+struct World {
+    ue: UeMobility,
+    s: Surroundings,
+    /// TTIs that wakes were noted for.
+    wakes: Vec<Tti>,
+    detached: bool,
+    /// Handovers under way in the bearers: data has moved, and may be recalled.
+    moved: bool,
+    /// Bits of the answers that the network gives.
+    answers: u8,
+    seen: Vec<MobilityEvent>,
+}
+
+impl World {
+    fn new(config: HandoverConfig, ideal: bool) -> World {
+        let mut s = Surroundings { config, ..Surroundings::new() };
+        if ideal {
+            s.messages = None;
+        }
+        let ue = UeMobility::new(3);
+        World { ue, s, wakes: Vec::new(), detached: false, moved: false, answers: 0, seen: Vec::new() }
+    }
+
+    /// Gives `input`, carries the commands out, and checks what must hold after any step.
+    fn input(&mut self, input: Input<'_>) -> Vec<Command> {
+        let commands: Vec<Command> = self.ue.step(&self.s.context(), input).into_iter().collect();
+        let mut all = commands.clone();
+        for (i, command) in commands.iter().enumerate() {
+            assert!(!commands[..i].contains(command), "{command:?} twice after {input:?}");
+        }
+        let answers: Vec<Input<'_>> = commands.iter().filter_map(|c| self.carry_out(*c)).collect();
+        self.check(&input);
+        for answer in answers {
+            all.extend(self.input(answer));
+        }
+        all
+    }
+
+    fn carry_out(&mut self, command: Command) -> Option<Input<'static>> {
+        match command {
+            Command::Wake(at) => self.wakes.push(at.max(self.s.context().open)),
+            Command::LookAt(at) => assert!(at > self.s.tti || at == self.s.context().open),
+            Command::Event { event, .. } => self.seen.push(event),
+            Command::Link(_) => {}
+            Command::Ask(question) => return Some(self.answer(question)),
+            Command::Detach(cell) => (self.detached, self.s.serving) = (true, cell),
+            Command::MoveData(cell) => {
+                assert!(self.detached && !self.s.forwarding, "one change of home at a time");
+                let to = self.s.enbs[cell];
+                self.s.forwarding = self.s.home != to;
+                (self.s.home, self.moved) = (to, true);
+            }
+            Command::Access { .. } | Command::ResolveContention => assert!(self.detached),
+            Command::Recall => {
+                assert!(std::mem::take(&mut self.moved), "nothing was forwarded");
+                (self.s.home, self.s.forwarding) = (self.s.anchor, false);
+            }
+            Command::StopForwarding => self.s.forwarding = false,
+            Command::Serve => {
+                assert!(std::mem::take(&mut self.detached), "it was served");
+                self.moved = false;
+            }
+            Command::Release => {
+                assert!(std::mem::take(&mut self.detached), "a served UE does not fail");
+                (self.s.connected, self.moved) = (false, false);
+                (self.s.home, self.s.anchor) = (self.s.enbs[self.s.serving], self.s.enbs[self.s.serving]);
+            }
+        }
+        None
+    }
+
+    fn answer(&self, question: Question) -> Input<'static> {
+        let yes = |bit: u8| self.answers & bit != 0;
+        match question {
+            Question::Admits(_) => Input::Admission(yes(1)),
+            Question::HearsCommand => Input::Heard(yes(2)),
+            Question::SuitableCell => {
+                let cell = CELL(usize::from(self.answers >> 3) % 3);
+                Input::Selected(yes(4).then_some((cell, self.s.tti.plus(61))))
+            }
+            Question::ContextFrom(_) => Input::Context(Answer { admitted: yes(1), reachable: yes(2) }),
+        }
+    }
+
+    /// Timers as in table 7.3.1 of TS 36.331; a UE is detached where its phase says so; what is
+    /// under way goes on by itself.
+    fn check(&self, input: &Input<'_>) {
+        let t = timers(&self.ue);
+        let phase = self.ue.phase;
+        let running = [t.t301, t.t304, t.t310, t.t311].iter().flatten().count();
+        assert!(running <= 1, "{t:?} after {input:?}");
+        assert!(t.t310.is_none() || !self.detached, "nobody monitors the link of {phase:?}");
+        assert_eq!(phase.is_detached(), self.detached, "{phase:?} after {input:?}");
+        if !self.s.connected {
+            assert_eq!((phase, t), (Phase::Steady, Timers::default()), "after {input:?}");
+        }
+        let end = match phase {
+            Phase::Steady => return,
+            Phase::Reporting { at, .. }
+            | Phase::Preparing { at, .. }
+            | Phase::Commanding { at, .. }
+            | Phase::Applying { at, .. }
+            | Phase::Synchronising { at, .. }
+            | Phase::Completing { at }
+            | Phase::Failing { at }
+            | Phase::Selecting { at, .. }
+            | Phase::Acquiring { at }
+            | Phase::Retrieving { at, .. }
+            | Phase::Restoring { at } => at,
+            Phase::Accessing { t304 } => t304,
+            Phase::Requesting { t301 } => t301,
+        };
+        let timer = t.t301.or(t.t304).or(t.t311).unwrap_or(end);
+        let open = self.s.context().open;
+        let noted = |until: Tti| self.wakes.iter().any(|at| *at >= open && *at <= until.max(open));
+        // A question that is being answered belongs to this TTI.
+        assert!(noted(end) || end <= self.s.tti, "{phase:?} waits for nothing, after {input:?}");
+        assert!(noted(timer) || end <= self.s.tti, "{phase:?} outlasts its timer");
+    }
+
+    /// The wakes until `tti` come, then it is `tti`.
+    fn until(&mut self, tti: Tti) {
+        while let Some(at) = self.wakes.iter().copied().filter(|at| *at <= tti).min() {
+            self.wakes.retain(|other| *other != at);
+            self.s.tti = at;
+            self.input(Input::Wake);
+            let expired = |t: Option<Tti>| t.is_some_and(|t| t < at);
+            let t = timers(&self.ue);
+            assert!(!expired(t.t301) && !expired(t.t304) && !expired(t.t311), "{t:?} at {at:?}");
+        }
+        self.s.tti = tti;
+    }
+
+    fn happen(&mut self, (what, number, answers): Happening) {
+        self.answers = answers;
+        self.until(self.s.tti.plus(u64::from(number) % 700));
+        let cell = CELL(usize::from(number) % 3);
+        let soon = Some((cell, self.s.tti.plus(u64::from(answers))));
+        let yes = answers & 1 != 0;
+        match what % 16 {
+            0..=3 => self.looks(number, answers),
+            4 => drop(self.input(Input::Order(cell))),
+            5 | 6 => drop(self.input(Input::Msg3)),
+            7 => drop(self.input(Input::AccessProblem)),
+            8 => drop(self.input(Input::LinkFailure)),
+            9 => drop(self.input(Input::Wake)),
+            10 => drop(self.input(Input::Admission(yes))),
+            11 => drop(self.input(Input::Heard(yes))),
+            12 => drop(self.input(Input::Selected(soon.filter(|_| yes)))),
+            13 => drop(self.input(Input::Context(Answer { admitted: yes, reachable: answers & 2 != 0 }))),
+            14 if self.s.messages.is_none() => drop(self.input(Input::ResponseHeard)),
+            14 if !self.detached => {
+                self.s.connected = false;
+                self.input(Input::Released);
+            }
+            _ => {
+                // The path is switched, the end marker comes, an idle UE connects.
+                (self.s.anchor, self.s.forwarding) = match self.detached {
+                    false => (self.s.home, false),
+                    true => (self.s.anchor, self.s.forwarding),
+                };
+                if !self.s.connected {
+                    self.s.connected = true;
+                    let look = self.s.context().open;
+                    self.input(Input::Connected { look });
+                }
+            }
+        }
+    }
+
+    /// Looks for up to 25 frames: good, bad, or with a better neighbour.
+    fn looks(&mut self, number: u16, answers: u8) {
+        let sinr = [0.05, 0.1, 1.0, 100.0][usize::from(answers >> 2) % 4];
+        let mut powers: IndexVec<CellId, f64> = [1e-12; 3].into_iter().collect();
+        powers[CELL(usize::from(number) % 3)] = 1e-11;
+        for _ in 0..answers % 26 {
+            self.until(self.s.tti.plus(10));
+            let look = Look { powers: &powers, noise: 1e-15, sinr };
+            let connected = self.s.connected;
+            self.input(Input::Look(connected.then_some(look)));
+        }
+    }
+}
+
+fn configs() -> impl Strategy<Value = HandoverConfig> {
+    let ms = |of: &'static [u64]| prop::sample::select(of).prop_map(Duration::from_millis);
+    (ms(&[0, 15, 80]), ms(&[0, 20, 90]), ms(&[50, 100, 1000]), ms(&[100, 400]), any::<[bool; 3]>()).prop_map(
+        |(processing, interruption, t304, t301, [conditional, fetch_context, fast])| {
+            let time_to_trigger = if fast { Duration::ZERO } else { Duration::from_millis(256) };
+            let mut config = HandoverConfig {
+                trigger: Trigger::A3 { offset: Db(3.0), hysteresis: Db(0.0), time_to_trigger },
+                processing,
+                interruption,
+                t304,
+                t301,
+                t311: Duration::from_millis(1000),
+                search: Duration::from_millis(if fast { 300 } else { 100 }),
+                fetch_context,
+                conditional: conditional.then_some(Db(-3.0)),
+                ..HandoverConfig::default()
+            };
+            config.radio_link.t310 = Duration::from_millis(100);
+            config
+        },
+    )
+}
+
+/// Runs of a UE: its parameters, messages that take no time, and what happens.
+fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<Happening>)> {
+    let happenings = prop::collection::vec(any::<Happening>(), 1..120);
+    (configs().prop_filter("valid", |c| c.validate().is_ok()), any::<bool>(), happenings)
+}
+
+fn run((config, ideal, happenings): (HandoverConfig, bool, Vec<Happening>)) -> Vec<MobilityEvent> {
+    let mut world = World::new(config, ideal);
+    let look = world.s.context().open;
+    world.input(Input::Connected { look });
+    for happening in happenings {
+        world.happen(happening);
+    }
+    world.seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Any inputs in any order, answers that nobody asked for among them.
+    #[test]
+    fn no_input_makes_the_state_inconsistent(of in runs()) {
+        run(of);
+    }
+}
+
+/// The property above is not an empty one. A return within `ping_pong` is too rare to be among it.
+#[test]
+fn any_inputs_go_through_every_step() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut seen = Vec::new();
+    for _ in 0..300 {
+        let tree = runs().new_tree(&mut runner).expect("a valid run");
+        seen.extend(run(proptest::strategy::ValueTree::current(&tree)));
+    }
+    for event in [
+        MobilityEvent::PreparationStarted,
+        MobilityEvent::PreparationRefused,
+        MobilityEvent::Prepared,
+        MobilityEvent::Started,
+        MobilityEvent::Complete,
+        MobilityEvent::Failed,
+        MobilityEvent::RadioLinkFailure,
+        MobilityEvent::Reestablished,
+        MobilityEvent::TooLate,
+        MobilityEvent::Rejected,
+    ] {
+        assert!(seen.contains(&event), "{event:?}");
+    }
+}
