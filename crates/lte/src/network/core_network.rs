@@ -238,9 +238,9 @@ impl Core {
         self.backhaul.recall(way, |b| bearers[b].0 == ue)
     }
 
-    /// The connection of `ue` is gone while its last change of home goes on: what is on its way over
-    /// X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target releases
-    /// its resources, and with them the tunnels).
+    /// The connection of `ue` is gone while its last change of home goes on: what is on its way
+    /// over X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target
+    /// releases its resources, and with them the tunnels).
     pub fn stop_forwarding(&mut self, ue: UeId) -> Vec<(BearerId, Parcel)> {
         if !self.routes[ue].forwarding {
             return Vec::new();
@@ -352,8 +352,8 @@ mod tests {
     }
 
     /// A UE leaves at 0 and is served at 0: packet 1 reaches the source at 5 ms, which forwards it
-    /// to the target, 7 ms. The gateway hears of the target at 5 ms: its end marker follows packet 1
-    /// at 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
+    /// to the target, 7 ms. The gateway hears of the target at 5 ms: its end marker follows packet
+    /// 1 at 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
     #[test]
     fn what_the_gateway_sends_directly_waits_for_the_end_marker() {
         let mut core = core();
@@ -385,8 +385,9 @@ mod tests {
         assert_eq!(until(&mut core, ms(30)), []);
     }
 
-    /// A connection ends after the path was switched: packet 1 is on its way over X2, packet 2 waits
-    /// behind it, and no end marker comes any more. What the gateway sends the old way is lost.
+    /// A connection ends after the path was switched: packet 1 is on its way over X2, packet 2
+    /// waits behind it, and no end marker comes any more. What the gateway sends the old way is
+    /// lost.
     #[test]
     fn forwarding_stops_with_the_connection() {
         let mut core = core();
