@@ -14,8 +14,10 @@
 
 use lasthop_units::{Ecn, Instant};
 
-use super::Endpoint;
-use crate::config::AccEcnOption;
+use super::connection::Negotiated;
+use crate::config::{AccEcnOption, Config};
+use crate::recovery::CaState;
+use crate::rto::Rto;
 use crate::segment::{AccEcn, Flags, Segment};
 
 /// A count for each codepoint that RFC 9768 counts.
@@ -45,7 +47,7 @@ const fn slot(e: Ecn) -> Option<usize> {
 
 /// r.e0b and r.e1b begin at 1, r.ceb at 0 (RFC 9768 section 3.2.1): a middlebox that clears fields
 /// shows.
-const fn start_of(e: Ecn) -> u64 {
+pub(super) const fn start_of(e: Ecn) -> u64 {
     match e {
         Ecn::Ect0 | Ecn::Ect1 => 1,
         Ecn::Ce | Ecn::NotEct => 0,
@@ -150,7 +152,7 @@ impl Accurate {
 
     /// A first option is looked at for cleared counters: an initial value of 0 is impossible
     /// (section 3.2.3.2.4).
-    fn look_at_first(&mut self, option: &AccEcn) {
+    pub fn look_at_first(&mut self, option: &AccEcn) {
         if self.seen >= Seen::Counter {
             return;
         }
@@ -263,14 +265,10 @@ fn marks_of(least: u64, d: Delivery, marked: Option<u64>, packets_per_ack: f64) 
     if marked <= least * d.mss && marked < safest * d.mss / 2 { least } else { safest }
 }
 
-impl Endpoint {
-    fn accurate(&mut self) -> Option<&mut Accurate> {
-        self.ecn.accurate.as_deref_mut()
-    }
-
+impl Accurate {
     /// Accurate feedback is agreed on with this SYN or SYN-ACK of the peer's.
     #[cold]
-    pub(super) fn start_accurate(&mut self, seg: &Segment) {
+    pub fn start(seg: &Segment) -> Accurate {
         let mut a = Accurate { last: seg.ecn, demand: 1, ..Accurate::default() };
         // Section 3.2.3.2.1: an option on a SYN is ignored.
         if seg.flags.has(Flags::ACK)
@@ -279,154 +277,116 @@ impl Endpoint {
             a.look_at_first(option);
             a.demand = 2;
         }
-        self.ecn.accurate = Some(Box::new(a));
-    }
-
-    /// The option of a SYN-ACK (section 3.2.3.2.2: not on one that is sent again, of which the
-    /// first may have been lost for it). With a simultaneous open Linux tries twice
-    /// (tcp_syn_options).
-    #[cold]
-    pub(super) fn accecn_on_syn_ack(&mut self, segment: &mut Segment) {
-        let tries = if self.ecn.asked { 3 } else { 1 };
-        if self.config.accecn_option != AccEcnOption::Off
-            && self.syn_transmissions <= tries
-            && segment.accecn_fits(AccEcn::FIELDS, 0, 40)
-        {
-            segment.accecn = Some(AccEcn::order1(AccEcn::FIELDS, start_of));
-        }
+        a
     }
 
     /// The handshake is over: where the option goes into every segment, what data segments leave
     /// for it \[octets\].
-    pub(super) fn reserve_accecn(&mut self) -> u32 {
-        let full = self.config.accecn_option == AccEcnOption::Full;
-        let Some(a) = self.accurate() else { return 0 };
-        if full && a.seen != Seen::Nothing {
-            a.reserved = AccEcn::len_of(AccEcn::FIELDS).next_multiple_of(4);
+    pub fn reserve(&mut self, config: &Config) -> u32 {
+        let full = config.accecn_option == AccEcnOption::Full;
+        if full && self.seen != Seen::Nothing {
+            self.reserved = AccEcn::len_of(AccEcn::FIELDS).next_multiple_of(4);
         }
-        a.reserved
-    }
-
-    /// The segment that ends the handshake has a first option.
-    #[cold]
-    pub(super) fn accecn_on_handshake(&mut self, seg: &Segment) {
-        if let (Some(a), Some(option)) = (self.accurate(), &seg.accecn) {
-            a.look_at_first(option);
-        }
+        self.reserved
     }
 
     /// The first segment after the handshake's SYNs: an ACE field of 0 is impossible (section
     /// 3.2.2.4), and in an ACK that ends a handshake the field returns the codepoint of our
     /// SYN-ACK, which was Not-ECT (section 3.2.2.3).
-    pub(super) fn accecn_on_first(&mut self, ace: u8, ends_handshake: bool) {
-        let altered = self.config.host.ecn_fallback && !matches!(ace, 0b010 | 0b001 | 0b101 | 0b111);
-        let Some(a) = self.accurate() else { return };
-        if !std::mem::replace(&mut a.first_seen, true) {
-            a.without_ect |= ace == 0 || (ends_handshake && altered);
-        }
-    }
-
-    /// A SYN without the flags reached a server, or a SYN-ACK without them left it: nothing may be
-    /// ECN-capable (section 3.1.5).
-    #[cold]
-    pub(super) fn accecn_without_ect(&mut self) {
-        if let Some(a) = self.accurate() {
-            a.without_ect = true;
+    pub fn look_at_first_ace(&mut self, config: &Config, ace: u8, ends_handshake: bool) {
+        let altered = config.host.ecn_fallback && !matches!(ace, 0b010 | 0b001 | 0b101 | 0b111);
+        if !std::mem::replace(&mut self.first_seen, true) {
+            self.without_ect |= ace == 0 || (ends_handshake && altered);
         }
     }
 
     /// A packet of a synchronized connection has arrived: any counts, also pure ACKs and what
-    /// repeats octets.
+    /// repeats octets. True: its ACK leaves at once.
     #[cold]
-    pub(super) fn accecn_arrived(&mut self, seg: &Segment) {
-        let Some(a) = self.accurate() else { return };
-        a.count(seg.ecn, seg.len);
-        if seg.len > 0 && std::mem::take(&mut a.changed) && self.config.accecn_option != AccEcnOption::Off {
-            self.ack.at_once();
-        }
+    pub fn count_octets(&mut self, config: &Config, seg: &Segment) -> bool {
+        self.count(seg.ecn, seg.len);
+        seg.len > 0 && std::mem::take(&mut self.changed) && config.accecn_option != AccEcnOption::Off
     }
 
     /// Octets that begin at `start` arrived again. If the ACK before carried the option beside a
     /// D-SACK of the same octets, that ACK was lost, perhaps for its option (section 3.2.3.2.2,
     /// as Linux' tcp_rcv_spurious_retrans).
-    pub(super) fn accecn_repeated(&mut self, start: u64) {
-        if let Some(a) = self.accurate() {
-            a.option_is_lost |= a.dsack_beside == Some(start);
-        }
+    pub fn repeated(&mut self, start: u64) {
+        self.option_is_lost |= self.dsack_beside == Some(start);
     }
 
     /// The segment in hand carries a D-SACK of octets from `start` on.
-    pub(super) fn accecn_beside_dsack(&mut self, start: u64) {
-        if let Some(a) = self.accurate() {
-            a.dsack = Some(start);
-        }
+    pub fn beside_dsack(&mut self, start: u64) {
+        self.dsack = Some(start);
     }
 
     /// The segment with the option where it is wanted and fits beside the segment's data.
     #[cold]
     #[inline(never)]
-    pub(super) fn with_accecn(&mut self, now: Instant, mut segment: Segment) -> Segment {
-        let mss = self.mss;
-        let mode = self.config.accecn_option;
-        let beacon = self.rto.srtt();
-        let Some(a) = self.ecn.accurate.as_deref_mut() else { return segment };
-        let dsack = a.dsack.take();
-        let beacon = || beacon.is_some_and(|srtt| now.since(a.sent_at) >= srtt / BEACONS_PER_ROUND);
+    pub fn with_option(
+        &mut self,
+        config: &Config,
+        rto: &Rto,
+        mss: u32,
+        now: Instant,
+        mut segment: Segment,
+    ) -> Segment {
+        let mode = config.accecn_option;
+        let dsack = self.dsack.take();
+        let beacon = || rto.srtt().is_some_and(|srtt| now.since(self.sent_at) >= srtt / BEACONS_PER_ROUND);
         let wanted = match mode {
             AccEcnOption::Off => false,
             AccEcnOption::Full => true,
-            AccEcnOption::Minimum => a.demand > 0 || beacon(),
+            AccEcnOption::Minimum => self.demand > 0 || beacon(),
         };
-        a.dsack_beside = None;
-        if !wanted || a.seen == Seen::Nothing || a.option_is_lost {
+        self.dsack_beside = None;
+        if !wanted || self.seen == Seen::Nothing || self.option_is_lost {
             return segment;
         }
-        let room = segment.other_options_len() + (mss + a.reserved).saturating_sub(segment.len);
-        let Some((fields, blocks)) = layout(&segment, a.fields_due, room) else { return segment };
+        let room = segment.other_options_len() + (mss + self.reserved).saturating_sub(segment.len);
+        let Some((fields, blocks)) = layout(&segment, self.fields_due, room) else { return segment };
         segment.sack.truncate(blocks);
-        segment.accecn = Some(AccEcn::order1(fields, |e| a.received.get(e) + start_of(e)));
-        a.fields_due = 0;
-        a.demand = a.demand.saturating_sub(1);
-        a.sent_at = now;
-        a.dsack_beside = dsack;
+        segment.accecn = Some(AccEcn::order1(fields, |e| self.received.get(e) + start_of(e)));
+        self.fields_due = 0;
+        self.demand = self.demand.saturating_sub(1);
+        self.sent_at = now;
+        self.dsack_beside = dsack;
         segment
     }
 
     /// What the ACK in hand carries.
     #[cold]
-    pub(super) fn accecn_on_ack(&mut self, seg: &Segment) {
-        let newer = seg
-            .timestamps
-            .is_some_and(|t| self.timestamps && (t.value.wrapping_sub(self.ts_recent) as i32) > 0);
-        if let Some(a) = self.accurate() {
-            (a.newer, a.option) = (newer, seg.accecn);
-        }
+    pub fn hold_option(&mut self, seg: &Segment, newer: bool) {
+        (self.newer, self.option) = (newer, seg.accecn);
     }
 
     /// Packets of the ACK in hand that met a mark. An ACK that neither delivers anything nor has a
-    /// newer timestamp may be an old one: it says nothing.
+    /// newer timestamp may be an old one: it says nothing. So far `sent` octets of data have left.
     #[cold]
-    pub(super) fn accecn_marks(&mut self, ace: u8, s_cep: u64, octets: u64) -> u64 {
-        use crate::recovery::CaState;
-        let mss = u64::from(self.mss);
+    pub fn count_marks(
+        &mut self,
+        (ace, s_cep): (u8, u64),
+        n: &Negotiated,
+        state: CaState,
+        sent: u64,
+        octets: u64,
+    ) -> u64 {
+        let mss = u64::from(n.mss);
         let packets = octets.div_ceil(mss);
-        let exact = self.sack || matches!(self.recovery.state(), CaState::Open | CaState::Cwr);
-        let sent = self.counters.octets_sent;
-        let Some(a) = self.accurate() else { return 0 };
-        if octets == 0 && !a.newer {
+        let exact = n.sack || matches!(state, CaState::Open | CaState::Cwr);
+        if octets == 0 && !self.newer {
             return 0;
         }
-        let marked = a.take_option(octets, sent);
-        a.average(packets);
+        let marked = self.take_option(octets, sent);
+        self.average(packets);
         let least = (u64::from(ace) + 8 - s_cep % 8) % 8;
-        marks_of(least, Delivery { packets, octets, mss, exact }, marked, a.packets_per_ack)
+        marks_of(least, Delivery { packets, octets, mss, exact }, marked, self.packets_per_ack)
     }
 
     /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
     /// with accurate feedback, ECT(1), ECT(0), CE.
-    pub fn accurate_octets(&self) -> Option<([u64; 3], [u64; 3])> {
-        let a = self.ecn.accurate.as_ref()?;
-        Some((a.delivered.0, a.received.0))
+    pub const fn octets(&self) -> ([u64; 3], [u64; 3]) {
+        (self.delivered.0, self.received.0)
     }
 }
 

@@ -2,58 +2,11 @@
 
 use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
-use super::Endpoint;
+use super::{Counters, Endpoint};
 use crate::cc::{Cc, CongestionControl, Fault};
 use crate::config::Config;
-use crate::recovery::{CaState, Recovery};
+use crate::recovery::CaState;
 use crate::state::State;
-
-/// Counts since the start of the connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Segments that left, of any kind.
-    pub segments_sent: u64,
-    /// Segments with data or FIN that left, retransmissions included.
-    pub data_segments_sent: u64,
-    /// Octets of data that left, retransmissions included.
-    pub octets_sent: u64,
-    /// Octets of our stream acknowledged, SYN excluded.
-    pub octets_acked: u64,
-    /// Octets reported by SACK for the first time.
-    pub sacked_octets: u64,
-    /// Segments that arrived, of any kind, duplicates included.
-    pub segments_received: u64,
-    /// Segments with data of which every octet had arrived before.
-    pub duplicate_segments_received: u64,
-    /// Retransmission timeouts, the SYN's included.
-    pub timeouts: u64,
-    /// Timeouts after which the original turned out to have arrived.
-    pub spurious_timeouts: u64,
-    /// Entries into fast recovery.
-    pub fast_retransmits: u64,
-    /// Segments sent again, for whatever reason.
-    pub retransmitted_segments: u64,
-    /// Octets of data sent again.
-    pub retransmitted_octets: u64,
-    /// Duplicate ACKs received and counted as such.
-    pub dup_acks_received: u64,
-    /// Duplicate ACKs sent: immediate ACKs of out-of-order data.
-    pub dup_acks_sent: u64,
-    /// Duplicates that the peer told of (RFC 2883).
-    pub dsacks_received: u64,
-    /// Reductions undone because they were for nothing.
-    pub undone: u64,
-    /// Tail loss probes (RFC 8985 section 7).
-    pub loss_probes: u64,
-    /// Round-trip samples taken.
-    pub rtt_samples: u64,
-    /// Segments that arrived with a congestion mark, where ECN was agreed on.
-    pub ce_received: u64,
-    /// Segments' worth of our data that the peer reported as marked (Linux: `tcpi_delivered_ce`).
-    pub delivered_ce: u64,
-    /// Reductions because of marks alone.
-    pub mark_reductions: u64,
-}
 
 /// The sender's state in the terms of Linux' `struct tcp_info`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,125 +82,159 @@ pub struct Info {
 impl Endpoint {
     /// The sender's state in Linux' terms.
     pub fn info(&self) -> Info {
-        let segments = |octets: u64| octets.div_ceil(u64::from(self.mss)) as u32;
-        let board = self.recovery.board();
-        let inflated = self.cc.cwnd() + self.recovery.inflation(&self.config);
-        let lost = match self.recovery.state() {
-            _ if self.recovery.is_rack() => self.rack.lost,
-            CaState::Recovery | CaState::Loss if self.recovery.is_sack() => segments(board.lost()),
+        let (c, send, receive) = (&self.conn, &self.send, &self.receive);
+        let segments = |octets: u64| octets.div_ceil(u64::from(c.negotiated.mss)) as u32;
+        let board = send.recovery.board();
+        let lost = match send.recovery.state() {
+            _ if send.recovery.is_rack() => send.rack.lost,
+            CaState::Recovery | CaState::Loss if send.recovery.is_sack() => segments(board.lost()),
             CaState::Recovery => 1,
-            CaState::Loss => segments(self.max - self.nxt),
+            CaState::Loss => segments(send.seq.max - send.seq.nxt),
             _ => 0,
         };
         Info {
-            state: self.state,
+            state: c.state,
             ca_state: self.ca_state(),
-            snd_cwnd: inflated.min(self.config.window_ceiling()),
-            snd_ssthresh: self.cc.ssthresh(),
-            snd_mss: self.mss,
-            rtt: self.rto.srtt(),
-            rttvar: self.rto.rttvar(),
-            min_rtt: self.min_rtt,
-            rto: self.timeout(),
-            backoff: self.rto.backoff(),
-            unacked: self.flight.len() as u32,
-            sacked: if self.recovery.is_rack() { self.rack.sacked } else { segments(board.sacked()) },
+            snd_cwnd: self.cwnd_segments(),
+            snd_ssthresh: send.cc.ssthresh(),
+            snd_mss: c.negotiated.mss,
+            rtt: c.rtt.rto.srtt(),
+            rttvar: c.rtt.rto.rttvar(),
+            min_rtt: c.rtt.min,
+            rto: c.rtt.timeout(&c.config, &send.cc),
+            backoff: c.rtt.rto.backoff(),
+            unacked: send.flight.len() as u32,
+            sacked: if send.recovery.is_rack() { send.rack.sacked } else { segments(board.sacked()) },
             lost,
-            retrans: if self.recovery.is_rack() { self.rack.resent } else { self.flight.retransmitted() },
-            total_retrans: self.counters.retransmitted_segments,
-            bytes_acked: self.counters.octets_acked,
-            delivered: self.counters.octets_acked + board.sacked(),
-            delivered_ce: self.counters.delivered_ce,
-            snd_una: self.seq_of(self.una),
-            snd_nxt: self.seq_of(self.nxt),
-            una_offset: self.una,
-            nxt_offset: self.nxt,
-            snd_wnd: self.wnd,
-            rcv_wnd: self.rcv_edge.saturating_sub(self.rcv_nxt),
-            notsent_bytes: self.written.saturating_sub(self.max),
-            pacing_rate: self.pacing_rate(),
-            advmss: u32::from(self.config.mss) - if self.timestamps { 12 } else { 0 },
-            rcv_mss: self.ack.peer_segment().unwrap_or(0),
-            reordering: self.rack.reordering.max(self.config.dup_threshold),
-            reord_seen: self.rack.reordering_seen,
-            probes: if self.wnd == 0 { self.persist_backoff } else { 0 },
-            last_data_recv: self.last_data_at,
-            last_data_sent: self.last_sent,
+            retrans: if send.recovery.is_rack() { send.rack.resent } else { send.flight.retransmitted() },
+            total_retrans: c.meters.counters.retransmitted_segments,
+            bytes_acked: c.meters.counters.octets_acked,
+            delivered: c.meters.counters.octets_acked + board.sacked(),
+            delivered_ce: c.meters.counters.delivered_ce,
+            snd_una: send.seq.seq_of(send.seq.una),
+            snd_nxt: send.seq.seq_of(send.seq.nxt),
+            una_offset: send.seq.una,
+            nxt_offset: send.seq.nxt,
+            snd_wnd: send.seq.wnd,
+            rcv_wnd: receive.edge.saturating_sub(receive.nxt),
+            notsent_bytes: send.seq.notsent(),
+            pacing_rate: send.pacing_rate(c),
+            advmss: c.announced(),
+            rcv_mss: receive.ack.peer_segment().unwrap_or(0),
+            reordering: send.rack.reordering.max(c.config.dup_threshold),
+            reord_seen: send.rack.reordering_seen,
+            probes: if send.seq.wnd == 0 { send.unanswered.probes } else { 0 },
+            last_data_recv: receive.last_data_at,
+            last_data_sent: send.last_sent,
         }
     }
 
     /// The sender's state as Linux names it.
     #[inline]
     pub fn ca_state(&self) -> CaState {
-        match self.recovery.state() {
-            CaState::Open | CaState::Disorder if self.ecn.shows_cwr(self.una) => CaState::Cwr,
+        match self.send.recovery.state() {
+            CaState::Open | CaState::Disorder if self.conn.ecn.shows_cwr(self.send.seq.una) => CaState::Cwr,
             state => state,
         }
     }
     /// The connection's state.
     pub const fn state(&self) -> State {
-        self.state
+        self.conn.state
     }
     /// Counts since the start.
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.conn.meters.counters
     }
     /// The latest round-trip sample.
     pub const fn last_rtt_sample(&self) -> Option<Duration> {
-        self.last_rtt
+        self.conn.rtt.last
     }
     /// The values it runs on.
     pub const fn config(&self) -> &Config {
-        &self.config
+        &self.conn.config
     }
     /// The congestion control at work.
     pub const fn congestion_control(&self) -> &Cc {
-        &self.cc
+        &self.send.cc
     }
     /// What went wrong in a congestion control of the caller's own, once.
     #[inline]
     pub fn control_fault(&mut self) -> Option<Fault> {
-        self.cc.custom().and_then(CongestionControl::fault)
-    }
-    /// The loss recovery at work.
-    pub const fn loss_recovery(&self) -> &Recovery {
-        &self.recovery
+        self.send.cc.custom().and_then(CongestionControl::fault)
     }
     /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or
     /// answered.
     pub const fn uses_timestamps(&self) -> bool {
-        self.timestamps
+        self.conn.negotiated.timestamps
     }
     /// The handshake agreed on SACK (RFC 2018); before it, SACK will be offered or answered.
     pub const fn uses_sack(&self) -> bool {
-        self.sack
+        self.conn.negotiated.sack
     }
     /// Both SYNs carried the window scale option (RFC 7323 section 2.2).
     pub const fn scales_windows(&self) -> bool {
-        self.config.window_scaling && self.peer_scales
+        self.conn.config.window_scaling && self.conn.negotiated.peer_scales
+    }
+    /// Both ends use ECN: data is sent ECN-capable.
+    pub const fn uses_ecn(&self) -> bool {
+        self.conn.ecn.is_used()
+    }
+    /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
+    /// with accurate feedback, ECT(1), ECT(0), CE.
+    pub fn accurate_octets(&self) -> Option<([u64; 3], [u64; 3])> {
+        self.conn.ecn.accurate.as_ref().map(|a| a.octets())
+    }
+    /// Octets written since the start.
+    pub const fn octets_written(&self) -> u64 {
+        self.send.seq.written - 1
+    }
+    /// Octets written and not acknowledged (Linux' SIOCOUTQ).
+    pub fn unacknowledged(&self) -> u64 {
+        self.send.seq.unacknowledged()
     }
     /// Octets written and not yet sent.
     #[inline]
     pub const fn notsent(&self) -> u64 {
-        self.written.saturating_sub(self.max)
+        self.send.seq.notsent()
+    }
+    /// Everything written has been acknowledged.
+    pub fn is_all_acked(&self) -> bool {
+        self.send.seq.una >= self.send.seq.written
     }
     /// Octets of our stream below SND.UNA, without wrapping; the SYN is number 0.
     #[inline]
     pub const fn una_offset(&self) -> u64 {
-        self.una
+        self.send.seq.una
+    }
+    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the
+    /// application.
+    #[inline]
+    pub fn in_order_received(&self) -> u64 {
+        self.receive.in_order_received(&self.conn)
+    }
+    /// Octets of the peer's data that have arrived, each counted once, in order or not.
+    pub fn octets_received(&self) -> u64 {
+        self.receive.octets_received()
     }
     /// Segment size of the sender [octets].
     #[inline]
     pub const fn mss(&self) -> u32 {
-        self.mss
+        self.conn.negotiated.mss
     }
     /// Congestion window [segments], inflation by duplicate ACKs included.
     #[inline]
     pub fn cwnd_segments(&self) -> f64 {
-        (self.cc.cwnd() + self.recovery.inflation(&self.config)).min(self.config.window_ceiling())
+        let config = &self.conn.config;
+        (self.send.cc.cwnd() + self.send.recovery.inflation(config)).min(config.window_ceiling())
     }
-    /// Everything written has been acknowledged.
-    pub fn is_all_acked(&self) -> bool {
-        self.una >= self.written
+    /// The send buffer in octets of memory, where it grows by itself (sk_sndbuf).
+    pub fn send_memory(&self) -> Option<u64> {
+        self.send.limits.memory.map(|m| m.size)
+    }
+    /// How long data was queued or in flight (tcpi_busy_time), how much of that the peer's window
+    /// was too small (tcpi_rwnd_limited), and how much the send buffer (tcpi_sndbuf_limited).
+    /// Counted with segmentation offload only.
+    pub fn limited_times(&self, now: Instant) -> (Duration, Duration, Duration) {
+        self.conn.meters.chrono.limited(now)
     }
 }

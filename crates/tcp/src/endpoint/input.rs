@@ -1,94 +1,140 @@
-//! A segment arrives: the numbered checks of RFC 9293 section 3.10.7.4.
+//! A segment arrives: RFC 9293 section 3.10.7, with the numbered checks of section 3.10.7.4.
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::Instant;
 
-use super::{CloseReason, Endpoint, Event};
-use crate::host::{TimeWaitRule, WindowRule};
+use super::Endpoint;
+use super::meters::{CloseReason, Event};
+use super::timers::Timer;
+use crate::host::TimeWaitRule;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
 impl Endpoint {
     /// A segment arrives. Any segment is survived.
     pub fn handle_segment(&mut self, now: Instant, seg: &Segment) {
-        self.counters.segments_received += 1;
-        match self.state {
-            State::Closed => self.answer_with_reset(seg),
+        self.conn.meters.counters.segments_received += 1;
+        match self.conn.state {
+            State::Closed => self.reset = reset_for(seg).or(self.reset),
             State::Listen => self.in_listen(now, seg),
             State::SynSent => self.in_syn_sent(now, seg),
             _ => self.in_order_of_checks(now, seg),
         }
-        if self.offload.is_some() {
-            self.queue_after_input(now);
+        if self.send.limits.queue.is_some() {
+            self.send.queue_after_input(&mut self.conn, now);
         }
         self.check();
     }
 
-    fn in_order_of_checks(&mut self, now: Instant, seg: &Segment) {
-        // First, the sequence number, and before it PAWS (RFC 7323 section 5.3).
-        let start = self.rcv_offset_of(seg.seq);
-        if self.state == State::TimeWait && self.config.host.time_wait == TimeWaitRule::Bsd {
-            return self.in_time_wait_of_bsd(now, seg, start);
+    /// LISTEN (RFC 9293 section 3.10.7.2).
+    fn in_listen(&mut self, now: Instant, seg: &Segment) {
+        // First a reset, second an ACK, third a SYN.
+        if seg.flags.has(Flags::RST) {
+            return;
         }
-        if self.is_too_old(now, seg) || !self.is_acceptable(start, seg) {
+        if seg.flags.has(Flags::ACK) {
+            self.reset = reset_for(seg);
+            return;
+        }
+        if !seg.flags.has(Flags::SYN) {
+            return;
+        }
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
+        self.handshake.take_syn(c, receive, now, seg, true);
+        c.step(Input::Syn);
+        self.handshake.start(c, send, now);
+        self.handshake.take_peer_options(c, seg);
+        receive.offer_first_window(c);
+        send.seq.wnd = u64::from(seg.window);
+    }
+
+    /// SYN-SENT (RFC 9293 section 3.10.7.3).
+    fn in_syn_sent(&mut self, now: Instant, seg: &Segment) {
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
+        let acks = seg.flags.has(Flags::ACK);
+        if acks && seg.ack != send.seq.seq_of(1) {
+            self.reset = reset_for(seg).or(self.reset);
+            return;
+        }
+        if seg.flags.has(Flags::RST) {
+            if acks {
+                self.finish(Event::Reset);
+            }
+            return;
+        }
+        if !seg.flags.has(Flags::SYN) {
+            return;
+        }
+        self.handshake.take_syn(c, receive, now, seg, false);
+        self.handshake.take_peer_options(c, seg);
+        send.seq.take_first_window(seg);
+        if acks {
+            c.step(Input::SynAck);
+            receive.ack.at_once();
+            self.handshake.established(c, send, receive, now, seg);
+        } else {
+            // Simultaneous open: our SYN again, now with an ACK.
+            c.step(Input::Syn);
+            self.handshake.due = true;
+        }
+    }
+
+    fn in_order_of_checks(&mut self, now: Instant, seg: &Segment) {
+        let (c, receive) = (&mut self.conn, &mut self.receive);
+        // First, the sequence number, and before it PAWS (RFC 7323 section 5.3).
+        let start = receive.offset_of(seg.seq);
+        if c.state == State::TimeWait && c.config.host.time_wait == TimeWaitRule::Bsd {
+            let newest = self.send.seq.offset_of(seg.ack) == self.send.seq.max as i64;
+            if receive.in_time_wait_of_bsd(c, now, seg, newest) {
+                self.finish(Event::Reset);
+            }
+            return;
+        }
+        if receive.is_too_old(c, now, seg) || !receive.is_acceptable(c, start, seg) {
             self.refuse(now, seg, start);
             return;
         }
-        // Second, the RST bit.
+        // Second, the RST bit. RFC 9293 returns a passive open to LISTEN; one endpoint serves one
+        // connection here, so it is closed.
         if seg.flags.has(Flags::RST) {
-            self.take_reset(start);
+            if receive.is_reset(start) {
+                self.finish(Event::Reset);
+            }
             return;
         }
         // Third, security: none. Fourth, the SYN bit: RFC 5961 section 4 answers with a challenge
         // ACK.
         if seg.flags.has(Flags::SYN) {
-            self.in_window_syn(start, seg);
+            if c.state == State::SynReceived && start == 0 {
+                c.ecn.on_repeated_syn(seg);
+                self.handshake.due = true;
+            } else {
+                receive.ack.at_once();
+            }
             return;
         }
-        self.ecn_counted(seg);
+        receive.count_marks(c, seg);
         if let Some(guidance) = &seg.guidance {
-            self.take_guidance(now, guidance);
+            self.send.take_guidance(c, now, guidance);
         }
         // Fifth, the ACK field.
         if !seg.flags.has(Flags::ACK) || !self.take_ack_by_state(now, seg, start) {
             return;
         }
-        self.note_timestamp(now, seg, start);
+        let (c, receive) = (&mut self.conn, &mut self.receive);
+        receive.note_timestamp(c, now, seg, start);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
-            if self.reader_gone && self.is_new_to_nobody(start, seg) {
+            if receive.reader_gone && receive.is_new_to_nobody(c, start, seg) {
                 self.finish(Event::Closed(CloseReason::Aborted));
-                self.answer_with_reset(seg);
+                self.reset = reset_for(seg);
                 return;
             }
-            self.ecn_arrived(seg);
-            self.take_text(now, seg, start);
+            receive.take_marks(c, seg);
+            let taken = receive.take_text(c, now, seg, start);
+            if taken && c.config.host.repeats_fin && self.send.seq.is_fin_outstanding() {
+                self.send.fin_again = true;
+            }
         }
-    }
-
-    /// RFC 9293 table 6, with one tolerance: a segment without length at the right edge is
-    /// accepted, which is where a peer that filled the window puts its pure ACKs. A reset there
-    /// is outside, unless the window is closed; Linux' tcp_sequence tolerates it too.
-    fn is_acceptable(&self, start: i64, seg: &Segment) -> bool {
-        let (nxt, edge) = (self.rcv_nxt as i64, self.edge_in_force() as i64);
-        let end = start + i64::from(seg.sequence_len());
-        if end == start {
-            let linux = self.config.host.window == WindowRule::Linux;
-            let at_edge = start == edge && (linux || !seg.flags.has(Flags::RST));
-            return start == nxt || start > nxt && (start < edge || at_edge);
-        }
-        // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
-        // made to accept valid ACKs": the text of such a segment is cut away later.
-        start <= edge.max(nxt) && end > nxt && (start < edge || start == nxt)
-    }
-
-    /// PAWS: an older timestamp on anything but a reset; forgotten after 24 days (RFC 7323 section
-    /// 5.5).
-    fn is_too_old(&self, now: Instant, seg: &Segment) -> bool {
-        let Some(t) = seg.timestamps.filter(|_| self.timestamps) else { return false };
-        const OUTDATED: Duration = Duration::from_secs(24 * 86_400);
-        (t.value.wrapping_sub(self.ts_recent) as i32) < 0
-            && !seg.flags.has(Flags::RST)
-            && now.since(self.ts_recent_at) < OUTDATED
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
@@ -97,131 +143,77 @@ impl Endpoint {
         if seg.flags.has(Flags::RST) {
             return;
         }
-        if seg.len > 0 && start + i64::from(seg.len) <= self.rcv_nxt as i64 {
-            self.counters.duplicate_segments_received += 1;
-            if start >= 0 {
-                self.accecn_repeated(start as u64);
-                self.duplicate = Some((start as u64, (start + i64::from(seg.len)) as u64));
-            }
-            self.ecn_counted(seg);
-            self.hurry(u32::MAX);
-            self.ack.schedule();
-        }
-        if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
+        let (c, receive) = (&mut self.conn, &mut self.receive);
+        receive.take_repeated_text(c, seg, start);
+        if c.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN
             // without wants the SYN-ACK again.
             if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
-                self.ecn_on_repeated_syn_ack(seg);
-                self.ack.at_once();
+                self.conn.ecn.on_repeated_syn_ack(seg);
+                self.receive.ack.at_once();
             } else {
-                self.ecn_on_repeated_syn(seg);
-                self.syn_due = true;
+                self.conn.ecn.on_repeated_syn(seg);
+                self.handshake.due = true;
             }
             return;
         }
         if seg.flags.has(Flags::SYN | Flags::ACK) && start == 0 {
-            self.ecn_on_repeated_syn_ack(seg);
+            c.ecn.on_repeated_syn_ack(seg);
         }
-        if self.state == State::TimeWait && seg.flags.has(Flags::FIN) {
+        if c.state == State::TimeWait && seg.flags.has(Flags::FIN) {
             // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4,
             // eighth).
-            self.time_wait_at = self.timers.at(now, self.config.time_wait);
+            c.timers.start(Timer::TimeWait, now, c.config.time_wait);
         }
-        self.ack.at_once();
-    }
-
-    /// TIME-WAIT as FreeBSD has it: PAWS and window do not matter for a segment without SYN and
-    /// RST.
-    #[cold]
-    fn in_time_wait_of_bsd(&mut self, now: Instant, seg: &Segment, start: i64) {
-        if seg.flags.has(Flags::RST) {
-            if self.is_acceptable(start, seg) {
-                self.take_reset(start);
-            }
-            return;
-        }
-        if seg.flags.has(Flags::SYN) {
-            self.ack.at_once();
-            return;
-        }
-        if !seg.flags.has(Flags::ACK) {
-            return;
-        }
-        let end = start + i64::from(seg.sequence_len());
-        if seg.flags.has(Flags::FIN) && end == self.rcv_nxt as i64 {
-            self.time_wait_at = now.saturating_add(self.config.time_wait);
-        }
-        let repeats = start == self.rcv_nxt as i64 && self.offset_of(seg.ack) == self.max as i64;
-        if !repeats || seg.sequence_len() > 0 || seg.flags != Flags::ACK {
-            self.ack.at_once();
-        }
-    }
-
-    /// RFC 5961 section 3.2: a reset counts only exactly at RCV.NXT; elsewhere in the window it is
-    /// challenged.
-    fn take_reset(&mut self, start: i64) {
-        if start != self.rcv_nxt as i64 {
-            self.ack.at_once();
-            return;
-        }
-        // RFC 9293 returns a passive open to LISTEN; one endpoint serves one connection here, so it
-        // is closed.
-        self.finish(Event::Reset);
-    }
-
-    fn in_window_syn(&mut self, start: i64, seg: &Segment) {
-        if self.state == State::SynReceived && start == 0 {
-            self.ecn_on_repeated_syn(seg);
-            self.syn_due = true;
-        } else {
-            self.ack.at_once();
-        }
+        receive.ack.at_once();
     }
 
     /// The fifth check; false when the segment goes no further.
     fn take_ack_by_state(&mut self, now: Instant, seg: &Segment, start: i64) -> bool {
-        let ack = self.offset_of(seg.ack);
-        if self.state == State::SynReceived {
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
+        let ack = send.seq.offset_of(seg.ack);
+        if c.state == State::SynReceived {
             if ack != 1 {
-                self.answer_with_reset(seg);
+                self.reset = reset_for(seg).or(self.reset);
                 return false;
             }
-            self.step(Input::AckOfSyn);
-            self.ecn_on_handshake_ack(seg);
-            self.established(now, seg);
+            c.step(Input::AckOfSyn);
+            c.ecn.on_handshake_ack(&c.config, &mut c.meters.counters, seg);
+            self.handshake.established(c, send, receive, now, seg);
             // The window of this segment counts, whatever the SYN's said.
-            self.take_window(seg, start, 1);
-            self.max_wnd = self.wnd;
-            self.update_timers(now);
+            send.seq.take_window(seg, c.negotiated.snd_scale, start, 1);
+            send.seq.max_wnd = send.seq.wnd;
+            send.update_timers(c, now);
             return true;
         }
-        // RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and
-        // dropped.
-        if ack > self.max as i64 || ack < self.una as i64 - self.max_wnd.max(1) as i64 {
-            if self.config.host.drops_future_acks && ack > self.max as i64 {
-                return false;
+        if send.seq.is_ack_out_of_range(ack) {
+            if !c.config.host.drops_future_acks || ack <= send.seq.max as i64 {
+                receive.ack.at_once();
             }
-            self.ack.at_once();
             return false;
         }
-        self.take_ack(now, seg, start, ack);
-        self.state != State::Closed
-    }
-
-    /// New data after the application has closed both directions.
-    fn is_new_to_nobody(&self, start: i64, seg: &Segment) -> bool {
-        let closing = matches!(self.state, State::FinWait1 | State::FinWait2);
-        closing && seg.len > 0 && start + i64::from(seg.len) > self.rcv_nxt as i64
-    }
-
-    /// RFC 7323 section 4.3: TS.Recent follows segments that span what we last acknowledged.
-    fn note_timestamp(&mut self, now: Instant, seg: &Segment, start: i64) {
-        if let Some(t) = seg.timestamps.filter(|_| self.timestamps)
-            && start <= self.last_ack_sent as i64
-            && (t.value.wrapping_sub(self.ts_recent) as i32) >= 0
-        {
-            self.ts_recent = t.value;
-            self.ts_recent_at = now;
+        let newer = c.ecn.is_accurate() && receive.is_newer(c, seg);
+        c.ecn.on_ack(&c.config, seg, newer);
+        send.take_ack(c, now, seg, start, ack);
+        let open = c.state != State::Closed;
+        if !open {
+            self.stop();
+            self.reset = None;
+            self.handshake.due = false;
         }
+        open
     }
+}
+
+/// A reset for a segment that belongs to no connection (RFC 9293 section 3.10.7.1); none for a
+/// reset.
+fn reset_for(seg: &Segment) -> Option<Segment> {
+    if seg.flags.has(Flags::RST) {
+        return None;
+    }
+    Some(if seg.flags.has(Flags::ACK) {
+        Segment { seq: seg.ack, flags: Flags::RST, ..Segment::default() }
+    } else {
+        Segment { ack: seg.seq + seg.sequence_len(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
+    })
 }

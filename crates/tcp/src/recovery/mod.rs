@@ -26,7 +26,7 @@ use crate::flight::Flight;
 pub use crate::sample::CaState;
 
 /// What recovery may look at and change.
-pub struct Sender<'a> {
+pub struct SenderView<'a> {
     /// Values.
     pub config: &'a Config,
     /// The congestion control.
@@ -45,7 +45,7 @@ pub struct Sender<'a> {
     pub wnd: u64,
 }
 
-impl Sender<'_> {
+impl SenderView<'_> {
     /// The window in use \[segments\]: the smallest of cwnd, the ceiling and the peer's.
     fn window(&self) -> f64 {
         let peer = self.wnd as f64 / f64::from(self.mss);
@@ -201,12 +201,12 @@ impl Recovery {
     }
 
     /// The guard against several reductions in one window of data is open.
-    fn guard_open(&self, s: &Sender<'_>) -> bool {
+    fn guard_open(&self, s: &SenderView<'_>) -> bool {
         !s.config.bugfix || s.una > self.recover
     }
 
     /// A duplicate ACK arrived. With SACK: one that reported news, or lost news.
-    pub fn on_dup_ack(&mut self, s: &mut Sender<'_>) -> Outcome {
+    pub fn on_dup_ack(&mut self, s: &mut SenderView<'_>) -> Outcome {
         self.dup_acks = self.dup_acks.saturating_add(1);
         if self.state == CaState::Open {
             self.state = CaState::Disorder;
@@ -243,7 +243,7 @@ impl Recovery {
         }
     }
 
-    fn mark_entry(&mut self, s: &Sender<'_>) {
+    fn mark_entry(&mut self, s: &SenderView<'_>) {
         self.recover = s.max;
         self.state = CaState::Recovery;
         self.cut_by_timeout = false;
@@ -253,7 +253,7 @@ impl Recovery {
 
     /// New data was acknowledged; SND.UNA has moved by `acked` octets.
     #[inline]
-    pub fn on_new_ack(&mut self, s: &mut Sender<'_>, acked: u64) -> Outcome {
+    pub fn on_new_ack(&mut self, s: &mut SenderView<'_>, acked: u64) -> Outcome {
         if self.is_sack() {
             self.board.advance(s.una);
         }
@@ -278,7 +278,7 @@ impl Recovery {
         outcome
     }
 
-    fn after_timeout(&mut self, s: &Sender<'_>) -> Outcome {
+    fn after_timeout(&mut self, s: &SenderView<'_>) -> Outcome {
         if s.una >= self.recover {
             self.state = CaState::Open;
             self.board.end_recovery();
@@ -288,7 +288,7 @@ impl Recovery {
     }
 
     /// The retransmission timer expired.
-    pub fn on_timeout(&mut self, s: &mut Sender<'_>, repeated: bool) -> Outcome {
+    pub fn on_timeout(&mut self, s: &mut SenderView<'_>, repeated: bool) -> Outcome {
         let mut c = s.congestion(0, repeated);
         if self.flavour == RecoveryFlavour::NewReno && self.state == CaState::Recovery {
             // FlightSize has counted up what the duplicate ACKs reported as arrived: with many
@@ -319,6 +319,6 @@ impl Recovery {
 }
 
 /// Whether the ACK that ends fast recovery may itself grow the window: ns-2's does.
-fn grows_at_exit(s: &Sender<'_>) -> bool {
+fn grows_at_exit(s: &SenderView<'_>) -> bool {
     s.config.recovery_exit == RecoveryExit::Keep
 }

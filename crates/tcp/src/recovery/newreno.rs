@@ -1,10 +1,10 @@
 //! NewReno's answer to partial ACKs: RFC 6582 section 3.2.
 
-use super::{CaState, Outcome, Recovery, Sender, grows_at_exit};
+use super::{CaState, Outcome, Recovery, SenderView, grows_at_exit};
 use crate::cc::CongestionControl;
 use crate::config::{RecoveryExit, TimerOnPartialAck};
 
-pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Outcome {
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>, acked: u64) -> Outcome {
     if s.una >= r.recover {
         return full(r, s);
     }
@@ -23,7 +23,7 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Ou
     Outcome { keep_timer: !restart, ..Outcome::default() }
 }
 
-fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+fn full(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps
     // cwnd. After a timeout within this recovery the window is the timeout's, and slow start goes
     // on from it.

@@ -1,10 +1,10 @@
 //! Fast retransmit and plain fast recovery: RFC 5681 section 3.2, and the entry that NewReno
 //! shares.
 
-use super::{CaState, Outcome, Recovery, Sender, grows_at_exit};
+use super::{CaState, Outcome, Recovery, SenderView, grows_at_exit};
 use crate::cc::CongestionControl;
 
-pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     if r.state == CaState::Recovery {
         // Step 4: "For each additional duplicate ACK received (after the third), cwnd MUST be
         // incremented by SMSS."
@@ -23,7 +23,7 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
-pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     s.cc.on_recovered(s.now);
     // Step 6: "When the next ACK arrives that acknowledges previously unacknowledged data, a TCP
     // MUST set cwnd to ssthresh", which is what cwnd has been without the inflation.

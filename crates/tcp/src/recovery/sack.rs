@@ -2,10 +2,10 @@
 //! output, which asks [`Scoreboard::next_seg`](super::Scoreboard::next_seg) while cwnd exceeds pipe
 //! by a segment.
 
-use super::{CaState, Outcome, Recovery, Sender};
+use super::{CaState, Outcome, Recovery, SenderView};
 use crate::cc::CongestionControl;
 
-pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     if matches!(r.state, CaState::Recovery | CaState::Loss) {
         return Outcome::default();
     }
@@ -26,7 +26,7 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
-pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     // Step (A): "An incoming cumulative ACK for a sequence number greater than RecoveryPoint
     // signals the end".
     if s.una >= r.recover {

@@ -4,10 +4,10 @@
 //! sent one segment and then went on from where it had been, which differs only when several
 //! segments were lost.
 
-use super::{CaState, Outcome, Recovery, Sender};
+use super::{CaState, Outcome, Recovery, SenderView};
 use crate::cc::CongestionControl;
 
-pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     if r.dup_acks != s.config.dup_threshold || !r.guard_open(s) {
         return Outcome::default();
     }

@@ -4,12 +4,17 @@
 
 use lasthop_units::{Duration, Instant};
 
-use super::ack::timestamp;
+use super::super::connection::Connection;
+use super::super::meters::Event;
+use super::super::receive::Receiver;
+use super::super::rtt::echoed_time;
+use super::super::timers::Timer;
+use super::Sender;
 use super::frto::Told;
-use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
+use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 
 /// What the ACK did, besides what it delivered.
@@ -33,19 +38,25 @@ struct Progress {
 /// with HZ 1000).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
-impl Endpoint {
+impl Sender {
     /// An acceptable ACK.
-    pub(super) fn take_ack_by_rack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
-        let wnd_before = self.wnd;
-        let una_before = self.una;
-        let pending = self.loss_at != Instant::MAX;
+    pub fn take_ack_by_rack(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        seg: &Segment,
+        start: i64,
+        ack: i64,
+    ) {
+        let wnd_before = self.seq.wnd;
+        let una_before = self.seq.una;
+        let pending = c.timers.run_for_loss();
         let flight_before = u64::from(self.rack.in_flight());
-        let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
+        let window = self.cc.cwnd().floor().min(c.config.window_ceiling());
         let slow_start = self.cc.cwnd() < self.cc.ssthresh();
         // tcp_is_cwnd_limited: in slow start half the window in use is enough.
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
-        let full =
-            if self.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
+        let full = if c.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
         let p = Progress {
             una_moved: ack > una_before as i64,
             passed: (ack - una_before as i64).max(0) as u64,
@@ -60,70 +71,77 @@ impl Endpoint {
         // What SACKs had told before this ACK: an ACK that comes with them says nothing of their
         // order.
         let highest = if self.rack.sacked > 0 { self.recovery.board().highest() } else { 0 };
-        self.take_sack_by_segment(now, seg, ack, &mut g);
+        self.take_sack_by_segment(c, now, seg, ack, &mut g);
         if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.rack.undo.is_some()) {
-            self.rack.note_reordering(low, self.recovery.board().highest(), self.mss);
+            self.rack.note_reordering(low, self.recovery.board().highest(), c.negotiated.mss);
         }
-        self.take_window(seg, start, ack.max(0) as u64);
+        self.seq.take_window(seg, c.negotiated.snd_scale, start, ack.max(0) as u64);
         if p.una_moved {
-            self.take_cumulative(now, ack as u64, &mut g);
+            self.take_cumulative(c, now, ack as u64, &mut g);
             if let Some(low) = g.acked_from {
-                self.rack.note_reordering(low, highest, self.mss);
+                self.rack.note_reordering(low, highest, c.negotiated.mss);
             }
-        } else if g.news || (seg.len == 0 && self.una < self.max && self.wnd == wnd_before) {
-            self.counters.dup_acks_received += u64::from(ack == una_before as i64);
+        } else if g.news || (seg.len == 0 && self.seq.is_outstanding() && self.seq.wnd == wnd_before) {
+            c.meters.counters.dup_acks_received += u64::from(ack == una_before as i64);
         }
         self.delivered += g.octets;
-        self.measure_rtt(now, seg, &g, p.una_moved);
-        if una_before < self.max || g.segments > 0 {
-            self.react(now, seg, &g, Progress { window_moved: self.wnd != wnd_before, ..p });
+        self.measure_rtt(c, now, seg, &g, p.una_moved);
+        if una_before < self.seq.max || g.segments > 0 {
+            self.react(c, now, seg, &g, Progress { window_moved: self.seq.wnd != wnd_before, ..p });
         }
-        if self.wnd != wnd_before && self.nxt < self.stream_end() {
+        if self.seq.wnd != wnd_before && self.seq.waits() {
             // tcp_ack_update_window: a window that opens after a long time is an idle time too.
-            self.restart_if_idle(now);
+            self.restart_if_idle(c, now);
         }
-        if wnd_before == 0 && self.wnd > 0 && self.una < self.max {
+        if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
             self.recovery.set_wants_head(true);
         }
         if p.una_moved {
-            self.timeouts_in_a_row = 0;
-            if self.una == self.max {
-                self.rto_at = Instant::MAX;
+            self.unanswered.timeouts = 0;
+            if !self.seq.is_outstanding() {
+                c.timers.stop(Timer::Retransmission);
             }
         }
         // Where the reordering timer runs, no other one is set (tcp_identify_packet_loss).
-        let reordering = self.loss_at != Instant::MAX && !self.loss_is_probe;
+        let reordering = c.timers.runs(Timer::Reordering);
         // A SACK of what was sent before the oldest was sent last does not put the timeout off.
         let older = |at: Instant| self.flight.front().is_some_and(|head| at < head.at);
-        if self.una < self.max && (p.una_moved || g.last_sent.is_some_and(older)) {
-            if !reordering && !self.schedule_probe(now, self.rto.current()) {
-                self.rearm_rto(now, pending);
+        if self.seq.is_outstanding() && (p.una_moved || g.last_sent.is_some_and(older)) {
+            if !reordering && !self.schedule_probe(c, now, c.rtt.rto.current()) {
+                self.rearm_rto(c, now, pending);
             }
-        } else if self.una == self.max {
-            self.loss_at = Instant::MAX;
+        } else if !self.seq.is_outstanding() {
+            c.timers.stop_for_loss();
         }
-        if self.close_requested && self.una == self.stream_end() && p.una_moved {
-            self.fin_was_acked(now);
+        if self.seq.is_finished() && p.una_moved {
+            self.fin_was_acked(c, now);
         }
-        self.update_timers(now);
+        self.update_timers(c, now);
     }
 
-    fn take_sack_by_segment(&mut self, now: Instant, seg: &Segment, ack: i64, g: &mut Gathered) {
-        let mut highest = self.recovery.board().highest().max(self.una);
+    fn take_sack_by_segment(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        seg: &Segment,
+        ack: i64,
+        g: &mut Gathered,
+    ) {
+        let mut highest = self.recovery.board().highest().max(self.seq.una);
         for (n, block) in seg.sack.iter().enumerate() {
-            let (start, end) = (self.offset_of(block.start), self.offset_of(block.end));
+            let (start, end) = (self.seq.offset_of(block.start), self.seq.offset_of(block.end));
             if n == 0 && start < end && self.is_duplicate_report(seg, start, end, ack) {
                 g.duplicate = true;
-                self.counters.dsacks_received += 1;
+                c.meters.counters.dsacks_received += 1;
                 if self.rack.undo.is_some_and(|u| start >= u as i64)
                     && let Some(n) = self.rack.undo_resent.as_mut()
                 {
                     *n = n.saturating_sub(1);
                 }
-                self.rack.note_dsack(self.una, self.max);
+                self.rack.note_dsack(self.seq.una, self.seq.max);
                 continue;
             }
-            if start < self.una as i64 || start >= end || end > self.max as i64 {
+            if start < self.seq.una as i64 || start >= end || end > self.seq.max as i64 {
                 continue;
             }
             let (start, end) = (start as u64, end as u64);
@@ -131,8 +149,8 @@ impl Endpoint {
             if news == 0 {
                 continue;
             }
-            self.counters.sacked_octets += news;
-            self.sack_segments(now, start, end, highest, g);
+            c.meters.counters.sacked_octets += news;
+            self.sack_segments(c, now, start, end, highest, g);
             highest = highest.max(end);
         }
     }
@@ -140,14 +158,22 @@ impl Endpoint {
     /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
     /// holds.
     fn is_duplicate_report(&self, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
-        if end <= ack.max(self.una as i64) {
+        if end <= ack.max(self.seq.una as i64) {
             return true;
         }
         let Some(second) = seg.sack.iter().nth(1) else { return false };
-        start >= self.offset_of(second.start) && end <= self.offset_of(second.end)
+        start >= self.seq.offset_of(second.start) && end <= self.seq.offset_of(second.end)
     }
 
-    fn sack_segments(&mut self, now: Instant, start: u64, end: u64, highest: u64, g: &mut Gathered) {
+    fn sack_segments(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        start: u64,
+        end: u64,
+        highest: u64,
+        g: &mut Gathered,
+    ) {
         let Some(mut i) = self.flight.index_of(start) else { return };
         if self.flight.get(i).is_some_and(|s| s.start < start) {
             i += 1;
@@ -164,7 +190,7 @@ impl Endpoint {
                     }
                     g.original |= self.rack.high >= s.end;
                 }
-                self.deliver(now, i, g);
+                self.deliver(c, now, i, g);
                 self.rack.mark_sacked(i);
                 g.news = true;
             }
@@ -173,9 +199,9 @@ impl Endpoint {
         self.rack.cut_before(i);
     }
 
-    fn deliver(&mut self, now: Instant, i: usize, g: &mut Gathered) {
+    fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, g: &mut Gathered) {
         let Some(&s) = self.flight.get(i) else { return };
-        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
         let d = Delivered {
             now,
             at: s.at,
@@ -187,8 +213,8 @@ impl Endpoint {
         self.rack.delivered(g, i, d);
     }
 
-    fn take_cumulative(&mut self, now: Instant, ack: u64, g: &mut Gathered) {
-        let acked = ack - self.una;
+    fn take_cumulative(&mut self, c: &mut Connection, now: Instant, ack: u64, g: &mut Gathered) {
+        let acked = ack - self.seq.una;
         while let Some(&s) = self.flight.front().filter(|s| s.end <= ack) {
             let sacked = self.rack.marks.front().is_some_and(|m| m.sacked);
             if s.transmissions > 1 {
@@ -199,67 +225,75 @@ impl Endpoint {
                 g.acked_from.get_or_insert(s.start);
                 g.original |= self.rack.high >= s.end;
             }
-            self.deliver(now, 0, g);
+            self.deliver(c, now, 0, g);
             self.rack.pop();
             self.flight.advance(s.end);
         }
         self.flight.advance(ack);
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
+        self.seq.advance(ack);
         self.recovery.board_mut().advance(ack);
-        self.counters.octets_acked += acked;
+        c.meters.counters.octets_acked += acked;
     }
 
-    fn measure_rtt(&mut self, now: Instant, seg: &Segment, g: &Gathered, una_moved: bool) {
+    fn measure_rtt(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        seg: &Segment,
+        g: &Gathered,
+        una_moved: bool,
+    ) {
         let sent = match g.first_acked.filter(|_| !g.resent_acked) {
             Some(at) => Some(at),
-            None => g.last_sent.or_else(|| self.echoed_time(now, seg).filter(|_| una_moved)),
+            None => {
+                g.last_sent.or_else(|| echoed_time(c.negotiated.timestamps, now, seg).filter(|_| una_moved))
+            }
         };
         if let Some(sent) = sent {
-            self.take_rtt_sample(now, sent, 1);
+            c.rtt.sample(&mut c.meters, now, sent, 1);
         }
     }
 
     /// What the sender makes of an ACK: tcp_ack's second half.
-    fn react(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
+    fn react(&mut self, c: &mut Connection, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
         self.rack.prefer_new = false;
         self.answer_probe(now, g);
-        let late = self.is_late(seg);
+        let late = self.is_late(c, seg);
         let told = Told { una_moved: p.una_moved, not_duplicate: seg.len > 0 || p.window_moved };
-        let hold = self.judge_timeout(now, g, told);
+        let hold = self.judge_timeout(c, now, g, told);
         let p = Progress { hold, ..p };
         let before = self.recovery.state();
         match before {
-            CaState::Recovery if self.una >= self.rack.high => self.end_recovery(now, late),
+            CaState::Recovery if self.seq.una >= self.rack.high => self.end_recovery(c, now, late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
-            CaState::Cwr if self.una > self.rack.high => self.end_recovery(now, false),
-            CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(now),
-            CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
+            CaState::Cwr if self.seq.una > self.rack.high => self.end_recovery(c, now, false),
+            CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(c, now),
+            CaState::Loss => self.after_timeout_by_rack(c, now, g, p, late),
             _ => {}
         }
-        let marked = self.settle_ecn(g.octets);
+        let marked = c.ecn.settle(&c.negotiated, &mut c.meters.counters, self.recovery.state(), g.octets);
         let rack_moved = self.rack.take_advanced();
         let judging = self.rack.watch.is_some();
         if (rack_moved || self.rack.lost > 0) && !judging {
-            self.detect_losses(now);
+            self.detect_losses(c, now);
         }
         if !judging && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
-                self.enter_recovery(now);
-            } else if self.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
-                self.enter_cwr(now, Signal::Ecn);
-                self.note_mark_reduction();
+                self.enter_recovery(c, now);
+            } else if c.ecn.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
+                self.enter_cwr(c, now, Signal::Ecn);
+                c.note_mark_reduction();
             } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
                 self.recovery.set_state(state);
             }
         }
         let reducing = self.is_reducing();
-        self.tell(now, seg, g, p, marked);
+        self.tell(c, now, seg, g, p, marked);
         if reducing {
-            self.reduce(g, p);
+            self.reduce(c, g, p);
         } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
-            self.enter_cwr(now, Signal::Loss);
+            self.enter_cwr(c, now, Signal::Loss);
         }
     }
 
@@ -269,16 +303,16 @@ impl Endpoint {
     }
 
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
-    pub(super) fn enter_cwr(&mut self, now: Instant, signal: Signal) {
+    pub fn enter_cwr(&mut self, c: &mut Connection, now: Instant, signal: Signal) {
         if self.is_reducing() || self.recovery.state() == CaState::Loss {
             return;
         }
         self.rack.undo = None;
-        self.rack.high = self.max;
+        self.rack.high = self.seq.max;
         self.rack.probe = None;
         let window = self.cc.cwnd().floor();
         self.cc.on_congestion(&Congestion { signal, ..self.congestion_now(now, false) });
-        self.ecn.reduced();
+        c.ecn.reduced();
         self.rack.prr = Prr::begin(window);
         self.cc.set_cwnd(window);
         self.recovery.set_state(CaState::Cwr);
@@ -286,19 +320,37 @@ impl Endpoint {
 
     /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent
     /// again (tcp_ack_update_rtt).
-    fn round_trip(&self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) -> Option<Duration> {
-        let sent =
-            if g.resent_acked && !g.news && p.una_moved { self.echoed_time(now, seg) } else { g.last_sent };
+    fn round_trip(
+        &self,
+        c: &Connection,
+        now: Instant,
+        seg: &Segment,
+        g: &Gathered,
+        p: Progress,
+    ) -> Option<Duration> {
+        let sent = if g.resent_acked && !g.news && p.una_moved {
+            echoed_time(c.negotiated.timestamps, now, seg)
+        } else {
+            g.last_sent
+        };
         sent.map(|at| now.since(at))
     }
 
-    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress, marked: u64) {
-        let mss = u64::from(self.mss);
-        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
-        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt, self.mss);
+    fn tell(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        seg: &Segment,
+        g: &Gathered,
+        p: Progress,
+        marked: u64,
+    ) {
+        let mss = u64::from(c.negotiated.mss);
+        let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
+        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt, c.negotiated.mss);
         let state = self.recovery.state();
         // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
-        let in_any_order = g.news && self.rack.reordering > self.config.dup_threshold;
+        let in_any_order = g.news && self.rack.reordering > c.config.dup_threshold;
         let sample = AckSample {
             now,
             acked: if p.una_moved {
@@ -318,13 +370,13 @@ impl Endpoint {
                 .take()
                 .map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss }),
             in_flight: u64::from(self.rack.in_flight()) * mss,
-            una: self.una,
-            nxt: self.nxt,
+            una: self.seq.una,
+            nxt: self.seq.nxt,
             flight_before: p.flight_before * mss,
-            peer_window: self.wnd,
-            mss: self.mss,
-            rtt: self.round_trip(now, seg, g, p),
-            srtt: self.rto.srtt(),
+            peer_window: self.seq.wnd,
+            mss: c.negotiated.mss,
+            rtt: self.round_trip(c, now, seg, g, p),
+            srtt: c.rtt.rto.srtt(),
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
@@ -333,18 +385,18 @@ impl Endpoint {
             delivered_since_sent: g.delivered_since_sent(self.delivered),
             sacked: self.rack.sacked > 0,
             before: p.state_before,
-            stamps: seg.timestamps.filter(|_| self.timestamps),
+            stamps: seg.timestamps.filter(|_| c.negotiated.timestamps),
             ..AckSample::default()
         };
         self.cc.on_ack(&sample);
     }
 
     /// PRR, while the window comes down.
-    fn reduce(&mut self, g: &Gathered, p: Progress) {
+    fn reduce(&mut self, c: &mut Connection, g: &Gathered, p: Progress) {
         if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
             return;
         }
-        if self.config.window_reduction == WindowReduction::RateHalving {
+        if c.config.window_reduction == WindowReduction::RateHalving {
             self.halve_rate();
             return;
         }
@@ -365,38 +417,38 @@ impl Endpoint {
         self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 
-    pub(super) fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
+    pub fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
         Congestion { now, signal: Signal::Loss, flight: self.cc.cwnd().floor(), repeated }
     }
 
-    fn enter_recovery(&mut self, now: Instant) {
+    fn enter_recovery(&mut self, c: &mut Connection, now: Instant) {
         let prior = (self.cc.cwnd(), self.cc.ssthresh());
-        self.rack.begin_undo(self.una, prior);
-        self.rack.high = self.max;
+        self.rack.begin_undo(self.seq.una, prior);
+        self.rack.high = self.seq.max;
         self.rack.probe = None;
         // A loss within a reduction does not cost a second one.
         if self.recovery.state() != CaState::Cwr {
             self.cc.on_congestion(&self.congestion_now(now, false));
             self.rack.prr = Prr::begin(prior.0.floor());
             self.rack.halving = false;
-            if self.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
+            if c.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
                 self.cc.set_cwnd(prior.0.floor());
             }
         }
-        self.ecn.reduced();
+        c.ecn.reduced();
         self.recovery.set_state(CaState::Recovery);
-        self.counters.fast_retransmits += 1;
-        self.emit(Event::RecoveryEntered);
+        c.meters.counters.fast_retransmits += 1;
+        c.meters.emit(Event::RecoveryEntered);
     }
 
-    fn end_recovery(&mut self, now: Instant, late: bool) {
+    fn end_recovery(&mut self, c: &mut Connection, now: Instant, late: bool) {
         if self.rack.undo.is_some() && (late || self.rack.undo_resent == Some(0)) {
-            self.undo(now);
+            self.undo(c, now);
             return;
         }
         let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
         if !self.cc.rules_recovery() && reduces {
-            let to = match self.config.window_reduction {
+            let to = match c.config.window_reduction {
                 WindowReduction::Prr => self.cc.ssthresh(),
                 // tcp_complete_cwr.
                 WindowReduction::RateHalving => self.cc.ssthresh().min(self.cc.cwnd()),
@@ -404,97 +456,104 @@ impl Endpoint {
             self.cc.set_cwnd(to);
             self.cc.on_recovered(now);
         }
-        self.close_recovery();
+        self.close_recovery(c);
     }
 
-    fn close_recovery(&mut self) {
+    fn close_recovery(&mut self, c: &mut Connection) {
         self.rack.undo = None;
         self.rack.first_resent = None;
         if self.recovery.state() != CaState::Cwr {
             self.rack.note_recovered();
-            self.emit(Event::RecoveryExited);
+            c.meters.emit(Event::RecoveryExited);
         }
         self.recovery.set_state(CaState::Open);
     }
 
     /// The reduction was for nothing: back to what was before it.
-    fn undo(&mut self, now: Instant) {
+    fn undo(&mut self, c: &mut Connection, now: Instant) {
         if self.recovery.state() == CaState::Loss {
             self.rack.unlose();
-            self.counters.spurious_timeouts += 1;
-            self.emit(Event::SpuriousRto);
+            c.meters.counters.spurious_timeouts += 1;
+            c.meters.emit(Event::SpuriousRto);
         }
-        self.counters.undone += 1;
+        c.meters.counters.undone += 1;
         let (cwnd, ssthresh) = self.rack.prior;
         self.cc.on_undo(cwnd, ssthresh);
-        if self.config.window_reduction == WindowReduction::RateHalving {
+        if c.config.window_reduction == WindowReduction::RateHalving {
             // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
-            let burst = f64::from(self.rack.reordering.max(self.config.dup_threshold));
+            let burst = f64::from(self.rack.reordering.max(c.config.dup_threshold));
             self.cc.set_cwnd(self.cc.cwnd().floor().min(f64::from(self.rack.in_flight()) + burst));
         }
         let _ = now;
-        self.close_recovery();
+        self.close_recovery(c);
     }
 
     /// Eifel detection (RFC 3522): the ACK echoes a time before the first retransmission.
-    fn is_late(&self, seg: &Segment) -> bool {
-        let Some(t) = seg.timestamps.filter(|t| self.timestamps && t.echo != 0) else { return false };
+    fn is_late(&self, c: &Connection, seg: &Segment) -> bool {
+        let Some(t) = seg.timestamps.filter(|t| c.negotiated.timestamps && t.echo != 0) else { return false };
         self.rack.first_resent.is_some_and(|first| (t.echo.wrapping_sub(first) as i32) < 0)
     }
 
     /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the
     /// Loss state.
-    fn after_timeout_by_rack(&mut self, now: Instant, g: &Gathered, p: Progress, late: bool) {
+    fn after_timeout_by_rack(
+        &mut self,
+        c: &mut Connection,
+        now: Instant,
+        g: &Gathered,
+        p: Progress,
+        late: bool,
+    ) {
         let undoable = self.rack.undo.is_some();
         if p.una_moved && undoable && (late || self.rack.undo_resent == Some(0)) {
-            self.undo(now);
+            self.undo(c, now);
             return;
         }
-        let recovered = self.una >= self.rack.high;
+        let recovered = self.seq.una >= self.rack.high;
         if self.rack.frto {
             if g.original && undoable {
                 // Step 3b: what was sent before the timeout arrives after it.
-                self.undo(now);
+                self.undo(c, now);
                 return;
             }
-            if self.max > self.rack.high {
+            if self.seq.max > self.rack.high {
                 self.rack.frto &= !g.news;
             } else if p.una_moved && !recovered {
                 // Step 2b: new data tells, if there is any.
-                self.rack.high = self.max;
-                let more = self.nxt < self.stream_end() && self.nxt < self.una + self.wnd;
+                self.rack.high = self.seq.max;
+                let more = self.seq.may_send_more();
                 self.rack.prefer_new = more;
                 self.rack.frto = more;
             }
         }
         if recovered {
-            self.close_recovery();
+            self.close_recovery(c);
         }
     }
 
-    fn detect_losses(&mut self, now: Instant) {
-        if self.config.loss_detection == LossDetection::Fack {
+    fn detect_losses(&mut self, c: &mut Connection, now: Instant) {
+        if c.config.loss_detection == LossDetection::Fack {
             let flight = &self.flight;
             let record =
                 |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
-            self.rack.detect_by_count(self.config.dup_threshold, record);
+            self.rack.detect_by_count(c.config.dup_threshold, record);
             return;
         }
-        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
-        let srtt = self.rto.srtt().unwrap_or(min_rtt);
+        let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
+        let srtt = c.rtt.rto.srtt().unwrap_or(min_rtt);
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
-        let window = self.rack.reo_wnd(recovering, self.config.dup_threshold, min_rtt, srtt);
+        let window = self.rack.reo_wnd(recovering, c.config.dup_threshold, min_rtt, srtt);
         let flight = &self.flight;
         let record =
             |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
         let again = self.rack.detect(now, window, record);
         if let Some(at) = again {
-            let wait = (at.since(now) + TIMEOUT_MIN).min(self.rto.current());
-            self.loss_at = self.timers.at(now, wait);
-            self.loss_is_probe = false;
-            self.rto_at = Instant::MAX;
-        } else if !self.loss_is_probe && self.loss_at != Instant::MAX {
-            self.rearm_rto(now, true);
+            let wait = (at.since(now) + TIMEOUT_MIN).min(c.rtt.rto.current());
+            c.timers.start(Timer::Reordering, now, wait);
+            c.timers.stop(Timer::LossProbe);
+            c.timers.stop(Timer::Retransmission);
+        } else if c.timers.runs(Timer::Reordering) {
+            self.rearm_rto(c, now, true);
         }
     }
 
@@ -506,89 +565,93 @@ impl Endpoint {
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
     /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone,
     /// not for SACKed segments: in CWR there may be some). True if one is pending.
-    fn schedule_probe(&mut self, now: Instant, timeout: Duration) -> bool {
+    fn schedule_probe(&mut self, c: &mut Connection, now: Instant, timeout: Duration) -> bool {
         if !self.recovery.is_rack()
-            || !self.config.host.loss_probes
-            || self.una == self.max
+            || !c.config.host.loss_probes
+            || !self.seq.is_outstanding()
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
             return false;
         }
-        let lone = if self.rack.marks.len() == 1 { self.config.min_rto } else { TIMEOUT_MIN };
-        let wait = self.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
+        let lone = if self.rack.marks.len() == 1 { c.config.min_rto } else { TIMEOUT_MIN };
+        let wait = c.rtt.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
         // "If the RTO formula yields an earlier time, then use that time"; none that has passed.
         let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
-        self.loss_is_probe = true;
-        self.loss_at = self.timers.at(now, wait);
-        self.rto_at = Instant::MAX;
-        self.persist_at = Instant::MAX;
+        c.timers.start(Timer::LossProbe, now, wait);
+        c.timers.stop(Timer::Reordering);
+        c.timers.stop(Timer::Retransmission);
+        c.timers.stop(Timer::Persist);
         true
     }
 
     /// New data has left. The retransmission timeout counts from when the oldest segment left
     /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`). The probe
     /// takes the place of a reordering timer that runs: the kernel does not look at icsk_pending.
-    pub(super) fn schedule_probe_after_data(&mut self, now: Instant) {
-        let probing = self.loss_at != Instant::MAX && self.loss_is_probe;
-        if !self.schedule_probe(now, self.rto_delta(now)) && probing {
-            self.rearm_rto(now, true);
+    pub fn schedule_probe_after_data(&mut self, c: &mut Connection, now: Instant) {
+        let probing = c.timers.runs(Timer::LossProbe);
+        if !self.schedule_probe(c, now, self.rto_delta(c, now)) && probing {
+            self.rearm_rto(c, now, true);
         }
     }
 
     /// How long until the oldest segment has waited for a whole timeout (tcp_rto_delta_us); zero
     /// where it has.
-    fn rto_delta(&self, now: Instant) -> Duration {
-        let timeout = self.timeout();
+    fn rto_delta(&self, c: &Connection, now: Instant) -> Duration {
+        let timeout = c.rtt.timeout(&c.config, &self.cc);
         self.flight.front().map_or(timeout, |head| head.at.saturating_add(timeout).since(now))
     }
 
     /// The retransmission timer runs again (tcp_rearm_rto): for a whole timeout, or, where a probe
     /// or the reordering timer was `pending` in its place, for what is left of the oldest
     /// segment's.
-    fn rearm_rto(&mut self, now: Instant, pending: bool) {
-        self.loss_at = Instant::MAX;
-        let wait = if pending { self.rto_delta(now).max(Duration::from_micros(1)) } else { self.timeout() };
-        self.rto_at = self.timers.at(now, wait);
-        self.persist_at = Instant::MAX;
+    fn rearm_rto(&mut self, c: &mut Connection, now: Instant, pending: bool) {
+        c.timers.stop_for_loss();
+        let wait = if pending {
+            self.rto_delta(c, now).max(Duration::from_micros(1))
+        } else {
+            c.rtt.timeout(&c.config, &self.cc)
+        };
+        c.timers.start(Timer::Retransmission, now, wait);
+        c.timers.stop(Timer::Persist);
     }
 
-    pub(super) fn loss_timeout(&mut self, now: Instant) {
-        self.loss_at = Instant::MAX;
-        if !std::mem::take(&mut self.loss_is_probe) {
-            let before = self.rack.lost;
-            self.detect_losses(now);
-            if self.rack.lost > before && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss)
-            {
-                self.enter_recovery(now);
-                let p = Progress {
-                    una_moved: false,
-                    passed: 0,
-                    lost_before: self.rack.total_lost,
-                    flight_before: 0,
-                    cwnd_limited: true,
-                    state_before: CaState::Open,
-                    window_moved: false,
-                    hold: false,
-                };
-                self.reduce(&Gathered::one(), p);
-            }
-            // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further
-            // ones.
-            if self.una < self.max {
-                self.rearm_rto(now, true);
-            }
-            return;
+    /// The reordering window of the oldest segment in doubt has passed.
+    pub fn reordering_timeout(&mut self, c: &mut Connection, now: Instant) {
+        let before = self.rack.lost;
+        self.detect_losses(c, now);
+        if self.rack.lost > before && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+            self.enter_recovery(c, now);
+            let p = Progress {
+                una_moved: false,
+                passed: 0,
+                lost_before: self.rack.total_lost,
+                flight_before: 0,
+                cwnd_limited: true,
+                state_before: CaState::Open,
+                window_moved: false,
+                hold: false,
+            };
+            self.reduce(c, &Gathered::one(), p);
         }
-        if self.una == self.max {
+        // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further
+        // ones.
+        if self.seq.is_outstanding() {
+            self.rearm_rto(c, now, true);
+        }
+    }
+
+    /// The tail loss probe is due.
+    pub fn loss_probe_timeout(&mut self, c: &mut Connection, now: Instant) {
+        if !self.seq.is_outstanding() {
             return;
         }
         // A probe that is sent restarts the timeout; "At most one outstanding TLP".
         let sends = self.rack.probe.is_none();
         if sends {
             self.rack.probe_due = true;
-            self.counters.loss_probes += 1;
+            c.meters.counters.loss_probes += 1;
         }
-        self.rearm_rto(now, !sends);
+        self.rearm_rto(c, now, !sends);
     }
 
     /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
@@ -596,12 +659,12 @@ impl Endpoint {
     fn answer_probe(&mut self, now: Instant, g: &Gathered) {
         let Some((end, resent)) = self.rack.probe else { return };
         if !resent || g.duplicate {
-            if g.duplicate || self.una >= end {
+            if g.duplicate || self.seq.una >= end {
                 self.rack.probe = None;
             }
             return;
         }
-        if self.una > end || (self.una == end && !g.resent_acked) {
+        if self.seq.una > end || (self.seq.una == end && !g.resent_acked) {
             self.rack.probe = None;
             // The last segment had been lost: one reduction, at once.
             self.cc.on_congestion(&self.congestion_now(now, false));
@@ -609,17 +672,17 @@ impl Endpoint {
     }
 
     /// The retransmission timer expired: tcp_enter_loss.
-    pub(super) fn enter_loss_by_rack(&mut self, now: Instant, repeated: bool) {
+    pub fn enter_loss_by_rack(&mut self, c: &mut Connection, now: Instant, repeated: bool) {
         let state = self.recovery.state();
-        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.una >= self.rack.high;
+        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.seq.una >= self.rack.high;
         let reneged = self.rack.marks.front().is_some_and(|m| m.sacked);
-        let cut = self.una >= self.rack.high
+        let cut = self.seq.una >= self.rack.high
             || matches!(state, CaState::Open | CaState::Disorder)
             || (state == CaState::Loss && !repeated);
         let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
         self.rack.lose_everything(reneged);
         if reneged {
-            let (una, max) = (self.una, self.max);
+            let (una, max) = (self.seq.una, self.seq.max);
             self.recovery.board_mut().on_timeout(max, true);
             self.recovery.board_mut().advance(una);
         }
@@ -627,33 +690,33 @@ impl Endpoint {
             self.rack.undo = None;
         }
         if self.rack.undo.is_none() || cut {
-            self.rack.begin_undo(self.una, prior);
+            self.rack.begin_undo(self.seq.una, prior);
         }
-        let c = Congestion { repeated: !cut, ..self.congestion_now(now, false) };
-        self.cc.on_timeout(&c);
+        let congestion = Congestion { repeated: !cut, ..self.congestion_now(now, false) };
+        self.cc.on_timeout(&congestion);
         self.rack.frto = fresh || repeated;
-        self.rack.high = self.max;
+        self.rack.high = self.seq.max;
         self.rack.probe = None;
-        self.loss_at = Instant::MAX;
+        c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Loss);
     }
 
     // Output.
 
     /// The next segment as the marks and the window allow.
-    pub(super) fn send_by_rack(&mut self, now: Instant) -> Option<Segment> {
+    pub fn send_by_rack(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         if std::mem::take(&mut self.rack.probe_due)
-            && let Some(probe) = self.send_loss_probe(now)
+            && let Some(probe) = self.send_loss_probe(c, r, now)
         {
             return Some(probe);
         }
-        if now < self.pace_at {
+        if c.timers.holds(Timer::Pacing, now) {
             return None;
         }
-        let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
+        let window = self.cc.cwnd().floor().min(c.config.window_ceiling());
         let room = window - f64::from(self.rack.in_flight());
-        if self.offload.is_some() {
-            return self.send_by_packets(now, room);
+        if self.limits.queue.is_some() {
+            return self.send_by_packets(c, r, now, room);
         }
         if room < 1.0 {
             self.note_usage(true);
@@ -664,19 +727,19 @@ impl Endpoint {
             && self.rack.watch.is_none()
             && let Some(i) = self.rack.next_lost()
         {
-            return Some(self.resend_lost(now, i));
+            return Some(self.resend_lost(c, r, now, i));
         }
-        let edge = self.max + (room.min(1e9) as u64) * u64::from(self.mss);
-        let segment = self.send_new(now, edge);
+        let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
+        let segment = self.send_new(c, r, now, edge);
         if segment.is_some() {
             self.note_usage(room < 2.0);
         }
         if segment.is_some() {
-            self.schedule_probe_after_data(now);
+            self.schedule_probe_after_data(c, now);
         }
-        if segment.is_none() && self.nxt >= self.stream_end() {
+        if segment.is_none() && !self.seq.waits() {
             // Room, and nothing to send: the application is what limits.
-            let in_flight = u64::from(self.rack.in_flight()) * u64::from(self.mss);
+            let in_flight = u64::from(self.rack.in_flight()) * u64::from(c.negotiated.mss);
             self.rack.app_limited = (self.delivered + in_flight).max(1);
         }
         segment
@@ -684,29 +747,29 @@ impl Endpoint {
 
     /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
     /// reordering timer runs (tcp_xmit_retransmit_queue).
-    pub(super) fn resend_lost(&mut self, now: Instant, i: usize) -> Segment {
-        if i == 0 && (self.loss_at == Instant::MAX || self.loss_is_probe) {
-            self.rearm_rto(now, false);
+    pub fn resend_lost(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
+        if i == 0 && !c.timers.runs(Timer::Reordering) {
+            self.rearm_rto(c, now, false);
         }
-        self.resend_record(now, i)
+        self.resend_record(c, r, now, i)
     }
 
-    pub(super) fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
+    pub fn resend_record(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
         let s = self.flight.get(i).copied().unwrap_or(crate::flight::Sent {
-            start: self.una,
-            end: self.max,
+            start: self.seq.una,
+            end: self.seq.max,
             at: now,
             transmissions: 1,
         });
         if self.recovery.state() == CaState::Recovery {
-            self.emit(Event::FastRetransmit);
+            c.meters.emit(Event::FastRetransmit);
         }
         self.rack.sent_again(i, now, self.delivered, timestamp(now));
-        if self.config.loss_detection == LossDetection::Fack {
+        if c.config.loss_detection == LossDetection::Fack {
             self.rack.note_resent(i, now);
         }
-        let mut segment = self.resend(now, s.start, s.end);
-        if self.offload.is_some() {
+        let mut segment = self.resend(c, r, now, s.start, s.end);
+        if self.limits.queue.is_some() {
             let pushed = self.rack.marks.get(i).is_some_and(|m| m.pushed);
             segment.flags.set(Flags::PSH, pushed);
         }
@@ -714,29 +777,34 @@ impl Endpoint {
     }
 
     /// The oldest segment, whatever the window says.
-    pub(super) fn resend_head_by_rack(&mut self, now: Instant) -> Option<Segment> {
+    pub fn resend_head_by_rack(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
         self.recovery.set_wants_head(false);
         self.flight.front()?;
-        Some(self.resend_record(now, 0))
+        Some(self.resend_record(c, r, now, 0))
     }
 
     /// New data if there is any and the peer's window holds it; else the last segment again.
-    fn send_loss_probe(&mut self, now: Instant) -> Option<Segment> {
+    fn send_loss_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         let last = self.flight.len().checked_sub(1)?;
-        let new = if self.offload.is_some() {
-            self.probe_with_packet(now)
+        let new = if self.limits.queue.is_some() {
+            self.probe_with_packet(c, r, now)
         } else {
-            self.send_new(now, self.max + u64::from(self.mss))
+            self.send_new(c, r, now, self.seq.max + u64::from(c.negotiated.mss))
         };
         let resent = new.is_none();
         let segment = match new {
             Some(s) => s,
             None => {
                 self.rack.cut_before(last);
-                self.resend_record(now, last)
+                self.resend_record(c, r, now, last)
             }
         };
-        self.rack.probe = Some((self.max, resent));
+        self.rack.probe = Some((self.seq.max, resent));
         Some(segment)
     }
 }

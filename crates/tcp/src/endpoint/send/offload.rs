@@ -9,8 +9,11 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant};
 
-use super::Endpoint;
-use super::chrono::Activity;
+use super::super::connection::Connection;
+use super::super::meters::Activity;
+use super::super::receive::Receiver;
+use super::super::timers::Timer;
+use super::Sender;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::host::Offload;
@@ -34,7 +37,7 @@ pub struct WriteHint {
 
 /// What was written and not yet sent, in packets to be.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WriteQueue {
+pub struct WriteQueue {
     chunks: VecDeque<Chunk>,
     /// Up to where PSH was asked for last.
     pushed_to: u64,
@@ -56,7 +59,7 @@ struct Chunk {
 
 /// How much of the congestion window was used in the current window of data (tcp_cwnd_validate).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
+pub struct Usage {
     limited: bool,
     out_max: u32,
     until: u64,
@@ -81,85 +84,79 @@ struct Cut {
     whole: bool,
 }
 
-impl Endpoint {
-    /// Writes `n` octets with a hint; the hint counts only with segmentation offload. Otherwise as
-    /// [`write`](Self::write).
-    pub fn write_with(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
-        if self.offload.is_none() || self.close_requested || self.state == crate::state::State::Closed {
-            return self.write(now, n);
-        }
-        self.restart_after_idleness(now);
-        let accepted = self.write_packets(now, n, hint);
-        self.update_timers(now);
-        self.check();
-        accepted
-    }
-
+impl Sender {
     /// tcp_sendmsg: chunks are filled to the largest packet, and packets leave while they fill.
-    pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
-        let goal = self.packet_goal();
-        let n = n.min((1 << 60) - self.written.min(1 << 60));
+    pub fn write_packets(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        n: u64,
+        hint: WriteHint,
+    ) -> u64 {
+        let goal = self.seq.packet_goal(c);
+        let n = n.min((1 << 60) - self.seq.written.min(1 << 60));
         // The overhead of packets that leave during the write does not reduce what `writable` has
         // announced.
-        let promised = if self.memory.is_some() { self.writable() } else { 0 };
+        let promised = if self.limits.memory.is_some() { self.writable(c) } else { 0 };
         let mut copied = 0;
         while copied < n {
-            let start = self.max;
-            let free = copied < promised || self.may_queue();
-            let Some(q) = self.offload.as_mut() else { break };
+            let start = self.seq.max;
+            let free = copied < promised || self.may_queue(c);
+            let Some(q) = self.limits.queue.as_mut() else { break };
             let before = q.chunks.len().checked_sub(2).and_then(|i| q.chunks.get(i)).map_or(start, |c| c.end);
             let open = q.chunks.back().filter(|c| !c.record_end && c.end - before < goal);
             if open.is_none() {
                 if !free {
                     break;
                 }
-                q.chunks.push_back(Chunk { end: self.written, push: false, record_end: false });
+                q.chunks.push_back(Chunk { end: self.seq.written, push: false, record_end: false });
             }
             let from = open_start(q, start);
             let Some(tail) = q.chunks.back_mut() else { break };
             let take = (goal - (tail.end - from)).min(n - copied);
             tail.push &= copied > 0;
             tail.end += take;
-            self.chrono.start(now, Activity::Busy);
-            self.written += take;
+            c.meters.chrono.start(now, Activity::Busy);
+            self.seq.written += take;
             copied += take;
             let full = tail.end - from >= goal;
             if copied == n {
                 tail.record_end |= hint.record_end;
             } else if full {
-                self.push_while_writing(now);
+                self.push_while_writing(c, r, now);
             }
         }
-        self.chrono.wants_room = copied < n;
+        c.meters.chrono.wants_room = copied < n;
         if copied > 0 {
             let more = hint.more && copied == n;
             let far = self.is_far_unpushed();
-            if let Some(q) = self.offload.as_mut() {
+            if let Some(q) = self.limits.queue.as_mut() {
                 // This is the check of the queue that an ACK or a timer may have requested.
                 q.look = false;
                 if !more || far {
-                    q.mark_push(self.written);
+                    q.mark_push(self.seq.written);
                 }
             }
-            let urge = match (copied < n, more || self.corked) {
+            let urge = match (copied < n, more || self.limits.corked) {
                 (true, _) => Urge::Push,
                 (false, true) => Urge::Cork,
                 (false, false) => Urge::AsSet,
             };
-            self.cut_packets(now, urge, u32::MAX);
+            self.cut_packets(c, r, now, urge, u32::MAX);
         }
         copied
     }
 
     /// What was written before the handshake is cut by the segment size that it negotiated. Linux'
     /// writers wait for the handshake (sk_stream_wait_connect).
-    pub(super) fn cut_queue_anew(&mut self) {
-        let (mut at, goal) = (self.max, self.packet_goal());
-        let Some(q) = self.offload.as_mut() else { return };
+    pub fn cut_queue_anew(&mut self, c: &mut Connection) {
+        let (mut at, goal) = (self.seq.max, self.seq.packet_goal(c));
+        let Some(q) = self.limits.queue.as_mut() else { return };
         let old = std::mem::take(&mut q.chunks);
         let push = old.back().is_some_and(|c| c.push);
         let ends = old.iter().filter(|c| c.record_end).map(|c| (c.end, true));
-        for (to, record_end) in ends.chain([(self.written, false)]) {
+        for (to, record_end) in ends.chain([(self.seq.written, false)]) {
             while at < to {
                 let end = to.min(at + goal);
                 q.chunks.push_back(Chunk { end, push: false, record_end: record_end && end == to });
@@ -171,89 +168,62 @@ impl Endpoint {
         }
     }
 
-    fn push_while_writing(&mut self, now: Instant) {
+    fn push_while_writing(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
         let far = self.is_far_unpushed();
-        let Some(q) = self.offload.as_mut() else { return };
+        let Some(q) = self.limits.queue.as_mut() else { return };
         if far {
-            q.mark_push(self.written);
-            self.cut_packets(now, Urge::Push, u32::MAX);
+            q.mark_push(self.seq.written);
+            self.cut_packets(c, r, now, Urge::Push, u32::MAX);
         } else if q.chunks.len() == 1 {
-            self.cut_packets(now, Urge::Push, 1);
+            self.cut_packets(c, r, now, Urge::Push, 1);
         }
     }
 
     /// forced_push: half the peer's largest window without PSH.
     fn is_far_unpushed(&self) -> bool {
-        let pushed = self.offload.as_ref().map_or(0, |q| q.pushed_to);
-        self.written > pushed.max(1) + self.max_wnd / 2
+        let pushed = self.limits.queue.as_ref().map_or(0, |q| q.pushed_to);
+        self.seq.written > pushed.max(1) + self.seq.max_wnd / 2
     }
 
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that
     /// one.
-    fn may_queue(&self) -> bool {
-        let free = match (self.config.send_buffer, self.memory) {
-            (None, Some(memory)) => self.memory_is_free(memory),
-            (Some(size), _) => self.written - self.una.clamp(1, self.written) < size,
-            (None, None) => self.notsent() < UNSENT_MAX,
+    fn may_queue(&self, c: &Connection) -> bool {
+        let free = match (c.config.send_buffer, self.limits.memory) {
+            (None, Some(memory)) => self.memory_is_free(c, memory),
+            (Some(size), _) => self.seq.written - self.seq.una.clamp(1, self.seq.written) < size,
+            (None, None) => self.seq.notsent() < UNSENT_MAX,
         };
-        free && self.notsent() < self.notsent_limit
+        free && self.seq.notsent() < self.limits.notsent_limit
     }
 
-    /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
-    pub(super) fn packet_goal(&self) -> u64 {
-        let mss = u64::from(self.mss);
-        let cut = if self.max_wnd > 536 { self.max_wnd / 2 } else { self.max_wnd };
-        let offload = self.config.host.offload.unwrap_or(Offload::LINUX);
-        let size = u64::from(offload.size_max.saturating_sub(1));
-        (size.min(cut.max(68)) / mss * mss).max(mss)
-    }
-
-    /// Nagle's algorithm on or off; what it held back leaves when it is switched off.
-    pub fn set_nagle(&mut self, now: Instant, on: bool) {
-        self.config.nagle = on;
-        if !on {
-            self.flush(now, Urge::Push);
-        }
-    }
-
-    /// Holds back parts of segments while on, whatever Nagle's algorithm says (TCP_CORK).
-    pub fn set_cork(&mut self, now: Instant, on: bool) {
-        self.corked = on;
-        if !on {
-            self.flush(now, if self.config.nagle { Urge::AsSet } else { Urge::Push });
-        }
-    }
-
-    /// Corked.
-    pub const fn is_corked(&self) -> bool {
-        self.corked
-    }
-
-    fn flush(&mut self, now: Instant, urge: Urge) {
-        if self.offload.is_some() && self.state.is_synchronized() {
-            self.cut_packets(now, urge, u32::MAX);
-            self.update_timers(now);
+    /// What Nagle's algorithm or a cork has held back leaves, as far as what is still set lets it.
+    pub fn uncork(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
+        if self.limits.queue.is_some() && c.state.is_synchronized() {
+            let urge = if c.config.nagle { Urge::AsSet } else { Urge::Push };
+            self.cut_packets(c, r, now, urge, u32::MAX);
+            self.update_timers(c, now);
         }
     }
 
     /// The persist timer: what is held back leaves, one segment of it or as much as the window
     /// takes, and with PSH (tcp_write_wakeup).
-    pub(super) fn wake_queue(&mut self, now: Instant) {
-        let Some(mut cut) = self.cut(Urge::Push, true).or_else(|| self.cut_by_window()) else { return };
+    pub fn wake_queue(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
+        let Some(mut cut) = self.cut(c, Urge::Push, true).or_else(|| self.cut_by_window(c)) else { return };
         cut.push = true;
-        self.send_cut(now, &cut);
+        self.send_cut(c, r, now, &cut);
     }
 
     /// A part of the next segment: what a window below one segment takes.
-    fn cut_by_window(&self) -> Option<Cut> {
-        let end = self.offload.as_ref()?.chunks.front().map_or(self.written, |c| c.end);
-        let len = end.min(self.una + self.wnd).saturating_sub(self.max).min(u64::from(self.mss));
-        (len > 0).then_some(Cut { len, fin: false, push: true, whole: self.max + len == end })
+    fn cut_by_window(&self, c: &Connection) -> Option<Cut> {
+        let end = self.limits.queue.as_ref()?.chunks.front().map_or(self.seq.written, |c| c.end);
+        let len =
+            end.min(self.seq.window_edge()).saturating_sub(self.seq.max).min(u64::from(c.negotiated.mss));
+        (len > 0).then_some(Cut { len, fin: false, push: true, whole: self.seq.max + len == end })
     }
 
     /// An ACK, a timer or a close is a reason to look at what waits.
-    pub(super) fn look_at_queue(&mut self) {
-        if let Some(q) = self.offload.as_mut() {
+    pub fn look_at_queue(&mut self) {
+        if let Some(q) = self.limits.queue.as_mut() {
             q.look = true;
         }
     }
@@ -261,128 +231,153 @@ impl Endpoint {
     /// Retransmissions as far as `room` allows, then new packets.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_by_packets(&mut self, now: Instant, room: f64) -> Option<Segment> {
+    pub fn send_by_packets(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        room: f64,
+    ) -> Option<Segment> {
         if room >= 1.0
             && self.recovery.is_rack()
             && !self.rack.prefer_new
             && let Some(i) = self.rack.next_lost()
         {
-            return Some(self.resend_packet(now, i, room as u32));
+            return Some(self.resend_packet(c, r, now, i, room as u32));
         }
-        let look = self.offload.as_mut().is_some_and(|q| std::mem::take(&mut q.look));
+        let look = self.limits.queue.as_mut().is_some_and(|q| std::mem::take(&mut q.look));
         if look {
-            let urge = if self.corked { Urge::Cork } else { Urge::AsSet };
-            self.cut_packets(now, urge, u32::MAX);
+            let urge = if self.limits.corked { Urge::Cork } else { Urge::AsSet };
+            self.cut_packets(c, r, now, urge, u32::MAX);
         }
-        self.offload.as_mut()?.out.pop_front()
+        self.limits.queue.as_mut()?.out.pop_front()
     }
 
     /// What was sent as one packet and is lost leaves as one again, as far as `room` segments go.
-    fn resend_packet(&mut self, now: Instant, i: usize, room: u32) -> Segment {
-        let most = room.min(self.segments_per_packet()).max(1) as usize;
+    fn resend_packet(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        i: usize,
+        room: u32,
+    ) -> Segment {
+        let most = room.min(self.segments_per_packet(c)).max(1) as usize;
         let mut n = 1;
         while n < most && self.rack.marks.get(i + n).is_some_and(|m| m.joined && m.lost && !m.resent) {
             n += 1;
         }
         self.rack.cut_before(i);
         self.rack.cut_before(i + n);
-        let mut first = self.resend_lost(now, i);
+        let mut first = self.resend_lost(c, r, now, i);
         let mut octets = u64::from(first.len);
         if n == 1 {
-            self.pace_packet(now, octets);
+            self.pace_packet(c, now, octets);
             return first;
         }
         first.flags.set(Flags::PSH, false);
         for j in 1..n {
-            let mut segment = self.resend_record(now, i + j);
+            let mut segment = self.resend_record(c, r, now, i + j);
             segment.flags.set(Flags::PSH, j + 1 == n);
             octets += u64::from(segment.len);
-            if let Some(q) = self.offload.as_mut() {
+            if let Some(q) = self.limits.queue.as_mut() {
                 q.out.push_back(segment);
             }
         }
         self.rack.rewind_search();
-        self.pace_packet(now, octets);
+        self.pace_packet(c, now, octets);
         first
     }
 
     /// A tail loss probe with new data: one segment, whatever the congestion window says.
-    pub(super) fn probe_with_packet(&mut self, now: Instant) -> Option<Segment> {
-        let cut = self.cut(Urge::Push, true)?;
-        self.send_cut(now, &cut);
-        self.offload.as_mut()?.out.pop_front()
+    pub fn probe_with_packet(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        let cut = self.cut(c, Urge::Push, true)?;
+        self.send_cut(c, r, now, &cut);
+        self.limits.queue.as_mut()?.out.pop_front()
     }
 
     /// tcp_write_xmit: packets leave while the windows, Nagle and the wait for larger packets let
     /// them.
-    fn cut_packets(&mut self, now: Instant, urge: Urge, packets_max: u32) {
-        if !self.state.may_send() || self.nxt < self.max {
+    fn cut_packets(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        urge: Urge,
+        packets_max: u32,
+    ) {
+        if !c.state.may_send() || self.seq.nxt < self.seq.max {
             return;
         }
         let mut packets = 0;
         let small_window = loop {
-            if packets >= packets_max || now < self.pace_at {
+            if packets >= packets_max || c.timers.holds(Timer::Pacing, now) {
                 break false;
             }
             let one = packets_max == 1;
-            let Some(cut) = self.cut(urge, false) else { break self.is_window_too_small() };
-            if !one && self.waits_for_more(now, &cut) {
+            let Some(cut) = self.cut(c, urge, false) else { break self.is_window_too_small(c) };
+            if !one && self.waits_for_more(c, now, &cut) {
                 break false;
             }
-            self.send_cut(now, &cut);
+            self.send_cut(c, r, now, &cut);
             packets += 1;
         };
-        self.account_for_limits(now, small_window);
-        let full = self.room() < 1.0;
+        self.account_for_limits(c, now, small_window);
+        let full = self.room(c) < 1.0;
         if packets > 0 || full {
             self.note_usage(full);
         }
         if packets > 0 {
-            self.schedule_probe_after_data(now);
+            self.schedule_probe_after_data(c, now);
         }
-        if self.nxt >= self.stream_end() && !full && self.recovery.is_rack() {
-            let in_flight = u64::from(self.rack.in_flight()) * u64::from(self.mss);
+        if !self.seq.waits() && !full && self.recovery.is_rack() {
+            let in_flight = u64::from(self.rack.in_flight()) * u64::from(c.negotiated.mss);
             self.rack.app_limited = (self.delivered + in_flight).max(1);
         }
     }
 
     /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment
     /// beyond them.
-    fn cut(&self, urge: Urge, probe: bool) -> Option<Cut> {
-        let q = self.offload.as_ref()?;
-        let (start, mss) = (self.max, u64::from(self.mss));
-        let end = q.chunks.front().map_or(self.written, |c| c.end);
+    fn cut(&self, c: &Connection, urge: Urge, probe: bool) -> Option<Cut> {
+        let q = self.limits.queue.as_ref()?;
+        let (start, mss) = (self.seq.max, u64::from(c.negotiated.mss));
+        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
         let last = q.chunks.len() <= 1;
-        let fin = last && self.close_requested && self.nxt < self.stream_end();
+        let fin = last && self.seq.close_requested && self.seq.waits();
         let len = end.saturating_sub(start);
         if len == 0 && !fin {
             return None;
         }
         let segments = len.div_ceil(mss).max(1);
-        let quota = match self.quota(fin && segments == 1) {
+        let quota = match self.quota(c, fin && segments == 1) {
             0 if probe => 1,
             0 => return None,
             n => n,
         };
-        let wnd_edge = self.una + self.wnd;
+        let wnd_edge = self.seq.window_edge();
         let first_end = start + len.min(mss) + u64::from(fin && segments == 1);
         if first_end > wnd_edge {
             return None;
         }
         let urge = if last { urge } else { Urge::Push };
         let room = if segments == 1 {
-            let held = len < mss && !fin && self.is_held_by_nagle(urge);
+            let held = len < mss && !fin && self.is_held_by_nagle(c, urge);
             if held && !probe {
                 return None;
             }
             len
         } else {
-            let most = if probe { 1 } else { u64::from(quota.min(self.segments_per_packet())) } * mss;
+            let most = if probe { 1 } else { u64::from(quota.min(self.segments_per_packet(c))) } * mss;
             let needed = len.min(wnd_edge - start);
             let part = needed % mss;
             match most <= needed {
                 true => most,
-                false if part > 0 && !fin && self.is_held_by_nagle(urge) => needed - part,
+                false if part > 0 && !fin && self.is_held_by_nagle(c, urge) => needed - part,
                 false => needed,
             }
         };
@@ -396,128 +391,128 @@ impl Endpoint {
     }
 
     /// The peer's window is what keeps the next segment, not the congestion window.
-    fn is_window_too_small(&self) -> bool {
-        let waiting = self.stream_end() - self.max.min(self.stream_end());
-        let next = waiting.min(u64::from(self.mss));
-        waiting > 0 && self.quota(false) > 0 && self.max + next > self.una + self.wnd
+    fn is_window_too_small(&self, c: &Connection) -> bool {
+        let waiting = self.seq.end() - self.seq.max.min(self.seq.end());
+        let next = waiting.min(u64::from(c.negotiated.mss));
+        waiting > 0 && self.quota(c, false) > 0 && self.seq.max + next > self.seq.window_edge()
     }
 
-    fn account_for_limits(&mut self, now: Instant, small_window: bool) {
+    fn account_for_limits(&mut self, c: &mut Connection, now: Instant, small_window: bool) {
         if small_window {
-            self.chrono.start(now, Activity::WindowLimited);
+            c.meters.chrono.start(now, Activity::WindowLimited);
         } else {
-            self.chrono.stop(now, Activity::WindowLimited, self.una == self.stream_end());
+            c.meters.chrono.stop(now, Activity::WindowLimited, self.seq.una == self.seq.end());
         }
-        if self.max == self.stream_end() && self.una < self.max && self.chrono.wants_room {
-            self.chrono.start(now, Activity::BufferLimited);
-        } else if self.max < self.stream_end() {
-            self.chrono.stop(now, Activity::BufferLimited, false);
+        if self.seq.max == self.seq.end() && self.seq.is_outstanding() && c.meters.chrono.wants_room {
+            c.meters.chrono.start(now, Activity::BufferLimited);
+        } else if self.seq.max < self.seq.end() {
+            c.meters.chrono.stop(now, Activity::BufferLimited, false);
         }
     }
 
     /// A segment arrived: a reason to look at what waits, and perhaps the end of being busy.
     #[cold]
     #[inline(never)]
-    pub(super) fn queue_after_input(&mut self, now: Instant) {
+    pub fn queue_after_input(&mut self, c: &mut Connection, now: Instant) {
         self.look_at_queue();
-        self.note_empty(now);
+        self.note_empty(c, now);
     }
 
     /// A segment that was cut before and waits.
     #[cold]
     #[inline(never)]
-    pub(super) fn pop_cut(&mut self) -> Option<Segment> {
-        self.offload.as_mut()?.out.pop_front()
+    pub fn pop_cut(&mut self) -> Option<Segment> {
+        self.limits.queue.as_mut()?.out.pop_front()
     }
 
     /// Everything that was written has been acknowledged.
-    fn note_empty(&mut self, now: Instant) {
-        if self.una >= self.written {
-            self.chrono.stop(now, Activity::Busy, true);
+    fn note_empty(&mut self, c: &mut Connection, now: Instant) {
+        if self.seq.una >= self.seq.written {
+            c.meters.chrono.stop(now, Activity::Busy, true);
         }
     }
 
     /// tcp_nagle_check: a small packet waits for corked data, and while another small one is
     /// outstanding.
-    fn is_held_by_nagle(&self, urge: Urge) -> bool {
-        let Some(q) = self.offload.as_ref() else { return false };
+    fn is_held_by_nagle(&self, c: &Connection, urge: Urge) -> bool {
+        let Some(q) = self.limits.queue.as_ref() else { return false };
         match urge {
             Urge::Push => false,
             Urge::Cork => true,
-            Urge::AsSet => self.config.nagle && self.una < self.max && q.small_to > self.una,
+            Urge::AsSet => c.config.nagle && self.seq.is_outstanding() && q.small_to > self.seq.una,
         }
     }
 
     /// tcp_cwnd_test: at most half the window in one packet; a lone FIN always.
-    fn quota(&self, lone_fin: bool) -> u32 {
+    fn quota(&self, c: &Connection, lone_fin: bool) -> u32 {
         if lone_fin {
             return 1;
         }
-        let window = self.cc.cwnd().floor().min(self.config.window_ceiling()).min(1e9) as u32;
-        (self.room().max(0.0) as u32).min((window / 2).max(1))
+        let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9) as u32;
+        (self.room(c).max(0.0) as u32).min((window / 2).max(1))
     }
 
     /// Segments that the congestion window still holds.
-    fn room(&self) -> f64 {
-        let window = self.cc.cwnd().floor().min(self.config.window_ceiling()).min(1e9);
+    fn room(&self, c: &Connection) -> f64 {
+        let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9);
         if self.recovery.is_rack() {
             return window - f64::from(self.rack.in_flight());
         }
-        window + self.recovery.inflation(&self.config) - self.flight.len() as f64
+        window + self.recovery.inflation(&c.config) - self.flight.len() as f64
     }
 
     /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is
     /// short.
-    fn segments_per_packet(&self) -> u32 {
-        let Some(o) = self.config.host.offload else { return 1 };
+    fn segments_per_packet(&self, c: &Connection) -> u32 {
+        let Some(o) = c.config.host.offload else { return 1 };
         let size_max = f64::from(o.size_max);
         // sk_pacing_rate: the algorithm's own where it has one.
         let own = self.cc.pacing_rate().map(|r| r.0 as f64 / 8.0);
-        let rate = own.unwrap_or_else(|| self.rate_by_window());
+        let rate = own.unwrap_or_else(|| self.rate_by_window(c));
         // bbr_min_tso_segs: below 1.2 Mbit/s one segment at a time.
         let least = if own.is_some_and(|r| r < MIN_TSO_RATE) { 1 } else { o.segments_min };
         let mut octets = rate / 1024.0;
-        if let Some(rtt) = self.min_rtt {
+        if let Some(rtt) = c.rtt.min {
             let halvings = (rtt.as_micros() >> o.rtt_log).min(32);
             octets += if halvings < 32 { f64::from(o.size_max >> halvings) } else { 0.0 };
         }
-        ((octets.min(size_max) / f64::from(self.mss)) as u32).max(least)
+        ((octets.min(size_max) / f64::from(c.negotiated.mss)) as u32).max(least)
     }
 
     /// The rate that Linux paces at, whether a qdisc does it or not \[octets/s\].
-    fn rate_by_window(&self) -> f64 {
-        let Some(srtt) = self.rto.srtt().filter(|s| !s.is_zero()) else { return f64::INFINITY };
+    fn rate_by_window(&self, c: &Connection) -> f64 {
+        let Some(srtt) = c.rtt.rto.srtt().filter(|s| !s.is_zero()) else { return f64::INFINITY };
         let cwnd = self.cc.cwnd();
         let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        factor * cwnd.max(self.flight.len() as f64) * f64::from(self.mss) / srtt.as_secs_f64()
+        factor * cwnd.max(self.flight.len() as f64) * f64::from(c.negotiated.mss) / srtt.as_secs_f64()
     }
 
     /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
     /// larger.
-    fn waits_for_more(&mut self, now: Instant, cut: &Cut) -> bool {
-        let Some(Offload { window_divisor, .. }) = self.config.host.offload else { return false };
-        let Some(q) = self.offload.as_ref() else { return false };
-        let mss = u64::from(self.mss);
-        let end = q.chunks.front().map_or(self.written, |c| c.end);
-        let len = end - self.max;
+    fn waits_for_more(&mut self, c: &mut Connection, now: Instant, cut: &Cut) -> bool {
+        let Some(Offload { window_divisor, .. }) = c.config.host.offload else { return false };
+        let Some(q) = self.limits.queue.as_ref() else { return false };
+        let mss = u64::from(c.negotiated.mss);
+        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
+        let len = end - self.seq.max;
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
         let recent = now.since(self.last_sent) < Duration::from_millis(1);
         if len <= mss || recovering || !recent {
             return false;
         }
         let cwnd = self.cc.cwnd().floor();
-        let wnd_room = (self.una + self.wnd).saturating_sub(self.max);
-        let cwnd_room = self.room().max(0.0) as u64 * mss;
+        let wnd_room = self.seq.window_edge().saturating_sub(self.seq.max);
+        let cwnd_room = self.room(c).max(0.0) as u64 * mss;
         let limit = wnd_room.min(cwnd_room);
-        if limit >= u64::from(self.segments_per_packet()) * mss || (q.chunks.len() > 1 && limit >= len) {
+        if limit >= u64::from(self.segments_per_packet(c)) * mss || (q.chunks.len() > 1 && limit >= len) {
             return false;
         }
-        let window = self.wnd.min(cwnd as u64 * mss);
+        let window = self.seq.wnd.min(cwnd as u64 * mss);
         if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
             return false;
         }
         let Some(head) = self.flight.front() else { return false };
-        let srtt = self.rto.srtt().unwrap_or(Duration::ZERO);
+        let srtt = c.rtt.rto.srtt().unwrap_or(Duration::ZERO);
         if now.since(head.at) < srtt / 2 {
             return false;
         }
@@ -533,11 +528,11 @@ impl Endpoint {
     }
 
     /// A packet leaves as its segments.
-    fn send_cut(&mut self, now: Instant, cut: &Cut) {
-        let (mut at, stop) = (self.max, self.max + cut.len);
-        let mss = u64::from(self.mss);
+    fn send_cut(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, cut: &Cut) {
+        let (mut at, stop) = (self.seq.max, self.seq.max + cut.len);
+        let mss = u64::from(c.negotiated.mss);
         let several = cut.len > mss;
-        if let Some(q) = self.offload.as_mut() {
+        if let Some(q) = self.limits.queue.as_mut() {
             if cut.whole {
                 q.chunks.pop_front();
             }
@@ -558,10 +553,10 @@ impl Endpoint {
             if let Some(mark) = self.rack.marks.back_mut() {
                 mark.pushed = last && cut.push;
             }
-            let mut segment = self.emit_data(now, at, end);
+            let mut segment = self.emit_data(c, r, now, at, end);
             segment.flags.set(Flags::PSH, push);
-            self.ecn_on_new_data(&mut segment);
-            if let Some(q) = self.offload.as_mut() {
+            c.ecn.on_new_data(&c.config, &mut segment);
+            if let Some(q) = self.limits.queue.as_mut() {
                 q.out.push_back(segment);
             }
             at = data_end;
@@ -569,22 +564,22 @@ impl Endpoint {
                 break;
             }
         }
-        self.pace_packet(now, cut.len);
+        self.pace_packet(c, now, cut.len);
     }
 
     /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
     /// window was full.
-    pub(super) fn note_usage(&mut self, limited: bool) {
+    pub fn note_usage(&mut self, limited: bool) {
         let out = self.flight.len() as u32;
-        let u = &mut self.usage;
-        if self.una >= u.until || limited || (!u.limited && out > u.out_max) {
-            *u = Usage { limited, out_max: out, until: self.nxt };
+        let u = &mut self.limits.usage;
+        if self.seq.una >= u.until || limited || (!u.limited && out > u.out_max) {
+            *u = Usage { limited, out_max: out, until: self.seq.nxt };
         }
     }
 
     /// tcp_is_cwnd_limited: full, or in slow start at least half used.
-    pub(super) fn was_limited(&self, window: f64, slow_start: bool) -> bool {
-        self.usage.limited || (slow_start && window < 2.0 * f64::from(self.usage.out_max))
+    pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
+        self.limits.usage.limited || (slow_start && window < 2.0 * f64::from(self.limits.usage.out_max))
     }
 }
 
@@ -615,6 +610,6 @@ impl WriteQueue {
 }
 
 /// Whether a configuration cuts packets; only with RACK, which remembers them.
-pub(super) fn is_wanted(config: &Config) -> bool {
+pub fn is_wanted(config: &Config) -> bool {
     config.host.offload.is_some() && config.recovery == crate::config::RecoveryFlavour::Rack
 }

@@ -7,7 +7,8 @@
 //! tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and device hold, is
 //! above a bound; here nothing waits in the host, so that this never happens.
 
-use super::Endpoint;
+use super::super::connection::Connection;
+use super::Sender;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 
@@ -22,7 +23,7 @@ const DESCRIPTOR: u64 = 256;
 
 /// The buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SendMemory {
+pub struct SendMemory {
     /// sk_sndbuf \[octets\].
     pub size: u64,
     /// SOCK_NOSPACE: the application has met a full buffer, and waits until a third of it is free.
@@ -36,57 +37,57 @@ impl SendMemory {
     }
 }
 
-impl Endpoint {
+impl Sender {
     /// sk_wmem_queued: what is written and not acknowledged, with the overhead of its packets.
-    pub(super) fn memory_queued(&self) -> u64 {
-        let octets = self.written.saturating_sub(self.una.max(1));
+    pub fn memory_queued(&self, c: &Connection) -> u64 {
+        let octets = self.seq.unacknowledged();
         let sent = match self.recovery.is_rack() {
             true => u64::from(self.rack.packets),
             false => self.flight.len() as u64,
         };
-        let waiting = match &self.offload {
+        let waiting = match &self.limits.queue {
             Some(q) => q.packets_waiting() as u64,
-            None => self.notsent().div_ceil(self.packet_goal()),
+            None => self.seq.notsent().div_ceil(self.seq.packet_goal(c)),
         };
         octets + PACKET_OVERHEAD * (sent + waiting)
     }
 
     /// Octets that the application may write now: whole packets, because sk_stream_memory_free lets
     /// the last one overdraw the buffer.
-    pub(super) fn memory_room(&self, memory: SendMemory) -> u64 {
-        let free = memory.size.saturating_sub(self.memory_queued());
+    pub fn memory_room(&self, c: &Connection, memory: SendMemory) -> u64 {
+        let free = memory.size.saturating_sub(self.memory_queued(c));
         if memory.full || free == 0 {
             return 0;
         }
-        let goal = self.packet_goal();
-        let open = self.offload.as_ref().map_or(0, |q| q.open_room(self.max, goal));
+        let goal = self.seq.packet_goal(c);
+        let open = self.limits.queue.as_ref().map_or(0, |q| q.open_room(self.seq.max, goal));
         open + free.saturating_sub(open).div_ceil(goal + PACKET_OVERHEAD) * goal
     }
 
     /// A packet more may begin (sk_stream_memory_free).
-    pub(super) fn memory_is_free(&self, memory: SendMemory) -> bool {
-        !memory.full && self.memory_queued() < memory.size
+    pub fn memory_is_free(&self, c: &Connection, memory: SendMemory) -> bool {
+        !memory.full && self.memory_queued(c) < memory.size
     }
 
     /// After what could leave has left (tcp_check_space): an application that waits may go on when
     /// a third of the buffer is free; a buffer that is smaller than the congestion window needs
     /// grows.
     #[inline]
-    pub(super) fn check_space(&mut self) {
-        if let Some(memory) = self.memory {
-            self.check_space_of(memory);
+    pub fn check_space(&mut self, c: &mut Connection) {
+        if let Some(memory) = self.limits.memory {
+            self.check_space_of(c, memory);
         }
     }
 
-    fn check_space_of(&mut self, memory: SendMemory) {
-        let queued = self.memory_queued();
+    fn check_space_of(&mut self, c: &mut Connection, memory: SendMemory) {
+        let queued = self.memory_queued(c);
         if !memory.full && queued < memory.size {
             return;
         }
         if f64::from(self.segments_in_flight()) < self.cc.cwnd().floor() {
-            self.expand_send_buffer();
+            self.expand_send_buffer(c);
         }
-        if let Some(memory) = self.memory.as_mut() {
+        if let Some(memory) = self.limits.memory.as_mut() {
             memory.full = memory.size.saturating_sub(queued) < (queued >> 1).max(1);
         }
     }
@@ -97,26 +98,20 @@ impl Endpoint {
 
     /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
     /// in a packet of its own whose memory is a power of two.
-    pub(super) fn expand_send_buffer(&mut self) {
-        if self.memory.is_none() {
+    pub fn expand_send_buffer(&mut self, c: &mut Connection) {
+        if self.limits.memory.is_none() {
             return;
         }
-        let segment = u64::from(self.config.mss).max(u64::from(self.mss)) + HEADERS;
+        let segment = u64::from(c.config.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
         let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering =
-            if self.recovery.is_rack() { self.rack.reordering } else { self.config.dup_threshold };
+        let reordering = if self.recovery.is_rack() { self.rack.reordering } else { c.config.dup_threshold };
         let segments = (self.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
-        let windows = self.config.control_at_work().needs().send_buffer_windows;
+        let windows = c.config.control_at_work().needs().send_buffer_windows;
         let wanted = windows * segments * per_segment;
-        let most = self.config.send_buffer_max;
-        if let Some(memory) = self.memory.as_mut().filter(|m| m.size < wanted) {
+        let most = c.config.send_buffer_max;
+        if let Some(memory) = self.limits.memory.as_mut().filter(|m| m.size < wanted) {
             memory.size = wanted.min(most);
         }
-    }
-
-    /// The send buffer in octets of memory, where it grows by itself (sk_sndbuf).
-    pub fn send_memory(&self) -> Option<u64> {
-        self.memory.map(|m| m.size)
     }
 }
 

@@ -10,31 +10,33 @@
 
 use lasthop_units::Instant;
 
-use super::{Endpoint, Event};
+use super::super::connection::Connection;
+use super::super::meters::Event;
+use super::Sender;
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::WindowReduction;
 use crate::recovery::{CaState, Gathered, Watch};
 
 /// What an ACK is to F-RTO.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub struct Told {
     pub una_moved: bool,
     /// It carries data or a new window: no duplicate.
     pub not_duplicate: bool,
 }
 
-impl Endpoint {
+impl Sender {
     /// True if timeouts are judged this way: the stacks that halve the rate.
-    pub(super) fn watches_timeouts(&self) -> bool {
-        self.config.window_reduction == WindowReduction::RateHalving
+    pub fn watches_timeouts(&self, c: &Connection) -> bool {
+        c.config.window_reduction == WindowReduction::RateHalving
     }
 
     /// The retransmission timer expired (tcp_enter_frto); the head is sent again by the caller.
-    pub(super) fn watch_timeout(&mut self, now: Instant, repeated: bool) {
+    pub fn watch_timeout(&mut self, c: &mut Connection, now: Instant, repeated: bool) {
         let state = self.recovery.state();
         let watched = self.rack.watch.is_some();
         let cuts = !watched && matches!(state, CaState::Open | CaState::Disorder)
-            || self.una == self.rack.high
+            || self.seq.una == self.rack.high
             || (watched || state == CaState::Loss) && !repeated;
         let window = self.cc.cwnd().floor();
         let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
@@ -46,29 +48,29 @@ impl Endpoint {
         }
         let again = self.flight.front().is_some_and(|head| head.transmissions > 1);
         self.rack.forget_resent_head();
-        self.rack.begin_undo(self.una, prior);
+        self.rack.begin_undo(self.seq.una, prior);
         if again {
             self.rack.undo = None;
         }
         self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
         let recovering = watched || matches!(state, CaState::Recovery | CaState::Loss);
-        let high = if recovering && self.rack.high > self.una { self.rack.high } else { self.max };
+        let high = if recovering && self.rack.high > self.seq.una { self.rack.high } else { self.seq.max };
         self.rack.watch = Some(Watch { moved: false, high });
-        self.rack.high = self.max;
+        self.rack.high = self.seq.max;
         self.rack.probe = None;
-        self.loss_at = Instant::MAX;
+        c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Disorder);
     }
 
     /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it,
     /// and nothing is taken for lost.
-    pub(super) fn judge_timeout(&mut self, now: Instant, g: &Gathered, told: Told) -> bool {
+    pub fn judge_timeout(&mut self, c: &mut Connection, now: Instant, g: &Gathered, told: Told) -> bool {
         let Some(watch) = self.rack.watch else { return false };
         let in_flight = f64::from(self.rack.in_flight());
         if watch.moved && g.resent_acked {
             self.rack.undo = None;
         }
-        if self.una >= watch.high {
+        if self.seq.una >= watch.high {
             self.take_all_for_lost(now, watch, if watch.moved { 3.0 } else { 2.0 });
             return true;
         }
@@ -80,7 +82,7 @@ impl Endpoint {
             }
             self.cc.set_cwnd(in_flight + 2.0);
             self.rack.watch = Some(Watch { moved: true, ..watch });
-            if self.nxt >= self.stream_end() || self.nxt >= self.una + self.wnd {
+            if !self.seq.may_send_more() {
                 self.take_all_for_lost(now, watch, 2.0);
             }
             return true;
@@ -97,10 +99,10 @@ impl Endpoint {
         // window follows.
         self.rack.watch = None;
         self.rack.undo = None;
-        self.counters.spurious_timeouts += 1;
-        self.emit(Event::SpuriousRto);
+        c.meters.counters.spurious_timeouts += 1;
+        c.meters.emit(Event::SpuriousRto);
         self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight + 1.0));
-        self.rack.high = self.max;
+        self.rack.high = self.seq.max;
         self.rack.halving = false;
         self.recovery.set_state(CaState::Cwr);
         false

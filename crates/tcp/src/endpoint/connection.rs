@@ -1,0 +1,96 @@
+//! What both directions of a connection share.
+
+use lasthop_units::Instant;
+
+use super::ecn::EcnState;
+use super::meters::{Event, Meters};
+use super::rtt::RoundTrips;
+use super::timers::{Timer, Timers};
+use crate::config::Config;
+use crate::state::{Input, State};
+
+/// What the sender and the receiver of an endpoint share; neither sees the other.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub config: Config,
+    pub state: State,
+    pub negotiated: Negotiated,
+    pub ecn: EcnState,
+    pub timers: Timers,
+    pub meters: Meters,
+    pub rtt: RoundTrips,
+}
+
+/// What the SYNs have agreed on; before they have, what is offered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Negotiated {
+    /// RFC 7323 section 3.
+    pub timestamps: bool,
+    /// RFC 2018.
+    pub sack: bool,
+    /// The peer's SYN carried the window scale option.
+    pub peer_scales: bool,
+    pub snd_scale: u8,
+    pub rcv_scale: u8,
+    /// Octets of data in a full segment.
+    pub mss: u32,
+}
+
+impl Connection {
+    pub fn new(config: Config) -> Connection {
+        Connection {
+            state: State::Closed,
+            negotiated: Negotiated {
+                timestamps: config.timestamps,
+                sack: config.sack,
+                peer_scales: false,
+                snd_scale: 0,
+                rcv_scale: 0,
+                mss: u32::from(config.mss),
+            },
+            ecn: EcnState::default(),
+            timers: Timers::new(config.timers()),
+            meters: Meters::default(),
+            rtt: RoundTrips::new(&config),
+            config,
+        }
+    }
+
+    /// Takes the transition for `input`, if the table has one.
+    pub fn step(&mut self, input: Input) {
+        if let Some(next) = self.state.after(input) {
+            self.state = next;
+        }
+    }
+
+    pub fn enter_time_wait(&mut self, now: Instant) {
+        self.timers.stop(Timer::Retransmission);
+        self.timers.stop_for_loss();
+        self.timers.stop(Timer::Persist);
+        self.timers.start(Timer::TimeWait, now, self.config.time_wait);
+    }
+
+    /// A reduction because of marks has begun.
+    pub fn note_mark_reduction(&mut self) {
+        self.ecn.reduced();
+        self.meters.counters.mark_reductions += 1;
+        self.meters.emit(Event::MarkReduction);
+    }
+
+    /// True before the handshake is done.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+
+    /// The segment size announced to the peer, less fixed options \[octets\].
+    pub fn announced(&self) -> u32 {
+        u32::from(self.config.mss).saturating_sub(self.negotiated.fixed_options())
+    }
+}
+
+impl Negotiated {
+    /// Octets of options that every segment carries.
+    pub const fn fixed_options(&self) -> u32 {
+        if self.timestamps { 12 } else { 0 }
+    }
+}

@@ -1,0 +1,73 @@
+//! What every segment carries, and the ACK without data.
+
+use lasthop_units::{Instant, Seq, SeqRange};
+
+use super::super::connection::Connection;
+use super::Receiver;
+use crate::sample::timestamp;
+use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+
+impl Receiver {
+    /// An ACK without data; its number is `seq`, SND.NXT.
+    pub fn bare_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Segment {
+        let mut segment = self.header(c, now);
+        segment.seq = seq;
+        // What lies beyond a hole is more urgent than a hint: together they have no room beside
+        // timestamps.
+        if segment.sack.len() <= 1 {
+            segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
+        }
+        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment);
+        segment
+    }
+
+    /// The ACK of what came before DCTCP.CE changed (RFC 8257 section 3.2).
+    #[cold]
+    pub fn old_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Option<Segment> {
+        let (nxt, echo) = c.ecn.old_ack.take()?;
+        let new_echo = std::mem::replace(&mut c.ecn.echo, echo);
+        let mut segment = self.bare_ack(c, now, seq);
+        segment.ack = self.seq_of(nxt);
+        c.ecn.echo = new_echo;
+        // It was extra: the newest packet is still to be acknowledged.
+        self.ack.at_once();
+        Some(segment)
+    }
+
+    /// A duplicate that is still to be reported, then what lies beyond the holes.
+    #[cold]
+    fn sack_blocks(&mut self, c: &mut Connection) -> SackBlocks {
+        let mut sack = SackBlocks::NONE;
+        let duplicate = self.duplicate.take().filter(|_| c.negotiated.sack && c.config.dsack);
+        if let Some((start, end)) = duplicate {
+            sack.push(SeqRange { start: self.seq_of(start), end: self.seq_of(end) });
+            if let Some(accurate) = c.ecn.accurate.as_deref_mut() {
+                accurate.beside_dsack(start);
+            }
+        }
+        if c.negotiated.sack {
+            let n = if c.negotiated.timestamps { 3 } else { 4 } - usize::from(duplicate.is_some());
+            for (start, end) in self.reassembly.blocks(n) {
+                sack.push(SeqRange { start: self.seq_of(start), end: self.seq_of(end) });
+            }
+        }
+        sack
+    }
+
+    /// What every segment of a synchronized connection carries; the ACK is now sent.
+    #[inline(always)]
+    pub fn header(&mut self, c: &mut Connection, now: Instant) -> Segment {
+        let mut segment = Segment { ack: self.seq_of(self.nxt), flags: Flags::ACK, ..Segment::default() };
+        segment.window = self.advertise(c);
+        if c.negotiated.timestamps {
+            segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
+        }
+        if self.duplicate.is_some() || !self.reassembly.is_empty() {
+            segment.sack = self.sack_blocks(c);
+        }
+        c.ecn.on_header(&c.config, &mut segment);
+        self.last_ack_sent = self.nxt;
+        self.ack.sent();
+        segment
+    }
+}

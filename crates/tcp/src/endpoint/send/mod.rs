@@ -1,0 +1,218 @@
+//! The sending half of an endpoint.
+
+mod ack;
+mod frto;
+mod offload;
+mod output;
+mod pacing;
+mod rack;
+mod send_memory;
+mod sequence;
+mod timeouts;
+
+pub use self::offload::WriteHint;
+
+use lasthop_units::{Instant, Seq};
+
+use self::offload::{UNSENT_MAX, Usage, WriteQueue, is_wanted};
+use self::send_memory::SendMemory;
+use self::sequence::SendSequence;
+use super::connection::Connection;
+use super::receive::Receiver;
+use super::rtt::Unanswered;
+use crate::cc::{Cc, CongestionControl};
+use crate::config::Config;
+use crate::flight::Flight;
+use crate::hint::{Guidance, Hint};
+use crate::recovery::{Rack, Recovery, SenderView};
+use crate::state::{Input, State};
+
+/// What is sent, when, and again.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub seq: SendSequence,
+    pub cc: Cc,
+    pub recovery: Recovery,
+    /// RACK's memory; empty in the other flavours.
+    pub rack: Box<Rack>,
+    pub flight: Flight,
+    pub limits: Limits,
+    pub pacing: Pacing,
+    pub unanswered: Unanswered,
+    /// Octets delivered since the start: acknowledged or SACKed.
+    pub delivered: u64,
+    /// Without SACK: octets that duplicate ACKs have told of, above SND.UNA.
+    pub delivered_by_dups: u64,
+    /// When data left last.
+    pub last_sent: Instant,
+    /// A closed window is to be probed.
+    pub probe_due: bool,
+    /// The override timeout of RFC 9293 section 3.8.6.2.1 has passed: small segments may leave.
+    pub override_sws: bool,
+    /// Our FIN goes again with the ACK that is due.
+    pub fin_again: bool,
+    /// The newest notice that the peer's ACKs brought.
+    heard_notice: u8,
+}
+
+/// What the host and the application set to what waits and leaves.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// The write queue in packets, with segmentation offload.
+    pub queue: Option<Box<WriteQueue>>,
+    pub usage: Usage,
+    /// The send buffer, where it grows by itself.
+    pub memory: Option<SendMemory>,
+    pub corked: bool,
+    pub notsent_limit: u64,
+}
+
+/// Departures at a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacing {
+    /// A rate may be set, by the configuration or by the congestion control.
+    pub enabled: bool,
+    /// The departure time after the last segment paced as Linux does.
+    pub paced_to: Instant,
+}
+
+impl Sender {
+    pub fn new(config: &Config, cc: Cc, isn: Seq) -> Sender {
+        Sender {
+            seq: SendSequence::new(isn),
+            pacing: Pacing {
+                enabled: config.pacing
+                    || config.max_pacing_rate.is_some()
+                    || config.control_at_work().needs().paces,
+                paced_to: Instant::ZERO,
+            },
+            cc,
+            recovery: Recovery::new(config, false, u32::from(config.mss)),
+            rack: Box::default(),
+            flight: Flight::default(),
+            limits: Limits {
+                queue: is_wanted(config).then(Box::default),
+                usage: Usage::default(),
+                memory: SendMemory::new(config),
+                corked: false,
+                notsent_limit: u64::MAX,
+            },
+            unanswered: Unanswered::default(),
+            delivered: 0,
+            delivered_by_dups: 0,
+            last_sent: Instant::ZERO,
+            probe_due: false,
+            override_sws: false,
+            fin_again: false,
+            heard_notice: 0,
+        }
+    }
+
+    /// Recovery, and the view of the sender it works on.
+    #[inline]
+    pub fn recovery_and_view<'a>(
+        &'a mut self,
+        c: &'a Connection,
+        now: Instant,
+    ) -> (&'a mut Recovery, SenderView<'a>) {
+        let view = SenderView {
+            config: &c.config,
+            cc: &mut self.cc,
+            flight: &self.flight,
+            now,
+            una: self.seq.una,
+            max: self.seq.max,
+            mss: c.negotiated.mss,
+            wnd: self.seq.wnd,
+        };
+        (&mut self.recovery, view)
+    }
+
+    /// An ACK's option: its notice is news once, its readings each time.
+    pub fn take_guidance(&mut self, c: &Connection, now: Instant, guidance: &Guidance) {
+        let mut hint = guidance.hint(now);
+        let number = guidance.notice_number();
+        if std::mem::replace(&mut self.heard_notice, number) == number {
+            hint.notice = None;
+        }
+        self.take_hint(c, &hint);
+    }
+
+    pub fn take_hint(&mut self, c: &Connection, hint: &Hint) {
+        if c.state.may_send() {
+            self.cc.on_hint(hint);
+        }
+    }
+
+    /// The application writes `n` octets; how many the send buffer takes.
+    pub fn write(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        n: u64,
+        hint: WriteHint,
+    ) -> u64 {
+        let open = !matches!(c.state, State::Closed | State::TimeWait) || self.seq.max == 0;
+        if self.seq.close_requested || !open {
+            return 0;
+        }
+        // Before the connection opens a hint says nothing.
+        let hint = if c.state == State::Closed { WriteHint::default() } else { hint };
+        self.restart_after_idleness(c, now);
+        let accepted = if self.limits.queue.is_some() {
+            self.write_packets(c, r, now, n, hint)
+        } else {
+            let accepted = n.min(self.writable(c));
+            self.seq.written += accepted;
+            accepted
+        };
+        self.update_timers(c, now);
+        accepted
+    }
+
+    /// How many octets a write would be taken of.
+    #[inline]
+    pub fn writable(&self, c: &Connection) -> u64 {
+        let seq = &self.seq;
+        if seq.close_requested {
+            // SND.UNA may be beyond what was written: it counts the FIN.
+            return 0;
+        }
+        // Offsets stay far below 2^62, so that differences are safe as signed numbers.
+        let room = (1u64 << 60).saturating_sub(seq.written);
+        match (c.config.send_buffer, self.limits.memory) {
+            (Some(size), _) => size.saturating_sub(seq.written - seq.una.max(1)).min(room),
+            (None, Some(memory)) => self.memory_room(c, memory).min(room),
+            (None, None) if self.limits.queue.is_some() => UNSENT_MAX.saturating_sub(seq.notsent()),
+            (None, None) => room,
+        }
+    }
+
+    /// The application has no more to send.
+    pub fn close(&mut self, c: &mut Connection, now: Instant) {
+        self.seq.close_requested = true;
+        self.take_close(c);
+        self.look_at_queue();
+        self.update_timers(c, now);
+    }
+
+    /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
+    pub fn take_close(&self, c: &mut Connection) {
+        if self.seq.close_requested && c.state.is_synchronized() {
+            c.step(Input::Close);
+        }
+    }
+
+    /// What must hold between calls.
+    #[inline]
+    pub fn check(&self) {
+        self.seq.check();
+        debug_assert!(self.flight.front().is_none_or(|s| s.start == self.seq.una));
+        debug_assert!(self.recovery.board().sacked() <= self.seq.flight_size());
+        debug_assert!(
+            !self.recovery.is_rack() || self.rack.marks.len() == self.flight.len(),
+            "a mark per record"
+        );
+    }
+}

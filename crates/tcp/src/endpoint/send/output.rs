@@ -1,0 +1,323 @@
+//! What leaves: retransmissions first, then new data as the windows allow, then probes and bare
+//! ACKs.
+
+use lasthop_units::Instant;
+
+use super::super::connection::Connection;
+use super::super::meters::Event;
+use super::super::receive::Receiver;
+use super::super::timers::Timer;
+use super::Sender;
+use crate::cc::CongestionControl;
+use crate::config::RttSampling;
+use crate::recovery::{CaState, NextSeg};
+use crate::segment::{Flags, Segment};
+
+impl Sender {
+    /// Data, FIN, or a probe, if one may leave now. Built into its caller, as what it calls for new
+    /// data is: a segment is made where it is returned, not handed up by copies.
+    #[inline(always)]
+    pub fn send_data(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        if !c.state.may_send() {
+            return None;
+        }
+        if self.probe_due {
+            return self.send_probe(c, r, now);
+        }
+        if self.seq.wnd == 0 && !self.seq.is_outstanding() {
+            return None;
+        }
+        if self.recovery.wants_head() {
+            return if self.recovery.is_rack() {
+                self.resend_head_by_rack(c, r, now)
+            } else {
+                self.send_head(c, r, now)
+            };
+        }
+        if self.recovery.is_rack() {
+            return self.send_by_rack(c, r, now);
+        }
+        if c.timers.holds(Timer::Pacing, now) {
+            return None;
+        }
+        if self.recovery.is_sack() { self.send_by_pipe(c, r, now) } else { self.send_by_window(c, r, now) }
+    }
+
+    /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
+    fn send_head(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        self.recovery.set_wants_head(false);
+        let head = *self.flight.front()?;
+        if self.recovery.state() != CaState::Loss {
+            c.meters.emit(Event::FastRetransmit);
+        }
+        if self.recovery.is_sack() {
+            self.recovery.board_mut().first_resent(head.end);
+        }
+        // Going back after a timeout: this one is sent.
+        if self.seq.nxt < self.seq.max {
+            self.seq.nxt = self.seq.nxt.max(head.end);
+        }
+        Some(self.resend(c, r, now, head.start, head.end))
+    }
+
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
+    /// says so.
+    #[inline]
+    pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
+        let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
+        // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
+        let octets = if c.config.whole_segments {
+            (segments as i64).saturating_mul(i64::from(c.negotiated.mss))
+        } else {
+            // A half octet more, because sums of fractions of a segment end a hair below the whole.
+            (segments * f64::from(c.negotiated.mss) + 0.5) as i64
+        };
+        octets.max(0) as u64
+    }
+
+    /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
+    fn send_by_window(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        let cwnd = self.window_octets(c, self.recovery.inflation(&c.config));
+        let cwnd_edge = self.seq.una + cwnd;
+        if self.seq.nxt < self.seq.max {
+            // Going back: segments keep their boundaries.
+            let Some(&old) = self.flight.find(self.seq.nxt) else {
+                self.seq.nxt = self.seq.max;
+                return None;
+            };
+            // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window
+            // that has shrunk nothing else is sent again (RFC 9293 section 3.8.6).
+            if old.end > cwnd_edge.min(self.seq.window_edge()) && old.start > self.seq.una {
+                return None;
+            }
+            self.seq.nxt = old.end;
+            return Some(self.resend(c, r, now, old.start, old.end));
+        }
+        if self.limits.queue.is_some() {
+            return self.send_by_packets(c, r, now, 0.0);
+        }
+        self.send_new(c, r, now, cwnd_edge)
+    }
+
+    /// With SACK: step (C) of RFC 6675 section 5.
+    #[inline(always)]
+    fn send_by_pipe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        let cwnd = self.window_octets(c, 0.0);
+        let in_flight = match self.recovery.state() {
+            // Without limited transmit SACKs make no room before recovery.
+            CaState::Disorder if !c.config.limited_transmit => self.seq.flight_size(),
+            CaState::Open => self.seq.flight_size(),
+            _ => self.recovery.board().pipe(self.seq.max),
+        };
+        let room = cwnd.saturating_sub(in_flight);
+        if matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+            let segment = self.resend_by_scoreboard(c, r, now, room);
+            if segment.is_some() {
+                return segment;
+            }
+        }
+        self.make_new(c, r, now, self.seq.max + room)
+    }
+
+    fn resend_by_scoreboard(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        room: u64,
+    ) -> Option<Segment> {
+        if room < u64::from(c.negotiated.mss) {
+            return None;
+        }
+        let new_data = self.seq.may_send_more();
+        let (start, end) = match self.recovery.board().next_seg(self.seq.max, new_data) {
+            NextSeg::New => return None,
+            NextSeg::Hole(start, end) => {
+                let old = self.flight.find(start)?;
+                (start, old.end.min(end))
+            }
+            NextSeg::Rescue(end) => {
+                let start = self.flight.find(end - 1)?.start;
+                let point = self.recovery.recovery_point();
+                self.recovery.board_mut().rescued(point);
+                return Some(self.resend(c, r, now, start, end));
+            }
+        };
+        self.recovery.board_mut().resent(end);
+        Some(self.resend(c, r, now, start, end))
+    }
+
+    /// New data up to `cwnd_edge`, by the rules of Nagle and of silly-window avoidance.
+    pub fn send_new(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        cwnd_edge: u64,
+    ) -> Option<Segment> {
+        self.make_new(c, r, now, cwnd_edge)
+    }
+
+    #[inline(always)]
+    fn make_new(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        cwnd_edge: u64,
+    ) -> Option<Segment> {
+        let start = self.seq.nxt;
+        let end = self.seq.end();
+        if start >= end {
+            return None;
+        }
+        let full = u64::from(c.negotiated.mss);
+        let wnd_edge = self.seq.window_edge();
+        let edge = cwnd_edge.min(wnd_edge);
+        let len = edge.saturating_sub(start).min(full).min(self.seq.written.saturating_sub(start));
+        let takes_all = start + len == self.seq.written;
+        let with_fin = takes_all && self.seq.close_requested;
+        if len == 0 && !with_fin {
+            return None;
+        }
+        if len < full && !self.may_send_small(c, start, len, takes_all, cwnd_edge, wnd_edge) {
+            return None;
+        }
+        self.override_sws = false;
+        let stop = start + len + u64::from(with_fin);
+        self.recovery.note_limited(len);
+        self.push_sent(start, stop, now);
+        if c.rtt.timed.is_none() && c.config.rtt_sampling == RttSampling::OneSegment {
+            c.rtt.timed = Some((stop, now));
+        }
+        let mut segment = self.make_data(c, r, now, start, stop);
+        c.ecn.on_new_data(&c.config, &mut segment);
+        Some(segment)
+    }
+
+    fn may_send_small(
+        &self,
+        c: &Connection,
+        start: u64,
+        len: u64,
+        takes_all: bool,
+        cwnd_edge: u64,
+        wnd_edge: u64,
+    ) -> bool {
+        let idle = !self.seq.is_outstanding();
+        if takes_all {
+            // Nagle (RFC 9293 section 3.7.4): small segments wait while data is outstanding; a FIN
+            // pushes.
+            return !c.config.nagle || idle || self.seq.close_requested;
+        }
+        // Silly-window avoidance (section 3.8.6.2.1): at least half the largest window seen, or the
+        // override.
+        if wnd_edge <= cwnd_edge && wnd_edge > start {
+            return len >= (self.seq.max_wnd / 2).max(1) || self.override_sws;
+        }
+        // cwnd below one segment cannot be; a remainder of cwnd waits for more room.
+        idle
+    }
+
+    /// One octet beyond a closed window (RFC 9293 section 3.8.6.1), or the oldest segment again.
+    fn send_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        self.probe_due = false;
+        if self.seq.is_outstanding() {
+            if self.recovery.is_rack() {
+                return self.resend_head_by_rack(c, r, now);
+            }
+            let head = *self.flight.front()?;
+            return Some(self.resend(c, r, now, head.start, head.end));
+        }
+        if !self.seq.waits() {
+            return None;
+        }
+        if c.config.host.probe_without_data {
+            let mut probe = r.bare_ack(c, now, self.seq.seq_of(self.seq.max));
+            probe.seq = self.seq.seq_of(self.seq.una - 1);
+            return Some(probe);
+        }
+        let (start, stop) = (self.seq.nxt, self.seq.nxt + 1);
+        self.push_sent(start, stop, now);
+        Some(self.emit_data(c, r, now, start, stop))
+    }
+
+    /// New data is in flight.
+    pub fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
+        if self.recovery.is_rack() {
+            if self.rack.in_flight() == 0 {
+                self.cc.on_transmit_start(now, now.since(self.last_sent));
+            }
+            self.rack.sent(now, self.delivered);
+        }
+        self.flight.push(start, stop, now);
+        self.seq.sent(stop);
+    }
+
+    pub fn resend(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        start: u64,
+        end: u64,
+    ) -> Segment {
+        self.flight.resent(start, now);
+        c.meters.counters.retransmitted_segments += 1;
+        c.meters.counters.retransmitted_octets += end.min(self.seq.written).saturating_sub(start);
+        c.rtt.resent(now, start, end);
+        self.emit_data(c, r, now, start, end)
+    }
+
+    /// The octets `[start, end)`, FIN included when it is among them.
+    pub fn emit_data(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        start: u64,
+        end: u64,
+    ) -> Segment {
+        self.make_data(c, r, now, start, end)
+    }
+
+    #[inline(always)]
+    fn make_data(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        start: u64,
+        end: u64,
+    ) -> Segment {
+        let data_end = end.min(self.seq.written);
+        let mut segment = r.header(c, now);
+        segment.seq = self.seq.seq_of(start);
+        segment.len = data_end.saturating_sub(start) as u32;
+        if end > self.seq.written {
+            segment.flags |= Flags::FIN;
+        }
+        if data_end == self.seq.written && segment.len > 0 {
+            segment.flags |= Flags::PSH;
+        }
+        // Blocks ride along only in what the segment leaves of the MSS.
+        if !segment.sack.is_empty() {
+            let others = if c.negotiated.timestamps { 12 } else { 0 };
+            let room = u32::from(c.config.mss).saturating_sub(segment.len + others);
+            segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
+        }
+        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment);
+        if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() && self.seq.wnd > 0 {
+            self.start_rto(c, now);
+        }
+        if let Some(linux) = r.ack.heuristics() {
+            linux.data_sent(now);
+        }
+        if self.pacing.enabled && self.limits.queue.is_none() {
+            self.pace_at_rate(c, now, segment.len, segment.wire_len());
+        }
+        c.meters.data_sent(segment.len);
+        self.last_sent = now;
+        segment
+    }
+}

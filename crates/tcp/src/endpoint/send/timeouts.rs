@@ -1,0 +1,139 @@
+//! Timeouts: RFC 9293 section 3.10.8, RFC 6298 section 5, the persist timer of RFC 9293 section
+//! 3.8.6.1.
+
+use lasthop_units::Instant;
+
+use super::super::connection::Connection;
+use super::super::meters::Event;
+use super::super::receive::Receiver;
+use super::super::timers::Timer;
+use super::Sender;
+use crate::cc::CongestionControl;
+use crate::recovery::Outcome;
+use crate::state::State;
+
+impl Sender {
+    /// The retransmission timer expired. False: the connection is given up.
+    pub fn retransmission_timeout(&mut self, c: &mut Connection, now: Instant) -> bool {
+        if !self.seq.is_outstanding() {
+            return true;
+        }
+        self.unanswered.timeouts += 1;
+        if self.unanswered.timeouts == 1 {
+            self.unanswered.since = now;
+        }
+        if c.config.max_retries.is_some_and(|max| self.unanswered.timeouts > max)
+            || self.unanswered.is_too_long(now)
+        {
+            return false;
+        }
+        c.meters.counters.timeouts += 1;
+        self.fin_again = false;
+        c.meters.emit(Event::RtoFired { count: self.unanswered.timeouts });
+        c.rtt.timed_out(self.seq.una);
+        let repeated = self.unanswered.timeouts > 1;
+        let outcome = if self.recovery.is_rack() {
+            if self.watches_timeouts(c) {
+                self.watch_timeout(c, now, repeated);
+            } else {
+                self.enter_loss_by_rack(c, now, repeated);
+            }
+            Outcome::default()
+        } else {
+            let (recovery, mut view) = self.recovery_and_view(c, now);
+            recovery.on_timeout(&mut view, repeated)
+        };
+        // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
+        self.recovery.set_wants_head(self.recovery.is_sack() || self.recovery.is_rack());
+        c.timers.stop(Timer::Pacing);
+        self.follow(c, now, outcome);
+        // (5.6).
+        self.start_rto(c, now);
+        c.timers.set(Timer::Retransmission, self.unanswered.bound(c.timers.at(Timer::Retransmission)));
+        true
+    }
+
+    /// The window has stayed too small: a probe, or the override of silly-window avoidance. False:
+    /// the connection is given up.
+    pub fn persist_timeout(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> bool {
+        if self.seq.wnd == 0 {
+            if self.unanswered.probes == 0 {
+                self.unanswered.since = now.max(self.unanswered.since);
+            } else if self.unanswered.is_too_long(now) {
+                return false;
+            }
+            self.probe_due = true;
+            c.meters.emit(Event::ZeroWindowProbe);
+        } else if self.limits.queue.is_some() {
+            self.wake_queue(c, r, now);
+            if self.seq.is_outstanding() {
+                return true;
+            }
+        } else {
+            self.override_sws = true;
+        }
+        self.unanswered.probes = (self.unanswered.probes + 1).min(16);
+        self.start_persist(c, now);
+        true
+    }
+
+    fn start_persist(&self, c: &mut Connection, now: Instant) {
+        let wait = self.unanswered.probe_interval(c.rtt.rto.current(), c.config.max_rto);
+        c.timers.start(Timer::Persist, now, wait);
+    }
+
+    /// After any input: which of the retransmission and the persist timer runs.
+    pub fn update_timers(&mut self, c: &mut Connection, now: Instant) {
+        if !c.state.is_synchronized() || c.state == State::TimeWait {
+            return;
+        }
+        let waiting = self.seq.waits();
+        let outstanding = self.seq.is_outstanding();
+        if self.seq.wnd == 0 && (outstanding || waiting) {
+            c.timers.stop(Timer::Retransmission);
+            if !c.timers.runs(Timer::Persist) {
+                self.unanswered.probes = 0;
+                self.start_persist(c, now);
+            }
+        } else if outstanding {
+            c.timers.stop(Timer::Persist);
+            if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() {
+                self.start_rto(c, now);
+            }
+        } else {
+            c.timers.stop(Timer::Retransmission);
+            self.update_override(c, now, waiting);
+        }
+    }
+
+    /// RFC 9293 section 3.8.6.2.1: what silly-window avoidance holds back leaves after an override
+    /// timeout.
+    fn update_override(&mut self, c: &mut Connection, now: Instant, waiting: bool) {
+        let small = self.seq.wnd < self.seq.end() - self.seq.una || self.limits.queue.is_some();
+        let held = waiting && c.state.may_send() && small;
+        if !held {
+            c.timers.stop(Timer::Persist);
+        } else if !c.timers.runs(Timer::Persist) {
+            self.unanswered.probes = 0;
+            self.start_persist(c, now);
+        }
+    }
+
+    /// RFC 5681 section 4.1: after an idle time of more than one RTO, cwnd = min(IW, cwnd).
+    pub fn restart_after_idleness(&mut self, c: &mut Connection, now: Instant) {
+        if self.seq.nxt == self.seq.end() {
+            self.restart_if_idle(c, now);
+        }
+    }
+
+    pub fn restart_if_idle(&mut self, c: &mut Connection, now: Instant) {
+        if c.config.idle_restart
+            && c.state.is_synchronized()
+            && !self.seq.is_outstanding()
+            && c.timers.clock().jiffy(now).since(c.timers.clock().jiffy(self.last_sent)) > c.rtt.rto.current()
+        {
+            let restart = c.config.initial_window_segments(c.negotiated.mss).min(self.cc.cwnd());
+            self.cc.on_idle_restart(now, restart);
+        }
+    }
+}

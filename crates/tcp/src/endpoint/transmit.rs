@@ -1,0 +1,79 @@
+//! What leaves, in the order of what goes first.
+
+use lasthop_units::Instant;
+
+use super::Endpoint;
+use crate::segment::{Flags, Segment};
+use crate::state::State;
+
+impl Endpoint {
+    /// The next segment to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        // `take` moves the whole segment; what is seldom there is looked for first.
+        if self.reset.is_some() {
+            return self.reset.take();
+        }
+        match self.conn.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.transmit_syn(now),
+            _ => {}
+        }
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
+        if send.limits.queue.is_some()
+            && let Some(segment) = send.pop_cut()
+        {
+            c.meters.counters.segments_sent += 1;
+            return Some(segment);
+        }
+        if c.ecn.old_ack.is_some() {
+            c.meters.counters.segments_sent += 1;
+            return receive.old_ack(c, now, send.seq.seq_of(send.seq.max));
+        }
+        // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
+        if send.seq.una != send.seq.end() {
+            let segment = send.send_data(c, receive, now);
+            if segment.is_some() {
+                c.meters.counters.segments_sent += 1;
+                self.check();
+                return segment;
+            }
+        }
+        if !receive.ack.is_due() {
+            send.check_space(c);
+            return None;
+        }
+        c.meters.counters.segments_sent += 1;
+        if send.fin_again {
+            return Some(self.fin_with_ack(now));
+        }
+        Some(receive.bare_ack(c, now, send.seq.seq_of(send.seq.max)))
+    }
+
+    /// The SYN; or the SYN-ACK, or the answer to a segment that is not acceptable or is challenged
+    /// (RFC 9293 section 3.10.7.4, RFC 5961 section 3.2): `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    #[cold]
+    fn transmit_syn(&mut self, now: Instant) -> Option<Segment> {
+        let segment = self.handshake.syn(&mut self.conn, &mut self.send, &mut self.receive, now);
+        let answers = self.conn.state == State::SynReceived;
+        if segment.is_some() || !answers || !self.receive.ack.is_due() {
+            return segment;
+        }
+        self.conn.meters.counters.segments_sent += 1;
+        let seq = self.send.seq.seq_of(self.send.seq.max);
+        Some(self.receive.bare_ack(&mut self.conn, now, seq))
+    }
+
+    /// Our FIN once more, with an ACK.
+    #[cold]
+    fn fin_with_ack(&mut self, now: Instant) -> Segment {
+        let (c, seq) = (&mut self.conn, &self.send.seq);
+        self.send.fin_again = false;
+        if !seq.is_outstanding() || c.state == State::TimeWait {
+            return self.receive.bare_ack(c, now, seq.seq_of(seq.max));
+        }
+        let mut segment = self.receive.header(c, now);
+        segment.seq = seq.seq_of(seq.max - 1);
+        segment.flags |= Flags::FIN;
+        segment
+    }
+}
