@@ -159,9 +159,9 @@ impl Handshake {
         // What data segments leave for the AccECN option [octets].
         let reserved = c.ecn.accurate.as_deref_mut().map_or(0, |a| a.reserve(&c.config));
         c.negotiated.mss = c.negotiated.mss.saturating_sub(reserved).max(1);
-        send.recovery = Recovery::new(&c.config, c.negotiated.sack, c.negotiated.mss);
-        send.recovery.board_mut().advance(send.seq.una);
-        *send.rack = Rack::default();
+        send.fly.recovery = Recovery::new(&c.config, c.negotiated.sack, c.negotiated.mss);
+        send.fly.recovery.board_mut().advance(send.seq.una);
+        *send.fly.rack = Rack::default();
         c.timers.stop(Timer::Retransmission);
         send.unanswered.timeouts = 0;
         let once = self.transmissions == 1;
@@ -174,7 +174,7 @@ impl Handshake {
         // RFC 5681 section 3.1: a lost SYN means an initial window of one segment.
         let reduced = !once && c.config.initial_window.is_none();
         let mss = c.negotiated.mss;
-        send.cc.on_established(&Established {
+        send.fly.cc.on_established(&Established {
             now,
             rtt: once.then(|| now.since(self.sent_at)),
             initial_window: if reduced { 1.0 } else { c.config.initial_window_segments(mss) },

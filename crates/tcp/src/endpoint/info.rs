@@ -84,10 +84,10 @@ impl Endpoint {
     pub fn info(&self) -> Info {
         let (c, send, receive) = (&self.conn, &self.send, &self.receive);
         let segments = |octets: u64| octets.div_ceil(u64::from(c.negotiated.mss)) as u32;
-        let board = send.recovery.board();
-        let lost = match send.recovery.state() {
-            _ if send.recovery.is_rack() => send.rack.lost,
-            CaState::Recovery | CaState::Loss if send.recovery.is_sack() => segments(board.lost()),
+        let board = send.fly.recovery.board();
+        let lost = match send.fly.recovery.state() {
+            _ if send.fly.recovery.is_rack() => send.fly.rack.lost,
+            CaState::Recovery | CaState::Loss if send.fly.recovery.is_sack() => segments(board.lost()),
             CaState::Recovery => 1,
             CaState::Loss => segments(send.seq.max - send.seq.nxt),
             _ => 0,
@@ -96,17 +96,21 @@ impl Endpoint {
             state: c.state,
             ca_state: self.ca_state(),
             snd_cwnd: self.cwnd_segments(),
-            snd_ssthresh: send.cc.ssthresh(),
+            snd_ssthresh: send.fly.cc.ssthresh(),
             snd_mss: c.negotiated.mss,
             rtt: c.rtt.rto.srtt(),
             rttvar: c.rtt.rto.rttvar(),
             min_rtt: c.rtt.min,
-            rto: c.rtt.timeout(&c.config, &send.cc),
+            rto: c.rtt.timeout(&c.config, &send.fly.cc),
             backoff: c.rtt.rto.backoff(),
-            unacked: send.flight.len() as u32,
-            sacked: if send.recovery.is_rack() { send.rack.sacked } else { segments(board.sacked()) },
+            unacked: send.fly.flight.len() as u32,
+            sacked: if send.fly.recovery.is_rack() { send.fly.rack.sacked } else { segments(board.sacked()) },
             lost,
-            retrans: if send.recovery.is_rack() { send.rack.resent } else { send.flight.retransmitted() },
+            retrans: if send.fly.recovery.is_rack() {
+                send.fly.rack.resent
+            } else {
+                send.fly.flight.retransmitted()
+            },
             total_retrans: c.meters.counters.retransmitted_segments,
             bytes_acked: c.meters.counters.octets_acked,
             delivered: c.meters.counters.octets_acked + board.sacked(),
@@ -118,11 +122,11 @@ impl Endpoint {
             snd_wnd: send.seq.wnd,
             rcv_wnd: receive.edge.saturating_sub(receive.nxt),
             notsent_bytes: send.seq.notsent(),
-            pacing_rate: send.pacing_rate(c),
+            pacing_rate: send.fly.pacing_rate(c),
             advmss: c.announced(),
             rcv_mss: receive.ack.peer_segment().unwrap_or(0),
-            reordering: send.rack.reordering.max(c.config.dup_threshold),
-            reord_seen: send.rack.reordering_seen,
+            reordering: send.fly.rack.reordering.max(c.config.dup_threshold),
+            reord_seen: send.fly.rack.reordering_seen,
             probes: if send.seq.wnd == 0 { send.unanswered.probes } else { 0 },
             last_data_recv: receive.last_data_at,
             last_data_sent: send.last_sent,
@@ -132,7 +136,7 @@ impl Endpoint {
     /// The sender's state as Linux names it.
     #[inline]
     pub fn ca_state(&self) -> CaState {
-        match self.send.recovery.state() {
+        match self.send.fly.recovery.state() {
             CaState::Open | CaState::Disorder if self.conn.ecn.shows_cwr(self.send.seq.una) => CaState::Cwr,
             state => state,
         }
@@ -155,12 +159,12 @@ impl Endpoint {
     }
     /// The congestion control at work.
     pub const fn congestion_control(&self) -> &Cc {
-        &self.send.cc
+        &self.send.fly.cc
     }
     /// What went wrong in a congestion control of the caller's own, once.
     #[inline]
     pub fn control_fault(&mut self) -> Option<Fault> {
-        self.send.cc.custom().and_then(CongestionControl::fault)
+        self.send.fly.cc.custom().and_then(CongestionControl::fault)
     }
     /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or
     /// answered.
@@ -225,7 +229,7 @@ impl Endpoint {
     #[inline]
     pub fn cwnd_segments(&self) -> f64 {
         let config = &self.conn.config;
-        (self.send.cc.cwnd() + self.send.recovery.inflation(config)).min(config.window_ceiling())
+        (self.send.fly.cc.cwnd() + self.send.fly.recovery.inflation(config)).min(config.window_ceiling())
     }
     /// The send buffer in octets of memory, where it grows by itself (sk_sndbuf).
     pub fn send_memory(&self) -> Option<u64> {

@@ -119,10 +119,10 @@ impl Endpoint {
         // A probe that is due together with the timeout goes first and puts it off (RFC 8985
         // section 7.2).
         if c.timers.take_due(Timer::LossProbe, now) {
-            send.loss_probe_timeout(c, now);
+            send.fly.loss_probe_timeout(c, &send.seq, now);
         }
         if c.timers.take_due(Timer::Reordering, now) {
-            send.reordering_timeout(c, now);
+            send.fly.reordering_timeout(c, &send.seq, now);
         }
         let mut alive = true;
         if c.timers.take_due(Timer::Retransmission, now) {

@@ -12,7 +12,8 @@ use lasthop_units::Instant;
 
 use super::super::connection::Connection;
 use super::super::meters::Event;
-use super::Sender;
+use super::in_flight::InFlight;
+use super::sequence::SendSequence;
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::WindowReduction;
 use crate::recovery::{CaState, Gathered, Watch};
@@ -25,18 +26,18 @@ pub struct Told {
     pub not_duplicate: bool,
 }
 
-impl Sender {
+impl InFlight {
     /// True if timeouts are judged this way: the stacks that halve the rate.
     pub fn watches_timeouts(&self, c: &Connection) -> bool {
         c.config.window_reduction == WindowReduction::RateHalving
     }
 
     /// The retransmission timer expired (tcp_enter_frto); the head is sent again by the caller.
-    pub fn watch_timeout(&mut self, c: &mut Connection, now: Instant, repeated: bool) {
+    pub fn watch_timeout(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant, repeated: bool) {
         let state = self.recovery.state();
         let watched = self.rack.watch.is_some();
         let cuts = !watched && matches!(state, CaState::Open | CaState::Disorder)
-            || self.seq.una == self.rack.high
+            || seq.una == self.rack.high
             || (watched || state == CaState::Loss) && !repeated;
         let window = self.cc.cwnd().floor();
         let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
@@ -48,15 +49,15 @@ impl Sender {
         }
         let again = self.flight.front().is_some_and(|head| head.transmissions > 1);
         self.rack.forget_resent_head();
-        self.rack.begin_undo(self.seq.una, prior);
+        self.rack.begin_undo(seq.una, prior);
         if again {
             self.rack.undo = None;
         }
         self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
         let recovering = watched || matches!(state, CaState::Recovery | CaState::Loss);
-        let high = if recovering && self.rack.high > self.seq.una { self.rack.high } else { self.seq.max };
+        let high = if recovering && self.rack.high > seq.una { self.rack.high } else { seq.max };
         self.rack.watch = Some(Watch { moved: false, high });
-        self.rack.high = self.seq.max;
+        self.rack.high = seq.max;
         self.rack.probe = None;
         c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Disorder);
@@ -64,13 +65,20 @@ impl Sender {
 
     /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it,
     /// and nothing is taken for lost.
-    pub fn judge_timeout(&mut self, c: &mut Connection, now: Instant, g: &Gathered, told: Told) -> bool {
+    pub fn judge_timeout(
+        &mut self,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        g: &Gathered,
+        told: Told,
+    ) -> bool {
         let Some(watch) = self.rack.watch else { return false };
         let in_flight = f64::from(self.rack.in_flight());
         if watch.moved && g.resent_acked {
             self.rack.undo = None;
         }
-        if self.seq.una >= watch.high {
+        if seq.una >= watch.high {
             self.take_all_for_lost(now, watch, if watch.moved { 3.0 } else { 2.0 });
             return true;
         }
@@ -82,7 +90,7 @@ impl Sender {
             }
             self.cc.set_cwnd(in_flight + 2.0);
             self.rack.watch = Some(Watch { moved: true, ..watch });
-            if !self.seq.may_send_more() {
+            if !seq.may_send_more() {
                 self.take_all_for_lost(now, watch, 2.0);
             }
             return true;
@@ -102,7 +110,7 @@ impl Sender {
         c.meters.counters.spurious_timeouts += 1;
         c.meters.emit(Event::SpuriousRto);
         self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight + 1.0));
-        self.rack.high = self.seq.max;
+        self.rack.high = seq.max;
         self.rack.halving = false;
         self.recovery.set_state(CaState::Cwr);
         false

@@ -2,6 +2,7 @@
 
 mod ack;
 mod frto;
+mod in_flight;
 mod offload;
 mod output;
 mod pacing;
@@ -14,6 +15,7 @@ pub use self::offload::WriteHint;
 
 use lasthop_units::{Instant, Seq};
 
+use self::in_flight::InFlight;
 use self::offload::{UNSENT_MAX, Usage, WriteQueue, is_wanted};
 use self::send_memory::SendMemory;
 use self::sequence::SendSequence;
@@ -22,27 +24,17 @@ use super::receive::Receiver;
 use super::rtt::Unanswered;
 use crate::cc::{Cc, CongestionControl};
 use crate::config::Config;
-use crate::flight::Flight;
 use crate::hint::{Guidance, Hint};
-use crate::recovery::{Rack, Recovery, SenderView};
 use crate::state::{Input, State};
 
 /// What is sent, when, and again.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     pub seq: SendSequence,
-    pub cc: Cc,
-    pub recovery: Recovery,
-    /// RACK's memory; empty in the other flavours.
-    pub rack: Box<Rack>,
-    pub flight: Flight,
+    pub fly: InFlight,
     pub limits: Limits,
     pub pacing: Pacing,
     pub unanswered: Unanswered,
-    /// Octets delivered since the start: acknowledged or SACKed.
-    pub delivered: u64,
-    /// Without SACK: octets that duplicate ACKs have told of, above SND.UNA.
-    pub delivered_by_dups: u64,
     /// When data left last.
     pub last_sent: Instant,
     /// A closed window is to be probed.
@@ -86,10 +78,7 @@ impl Sender {
                     || config.control_at_work().needs().paces,
                 paced_to: Instant::ZERO,
             },
-            cc,
-            recovery: Recovery::new(config, false, u32::from(config.mss)),
-            rack: Box::default(),
-            flight: Flight::default(),
+            fly: InFlight::new(config, cc),
             limits: Limits {
                 queue: is_wanted(config).then(Box::default),
                 usage: Usage::default(),
@@ -98,34 +87,12 @@ impl Sender {
                 notsent_limit: u64::MAX,
             },
             unanswered: Unanswered::default(),
-            delivered: 0,
-            delivered_by_dups: 0,
             last_sent: Instant::ZERO,
             probe_due: false,
             override_sws: false,
             fin_again: false,
             heard_notice: 0,
         }
-    }
-
-    /// Recovery, and the view of the sender it works on.
-    #[inline]
-    pub fn recovery_and_view<'a>(
-        &'a mut self,
-        c: &'a Connection,
-        now: Instant,
-    ) -> (&'a mut Recovery, SenderView<'a>) {
-        let view = SenderView {
-            config: &c.config,
-            cc: &mut self.cc,
-            flight: &self.flight,
-            now,
-            una: self.seq.una,
-            max: self.seq.max,
-            mss: c.negotiated.mss,
-            wnd: self.seq.wnd,
-        };
-        (&mut self.recovery, view)
     }
 
     /// An ACK's option: its notice is news once, its readings each time.
@@ -140,7 +107,7 @@ impl Sender {
 
     pub fn take_hint(&mut self, c: &Connection, hint: &Hint) {
         if c.state.may_send() {
-            self.cc.on_hint(hint);
+            self.fly.cc.on_hint(hint);
         }
     }
 
@@ -208,10 +175,10 @@ impl Sender {
     #[inline]
     pub fn check(&self) {
         self.seq.check();
-        debug_assert!(self.flight.front().is_none_or(|s| s.start == self.seq.una));
-        debug_assert!(self.recovery.board().sacked() <= self.seq.flight_size());
+        debug_assert!(self.fly.flight.front().is_none_or(|s| s.start == self.seq.una));
+        debug_assert!(self.fly.recovery.board().sacked() <= self.seq.flight_size());
         debug_assert!(
-            !self.recovery.is_rack() || self.rack.marks.len() == self.flight.len(),
+            !self.fly.recovery.is_rack() || self.fly.rack.marks.len() == self.fly.flight.len(),
             "a mark per record"
         );
     }

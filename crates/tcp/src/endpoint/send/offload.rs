@@ -14,6 +14,8 @@ use super::super::meters::Activity;
 use super::super::receive::Receiver;
 use super::super::timers::Timer;
 use super::Sender;
+use super::in_flight::InFlight;
+use super::sequence::SendSequence;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::host::Offload;
@@ -239,9 +241,9 @@ impl Sender {
         room: f64,
     ) -> Option<Segment> {
         if room >= 1.0
-            && self.recovery.is_rack()
-            && !self.rack.prefer_new
-            && let Some(i) = self.rack.next_lost()
+            && self.fly.recovery.is_rack()
+            && !self.fly.rack.prefer_new
+            && let Some(i) = self.fly.rack.next_lost()
         {
             return Some(self.resend_packet(c, r, now, i, room as u32));
         }
@@ -262,13 +264,13 @@ impl Sender {
         i: usize,
         room: u32,
     ) -> Segment {
-        let most = room.min(self.segments_per_packet(c)).max(1) as usize;
+        let most = room.min(self.fly.segments_per_packet(c)).max(1) as usize;
         let mut n = 1;
-        while n < most && self.rack.marks.get(i + n).is_some_and(|m| m.joined && m.lost && !m.resent) {
+        while n < most && self.fly.rack.marks.get(i + n).is_some_and(|m| m.joined && m.lost && !m.resent) {
             n += 1;
         }
-        self.rack.cut_before(i);
-        self.rack.cut_before(i + n);
+        self.fly.rack.cut_before(i);
+        self.fly.rack.cut_before(i + n);
         let mut first = self.resend_lost(c, r, now, i);
         let mut octets = u64::from(first.len);
         if n == 1 {
@@ -284,7 +286,7 @@ impl Sender {
                 q.out.push_back(segment);
             }
         }
-        self.rack.rewind_search();
+        self.fly.rack.rewind_search();
         self.pace_packet(c, now, octets);
         first
     }
@@ -320,7 +322,9 @@ impl Sender {
                 break false;
             }
             let one = packets_max == 1;
-            let Some(cut) = self.cut(c, urge, false) else { break self.is_window_too_small(c) };
+            let Some(cut) = self.cut(c, urge, false) else {
+                break self.fly.is_window_too_small(c, &self.seq);
+            };
             if !one && self.waits_for_more(c, now, &cut) {
                 break false;
             }
@@ -328,16 +332,16 @@ impl Sender {
             packets += 1;
         };
         self.account_for_limits(c, now, small_window);
-        let full = self.room(c) < 1.0;
+        let full = self.fly.room(c) < 1.0;
         if packets > 0 || full {
             self.note_usage(full);
         }
         if packets > 0 {
-            self.schedule_probe_after_data(c, now);
+            self.fly.schedule_probe_after_data(c, &self.seq, now);
         }
-        if !self.seq.waits() && !full && self.recovery.is_rack() {
-            let in_flight = u64::from(self.rack.in_flight()) * u64::from(c.negotiated.mss);
-            self.rack.app_limited = (self.delivered + in_flight).max(1);
+        if !self.seq.waits() && !full && self.fly.recovery.is_rack() {
+            let in_flight = u64::from(self.fly.rack.in_flight()) * u64::from(c.negotiated.mss);
+            self.fly.rack.app_limited = (self.fly.delivered + in_flight).max(1);
         }
     }
 
@@ -354,7 +358,7 @@ impl Sender {
             return None;
         }
         let segments = len.div_ceil(mss).max(1);
-        let quota = match self.quota(c, fin && segments == 1) {
+        let quota = match self.fly.quota(c, fin && segments == 1) {
             0 if probe => 1,
             0 => return None,
             n => n,
@@ -372,7 +376,7 @@ impl Sender {
             }
             len
         } else {
-            let most = if probe { 1 } else { u64::from(quota.min(self.segments_per_packet(c))) } * mss;
+            let most = if probe { 1 } else { u64::from(quota.min(self.fly.segments_per_packet(c))) } * mss;
             let needed = len.min(wnd_edge - start);
             let part = needed % mss;
             match most <= needed {
@@ -388,13 +392,6 @@ impl Sender {
             push: whole && q.chunks.front().is_some_and(|c| c.push),
             whole,
         })
-    }
-
-    /// The peer's window is what keeps the next segment, not the congestion window.
-    fn is_window_too_small(&self, c: &Connection) -> bool {
-        let waiting = self.seq.end() - self.seq.max.min(self.seq.end());
-        let next = waiting.min(u64::from(c.negotiated.mss));
-        waiting > 0 && self.quota(c, false) > 0 && self.seq.max + next > self.seq.window_edge()
     }
 
     fn account_for_limits(&mut self, c: &mut Connection, now: Instant, small_window: bool) {
@@ -443,6 +440,110 @@ impl Sender {
         }
     }
 
+    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
+    /// larger.
+    fn waits_for_more(&mut self, c: &mut Connection, now: Instant, cut: &Cut) -> bool {
+        let Some(Offload { window_divisor, .. }) = c.config.host.offload else { return false };
+        let Some(q) = self.limits.queue.as_ref() else { return false };
+        let mss = u64::from(c.negotiated.mss);
+        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
+        let len = end - self.seq.max;
+        let recovering = matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss);
+        let recent = now.since(self.last_sent) < Duration::from_millis(1);
+        if len <= mss || recovering || !recent {
+            return false;
+        }
+        let cwnd = self.fly.cc.cwnd().floor();
+        let wnd_room = self.seq.window_edge().saturating_sub(self.seq.max);
+        let cwnd_room = self.fly.room(c).max(0.0) as u64 * mss;
+        let limit = wnd_room.min(cwnd_room);
+        if limit >= u64::from(self.fly.segments_per_packet(c)) * mss || (q.chunks.len() > 1 && limit >= len) {
+            return false;
+        }
+        let window = self.seq.wnd.min(cwnd as u64 * mss);
+        if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
+            return false;
+        }
+        let Some(head) = self.fly.flight.front() else { return false };
+        let srtt = c.rtt.rto.srtt().unwrap_or(Duration::ZERO);
+        if now.since(head.at) < srtt / 2 {
+            return false;
+        }
+        if cwnd_room < wnd_room {
+            if cwnd_room <= len {
+                self.note_usage(true);
+                return true;
+            }
+        } else if wnd_room <= len {
+            return true;
+        }
+        !(cut.fin || q.chunks.front().is_some_and(|c| c.record_end))
+    }
+
+    /// A packet leaves as its segments.
+    fn send_cut(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, cut: &Cut) {
+        let (mut at, stop) = (self.seq.max, self.seq.max + cut.len);
+        let mss = u64::from(c.negotiated.mss);
+        let several = cut.len > mss;
+        if let Some(q) = self.limits.queue.as_mut() {
+            if cut.whole {
+                q.chunks.pop_front();
+            }
+            if cut.len < cut.len.div_ceil(mss) * mss {
+                q.small_to = stop;
+            }
+        }
+        let start = at;
+        loop {
+            let data_end = (at + mss).min(stop);
+            let last = data_end == stop;
+            let end = data_end + u64::from(last && cut.fin);
+            let push = last && (several || cut.push);
+            self.push_sent(at, end, now);
+            if at > start {
+                self.fly.rack.join_last();
+            }
+            if let Some(mark) = self.fly.rack.marks.back_mut() {
+                mark.pushed = last && cut.push;
+            }
+            let mut segment = self.emit_data(c, r, now, at, end);
+            segment.flags.set(Flags::PSH, push);
+            c.ecn.on_new_data(&c.config, &mut segment);
+            if let Some(q) = self.limits.queue.as_mut() {
+                q.out.push_back(segment);
+            }
+            at = data_end;
+            if last {
+                break;
+            }
+        }
+        self.pace_packet(c, now, cut.len);
+    }
+
+    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
+    /// window was full.
+    pub fn note_usage(&mut self, limited: bool) {
+        let out = self.fly.flight.len() as u32;
+        let u = &mut self.limits.usage;
+        if self.seq.una >= u.until || limited || (!u.limited && out > u.out_max) {
+            *u = Usage { limited, out_max: out, until: self.seq.nxt };
+        }
+    }
+
+    /// tcp_is_cwnd_limited: full, or in slow start at least half used.
+    pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
+        self.limits.usage.limited || (slow_start && window < 2.0 * f64::from(self.limits.usage.out_max))
+    }
+}
+
+impl InFlight {
+    /// The peer's window is what keeps the next segment, not the congestion window.
+    fn is_window_too_small(&self, c: &Connection, seq: &SendSequence) -> bool {
+        let waiting = seq.end() - seq.max.min(seq.end());
+        let next = waiting.min(u64::from(c.negotiated.mss));
+        waiting > 0 && self.quota(c, false) > 0 && seq.max + next > seq.window_edge()
+    }
+
     /// tcp_cwnd_test: at most half the window in one packet; a lone FIN always.
     fn quota(&self, c: &Connection, lone_fin: bool) -> u32 {
         if lone_fin {
@@ -485,101 +586,6 @@ impl Sender {
         let cwnd = self.cc.cwnd();
         let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
         factor * cwnd.max(self.flight.len() as f64) * f64::from(c.negotiated.mss) / srtt.as_secs_f64()
-    }
-
-    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
-    /// larger.
-    fn waits_for_more(&mut self, c: &mut Connection, now: Instant, cut: &Cut) -> bool {
-        let Some(Offload { window_divisor, .. }) = c.config.host.offload else { return false };
-        let Some(q) = self.limits.queue.as_ref() else { return false };
-        let mss = u64::from(c.negotiated.mss);
-        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
-        let len = end - self.seq.max;
-        let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
-        let recent = now.since(self.last_sent) < Duration::from_millis(1);
-        if len <= mss || recovering || !recent {
-            return false;
-        }
-        let cwnd = self.cc.cwnd().floor();
-        let wnd_room = self.seq.window_edge().saturating_sub(self.seq.max);
-        let cwnd_room = self.room(c).max(0.0) as u64 * mss;
-        let limit = wnd_room.min(cwnd_room);
-        if limit >= u64::from(self.segments_per_packet(c)) * mss || (q.chunks.len() > 1 && limit >= len) {
-            return false;
-        }
-        let window = self.seq.wnd.min(cwnd as u64 * mss);
-        if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
-            return false;
-        }
-        let Some(head) = self.flight.front() else { return false };
-        let srtt = c.rtt.rto.srtt().unwrap_or(Duration::ZERO);
-        if now.since(head.at) < srtt / 2 {
-            return false;
-        }
-        if cwnd_room < wnd_room {
-            if cwnd_room <= len {
-                self.note_usage(true);
-                return true;
-            }
-        } else if wnd_room <= len {
-            return true;
-        }
-        !(cut.fin || q.chunks.front().is_some_and(|c| c.record_end))
-    }
-
-    /// A packet leaves as its segments.
-    fn send_cut(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, cut: &Cut) {
-        let (mut at, stop) = (self.seq.max, self.seq.max + cut.len);
-        let mss = u64::from(c.negotiated.mss);
-        let several = cut.len > mss;
-        if let Some(q) = self.limits.queue.as_mut() {
-            if cut.whole {
-                q.chunks.pop_front();
-            }
-            if cut.len < cut.len.div_ceil(mss) * mss {
-                q.small_to = stop;
-            }
-        }
-        let start = at;
-        loop {
-            let data_end = (at + mss).min(stop);
-            let last = data_end == stop;
-            let end = data_end + u64::from(last && cut.fin);
-            let push = last && (several || cut.push);
-            self.push_sent(at, end, now);
-            if at > start {
-                self.rack.join_last();
-            }
-            if let Some(mark) = self.rack.marks.back_mut() {
-                mark.pushed = last && cut.push;
-            }
-            let mut segment = self.emit_data(c, r, now, at, end);
-            segment.flags.set(Flags::PSH, push);
-            c.ecn.on_new_data(&c.config, &mut segment);
-            if let Some(q) = self.limits.queue.as_mut() {
-                q.out.push_back(segment);
-            }
-            at = data_end;
-            if last {
-                break;
-            }
-        }
-        self.pace_packet(c, now, cut.len);
-    }
-
-    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
-    /// window was full.
-    pub fn note_usage(&mut self, limited: bool) {
-        let out = self.flight.len() as u32;
-        let u = &mut self.limits.usage;
-        if self.seq.una >= u.until || limited || (!u.limited && out > u.out_max) {
-            *u = Usage { limited, out_max: out, until: self.seq.nxt };
-        }
-    }
-
-    /// tcp_is_cwnd_limited: full, or in slow start at least half used.
-    pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
-        self.limits.usage.limited || (slow_start && window < 2.0 * f64::from(self.limits.usage.out_max))
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::meters::Event;
 use super::super::receive::Receiver;
 use super::super::timers::Timer;
 use super::Sender;
+use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::config::RttSampling;
 use crate::recovery::{CaState, NextSeg};
@@ -27,31 +28,35 @@ impl Sender {
         if self.seq.wnd == 0 && !self.seq.is_outstanding() {
             return None;
         }
-        if self.recovery.wants_head() {
-            return if self.recovery.is_rack() {
+        if self.fly.recovery.wants_head() {
+            return if self.fly.recovery.is_rack() {
                 self.resend_head_by_rack(c, r, now)
             } else {
                 self.send_head(c, r, now)
             };
         }
-        if self.recovery.is_rack() {
+        if self.fly.recovery.is_rack() {
             return self.send_by_rack(c, r, now);
         }
         if c.timers.holds(Timer::Pacing, now) {
             return None;
         }
-        if self.recovery.is_sack() { self.send_by_pipe(c, r, now) } else { self.send_by_window(c, r, now) }
+        if self.fly.recovery.is_sack() {
+            self.send_by_pipe(c, r, now)
+        } else {
+            self.send_by_window(c, r, now)
+        }
     }
 
     /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
     fn send_head(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        self.recovery.set_wants_head(false);
-        let head = *self.flight.front()?;
-        if self.recovery.state() != CaState::Loss {
+        self.fly.recovery.set_wants_head(false);
+        let head = *self.fly.flight.front()?;
+        if self.fly.recovery.state() != CaState::Loss {
             c.meters.emit(Event::FastRetransmit);
         }
-        if self.recovery.is_sack() {
-            self.recovery.board_mut().first_resent(head.end);
+        if self.fly.recovery.is_sack() {
+            self.fly.recovery.board_mut().first_resent(head.end);
         }
         // Going back after a timeout: this one is sent.
         if self.seq.nxt < self.seq.max {
@@ -60,28 +65,13 @@ impl Sender {
         Some(self.resend(c, r, now, head.start, head.end))
     }
 
-    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
-    /// says so.
-    #[inline]
-    pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
-        let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
-        // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
-        let octets = if c.config.whole_segments {
-            (segments as i64).saturating_mul(i64::from(c.negotiated.mss))
-        } else {
-            // A half octet more, because sums of fractions of a segment end a hair below the whole.
-            (segments * f64::from(c.negotiated.mss) + 0.5) as i64
-        };
-        octets.max(0) as u64
-    }
-
     /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
     fn send_by_window(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        let cwnd = self.window_octets(c, self.recovery.inflation(&c.config));
+        let cwnd = self.fly.window_octets(c, self.fly.recovery.inflation(&c.config));
         let cwnd_edge = self.seq.una + cwnd;
         if self.seq.nxt < self.seq.max {
             // Going back: segments keep their boundaries.
-            let Some(&old) = self.flight.find(self.seq.nxt) else {
+            let Some(&old) = self.fly.flight.find(self.seq.nxt) else {
                 self.seq.nxt = self.seq.max;
                 return None;
             };
@@ -102,15 +92,15 @@ impl Sender {
     /// With SACK: step (C) of RFC 6675 section 5.
     #[inline(always)]
     fn send_by_pipe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        let cwnd = self.window_octets(c, 0.0);
-        let in_flight = match self.recovery.state() {
+        let cwnd = self.fly.window_octets(c, 0.0);
+        let in_flight = match self.fly.recovery.state() {
             // Without limited transmit SACKs make no room before recovery.
             CaState::Disorder if !c.config.limited_transmit => self.seq.flight_size(),
             CaState::Open => self.seq.flight_size(),
-            _ => self.recovery.board().pipe(self.seq.max),
+            _ => self.fly.recovery.board().pipe(self.seq.max),
         };
         let room = cwnd.saturating_sub(in_flight);
-        if matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+        if matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss) {
             let segment = self.resend_by_scoreboard(c, r, now, room);
             if segment.is_some() {
                 return segment;
@@ -130,20 +120,20 @@ impl Sender {
             return None;
         }
         let new_data = self.seq.may_send_more();
-        let (start, end) = match self.recovery.board().next_seg(self.seq.max, new_data) {
+        let (start, end) = match self.fly.recovery.board().next_seg(self.seq.max, new_data) {
             NextSeg::New => return None,
             NextSeg::Hole(start, end) => {
-                let old = self.flight.find(start)?;
+                let old = self.fly.flight.find(start)?;
                 (start, old.end.min(end))
             }
             NextSeg::Rescue(end) => {
-                let start = self.flight.find(end - 1)?.start;
-                let point = self.recovery.recovery_point();
-                self.recovery.board_mut().rescued(point);
+                let start = self.fly.flight.find(end - 1)?.start;
+                let point = self.fly.recovery.recovery_point();
+                self.fly.recovery.board_mut().rescued(point);
                 return Some(self.resend(c, r, now, start, end));
             }
         };
-        self.recovery.board_mut().resent(end);
+        self.fly.recovery.board_mut().resent(end);
         Some(self.resend(c, r, now, start, end))
     }
 
@@ -185,7 +175,7 @@ impl Sender {
         }
         self.override_sws = false;
         let stop = start + len + u64::from(with_fin);
-        self.recovery.note_limited(len);
+        self.fly.recovery.note_limited(len);
         self.push_sent(start, stop, now);
         if c.rtt.timed.is_none() && c.config.rtt_sampling == RttSampling::OneSegment {
             c.rtt.timed = Some((stop, now));
@@ -223,10 +213,10 @@ impl Sender {
     fn send_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         self.probe_due = false;
         if self.seq.is_outstanding() {
-            if self.recovery.is_rack() {
+            if self.fly.recovery.is_rack() {
                 return self.resend_head_by_rack(c, r, now);
             }
-            let head = *self.flight.front()?;
+            let head = *self.fly.flight.front()?;
             return Some(self.resend(c, r, now, head.start, head.end));
         }
         if !self.seq.waits() {
@@ -244,13 +234,13 @@ impl Sender {
 
     /// New data is in flight.
     pub fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
-        if self.recovery.is_rack() {
-            if self.rack.in_flight() == 0 {
-                self.cc.on_transmit_start(now, now.since(self.last_sent));
+        if self.fly.recovery.is_rack() {
+            if self.fly.rack.in_flight() == 0 {
+                self.fly.cc.on_transmit_start(now, now.since(self.last_sent));
             }
-            self.rack.sent(now, self.delivered);
+            self.fly.rack.sent(now, self.fly.delivered);
         }
-        self.flight.push(start, stop, now);
+        self.fly.flight.push(start, stop, now);
         self.seq.sent(stop);
     }
 
@@ -262,7 +252,7 @@ impl Sender {
         start: u64,
         end: u64,
     ) -> Segment {
-        self.flight.resent(start, now);
+        self.fly.flight.resent(start, now);
         c.meters.counters.retransmitted_segments += 1;
         c.meters.counters.retransmitted_octets += end.min(self.seq.written).saturating_sub(start);
         c.rtt.resent(now, start, end);
@@ -308,7 +298,7 @@ impl Sender {
         }
         c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment);
         if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() && self.seq.wnd > 0 {
-            self.start_rto(c, now);
+            self.fly.start_rto(c, now);
         }
         if let Some(linux) = r.ack.heuristics() {
             linux.data_sent(now);
@@ -319,5 +309,22 @@ impl Sender {
         c.meters.data_sent(segment.len);
         self.last_sent = now;
         segment
+    }
+}
+
+impl InFlight {
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
+    /// says so.
+    #[inline]
+    pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
+        let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
+        // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
+        let octets = if c.config.whole_segments {
+            (segments as i64).saturating_mul(i64::from(c.negotiated.mss))
+        } else {
+            // A half octet more, because sums of fractions of a segment end a hair below the whole.
+            (segments * f64::from(c.negotiated.mss) + 0.5) as i64
+        };
+        octets.max(0) as u64
     }
 }

@@ -5,9 +5,52 @@ use lasthop_units::{Bitrate, Bytes, Instant};
 use super::super::connection::Connection;
 use super::super::timers::Timer;
 use super::Sender;
+use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 
 impl Sender {
+    /// A packet of `data` octets has left, with all its segments: it is paced as one
+    /// (tcp_update_skb_after_send).
+    pub fn pace_packet(&mut self, c: &mut Connection, now: Instant, data: u64) {
+        if self.pacing.enabled {
+            self.pace_at_rate(c, now, data as u32, data as u32);
+        }
+    }
+
+    #[inline(never)]
+    pub fn pace_at_rate(&mut self, c: &mut Connection, now: Instant, data: u32, on_wire: u32) {
+        if self.fly.recovery.is_rack() {
+            self.pace_like_linux(c, now, data);
+        } else if let Some(rate) = self.fly.pacing_rate(c) {
+            c.timers.set(Timer::Pacing, now.saturating_add(rate.time_for(Bytes(u64::from(on_wire)))));
+        }
+    }
+
+    /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
+    /// off for a late start.
+    fn pace_like_linux(&mut self, c: &mut Connection, now: Instant, data: u32) {
+        // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
+        if data == 0 {
+            return;
+        }
+        let Some(rate) = self.fly.pacing_rate(c).filter(|_| c.meters.counters.data_segments_sent >= 10)
+        else {
+            return;
+        };
+        let time = rate.time_for(Bytes(u64::from(data)));
+        let late = now.since(self.pacing.paced_to).min(time / 2);
+        self.pacing.paced_to = now.max(self.pacing.paced_to).saturating_add(time - late);
+        c.timers.set(Timer::Pacing, self.pacing.paced_to);
+    }
+
+    /// Pacing is what keeps something from leaving: the wake-up it needs counts.
+    #[inline]
+    pub fn pace_holds_something(&self, c: &Connection) -> bool {
+        c.timers.runs(Timer::Pacing) && c.state.may_send() && self.seq.nxt.min(self.seq.una) < self.seq.end()
+    }
+}
+
+impl InFlight {
     /// The rate in force: the smaller of the algorithm's and the configured ceiling.
     pub fn pacing_rate(&self, c: &Connection) -> Option<Bitrate> {
         let own = self.cc.pacing_rate().or_else(|| self.window_rate(c));
@@ -28,44 +71,5 @@ impl Sender {
         let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
         let window = cwnd.max(self.flight.len() as f64) * f64::from(c.negotiated.mss);
         Some(Bitrate((8.0 * factor * window / srtt.as_secs_f64()).clamp(1.0, 1e14) as u64))
-    }
-
-    /// A packet of `data` octets has left, with all its segments: it is paced as one
-    /// (tcp_update_skb_after_send).
-    pub fn pace_packet(&mut self, c: &mut Connection, now: Instant, data: u64) {
-        if self.pacing.enabled {
-            self.pace_at_rate(c, now, data as u32, data as u32);
-        }
-    }
-
-    #[inline(never)]
-    pub fn pace_at_rate(&mut self, c: &mut Connection, now: Instant, data: u32, on_wire: u32) {
-        if self.recovery.is_rack() {
-            self.pace_like_linux(c, now, data);
-        } else if let Some(rate) = self.pacing_rate(c) {
-            c.timers.set(Timer::Pacing, now.saturating_add(rate.time_for(Bytes(u64::from(on_wire)))));
-        }
-    }
-
-    /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
-    /// off for a late start.
-    fn pace_like_linux(&mut self, c: &mut Connection, now: Instant, data: u32) {
-        // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
-        if data == 0 {
-            return;
-        }
-        let Some(rate) = self.pacing_rate(c).filter(|_| c.meters.counters.data_segments_sent >= 10) else {
-            return;
-        };
-        let time = rate.time_for(Bytes(u64::from(data)));
-        let late = now.since(self.pacing.paced_to).min(time / 2);
-        self.pacing.paced_to = now.max(self.pacing.paced_to).saturating_add(time - late);
-        c.timers.set(Timer::Pacing, self.pacing.paced_to);
-    }
-
-    /// Pacing is what keeps something from leaving: the wake-up it needs counts.
-    #[inline]
-    pub fn pace_holds_something(&self, c: &Connection) -> bool {
-        c.timers.runs(Timer::Pacing) && c.state.may_send() && self.seq.nxt.min(self.seq.una) < self.seq.end()
     }
 }

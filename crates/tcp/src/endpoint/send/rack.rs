@@ -11,6 +11,8 @@ use super::super::rtt::echoed_time;
 use super::super::timers::Timer;
 use super::Sender;
 use super::frto::Told;
+use super::in_flight::InFlight;
+use super::sequence::SendSequence;
 use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
@@ -51,50 +53,58 @@ impl Sender {
         let wnd_before = self.seq.wnd;
         let una_before = self.seq.una;
         let pending = c.timers.run_for_loss();
-        let flight_before = u64::from(self.rack.in_flight());
-        let window = self.cc.cwnd().floor().min(c.config.window_ceiling());
-        let slow_start = self.cc.cwnd() < self.cc.ssthresh();
+        let flight_before = u64::from(self.fly.rack.in_flight());
+        let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
+        let slow_start = self.fly.cc.cwnd() < self.fly.cc.ssthresh();
         // tcp_is_cwnd_limited: in slow start half the window in use is enough.
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
         let full = if c.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
         let p = Progress {
             una_moved: ack > una_before as i64,
             passed: (ack - una_before as i64).max(0) as u64,
-            lost_before: self.rack.total_lost,
+            lost_before: self.fly.rack.total_lost,
             flight_before,
-            cwnd_limited: full || self.recovery.state() == CaState::Loss,
-            state_before: self.recovery.state(),
+            cwnd_limited: full || self.fly.recovery.state() == CaState::Loss,
+            state_before: self.fly.recovery.state(),
             window_moved: false,
             hold: false,
         };
         let mut g = Gathered::default();
         // What SACKs had told before this ACK: an ACK that comes with them says nothing of their
         // order.
-        let highest = if self.rack.sacked > 0 { self.recovery.board().highest() } else { 0 };
-        self.take_sack_by_segment(c, now, seg, ack, &mut g);
-        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.rack.undo.is_some()) {
-            self.rack.note_reordering(low, self.recovery.board().highest(), c.negotiated.mss);
+        let highest = if self.fly.rack.sacked > 0 { self.fly.recovery.board().highest() } else { 0 };
+        self.fly.take_sack_by_segment(c, &self.seq, now, seg, ack, &mut g);
+        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.fly.rack.undo.is_some())
+        {
+            self.fly.rack.note_reordering(low, self.fly.recovery.board().highest(), c.negotiated.mss);
         }
         self.seq.take_window(seg, c.negotiated.snd_scale, start, ack.max(0) as u64);
         if p.una_moved {
-            self.take_cumulative(c, now, ack as u64, &mut g);
+            self.fly.take_cumulative(c, &mut self.seq, now, ack as u64, &mut g);
             if let Some(low) = g.acked_from {
-                self.rack.note_reordering(low, highest, c.negotiated.mss);
+                self.fly.rack.note_reordering(low, highest, c.negotiated.mss);
             }
         } else if g.news || (seg.len == 0 && self.seq.is_outstanding() && self.seq.wnd == wnd_before) {
             c.meters.counters.dup_acks_received += u64::from(ack == una_before as i64);
         }
-        self.delivered += g.octets;
-        self.measure_rtt(c, now, seg, &g, p.una_moved);
+        self.fly.delivered += g.octets;
+        self.fly.measure_rtt(c, now, seg, &g, p.una_moved);
         if una_before < self.seq.max || g.segments > 0 {
-            self.react(c, now, seg, &g, Progress { window_moved: self.seq.wnd != wnd_before, ..p });
+            self.fly.react(
+                c,
+                &self.seq,
+                now,
+                seg,
+                &g,
+                Progress { window_moved: self.seq.wnd != wnd_before, ..p },
+            );
         }
         if self.seq.wnd != wnd_before && self.seq.waits() {
             // tcp_ack_update_window: a window that opens after a long time is an idle time too.
             self.restart_if_idle(c, now);
         }
         if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
-            self.recovery.set_wants_head(true);
+            self.fly.recovery.set_wants_head(true);
         }
         if p.una_moved {
             self.unanswered.timeouts = 0;
@@ -105,10 +115,10 @@ impl Sender {
         // Where the reordering timer runs, no other one is set (tcp_identify_packet_loss).
         let reordering = c.timers.runs(Timer::Reordering);
         // A SACK of what was sent before the oldest was sent last does not put the timeout off.
-        let older = |at: Instant| self.flight.front().is_some_and(|head| at < head.at);
+        let older = |at: Instant| self.fly.flight.front().is_some_and(|head| at < head.at);
         if self.seq.is_outstanding() && (p.una_moved || g.last_sent.is_some_and(older)) {
-            if !reordering && !self.schedule_probe(c, now, c.rtt.rto.current()) {
-                self.rearm_rto(c, now, pending);
+            if !reordering && !self.fly.schedule_probe(c, &self.seq, now, c.rtt.rto.current()) {
+                self.fly.rearm_rto(c, now, pending);
             }
         } else if !self.seq.is_outstanding() {
             c.timers.stop_for_loss();
@@ -119,18 +129,133 @@ impl Sender {
         self.update_timers(c, now);
     }
 
+    // The loss timer: RACK's reordering window, or the tail loss probe.
+
+    // The kernel has one timer (icsk_pending): while one of these runs, the retransmission timer
+    // does not.
+
+    // Output.
+
+    /// The next segment as the marks and the window allow.
+    pub fn send_by_rack(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        if std::mem::take(&mut self.fly.rack.probe_due)
+            && let Some(probe) = self.send_loss_probe(c, r, now)
+        {
+            return Some(probe);
+        }
+        if c.timers.holds(Timer::Pacing, now) {
+            return None;
+        }
+        let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
+        let room = window - f64::from(self.fly.rack.in_flight());
+        if self.limits.queue.is_some() {
+            return self.send_by_packets(c, r, now, room);
+        }
+        if room < 1.0 {
+            self.note_usage(true);
+            return None;
+        }
+        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
+        if !self.fly.rack.prefer_new
+            && self.fly.rack.watch.is_none()
+            && let Some(i) = self.fly.rack.next_lost()
+        {
+            return Some(self.resend_lost(c, r, now, i));
+        }
+        let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
+        let segment = self.send_new(c, r, now, edge);
+        if segment.is_some() {
+            self.note_usage(room < 2.0);
+        }
+        if segment.is_some() {
+            self.fly.schedule_probe_after_data(c, &self.seq, now);
+        }
+        if segment.is_none() && !self.seq.waits() {
+            // Room, and nothing to send: the application is what limits.
+            let in_flight = u64::from(self.fly.rack.in_flight()) * u64::from(c.negotiated.mss);
+            self.fly.rack.app_limited = (self.fly.delivered + in_flight).max(1);
+        }
+        segment
+    }
+
+    /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
+    /// reordering timer runs (tcp_xmit_retransmit_queue).
+    pub fn resend_lost(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
+        if i == 0 && !c.timers.runs(Timer::Reordering) {
+            self.fly.rearm_rto(c, now, false);
+        }
+        self.resend_record(c, r, now, i)
+    }
+
+    pub fn resend_record(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
+        let s = self.fly.flight.get(i).copied().unwrap_or(crate::flight::Sent {
+            start: self.seq.una,
+            end: self.seq.max,
+            at: now,
+            transmissions: 1,
+        });
+        if self.fly.recovery.state() == CaState::Recovery {
+            c.meters.emit(Event::FastRetransmit);
+        }
+        self.fly.rack.sent_again(i, now, self.fly.delivered, timestamp(now));
+        if c.config.loss_detection == LossDetection::Fack {
+            self.fly.rack.note_resent(i, now);
+        }
+        let mut segment = self.resend(c, r, now, s.start, s.end);
+        if self.limits.queue.is_some() {
+            let pushed = self.fly.rack.marks.get(i).is_some_and(|m| m.pushed);
+            segment.flags.set(Flags::PSH, pushed);
+        }
+        segment
+    }
+
+    /// The oldest segment, whatever the window says.
+    pub fn resend_head_by_rack(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        self.fly.recovery.set_wants_head(false);
+        self.fly.flight.front()?;
+        Some(self.resend_record(c, r, now, 0))
+    }
+
+    /// New data if there is any and the peer's window holds it; else the last segment again.
+    fn send_loss_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        let last = self.fly.flight.len().checked_sub(1)?;
+        let new = if self.limits.queue.is_some() {
+            self.probe_with_packet(c, r, now)
+        } else {
+            self.send_new(c, r, now, self.seq.max + u64::from(c.negotiated.mss))
+        };
+        let resent = new.is_none();
+        let segment = match new {
+            Some(s) => s,
+            None => {
+                self.fly.rack.cut_before(last);
+                self.resend_record(c, r, now, last)
+            }
+        };
+        self.fly.rack.probe = Some((self.seq.max, resent));
+        Some(segment)
+    }
+}
+
+impl InFlight {
     fn take_sack_by_segment(
         &mut self,
         c: &mut Connection,
+        seq: &SendSequence,
         now: Instant,
         seg: &Segment,
         ack: i64,
         g: &mut Gathered,
     ) {
-        let mut highest = self.recovery.board().highest().max(self.seq.una);
+        let mut highest = self.recovery.board().highest().max(seq.una);
         for (n, block) in seg.sack.iter().enumerate() {
-            let (start, end) = (self.seq.offset_of(block.start), self.seq.offset_of(block.end));
-            if n == 0 && start < end && self.is_duplicate_report(seg, start, end, ack) {
+            let (start, end) = (seq.offset_of(block.start), seq.offset_of(block.end));
+            if n == 0 && start < end && self.is_duplicate_report(seq, seg, start, end, ack) {
                 g.duplicate = true;
                 c.meters.counters.dsacks_received += 1;
                 if self.rack.undo.is_some_and(|u| start >= u as i64)
@@ -138,10 +263,10 @@ impl Sender {
                 {
                     *n = n.saturating_sub(1);
                 }
-                self.rack.note_dsack(self.seq.una, self.seq.max);
+                self.rack.note_dsack(seq.una, seq.max);
                 continue;
             }
-            if start < self.seq.una as i64 || start >= end || end > self.seq.max as i64 {
+            if start < seq.una as i64 || start >= end || end > seq.max as i64 {
                 continue;
             }
             let (start, end) = (start as u64, end as u64);
@@ -157,12 +282,12 @@ impl Sender {
 
     /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
     /// holds.
-    fn is_duplicate_report(&self, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
-        if end <= ack.max(self.seq.una as i64) {
+    fn is_duplicate_report(&self, seq: &SendSequence, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
+        if end <= ack.max(seq.una as i64) {
             return true;
         }
         let Some(second) = seg.sack.iter().nth(1) else { return false };
-        start >= self.seq.offset_of(second.start) && end <= self.seq.offset_of(second.end)
+        start >= seq.offset_of(second.start) && end <= seq.offset_of(second.end)
     }
 
     fn sack_segments(
@@ -213,8 +338,15 @@ impl Sender {
         self.rack.delivered(g, i, d);
     }
 
-    fn take_cumulative(&mut self, c: &mut Connection, now: Instant, ack: u64, g: &mut Gathered) {
-        let acked = ack - self.seq.una;
+    fn take_cumulative(
+        &mut self,
+        c: &mut Connection,
+        seq: &mut SendSequence,
+        now: Instant,
+        ack: u64,
+        g: &mut Gathered,
+    ) {
+        let acked = ack - seq.una;
         while let Some(&s) = self.flight.front().filter(|s| s.end <= ack) {
             let sacked = self.rack.marks.front().is_some_and(|m| m.sacked);
             if s.transmissions > 1 {
@@ -230,7 +362,7 @@ impl Sender {
             self.flight.advance(s.end);
         }
         self.flight.advance(ack);
-        self.seq.advance(ack);
+        seq.advance(ack);
         self.recovery.board_mut().advance(ack);
         c.meters.counters.octets_acked += acked;
     }
@@ -255,20 +387,28 @@ impl Sender {
     }
 
     /// What the sender makes of an ACK: tcp_ack's second half.
-    fn react(&mut self, c: &mut Connection, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
+    fn react(
+        &mut self,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        seg: &Segment,
+        g: &Gathered,
+        p: Progress,
+    ) {
         self.rack.prefer_new = false;
-        self.answer_probe(now, g);
+        self.answer_probe(seq, now, g);
         let late = self.is_late(c, seg);
         let told = Told { una_moved: p.una_moved, not_duplicate: seg.len > 0 || p.window_moved };
-        let hold = self.judge_timeout(c, now, g, told);
+        let hold = self.judge_timeout(c, seq, now, g, told);
         let p = Progress { hold, ..p };
         let before = self.recovery.state();
         match before {
-            CaState::Recovery if self.seq.una >= self.rack.high => self.end_recovery(c, now, late),
+            CaState::Recovery if seq.una >= self.rack.high => self.end_recovery(c, now, late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
-            CaState::Cwr if self.seq.una > self.rack.high => self.end_recovery(c, now, false),
+            CaState::Cwr if seq.una > self.rack.high => self.end_recovery(c, now, false),
             CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(c, now),
-            CaState::Loss => self.after_timeout_by_rack(c, now, g, p, late),
+            CaState::Loss => self.after_timeout_by_rack(c, seq, now, g, p, late),
             _ => {}
         }
         let marked = c.ecn.settle(&c.negotiated, &mut c.meters.counters, self.recovery.state(), g.octets);
@@ -279,9 +419,9 @@ impl Sender {
         }
         if !judging && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
-                self.enter_recovery(c, now);
+                self.enter_recovery(c, seq, now);
             } else if c.ecn.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
-                self.enter_cwr(c, now, Signal::Ecn);
+                self.enter_cwr(c, seq, now, Signal::Ecn);
                 c.note_mark_reduction();
             } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
@@ -289,11 +429,11 @@ impl Sender {
             }
         }
         let reducing = self.is_reducing();
-        self.tell(c, now, seg, g, p, marked);
+        self.tell(c, seq, now, seg, g, p, marked);
         if reducing {
             self.reduce(c, g, p);
         } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
-            self.enter_cwr(c, now, Signal::Loss);
+            self.enter_cwr(c, seq, now, Signal::Loss);
         }
     }
 
@@ -303,12 +443,12 @@ impl Sender {
     }
 
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
-    pub fn enter_cwr(&mut self, c: &mut Connection, now: Instant, signal: Signal) {
+    pub fn enter_cwr(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant, signal: Signal) {
         if self.is_reducing() || self.recovery.state() == CaState::Loss {
             return;
         }
         self.rack.undo = None;
-        self.rack.high = self.seq.max;
+        self.rack.high = seq.max;
         self.rack.probe = None;
         let window = self.cc.cwnd().floor();
         self.cc.on_congestion(&Congestion { signal, ..self.congestion_now(now, false) });
@@ -339,6 +479,7 @@ impl Sender {
     fn tell(
         &mut self,
         c: &mut Connection,
+        seq: &SendSequence,
         now: Instant,
         seg: &Segment,
         g: &Gathered,
@@ -370,10 +511,10 @@ impl Sender {
                 .take()
                 .map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss }),
             in_flight: u64::from(self.rack.in_flight()) * mss,
-            una: self.seq.una,
-            nxt: self.seq.nxt,
+            una: seq.una,
+            nxt: seq.nxt,
             flight_before: p.flight_before * mss,
-            peer_window: self.seq.wnd,
+            peer_window: seq.wnd,
             mss: c.negotiated.mss,
             rtt: self.round_trip(c, now, seg, g, p),
             srtt: c.rtt.rto.srtt(),
@@ -421,10 +562,10 @@ impl Sender {
         Congestion { now, signal: Signal::Loss, flight: self.cc.cwnd().floor(), repeated }
     }
 
-    fn enter_recovery(&mut self, c: &mut Connection, now: Instant) {
+    fn enter_recovery(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
         let prior = (self.cc.cwnd(), self.cc.ssthresh());
-        self.rack.begin_undo(self.seq.una, prior);
-        self.rack.high = self.seq.max;
+        self.rack.begin_undo(seq.una, prior);
+        self.rack.high = seq.max;
         self.rack.probe = None;
         // A loss within a reduction does not cost a second one.
         if self.recovery.state() != CaState::Cwr {
@@ -499,6 +640,7 @@ impl Sender {
     fn after_timeout_by_rack(
         &mut self,
         c: &mut Connection,
+        seq: &SendSequence,
         now: Instant,
         g: &Gathered,
         p: Progress,
@@ -509,19 +651,19 @@ impl Sender {
             self.undo(c, now);
             return;
         }
-        let recovered = self.seq.una >= self.rack.high;
+        let recovered = seq.una >= self.rack.high;
         if self.rack.frto {
             if g.original && undoable {
                 // Step 3b: what was sent before the timeout arrives after it.
                 self.undo(c, now);
                 return;
             }
-            if self.seq.max > self.rack.high {
+            if seq.max > self.rack.high {
                 self.rack.frto &= !g.news;
             } else if p.una_moved && !recovered {
                 // Step 2b: new data tells, if there is any.
-                self.rack.high = self.seq.max;
-                let more = self.seq.may_send_more();
+                self.rack.high = seq.max;
+                let more = seq.may_send_more();
                 self.rack.prefer_new = more;
                 self.rack.frto = more;
             }
@@ -557,18 +699,19 @@ impl Sender {
         }
     }
 
-    // The loss timer: RACK's reordering window, or the tail loss probe.
-
-    // The kernel has one timer (icsk_pending): while one of these runs, the retransmission timer
-    // does not.
-
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
     /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone,
     /// not for SACKed segments: in CWR there may be some). True if one is pending.
-    fn schedule_probe(&mut self, c: &mut Connection, now: Instant, timeout: Duration) -> bool {
+    fn schedule_probe(
+        &mut self,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        timeout: Duration,
+    ) -> bool {
         if !self.recovery.is_rack()
             || !c.config.host.loss_probes
-            || !self.seq.is_outstanding()
+            || !seq.is_outstanding()
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
             return false;
@@ -587,9 +730,9 @@ impl Sender {
     /// New data has left. The retransmission timeout counts from when the oldest segment left
     /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`). The probe
     /// takes the place of a reordering timer that runs: the kernel does not look at icsk_pending.
-    pub fn schedule_probe_after_data(&mut self, c: &mut Connection, now: Instant) {
+    pub fn schedule_probe_after_data(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
         let probing = c.timers.runs(Timer::LossProbe);
-        if !self.schedule_probe(c, now, self.rto_delta(c, now)) && probing {
+        if !self.schedule_probe(c, seq, now, self.rto_delta(c, now)) && probing {
             self.rearm_rto(c, now, true);
         }
     }
@@ -616,11 +759,11 @@ impl Sender {
     }
 
     /// The reordering window of the oldest segment in doubt has passed.
-    pub fn reordering_timeout(&mut self, c: &mut Connection, now: Instant) {
+    pub fn reordering_timeout(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
         let before = self.rack.lost;
         self.detect_losses(c, now);
         if self.rack.lost > before && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
-            self.enter_recovery(c, now);
+            self.enter_recovery(c, seq, now);
             let p = Progress {
                 una_moved: false,
                 passed: 0,
@@ -635,14 +778,14 @@ impl Sender {
         }
         // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further
         // ones.
-        if self.seq.is_outstanding() {
+        if seq.is_outstanding() {
             self.rearm_rto(c, now, true);
         }
     }
 
     /// The tail loss probe is due.
-    pub fn loss_probe_timeout(&mut self, c: &mut Connection, now: Instant) {
-        if !self.seq.is_outstanding() {
+    pub fn loss_probe_timeout(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
+        if !seq.is_outstanding() {
             return;
         }
         // A probe that is sent restarts the timeout; "At most one outstanding TLP".
@@ -656,15 +799,15 @@ impl Sender {
 
     /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
     /// of a loss.
-    fn answer_probe(&mut self, now: Instant, g: &Gathered) {
+    fn answer_probe(&mut self, seq: &SendSequence, now: Instant, g: &Gathered) {
         let Some((end, resent)) = self.rack.probe else { return };
         if !resent || g.duplicate {
-            if g.duplicate || self.seq.una >= end {
+            if g.duplicate || seq.una >= end {
                 self.rack.probe = None;
             }
             return;
         }
-        if self.seq.una > end || (self.seq.una == end && !g.resent_acked) {
+        if seq.una > end || (seq.una == end && !g.resent_acked) {
             self.rack.probe = None;
             // The last segment had been lost: one reduction, at once.
             self.cc.on_congestion(&self.congestion_now(now, false));
@@ -672,17 +815,23 @@ impl Sender {
     }
 
     /// The retransmission timer expired: tcp_enter_loss.
-    pub fn enter_loss_by_rack(&mut self, c: &mut Connection, now: Instant, repeated: bool) {
+    pub fn enter_loss_by_rack(
+        &mut self,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        repeated: bool,
+    ) {
         let state = self.recovery.state();
-        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.seq.una >= self.rack.high;
+        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || seq.una >= self.rack.high;
         let reneged = self.rack.marks.front().is_some_and(|m| m.sacked);
-        let cut = self.seq.una >= self.rack.high
+        let cut = seq.una >= self.rack.high
             || matches!(state, CaState::Open | CaState::Disorder)
             || (state == CaState::Loss && !repeated);
         let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
         self.rack.lose_everything(reneged);
         if reneged {
-            let (una, max) = (self.seq.una, self.seq.max);
+            let (una, max) = (seq.una, seq.max);
             self.recovery.board_mut().on_timeout(max, true);
             self.recovery.board_mut().advance(una);
         }
@@ -690,121 +839,14 @@ impl Sender {
             self.rack.undo = None;
         }
         if self.rack.undo.is_none() || cut {
-            self.rack.begin_undo(self.seq.una, prior);
+            self.rack.begin_undo(seq.una, prior);
         }
         let congestion = Congestion { repeated: !cut, ..self.congestion_now(now, false) };
         self.cc.on_timeout(&congestion);
         self.rack.frto = fresh || repeated;
-        self.rack.high = self.seq.max;
+        self.rack.high = seq.max;
         self.rack.probe = None;
         c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Loss);
-    }
-
-    // Output.
-
-    /// The next segment as the marks and the window allow.
-    pub fn send_by_rack(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        if std::mem::take(&mut self.rack.probe_due)
-            && let Some(probe) = self.send_loss_probe(c, r, now)
-        {
-            return Some(probe);
-        }
-        if c.timers.holds(Timer::Pacing, now) {
-            return None;
-        }
-        let window = self.cc.cwnd().floor().min(c.config.window_ceiling());
-        let room = window - f64::from(self.rack.in_flight());
-        if self.limits.queue.is_some() {
-            return self.send_by_packets(c, r, now, room);
-        }
-        if room < 1.0 {
-            self.note_usage(true);
-            return None;
-        }
-        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
-        if !self.rack.prefer_new
-            && self.rack.watch.is_none()
-            && let Some(i) = self.rack.next_lost()
-        {
-            return Some(self.resend_lost(c, r, now, i));
-        }
-        let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
-        let segment = self.send_new(c, r, now, edge);
-        if segment.is_some() {
-            self.note_usage(room < 2.0);
-        }
-        if segment.is_some() {
-            self.schedule_probe_after_data(c, now);
-        }
-        if segment.is_none() && !self.seq.waits() {
-            // Room, and nothing to send: the application is what limits.
-            let in_flight = u64::from(self.rack.in_flight()) * u64::from(c.negotiated.mss);
-            self.rack.app_limited = (self.delivered + in_flight).max(1);
-        }
-        segment
-    }
-
-    /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
-    /// reordering timer runs (tcp_xmit_retransmit_queue).
-    pub fn resend_lost(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
-        if i == 0 && !c.timers.runs(Timer::Reordering) {
-            self.rearm_rto(c, now, false);
-        }
-        self.resend_record(c, r, now, i)
-    }
-
-    pub fn resend_record(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant, i: usize) -> Segment {
-        let s = self.flight.get(i).copied().unwrap_or(crate::flight::Sent {
-            start: self.seq.una,
-            end: self.seq.max,
-            at: now,
-            transmissions: 1,
-        });
-        if self.recovery.state() == CaState::Recovery {
-            c.meters.emit(Event::FastRetransmit);
-        }
-        self.rack.sent_again(i, now, self.delivered, timestamp(now));
-        if c.config.loss_detection == LossDetection::Fack {
-            self.rack.note_resent(i, now);
-        }
-        let mut segment = self.resend(c, r, now, s.start, s.end);
-        if self.limits.queue.is_some() {
-            let pushed = self.rack.marks.get(i).is_some_and(|m| m.pushed);
-            segment.flags.set(Flags::PSH, pushed);
-        }
-        segment
-    }
-
-    /// The oldest segment, whatever the window says.
-    pub fn resend_head_by_rack(
-        &mut self,
-        c: &mut Connection,
-        r: &mut Receiver,
-        now: Instant,
-    ) -> Option<Segment> {
-        self.recovery.set_wants_head(false);
-        self.flight.front()?;
-        Some(self.resend_record(c, r, now, 0))
-    }
-
-    /// New data if there is any and the peer's window holds it; else the last segment again.
-    fn send_loss_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        let last = self.flight.len().checked_sub(1)?;
-        let new = if self.limits.queue.is_some() {
-            self.probe_with_packet(c, r, now)
-        } else {
-            self.send_new(c, r, now, self.seq.max + u64::from(c.negotiated.mss))
-        };
-        let resent = new.is_none();
-        let segment = match new {
-            Some(s) => s,
-            None => {
-                self.rack.cut_before(last);
-                self.resend_record(c, r, now, last)
-            }
-        };
-        self.rack.probe = Some((self.seq.max, resent));
-        Some(segment)
     }
 }

@@ -9,6 +9,7 @@
 
 use super::super::connection::Connection;
 use super::Sender;
+use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 
@@ -41,9 +42,9 @@ impl Sender {
     /// sk_wmem_queued: what is written and not acknowledged, with the overhead of its packets.
     pub fn memory_queued(&self, c: &Connection) -> u64 {
         let octets = self.seq.unacknowledged();
-        let sent = match self.recovery.is_rack() {
-            true => u64::from(self.rack.packets),
-            false => self.flight.len() as u64,
+        let sent = match self.fly.recovery.is_rack() {
+            true => u64::from(self.fly.rack.packets),
+            false => self.fly.flight.len() as u64,
         };
         let waiting = match &self.limits.queue {
             Some(q) => q.packets_waiting() as u64,
@@ -84,16 +85,12 @@ impl Sender {
         if !memory.full && queued < memory.size {
             return;
         }
-        if f64::from(self.segments_in_flight()) < self.cc.cwnd().floor() {
+        if f64::from(self.fly.segments_in_flight()) < self.fly.cc.cwnd().floor() {
             self.expand_send_buffer(c);
         }
         if let Some(memory) = self.limits.memory.as_mut() {
             memory.full = memory.size.saturating_sub(queued) < (queued >> 1).max(1);
         }
-    }
-
-    fn segments_in_flight(&self) -> u32 {
-        if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
     }
 
     /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
@@ -104,14 +101,21 @@ impl Sender {
         }
         let segment = u64::from(c.config.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
         let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering = if self.recovery.is_rack() { self.rack.reordering } else { c.config.dup_threshold };
-        let segments = (self.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
+        let reordering =
+            if self.fly.recovery.is_rack() { self.fly.rack.reordering } else { c.config.dup_threshold };
+        let segments = (self.fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
         let windows = c.config.control_at_work().needs().send_buffer_windows;
         let wanted = windows * segments * per_segment;
         let most = c.config.send_buffer_max;
         if let Some(memory) = self.limits.memory.as_mut().filter(|m| m.size < wanted) {
             memory.size = wanted.min(most);
         }
+    }
+}
+
+impl InFlight {
+    fn segments_in_flight(&self) -> u32 {
+        if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
     }
 }
 

@@ -32,23 +32,23 @@ impl Sender {
         c.meters.emit(Event::RtoFired { count: self.unanswered.timeouts });
         c.rtt.timed_out(self.seq.una);
         let repeated = self.unanswered.timeouts > 1;
-        let outcome = if self.recovery.is_rack() {
-            if self.watches_timeouts(c) {
-                self.watch_timeout(c, now, repeated);
+        let outcome = if self.fly.recovery.is_rack() {
+            if self.fly.watches_timeouts(c) {
+                self.fly.watch_timeout(c, &self.seq, now, repeated);
             } else {
-                self.enter_loss_by_rack(c, now, repeated);
+                self.fly.enter_loss_by_rack(c, &self.seq, now, repeated);
             }
             Outcome::default()
         } else {
-            let (recovery, mut view) = self.recovery_and_view(c, now);
+            let (recovery, mut view) = self.fly.recovery_and_view(c, &self.seq, now);
             recovery.on_timeout(&mut view, repeated)
         };
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
-        self.recovery.set_wants_head(self.recovery.is_sack() || self.recovery.is_rack());
+        self.fly.recovery.set_wants_head(self.fly.recovery.is_sack() || self.fly.recovery.is_rack());
         c.timers.stop(Timer::Pacing);
         self.follow(c, now, outcome);
         // (5.6).
-        self.start_rto(c, now);
+        self.fly.start_rto(c, now);
         c.timers.set(Timer::Retransmission, self.unanswered.bound(c.timers.at(Timer::Retransmission)));
         true
     }
@@ -98,7 +98,7 @@ impl Sender {
         } else if outstanding {
             c.timers.stop(Timer::Persist);
             if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() {
-                self.start_rto(c, now);
+                self.fly.start_rto(c, now);
             }
         } else {
             c.timers.stop(Timer::Retransmission);
@@ -132,8 +132,8 @@ impl Sender {
             && !self.seq.is_outstanding()
             && c.timers.clock().jiffy(now).since(c.timers.clock().jiffy(self.last_sent)) > c.rtt.rto.current()
         {
-            let restart = c.config.initial_window_segments(c.negotiated.mss).min(self.cc.cwnd());
-            self.cc.on_idle_restart(now, restart);
+            let restart = c.config.initial_window_segments(c.negotiated.mss).min(self.fly.cc.cwnd());
+            self.fly.cc.on_idle_restart(now, restart);
         }
     }
 }
