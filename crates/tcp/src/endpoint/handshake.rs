@@ -182,7 +182,9 @@ impl Handshake {
             mss,
             seed: u64::from(send.seq.isn.0),
         });
-        send.expand_send_buffer(c);
+        if let Some(memory) = &mut send.limits.memory {
+            memory.expand(c, &send.fly);
+        }
         send.cut_queue_anew(c);
         send.seq.wl1 = receive.offset_of(seg.seq);
         c.meters.emit(Event::Established);

@@ -17,6 +17,7 @@ use lasthop_units::{Instant, Seq};
 
 use self::in_flight::InFlight;
 use self::offload::{UNSENT_MAX, Usage, WriteQueue, is_wanted};
+use self::pacing::Pacing;
 use self::send_memory::SendMemory;
 use self::sequence::SendSequence;
 use super::connection::Connection;
@@ -59,25 +60,13 @@ pub(super) struct Limits {
     pub notsent_limit: u64,
 }
 
-/// Departures at a rate.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pacing {
-    /// A rate may be set, by the configuration or by the congestion control.
-    pub enabled: bool,
-    /// The departure time after the last segment paced as Linux does.
-    pub paced_to: Instant,
-}
-
 impl Sender {
     pub fn new(config: &Config, cc: Cc, isn: Seq) -> Sender {
         Sender {
             seq: SendSequence::new(isn),
-            pacing: Pacing {
-                enabled: config.pacing
-                    || config.max_pacing_rate.is_some()
-                    || config.control_at_work().needs().paces,
-                paced_to: Instant::ZERO,
-            },
+            pacing: Pacing::new(
+                config.pacing || config.max_pacing_rate.is_some() || config.control_at_work().needs().paces,
+            ),
             fly: InFlight::new(config, cc),
             limits: Limits {
                 queue: is_wanted(config).then(Box::default),
@@ -150,7 +139,11 @@ impl Sender {
         let room = (1u64 << 60).saturating_sub(seq.written);
         match (c.config.send_buffer, self.limits.memory) {
             (Some(size), _) => size.saturating_sub(seq.written - seq.una.max(1)).min(room),
-            (None, Some(memory)) => self.memory_room(c, memory).min(room),
+            (None, Some(memory)) => {
+                let goal = seq.packet_goal(c);
+                let open = self.limits.queue.as_ref().map_or(0, |q| q.open_room(seq.max, goal));
+                memory.room(self.memory_queued(c), goal, open).min(room)
+            }
             (None, None) if self.limits.queue.is_some() => UNSENT_MAX.saturating_sub(seq.notsent()),
             (None, None) => room,
         }

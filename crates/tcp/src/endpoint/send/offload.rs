@@ -78,6 +78,17 @@ enum Urge {
     Push,
 }
 
+/// Why a packet waits for more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Defer {
+    /// It does not.
+    No,
+    /// For room in the congestion window.
+    ForCwnd,
+    /// For a larger packet, or for the peer's window.
+    ForWindow,
+}
+
 /// A packet that may leave now.
 struct Cut {
     len: u64,
@@ -132,8 +143,8 @@ impl Sender {
         c.meters.chrono.wants_room = copied < n;
         if copied > 0 {
             let more = hint.more && copied == n;
-            let far = self.is_far_unpushed();
             if let Some(q) = self.limits.queue.as_mut() {
+                let far = q.is_far_unpushed(&self.seq);
                 // This is the check of the queue that an ACK or a timer may have requested.
                 q.look = false;
                 if !more || far {
@@ -171,9 +182,8 @@ impl Sender {
     }
 
     fn push_while_writing(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
-        let far = self.is_far_unpushed();
         let Some(q) = self.limits.queue.as_mut() else { return };
-        if far {
+        if q.is_far_unpushed(&self.seq) {
             q.mark_push(self.seq.written);
             self.cut_packets(c, r, now, Urge::Push, u32::MAX);
         } else if q.chunks.len() == 1 {
@@ -181,17 +191,11 @@ impl Sender {
         }
     }
 
-    /// forced_push: half the peer's largest window without PSH.
-    fn is_far_unpushed(&self) -> bool {
-        let pushed = self.limits.queue.as_ref().map_or(0, |q| q.pushed_to);
-        self.seq.written > pushed.max(1) + self.seq.max_wnd / 2
-    }
-
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that
     /// one.
     fn may_queue(&self, c: &Connection) -> bool {
         let free = match (c.config.send_buffer, self.limits.memory) {
-            (None, Some(memory)) => self.memory_is_free(c, memory),
+            (None, Some(memory)) => memory.is_free(self.memory_queued(c)),
             (Some(size), _) => self.seq.written - self.seq.una.clamp(1, self.seq.written) < size,
             (None, None) => self.seq.notsent() < UNSENT_MAX,
         };
@@ -210,17 +214,11 @@ impl Sender {
     /// The persist timer: what is held back leaves, one segment of it or as much as the window
     /// takes, and with PSH (tcp_write_wakeup).
     pub fn wake_queue(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
-        let Some(mut cut) = self.cut(c, Urge::Push, true).or_else(|| self.cut_by_window(c)) else { return };
+        let Some(q) = self.limits.queue.as_ref() else { return };
+        let cut = q.cut(c, &self.seq, &self.fly, Urge::Push, true);
+        let Some(mut cut) = cut.or_else(|| q.cut_by_window(c, &self.seq)) else { return };
         cut.push = true;
         self.send_cut(c, r, now, &cut);
-    }
-
-    /// A part of the next segment: what a window below one segment takes.
-    fn cut_by_window(&self, c: &Connection) -> Option<Cut> {
-        let end = self.limits.queue.as_ref()?.chunks.front().map_or(self.seq.written, |c| c.end);
-        let len =
-            end.min(self.seq.window_edge()).saturating_sub(self.seq.max).min(u64::from(c.negotiated.mss));
-        (len > 0).then_some(Cut { len, fin: false, push: true, whole: self.seq.max + len == end })
     }
 
     /// An ACK, a timer or a close is a reason to look at what waits.
@@ -274,7 +272,7 @@ impl Sender {
         let mut first = self.resend_lost(c, r, now, i);
         let mut octets = u64::from(first.len);
         if n == 1 {
-            self.pace_packet(c, now, octets);
+            self.pacing.left(c, &self.fly, now, octets as u32, octets as u32);
             return first;
         }
         first.flags.set(Flags::PSH, false);
@@ -287,7 +285,7 @@ impl Sender {
             }
         }
         self.fly.rack.rewind_search();
-        self.pace_packet(c, now, octets);
+        self.pacing.left(c, &self.fly, now, octets as u32, octets as u32);
         first
     }
 
@@ -298,7 +296,7 @@ impl Sender {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        let cut = self.cut(c, Urge::Push, true)?;
+        let cut = self.next_cut(c, Urge::Push, true)?;
         self.send_cut(c, r, now, &cut);
         self.limits.queue.as_mut()?.out.pop_front()
     }
@@ -322,10 +320,10 @@ impl Sender {
                 break false;
             }
             let one = packets_max == 1;
-            let Some(cut) = self.cut(c, urge, false) else {
+            let Some(cut) = self.next_cut(c, urge, false) else {
                 break self.fly.is_window_too_small(c, &self.seq);
             };
-            if !one && self.waits_for_more(c, now, &cut) {
+            if !one && self.defers(c, now, &cut) {
                 break false;
             }
             self.send_cut(c, r, now, &cut);
@@ -334,7 +332,7 @@ impl Sender {
         self.account_for_limits(c, now, small_window);
         let full = self.fly.room(c) < 1.0;
         if packets > 0 || full {
-            self.note_usage(full);
+            self.limits.usage.note(&self.seq, &self.fly, full);
         }
         if packets > 0 {
             self.fly.schedule_probe_after_data(c, &self.seq, now);
@@ -345,53 +343,19 @@ impl Sender {
         }
     }
 
-    /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment
-    /// beyond them.
-    fn cut(&self, c: &Connection, urge: Urge, probe: bool) -> Option<Cut> {
-        let q = self.limits.queue.as_ref()?;
-        let (start, mss) = (self.seq.max, u64::from(c.negotiated.mss));
-        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
-        let last = q.chunks.len() <= 1;
-        let fin = last && self.seq.close_requested && self.seq.waits();
-        let len = end.saturating_sub(start);
-        if len == 0 && !fin {
-            return None;
+    fn next_cut(&self, c: &Connection, urge: Urge, probe: bool) -> Option<Cut> {
+        self.limits.queue.as_ref()?.cut(c, &self.seq, &self.fly, urge, probe)
+    }
+
+    /// The packet waits for more.
+    fn defers(&mut self, c: &Connection, now: Instant, cut: &Cut) -> bool {
+        let Some(q) = self.limits.queue.as_ref() else { return false };
+        let recent = now.since(self.last_sent) < Duration::from_millis(1);
+        let defer = q.defers(c, &self.seq, &self.fly, now, recent, cut);
+        if defer == Defer::ForCwnd {
+            self.limits.usage.note(&self.seq, &self.fly, true);
         }
-        let segments = len.div_ceil(mss).max(1);
-        let quota = match self.fly.quota(c, fin && segments == 1) {
-            0 if probe => 1,
-            0 => return None,
-            n => n,
-        };
-        let wnd_edge = self.seq.window_edge();
-        let first_end = start + len.min(mss) + u64::from(fin && segments == 1);
-        if first_end > wnd_edge {
-            return None;
-        }
-        let urge = if last { urge } else { Urge::Push };
-        let room = if segments == 1 {
-            let held = len < mss && !fin && self.is_held_by_nagle(c, urge);
-            if held && !probe {
-                return None;
-            }
-            len
-        } else {
-            let most = if probe { 1 } else { u64::from(quota.min(self.fly.segments_per_packet(c))) } * mss;
-            let needed = len.min(wnd_edge - start);
-            let part = needed % mss;
-            match most <= needed {
-                true => most,
-                false if part > 0 && !fin && self.is_held_by_nagle(c, urge) => needed - part,
-                false => needed,
-            }
-        };
-        let whole = room == len;
-        Some(Cut {
-            len: room,
-            fin: fin && whole,
-            push: whole && q.chunks.front().is_some_and(|c| c.push),
-            whole,
-        })
+        defer != Defer::No
     }
 
     fn account_for_limits(&mut self, c: &mut Connection, now: Instant, small_window: bool) {
@@ -427,57 +391,6 @@ impl Sender {
         if self.seq.una >= self.seq.written {
             c.meters.chrono.stop(now, Activity::Busy, true);
         }
-    }
-
-    /// tcp_nagle_check: a small packet waits for corked data, and while another small one is
-    /// outstanding.
-    fn is_held_by_nagle(&self, c: &Connection, urge: Urge) -> bool {
-        let Some(q) = self.limits.queue.as_ref() else { return false };
-        match urge {
-            Urge::Push => false,
-            Urge::Cork => true,
-            Urge::AsSet => c.config.nagle && self.seq.is_outstanding() && q.small_to > self.seq.una,
-        }
-    }
-
-    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
-    /// larger.
-    fn waits_for_more(&mut self, c: &mut Connection, now: Instant, cut: &Cut) -> bool {
-        let Some(Offload { window_divisor, .. }) = c.config.host.offload else { return false };
-        let Some(q) = self.limits.queue.as_ref() else { return false };
-        let mss = u64::from(c.negotiated.mss);
-        let end = q.chunks.front().map_or(self.seq.written, |c| c.end);
-        let len = end - self.seq.max;
-        let recovering = matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss);
-        let recent = now.since(self.last_sent) < Duration::from_millis(1);
-        if len <= mss || recovering || !recent {
-            return false;
-        }
-        let cwnd = self.fly.cc.cwnd().floor();
-        let wnd_room = self.seq.window_edge().saturating_sub(self.seq.max);
-        let cwnd_room = self.fly.room(c).max(0.0) as u64 * mss;
-        let limit = wnd_room.min(cwnd_room);
-        if limit >= u64::from(self.fly.segments_per_packet(c)) * mss || (q.chunks.len() > 1 && limit >= len) {
-            return false;
-        }
-        let window = self.seq.wnd.min(cwnd as u64 * mss);
-        if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
-            return false;
-        }
-        let Some(head) = self.fly.flight.front() else { return false };
-        let srtt = c.rtt.rto.srtt().unwrap_or(Duration::ZERO);
-        if now.since(head.at) < srtt / 2 {
-            return false;
-        }
-        if cwnd_room < wnd_room {
-            if cwnd_room <= len {
-                self.note_usage(true);
-                return true;
-            }
-        } else if wnd_room <= len {
-            return true;
-        }
-        !(cut.fin || q.chunks.front().is_some_and(|c| c.record_end))
     }
 
     /// A packet leaves as its segments.
@@ -517,22 +430,23 @@ impl Sender {
                 break;
             }
         }
-        self.pace_packet(c, now, cut.len);
+        self.pacing.left(c, &self.fly, now, cut.len as u32, cut.len as u32);
     }
+}
 
+impl Usage {
     /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
     /// window was full.
-    pub fn note_usage(&mut self, limited: bool) {
-        let out = self.fly.flight.len() as u32;
-        let u = &mut self.limits.usage;
-        if self.seq.una >= u.until || limited || (!u.limited && out > u.out_max) {
-            *u = Usage { limited, out_max: out, until: self.seq.nxt };
+    pub fn note(&mut self, seq: &SendSequence, fly: &InFlight, limited: bool) {
+        let out = fly.flight.len() as u32;
+        if seq.una >= self.until || limited || (!self.limited && out > self.out_max) {
+            *self = Usage { limited, out_max: out, until: seq.nxt };
         }
     }
 
     /// tcp_is_cwnd_limited: full, or in slow start at least half used.
     pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
-        self.limits.usage.limited || (slow_start && window < 2.0 * f64::from(self.limits.usage.out_max))
+        self.limited || (slow_start && window < 2.0 * f64::from(self.out_max))
     }
 }
 
@@ -595,6 +509,133 @@ fn open_start(q: &WriteQueue, start: u64) -> u64 {
 }
 
 impl WriteQueue {
+    /// Where the oldest chunk ends.
+    fn first_end(&self, seq: &SendSequence) -> u64 {
+        self.chunks.front().map_or(seq.written, |chunk| chunk.end)
+    }
+
+    /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment
+    /// beyond them.
+    fn cut(
+        &self,
+        c: &Connection,
+        seq: &SendSequence,
+        fly: &InFlight,
+        urge: Urge,
+        probe: bool,
+    ) -> Option<Cut> {
+        let (start, mss) = (seq.max, u64::from(c.negotiated.mss));
+        let last = self.chunks.len() <= 1;
+        let fin = last && seq.close_requested && seq.waits();
+        let len = self.first_end(seq).saturating_sub(start);
+        if len == 0 && !fin {
+            return None;
+        }
+        let segments = len.div_ceil(mss).max(1);
+        let quota = match fly.quota(c, fin && segments == 1) {
+            0 if probe => 1,
+            0 => return None,
+            n => n,
+        };
+        let wnd_edge = seq.window_edge();
+        let first_end = start + len.min(mss) + u64::from(fin && segments == 1);
+        if first_end > wnd_edge {
+            return None;
+        }
+        let urge = if last { urge } else { Urge::Push };
+        let room = if segments == 1 {
+            let held = len < mss && !fin && self.is_held_by_nagle(c, seq, urge);
+            if held && !probe {
+                return None;
+            }
+            len
+        } else {
+            let most = if probe { 1 } else { u64::from(quota.min(fly.segments_per_packet(c))) } * mss;
+            let needed = len.min(wnd_edge - start);
+            let part = needed % mss;
+            match most <= needed {
+                true => most,
+                false if part > 0 && !fin && self.is_held_by_nagle(c, seq, urge) => needed - part,
+                false => needed,
+            }
+        };
+        let whole = room == len;
+        Some(Cut {
+            len: room,
+            fin: fin && whole,
+            push: whole && self.chunks.front().is_some_and(|chunk| chunk.push),
+            whole,
+        })
+    }
+
+    /// A part of the next segment: what a window below one segment takes.
+    fn cut_by_window(&self, c: &Connection, seq: &SendSequence) -> Option<Cut> {
+        let end = self.first_end(seq);
+        let len = end.min(seq.window_edge()).saturating_sub(seq.max).min(u64::from(c.negotiated.mss));
+        (len > 0).then_some(Cut { len, fin: false, push: true, whole: seq.max + len == end })
+    }
+
+    /// tcp_nagle_check: a small packet waits for corked data, and while another small one is
+    /// outstanding.
+    fn is_held_by_nagle(&self, c: &Connection, seq: &SendSequence, urge: Urge) -> bool {
+        match urge {
+            Urge::Push => false,
+            Urge::Cork => true,
+            Urge::AsSet => c.config.nagle && seq.is_outstanding() && self.small_to > seq.una,
+        }
+    }
+
+    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
+    /// larger. `recent`: data left within the last millisecond.
+    fn defers(
+        &self,
+        c: &Connection,
+        seq: &SendSequence,
+        fly: &InFlight,
+        now: Instant,
+        recent: bool,
+        cut: &Cut,
+    ) -> Defer {
+        let Some(Offload { window_divisor, .. }) = c.config.host.offload else { return Defer::No };
+        let mss = u64::from(c.negotiated.mss);
+        let len = self.first_end(seq) - seq.max;
+        let recovering = matches!(fly.recovery.state(), CaState::Recovery | CaState::Loss);
+        if len <= mss || recovering || !recent {
+            return Defer::No;
+        }
+        let cwnd = fly.cc.cwnd().floor();
+        let wnd_room = seq.window_edge().saturating_sub(seq.max);
+        let cwnd_room = fly.room(c).max(0.0) as u64 * mss;
+        let limit = wnd_room.min(cwnd_room);
+        if limit >= u64::from(fly.segments_per_packet(c)) * mss || (self.chunks.len() > 1 && limit >= len) {
+            return Defer::No;
+        }
+        let window = seq.wnd.min(cwnd as u64 * mss);
+        if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
+            return Defer::No;
+        }
+        let Some(head) = fly.flight.front() else { return Defer::No };
+        let srtt = c.rtt.rto.srtt().unwrap_or(Duration::ZERO);
+        if now.since(head.at) < srtt / 2 {
+            return Defer::No;
+        }
+        if cwnd_room < wnd_room {
+            if cwnd_room <= len {
+                return Defer::ForCwnd;
+            }
+        } else if wnd_room <= len {
+            return Defer::ForWindow;
+        }
+        let ends = cut.fin || self.chunks.front().is_some_and(|chunk| chunk.record_end);
+        if ends { Defer::No } else { Defer::ForWindow }
+    }
+
+    /// forced_push: half the peer's largest window without PSH.
+    const fn is_far_unpushed(&self, seq: &SendSequence) -> bool {
+        let pushed = if self.pushed_to > 1 { self.pushed_to } else { 1 };
+        seq.written > pushed + seq.max_wnd / 2
+    }
+
     /// What the last packet still takes before it is as large as `goal`; `start` is where what is
     /// unsent begins.
     pub fn open_room(&self, start: u64, goal: u64) -> u64 {

@@ -304,7 +304,7 @@ impl Sender {
             linux.data_sent(now);
         }
         if self.pacing.enabled && self.limits.queue.is_none() {
-            self.pace_at_rate(c, now, segment.len, segment.wire_len());
+            self.pacing.left(c, &self.fly, now, segment.len, segment.wire_len());
         }
         c.meters.data_sent(segment.len);
         self.last_sent = now;

@@ -8,41 +8,52 @@ use super::Sender;
 use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 
-impl Sender {
-    /// A packet of `data` octets has left, with all its segments: it is paced as one
-    /// (tcp_update_skb_after_send).
-    pub fn pace_packet(&mut self, c: &mut Connection, now: Instant, data: u64) {
-        if self.pacing.enabled {
-            self.pace_at_rate(c, now, data as u32, data as u32);
-        }
+/// Departures at a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacing {
+    /// A rate may be set, by the configuration or by the congestion control.
+    pub enabled: bool,
+    /// The departure time after the last segment paced as Linux does.
+    paced_to: Instant,
+}
+
+impl Pacing {
+    pub const fn new(enabled: bool) -> Pacing {
+        Pacing { enabled, paced_to: Instant::ZERO }
     }
 
+    /// `data` octets have left, `on_wire` with their header: the next ones wait by the rate. With
+    /// segmentation offload this is a packet with all its segments (tcp_update_skb_after_send).
     #[inline(never)]
-    pub fn pace_at_rate(&mut self, c: &mut Connection, now: Instant, data: u32, on_wire: u32) {
-        if self.fly.recovery.is_rack() {
-            self.pace_like_linux(c, now, data);
-        } else if let Some(rate) = self.fly.pacing_rate(c) {
+    pub fn left(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32, on_wire: u32) {
+        if !self.enabled {
+            return;
+        }
+        if fly.recovery.is_rack() {
+            self.left_like_linux(c, fly, now, data);
+        } else if let Some(rate) = fly.pacing_rate(c) {
             c.timers.set(Timer::Pacing, now.saturating_add(rate.time_for(Bytes(u64::from(on_wire)))));
         }
     }
 
     /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
     /// off for a late start.
-    fn pace_like_linux(&mut self, c: &mut Connection, now: Instant, data: u32) {
+    fn left_like_linux(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32) {
         // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
         if data == 0 {
             return;
         }
-        let Some(rate) = self.fly.pacing_rate(c).filter(|_| c.meters.counters.data_segments_sent >= 10)
-        else {
+        let Some(rate) = fly.pacing_rate(c).filter(|_| c.meters.counters.data_segments_sent >= 10) else {
             return;
         };
         let time = rate.time_for(Bytes(u64::from(data)));
-        let late = now.since(self.pacing.paced_to).min(time / 2);
-        self.pacing.paced_to = now.max(self.pacing.paced_to).saturating_add(time - late);
-        c.timers.set(Timer::Pacing, self.pacing.paced_to);
+        let late = now.since(self.paced_to).min(time / 2);
+        self.paced_to = now.max(self.paced_to).saturating_add(time - late);
+        c.timers.set(Timer::Pacing, self.paced_to);
     }
+}
 
+impl Sender {
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
     #[inline]
     pub fn pace_holds_something(&self, c: &Connection) -> bool {

@@ -58,7 +58,11 @@ impl Sender {
         let slow_start = self.fly.cc.cwnd() < self.fly.cc.ssthresh();
         // tcp_is_cwnd_limited: in slow start half the window in use is enough.
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
-        let full = if c.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
+        let full = if c.config.host.usage_per_window {
+            self.limits.usage.was_limited(window, slow_start)
+        } else {
+            full
+        };
         let p = Progress {
             una_moved: ack > una_before as i64,
             passed: (ack - una_before as i64).max(0) as u64,
@@ -152,7 +156,7 @@ impl Sender {
             return self.send_by_packets(c, r, now, room);
         }
         if room < 1.0 {
-            self.note_usage(true);
+            self.limits.usage.note(&self.seq, &self.fly, true);
             return None;
         }
         // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
@@ -165,7 +169,7 @@ impl Sender {
         let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
         let segment = self.send_new(c, r, now, edge);
         if segment.is_some() {
-            self.note_usage(room < 2.0);
+            self.limits.usage.note(&self.seq, &self.fly, room < 2.0);
         }
         if segment.is_some() {
             self.fly.schedule_probe_after_data(c, &self.seq, now);

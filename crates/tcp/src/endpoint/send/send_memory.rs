@@ -36,6 +36,49 @@ impl SendMemory {
     pub fn new(config: &Config) -> Option<SendMemory> {
         config.send_tuning.then_some(SendMemory { size: config.send_buffer_start, full: false })
     }
+
+    /// Octets that the application may write now where `queued` are in memory: whole packets of
+    /// `goal` octets, because sk_stream_memory_free lets the last one overdraw the buffer. What the
+    /// last packet still takes is `open`.
+    pub fn room(&self, queued: u64, goal: u64, open: u64) -> u64 {
+        let free = self.size.saturating_sub(queued);
+        if self.full || free == 0 {
+            return 0;
+        }
+        open + free.saturating_sub(open).div_ceil(goal + PACKET_OVERHEAD) * goal
+    }
+
+    /// A packet more may begin (sk_stream_memory_free).
+    pub const fn is_free(&self, queued: u64) -> bool {
+        !self.full && queued < self.size
+    }
+
+    /// After what could leave has left (tcp_check_space): an application that waits may go on when
+    /// a third of the buffer is free; a buffer that is smaller than the congestion window needs
+    /// grows.
+    pub fn check(&mut self, c: &Connection, fly: &InFlight, queued: u64) {
+        if self.is_free(queued) {
+            return;
+        }
+        if f64::from(fly.segments_in_flight()) < fly.cc.cwnd().floor() {
+            self.expand(c, fly);
+        }
+        self.full = self.size.saturating_sub(queued) < (queued >> 1).max(1);
+    }
+
+    /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
+    /// in a packet of its own whose memory is a power of two.
+    pub fn expand(&mut self, c: &Connection, fly: &InFlight) {
+        let segment = u64::from(c.config.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
+        let per_segment = segment.next_power_of_two() + DESCRIPTOR;
+        let reordering = if fly.recovery.is_rack() { fly.rack.reordering } else { c.config.dup_threshold };
+        let segments = (fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
+        let windows = c.config.control_at_work().needs().send_buffer_windows;
+        let wanted = windows * segments * per_segment;
+        if self.size < wanted {
+            self.size = wanted.min(c.config.send_buffer_max);
+        }
+    }
 }
 
 impl Sender {
@@ -53,62 +96,14 @@ impl Sender {
         octets + PACKET_OVERHEAD * (sent + waiting)
     }
 
-    /// Octets that the application may write now: whole packets, because sk_stream_memory_free lets
-    /// the last one overdraw the buffer.
-    pub fn memory_room(&self, c: &Connection, memory: SendMemory) -> u64 {
-        let free = memory.size.saturating_sub(self.memory_queued(c));
-        if memory.full || free == 0 {
-            return 0;
-        }
-        let goal = self.seq.packet_goal(c);
-        let open = self.limits.queue.as_ref().map_or(0, |q| q.open_room(self.seq.max, goal));
-        open + free.saturating_sub(open).div_ceil(goal + PACKET_OVERHEAD) * goal
-    }
-
-    /// A packet more may begin (sk_stream_memory_free).
-    pub fn memory_is_free(&self, c: &Connection, memory: SendMemory) -> bool {
-        !memory.full && self.memory_queued(c) < memory.size
-    }
-
-    /// After what could leave has left (tcp_check_space): an application that waits may go on when
-    /// a third of the buffer is free; a buffer that is smaller than the congestion window needs
-    /// grows.
+    /// After what could leave has left: the send buffer, where it grows by itself.
     #[inline]
-    pub fn check_space(&mut self, c: &mut Connection) {
-        if let Some(memory) = self.limits.memory {
-            self.check_space_of(c, memory);
-        }
-    }
-
-    fn check_space_of(&mut self, c: &mut Connection, memory: SendMemory) {
-        let queued = self.memory_queued(c);
-        if !memory.full && queued < memory.size {
-            return;
-        }
-        if f64::from(self.fly.segments_in_flight()) < self.fly.cc.cwnd().floor() {
-            self.expand_send_buffer(c);
-        }
-        if let Some(memory) = self.limits.memory.as_mut() {
-            memory.full = memory.size.saturating_sub(queued) < (queued >> 1).max(1);
-        }
-    }
-
-    /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
-    /// in a packet of its own whose memory is a power of two.
-    pub fn expand_send_buffer(&mut self, c: &mut Connection) {
-        if self.limits.memory.is_none() {
-            return;
-        }
-        let segment = u64::from(c.config.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
-        let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering =
-            if self.fly.recovery.is_rack() { self.fly.rack.reordering } else { c.config.dup_threshold };
-        let segments = (self.fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
-        let windows = c.config.control_at_work().needs().send_buffer_windows;
-        let wanted = windows * segments * per_segment;
-        let most = c.config.send_buffer_max;
-        if let Some(memory) = self.limits.memory.as_mut().filter(|m| m.size < wanted) {
-            memory.size = wanted.min(most);
+    pub fn check_space(&mut self, c: &Connection) {
+        if self.limits.memory.is_some() {
+            let queued = self.memory_queued(c);
+            if let Some(memory) = &mut self.limits.memory {
+                memory.check(c, &self.fly, queued);
+            }
         }
     }
 }
