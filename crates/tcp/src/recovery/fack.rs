@@ -148,7 +148,7 @@ mod tests {
             self.records.push_back((now, self.next, 1));
         }
         fn resend(&mut self, i: usize, now: Instant) {
-            self.rack.sent_again(i, now, 0, 1);
+            self.rack.sent_again(i, now, 0);
             self.rack.note_resent(i, now);
             self.records[i] = (now, self.records[i].1, self.records[i].2 + 1);
         }

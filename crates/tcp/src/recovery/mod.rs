@@ -1,21 +1,19 @@
 //! Loss recovery: what is sent again, and when. How much may be sent is congestion control's
 //! business.
 //!
-//! One file per flavour; RACK-TLP's loop is the endpoint's `rack`, its memory [`Rack`], its window
-//! [`Prr`]. The parts they share are here: the count of duplicate ACKs, the recovery point with its
+//! One file per flavour; RACK's marks are [`Rack`]; what the sender makes of the losses that it
+//! finds is the endpoint's `send`. The parts they share are here: the count of duplicate ACKs, the recovery point with its
 //! guard, the inflation of the window, the state that Linux calls `ca_state`.
 
 mod fack;
 mod newreno;
-mod prr;
 mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
 
-pub use prr::Prr;
-pub use rack::{Delivered, Gathered, Mark, Rack, Watch};
+pub use rack::{Delivered, Gathered, Mark, Rack};
 pub use scoreboard::{NextSeg, Scoreboard};
 
 use lasthop_units::Instant;

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::fack::Fack;
-use super::prr::Prr;
 use crate::cc::{LossSample, RateSample};
 
 /// What is known of one segment in flight; in step with the flight's records.
@@ -67,29 +66,6 @@ pub struct Rack {
 
     /// SND.NXT when recovery or loss began.
     pub high: u64,
-    /// The proportional reduction.
-    pub prr: Prr,
-    /// Rate halving: the next ACK takes a segment from the window.
-    pub halving: bool,
-    /// Set while a reduction can still be undone: SND.UNA at its start.
-    pub undo: Option<u64>,
-    /// Retransmissions not yet known to have been superfluous; `None` before the first.
-    pub undo_resent: Option<u32>,
-    /// The first retransmission's timestamp clock.
-    pub first_resent: Option<u32>,
-    /// cwnd and ssthresh before the reduction.
-    pub prior: (f64, f64),
-    /// F-RTO (RFC 5682) is looking at a timeout.
-    pub frto: bool,
-    /// The timeout that the F-RTO of older kernels judges.
-    pub watch: Option<Watch>,
-    /// F-RTO's step 2b: new data before retransmissions.
-    pub prefer_new: bool,
-
-    /// A loss probe is outstanding up to this offset; whether it was a retransmission.
-    pub probe: Option<(u64, bool)>,
-    /// The probe is to leave now.
-    pub probe_due: bool,
 
     delivered_at: Instant,
     first_sent: Instant,
@@ -98,15 +74,6 @@ pub struct Rack {
     pub app_limited: u64,
     search_from: usize,
     pub(super) fack: Fack,
-}
-
-/// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
-#[derive(Clone, Copy, Debug)]
-pub struct Watch {
-    /// An ACK has moved SND.UNA already.
-    pub moved: bool,
-    /// SND.NXT when the timer expired: what lies below are originals.
-    pub high: u64,
 }
 
 impl Gathered {
@@ -178,17 +145,6 @@ impl Default for Rack {
             reo_raised_at: 0,
             reo_persist: 0,
             high: 0,
-            prr: Prr::default(),
-            halving: false,
-            undo: None,
-            undo_resent: None,
-            first_resent: None,
-            prior: (0.0, 0.0),
-            frto: false,
-            watch: None,
-            prefer_new: false,
-            probe: None,
-            probe_due: false,
             delivered_at: Instant::ZERO,
             first_sent: Instant::ZERO,
             app_limited: 0,
@@ -237,7 +193,6 @@ impl Rack {
         let mark = self.stamp(now, delivered);
         self.marks.push_back(mark);
         self.packets += 1;
-        self.prr.sent(1.0);
     }
 
     /// The segment that left last belongs to the packet of the one before.
@@ -249,7 +204,7 @@ impl Rack {
     }
 
     /// Segment `i` left once more.
-    pub fn sent_again(&mut self, i: usize, now: Instant, delivered: u64, clock: u32) {
+    pub fn sent_again(&mut self, i: usize, now: Instant, delivered: u64) {
         let stamp = self.stamp(now, delivered);
         let Some(m) = self.marks.get_mut(i) else { return };
         let was = m.resent;
@@ -262,9 +217,6 @@ impl Rack {
             ..stamp
         };
         self.resent += u32::from(!was);
-        self.first_resent.get_or_insert(clock);
-        self.undo_resent = Some(self.undo_resent.unwrap_or(0) + 1);
-        self.prr.sent(1.0);
     }
 
     /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or
@@ -518,16 +470,6 @@ impl Rack {
             app_limited: n.app_limited,
         })
     }
-
-    /// A reduction begins that may be undone.
-    pub fn begin_undo(&mut self, una: u64, prior: (f64, f64)) {
-        self.undo = Some(una);
-        self.undo_resent = (self.resent > 0).then_some(self.resent);
-        self.prior = prior;
-        if self.resent == 0 {
-            self.first_resent = None;
-        }
-    }
 }
 
 /// A segment that is delivered.
@@ -589,7 +531,7 @@ mod tests {
         assert_eq!(r.detect(at(162), ms(10), record), None);
         assert_eq!(r.lost, 3);
         assert_eq!(r.next_lost(), Some(0));
-        r.sent_again(0, at(163), 1000, 5);
+        r.sent_again(0, at(163), 1000);
         assert_eq!((r.next_lost(), r.in_flight()), (Some(1), 7));
     }
 

@@ -1,4 +1,7 @@
-//! F-RTO as Linux had it from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682
+//! F-RTO: was a timeout for nothing?
+//!
+//! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; nothing but the state tells
+//! that it looks. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682
 //! section 3.1 and RFC 4138 appendix B): a timeout takes nothing for lost before two ACKs have told
 //! whether it was spurious.
 //!
@@ -13,10 +16,31 @@ use lasthop_units::Instant;
 use super::super::connection::Connection;
 use super::super::meters::Event;
 use super::in_flight::InFlight;
+use super::rack::Progress;
 use super::sequence::SendSequence;
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::WindowReduction;
-use crate::recovery::{CaState, Gathered, Watch};
+use crate::recovery::{CaState, Gathered};
+
+/// What is remembered of a timeout while it is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frto {
+    /// RFC 5682 looks at a timeout.
+    pub looking: bool,
+    /// Its step 2b: new data before retransmissions.
+    pub prefer_new: bool,
+    /// The timeout that the older kernels judge.
+    pub watch: Option<Watch>,
+}
+
+/// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// An ACK has moved SND.UNA already.
+    pub moved: bool,
+    /// SND.NXT when the timer expired: what lies below are originals.
+    pub high: u64,
+}
 
 /// What an ACK is to F-RTO.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +59,12 @@ impl InFlight {
     /// The retransmission timer expired (tcp_enter_frto); the head is sent again by the caller.
     pub fn watch_timeout(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant, repeated: bool) {
         let state = self.recovery.state();
-        let watched = self.rack.watch.is_some();
+        let watched = self.frto.watch.is_some();
         let cuts = !watched && matches!(state, CaState::Open | CaState::Disorder)
             || seq.una == self.rack.high
             || (watched || state == CaState::Loss) && !repeated;
         let window = self.cc.cwnd().floor();
-        let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
+        let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.undo.prior };
         if cuts {
             // The window of a timeout within a timeout that is judged still is too large: ssthresh
             // is that of two segments.
@@ -49,16 +73,16 @@ impl InFlight {
         }
         let again = self.flight.front().is_some_and(|head| head.transmissions > 1);
         self.rack.forget_resent_head();
-        self.rack.begin_undo(seq.una, prior);
+        self.undo.begin(self.rack.resent, seq.una, prior);
         if again {
-            self.rack.undo = None;
+            self.undo.una = None;
         }
         self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
         let recovering = watched || matches!(state, CaState::Recovery | CaState::Loss);
         let high = if recovering && self.rack.high > seq.una { self.rack.high } else { seq.max };
-        self.rack.watch = Some(Watch { moved: false, high });
+        self.frto.watch = Some(Watch { moved: false, high });
         self.rack.high = seq.max;
-        self.rack.probe = None;
+        self.tlp.outstanding = None;
         c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Disorder);
     }
@@ -73,10 +97,10 @@ impl InFlight {
         g: &Gathered,
         told: Told,
     ) -> bool {
-        let Some(watch) = self.rack.watch else { return false };
+        let Some(watch) = self.frto.watch else { return false };
         let in_flight = f64::from(self.rack.in_flight());
         if watch.moved && g.resent_acked {
-            self.rack.undo = None;
+            self.undo.una = None;
         }
         if seq.una >= watch.high {
             self.take_all_for_lost(now, watch, if watch.moved { 3.0 } else { 2.0 });
@@ -89,7 +113,7 @@ impl InFlight {
                 return true;
             }
             self.cc.set_cwnd(in_flight + 2.0);
-            self.rack.watch = Some(Watch { moved: true, ..watch });
+            self.frto.watch = Some(Watch { moved: true, ..watch });
             if !seq.may_send_more() {
                 self.take_all_for_lost(now, watch, 2.0);
             }
@@ -105,30 +129,68 @@ impl InFlight {
         }
         // Spurious (tcp_ratehalving_spur_to_response): ssthresh is lower since the timeout, the
         // window follows.
-        self.rack.watch = None;
-        self.rack.undo = None;
+        self.frto.watch = None;
+        self.undo.una = None;
         c.meters.counters.spurious_timeouts += 1;
         c.meters.emit(Event::SpuriousRto);
         self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight + 1.0));
         self.rack.high = seq.max;
-        self.rack.halving = false;
+        self.reduction.halving = false;
         self.recovery.set_state(CaState::Cwr);
         false
     }
 
     /// The timeout was none for nothing (tcp_enter_frto_loss): what is not SACKed is lost, and so
     /// many segments leave.
-    fn take_all_for_lost(&mut self, now: Instant, watch: Watch, segments: f64) {
-        self.rack.watch = None;
+    pub fn take_all_for_lost(&mut self, now: Instant, watch: Watch, segments: f64) {
+        self.frto.watch = None;
         if self.flight.front().is_some_and(|head| head.transmissions > 1) {
-            self.rack.undo = None;
+            self.undo.una = None;
         }
         self.rack.lose_everything(false);
         // ssthresh has been lowered; the algorithm forgets what it does forget with a timeout.
         self.cc.on_timeout(&self.congestion_now(now, true));
         self.cc.set_cwnd(f64::from(self.rack.in_flight()) + segments);
         self.rack.high = watch.high;
-        self.rack.frto = false;
+        self.frto.looking = false;
         self.recovery.set_state(CaState::Loss);
+    }
+
+    /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the
+    /// Loss state.
+    pub fn after_timeout_by_rack(
+        &mut self,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        g: &Gathered,
+        p: Progress,
+        late: bool,
+    ) {
+        let undoable = self.undo.una.is_some();
+        if p.una_moved && undoable && (late || self.undo.is_superfluous()) {
+            self.undo(c, now);
+            return;
+        }
+        let recovered = seq.una >= self.rack.high;
+        if self.frto.looking {
+            if g.original && undoable {
+                // Step 3b: what was sent before the timeout arrives after it.
+                self.undo(c, now);
+                return;
+            }
+            if seq.max > self.rack.high {
+                self.frto.looking &= !g.news;
+            } else if p.una_moved && !recovered {
+                // Step 2b: new data tells, if there is any.
+                self.rack.high = seq.max;
+                let more = seq.may_send_more();
+                self.frto.prefer_new = more;
+                self.frto.looking = more;
+            }
+        }
+        if recovered {
+            self.close_recovery(c);
+        }
     }
 }

@@ -3,7 +3,11 @@
 use lasthop_units::Instant;
 
 use super::super::connection::Connection;
+use super::frto::Frto;
+use super::prr::Reduction;
 use super::sequence::SendSequence;
+use super::tlp::LossProbe;
+use super::undo::Undo;
 use crate::cc::Cc;
 use crate::config::Config;
 use crate::flight::Flight;
@@ -18,6 +22,10 @@ pub struct InFlight {
     /// RACK's memory; empty in the other flavours.
     pub rack: Box<Rack>,
     pub flight: Flight,
+    pub reduction: Reduction,
+    pub undo: Undo,
+    pub frto: Frto,
+    pub tlp: LossProbe,
     /// Octets delivered since the start: acknowledged or SACKed.
     pub delivered: u64,
     /// Without SACK: octets that duplicate ACKs have told of, above SND.UNA.
@@ -31,6 +39,10 @@ impl InFlight {
             recovery: Recovery::new(config, false, u32::from(config.mss)),
             rack: Box::default(),
             flight: Flight::default(),
+            reduction: Reduction::default(),
+            undo: Undo::default(),
+            frto: Frto::default(),
+            tlp: LossProbe::default(),
             delivered: 0,
             delivered_by_dups: 0,
         }

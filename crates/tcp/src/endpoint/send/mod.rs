@@ -6,10 +6,13 @@ mod in_flight;
 mod offload;
 mod output;
 mod pacing;
+mod prr;
 mod rack;
 mod send_memory;
 mod sequence;
 mod timeouts;
+mod tlp;
+mod undo;
 
 pub use self::offload::WriteHint;
 

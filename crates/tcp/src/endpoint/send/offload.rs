@@ -240,7 +240,7 @@ impl Sender {
     ) -> Option<Segment> {
         if room >= 1.0
             && self.fly.recovery.is_rack()
-            && !self.fly.rack.prefer_new
+            && !self.fly.frto.prefer_new
             && let Some(i) = self.fly.rack.next_lost()
         {
             return Some(self.resend_packet(c, r, now, i, room as u32));

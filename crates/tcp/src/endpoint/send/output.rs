@@ -239,6 +239,7 @@ impl Sender {
                 self.fly.cc.on_transmit_start(now, now.since(self.last_sent));
             }
             self.fly.rack.sent(now, self.fly.delivered);
+            self.fly.reduction.prr.sent(1.0);
         }
         self.fly.flight.push(start, stop, now);
         self.seq.sent(stop);

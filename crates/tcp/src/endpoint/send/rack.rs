@@ -12,20 +12,21 @@ use super::super::timers::Timer;
 use super::Sender;
 use super::frto::Told;
 use super::in_flight::InFlight;
+use super::prr::Prr;
 use super::sequence::SendSequence;
 use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
-use crate::recovery::{CaState, Delivered, Gathered, Prr};
+use crate::recovery::{CaState, Delivered, Gathered};
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 
 /// What the ACK did, besides what it delivered.
 #[derive(Clone, Copy)]
-struct Progress {
-    una_moved: bool,
+pub struct Progress {
+    pub una_moved: bool,
     /// Octets by which SND.UNA moved.
     passed: u64,
-    lost_before: u64,
+    pub lost_before: u64,
     flight_before: u64,
     cwnd_limited: bool,
     state_before: CaState,
@@ -38,7 +39,7 @@ struct Progress {
 /// TCP_TIMEOUT_MIN_US: added to RACK's and the probe's wait before it is rounded up to jiffies
 /// (tcp_rack_mark_lost, tcp_schedule_loss_probe; Linux 6.1.61, before that two jiffies: the same
 /// with HZ 1000).
-const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+pub(super) const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 impl Sender {
     /// An acceptable ACK.
@@ -78,8 +79,7 @@ impl Sender {
         // order.
         let highest = if self.fly.rack.sacked > 0 { self.fly.recovery.board().highest() } else { 0 };
         self.fly.take_sack_by_segment(c, &self.seq, now, seg, ack, &mut g);
-        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.fly.rack.undo.is_some())
-        {
+        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.fly.undo.una.is_some()) {
             self.fly.rack.note_reordering(low, self.fly.recovery.board().highest(), c.negotiated.mss);
         }
         self.seq.take_window(seg, c.negotiated.snd_scale, start, ack.max(0) as u64);
@@ -133,16 +133,11 @@ impl Sender {
         self.update_timers(c, now);
     }
 
-    // The loss timer: RACK's reordering window, or the tail loss probe.
-
-    // The kernel has one timer (icsk_pending): while one of these runs, the retransmission timer
-    // does not.
-
     // Output.
 
     /// The next segment as the marks and the window allow.
     pub fn send_by_rack(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        if std::mem::take(&mut self.fly.rack.probe_due)
+        if std::mem::take(&mut self.fly.tlp.due)
             && let Some(probe) = self.send_loss_probe(c, r, now)
         {
             return Some(probe);
@@ -160,8 +155,8 @@ impl Sender {
             return None;
         }
         // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
-        if !self.fly.rack.prefer_new
-            && self.fly.rack.watch.is_none()
+        if !self.fly.frto.prefer_new
+            && self.fly.frto.watch.is_none()
             && let Some(i) = self.fly.rack.next_lost()
         {
             return Some(self.resend_lost(c, r, now, i));
@@ -201,7 +196,9 @@ impl Sender {
         if self.fly.recovery.state() == CaState::Recovery {
             c.meters.emit(Event::FastRetransmit);
         }
-        self.fly.rack.sent_again(i, now, self.fly.delivered, timestamp(now));
+        self.fly.rack.sent_again(i, now, self.fly.delivered);
+        self.fly.undo.sent_again(timestamp(now));
+        self.fly.reduction.prr.sent(1.0);
         if c.config.loss_detection == LossDetection::Fack {
             self.fly.rack.note_resent(i, now);
         }
@@ -224,30 +221,10 @@ impl Sender {
         self.fly.flight.front()?;
         Some(self.resend_record(c, r, now, 0))
     }
-
-    /// New data if there is any and the peer's window holds it; else the last segment again.
-    fn send_loss_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        let last = self.fly.flight.len().checked_sub(1)?;
-        let new = if self.limits.queue.is_some() {
-            self.probe_with_packet(c, r, now)
-        } else {
-            self.send_new(c, r, now, self.seq.max + u64::from(c.negotiated.mss))
-        };
-        let resent = new.is_none();
-        let segment = match new {
-            Some(s) => s,
-            None => {
-                self.fly.rack.cut_before(last);
-                self.resend_record(c, r, now, last)
-            }
-        };
-        self.fly.rack.probe = Some((self.seq.max, resent));
-        Some(segment)
-    }
 }
 
 impl InFlight {
-    fn take_sack_by_segment(
+    pub fn take_sack_by_segment(
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
@@ -262,11 +239,7 @@ impl InFlight {
             if n == 0 && start < end && self.is_duplicate_report(seq, seg, start, end, ack) {
                 g.duplicate = true;
                 c.meters.counters.dsacks_received += 1;
-                if self.rack.undo.is_some_and(|u| start >= u as i64)
-                    && let Some(n) = self.rack.undo_resent.as_mut()
-                {
-                    *n = n.saturating_sub(1);
-                }
+                self.undo.take_duplicate(start);
                 self.rack.note_dsack(seq.una, seq.max);
                 continue;
             }
@@ -286,7 +259,14 @@ impl InFlight {
 
     /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
     /// holds.
-    fn is_duplicate_report(&self, seq: &SendSequence, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
+    pub fn is_duplicate_report(
+        &self,
+        seq: &SendSequence,
+        seg: &Segment,
+        start: i64,
+        end: i64,
+        ack: i64,
+    ) -> bool {
         if end <= ack.max(seq.una as i64) {
             return true;
         }
@@ -294,7 +274,7 @@ impl InFlight {
         start >= seq.offset_of(second.start) && end <= seq.offset_of(second.end)
     }
 
-    fn sack_segments(
+    pub fn sack_segments(
         &mut self,
         c: &mut Connection,
         now: Instant,
@@ -310,7 +290,7 @@ impl InFlight {
         self.rack.cut_before(i);
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
-                g.beyond |= self.rack.watch.is_some_and(|w| s.end > w.high);
+                g.beyond |= self.frto.watch.is_some_and(|w| s.end > w.high);
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
                 // section 6.2 step 3).
                 if s.transmissions == 1 {
@@ -328,7 +308,7 @@ impl InFlight {
         self.rack.cut_before(i);
     }
 
-    fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, g: &mut Gathered) {
+    pub fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, g: &mut Gathered) {
         let Some(&s) = self.flight.get(i) else { return };
         let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
         let d = Delivered {
@@ -342,7 +322,7 @@ impl InFlight {
         self.rack.delivered(g, i, d);
     }
 
-    fn take_cumulative(
+    pub fn take_cumulative(
         &mut self,
         c: &mut Connection,
         seq: &mut SendSequence,
@@ -371,7 +351,7 @@ impl InFlight {
         c.meters.counters.octets_acked += acked;
     }
 
-    fn measure_rtt(
+    pub fn measure_rtt(
         &mut self,
         c: &mut Connection,
         now: Instant,
@@ -391,7 +371,7 @@ impl InFlight {
     }
 
     /// What the sender makes of an ACK: tcp_ack's second half.
-    fn react(
+    pub fn react(
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
@@ -400,9 +380,10 @@ impl InFlight {
         g: &Gathered,
         p: Progress,
     ) {
-        self.rack.prefer_new = false;
+        self.frto.prefer_new = false;
         self.answer_probe(seq, now, g);
-        let late = self.is_late(c, seg);
+        let echo = seg.timestamps.filter(|t| c.negotiated.timestamps && t.echo != 0).map(|t| t.echo);
+        let late = self.undo.is_late(echo);
         let told = Told { una_moved: p.una_moved, not_duplicate: seg.len > 0 || p.window_moved };
         let hold = self.judge_timeout(c, seq, now, g, told);
         let p = Progress { hold, ..p };
@@ -411,13 +392,13 @@ impl InFlight {
             CaState::Recovery if seq.una >= self.rack.high => self.end_recovery(c, now, late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
             CaState::Cwr if seq.una > self.rack.high => self.end_recovery(c, now, false),
-            CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(c, now),
+            CaState::Recovery if g.duplicate && self.undo.is_superfluous() => self.undo(c, now),
             CaState::Loss => self.after_timeout_by_rack(c, seq, now, g, p, late),
             _ => {}
         }
         let marked = c.ecn.settle(&c.negotiated, &mut c.meters.counters, self.recovery.state(), g.octets);
         let rack_moved = self.rack.take_advanced();
-        let judging = self.rack.watch.is_some();
+        let judging = self.frto.watch.is_some();
         if (rack_moved || self.rack.lost > 0) && !judging {
             self.detect_losses(c, now);
         }
@@ -441,30 +422,25 @@ impl InFlight {
         }
     }
 
-    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
-    fn is_reducing(&self) -> bool {
-        matches!(self.recovery.state(), CaState::Recovery | CaState::Cwr)
-    }
-
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
     pub fn enter_cwr(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant, signal: Signal) {
         if self.is_reducing() || self.recovery.state() == CaState::Loss {
             return;
         }
-        self.rack.undo = None;
+        self.undo.una = None;
         self.rack.high = seq.max;
-        self.rack.probe = None;
+        self.tlp.outstanding = None;
         let window = self.cc.cwnd().floor();
         self.cc.on_congestion(&Congestion { signal, ..self.congestion_now(now, false) });
         c.ecn.reduced();
-        self.rack.prr = Prr::begin(window);
+        self.reduction.prr = Prr::begin(window);
         self.cc.set_cwnd(window);
         self.recovery.set_state(CaState::Cwr);
     }
 
     /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent
     /// again (tcp_ack_update_rtt).
-    fn round_trip(
+    pub fn round_trip(
         &self,
         c: &Connection,
         now: Instant,
@@ -480,7 +456,7 @@ impl InFlight {
         sent.map(|at| now.since(at))
     }
 
-    fn tell(
+    pub fn tell(
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
@@ -536,46 +512,20 @@ impl InFlight {
         self.cc.on_ack(&sample);
     }
 
-    /// PRR, while the window comes down.
-    fn reduce(&mut self, c: &mut Connection, g: &Gathered, p: Progress) {
-        if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
-            return;
-        }
-        if c.config.window_reduction == WindowReduction::RateHalving {
-            self.halve_rate();
-            return;
-        }
-        let safe = p.una_moved && self.rack.total_lost == p.lost_before;
-        let in_flight = f64::from(self.rack.in_flight());
-        let window = self.rack.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
-        self.cc.set_cwnd(window);
-    }
-
-    /// One segment less for every second ACK, and no more than one segment beyond the flight
-    /// (tcp_cwnd_down).
-    fn halve_rate(&mut self) {
-        self.rack.halving ^= true;
-        let mut window = self.cc.cwnd().floor();
-        if !self.rack.halving && window > self.cc.ssthresh() {
-            window -= 1.0;
-        }
-        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
-    }
-
     pub fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
         Congestion { now, signal: Signal::Loss, flight: self.cc.cwnd().floor(), repeated }
     }
 
-    fn enter_recovery(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
+    pub fn enter_recovery(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
         let prior = (self.cc.cwnd(), self.cc.ssthresh());
-        self.rack.begin_undo(seq.una, prior);
+        self.undo.begin(self.rack.resent, seq.una, prior);
         self.rack.high = seq.max;
-        self.rack.probe = None;
+        self.tlp.outstanding = None;
         // A loss within a reduction does not cost a second one.
         if self.recovery.state() != CaState::Cwr {
             self.cc.on_congestion(&self.congestion_now(now, false));
-            self.rack.prr = Prr::begin(prior.0.floor());
-            self.rack.halving = false;
+            self.reduction.prr = Prr::begin(prior.0.floor());
+            self.reduction.halving = false;
             if c.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
                 self.cc.set_cwnd(prior.0.floor());
             }
@@ -586,12 +536,12 @@ impl InFlight {
         c.meters.emit(Event::RecoveryEntered);
     }
 
-    fn end_recovery(&mut self, c: &mut Connection, now: Instant, late: bool) {
-        if self.rack.undo.is_some() && (late || self.rack.undo_resent == Some(0)) {
+    pub fn end_recovery(&mut self, c: &mut Connection, now: Instant, late: bool) {
+        if self.undo.una.is_some() && (late || self.undo.is_superfluous()) {
             self.undo(c, now);
             return;
         }
-        let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
+        let reduces = self.undo.una.is_some() || self.recovery.state() == CaState::Cwr;
         if !self.cc.rules_recovery() && reduces {
             let to = match c.config.window_reduction {
                 WindowReduction::Prr => self.cc.ssthresh(),
@@ -604,9 +554,9 @@ impl InFlight {
         self.close_recovery(c);
     }
 
-    fn close_recovery(&mut self, c: &mut Connection) {
-        self.rack.undo = None;
-        self.rack.first_resent = None;
+    pub fn close_recovery(&mut self, c: &mut Connection) {
+        self.undo.una = None;
+        self.undo.first_resent = None;
         if self.recovery.state() != CaState::Cwr {
             self.rack.note_recovered();
             c.meters.emit(Event::RecoveryExited);
@@ -615,14 +565,14 @@ impl InFlight {
     }
 
     /// The reduction was for nothing: back to what was before it.
-    fn undo(&mut self, c: &mut Connection, now: Instant) {
+    pub fn undo(&mut self, c: &mut Connection, now: Instant) {
         if self.recovery.state() == CaState::Loss {
             self.rack.unlose();
             c.meters.counters.spurious_timeouts += 1;
             c.meters.emit(Event::SpuriousRto);
         }
         c.meters.counters.undone += 1;
-        let (cwnd, ssthresh) = self.rack.prior;
+        let (cwnd, ssthresh) = self.undo.prior;
         self.cc.on_undo(cwnd, ssthresh);
         if c.config.window_reduction == WindowReduction::RateHalving {
             // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
@@ -633,51 +583,7 @@ impl InFlight {
         self.close_recovery(c);
     }
 
-    /// Eifel detection (RFC 3522): the ACK echoes a time before the first retransmission.
-    fn is_late(&self, c: &Connection, seg: &Segment) -> bool {
-        let Some(t) = seg.timestamps.filter(|t| c.negotiated.timestamps && t.echo != 0) else { return false };
-        self.rack.first_resent.is_some_and(|first| (t.echo.wrapping_sub(first) as i32) < 0)
-    }
-
-    /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the
-    /// Loss state.
-    fn after_timeout_by_rack(
-        &mut self,
-        c: &mut Connection,
-        seq: &SendSequence,
-        now: Instant,
-        g: &Gathered,
-        p: Progress,
-        late: bool,
-    ) {
-        let undoable = self.rack.undo.is_some();
-        if p.una_moved && undoable && (late || self.rack.undo_resent == Some(0)) {
-            self.undo(c, now);
-            return;
-        }
-        let recovered = seq.una >= self.rack.high;
-        if self.rack.frto {
-            if g.original && undoable {
-                // Step 3b: what was sent before the timeout arrives after it.
-                self.undo(c, now);
-                return;
-            }
-            if seq.max > self.rack.high {
-                self.rack.frto &= !g.news;
-            } else if p.una_moved && !recovered {
-                // Step 2b: new data tells, if there is any.
-                self.rack.high = seq.max;
-                let more = seq.may_send_more();
-                self.rack.prefer_new = more;
-                self.rack.frto = more;
-            }
-        }
-        if recovered {
-            self.close_recovery(c);
-        }
-    }
-
-    fn detect_losses(&mut self, c: &mut Connection, now: Instant) {
+    pub fn detect_losses(&mut self, c: &mut Connection, now: Instant) {
         if c.config.loss_detection == LossDetection::Fack {
             let flight = &self.flight;
             let record =
@@ -703,47 +609,9 @@ impl InFlight {
         }
     }
 
-    /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
-    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone,
-    /// not for SACKed segments: in CWR there may be some). True if one is pending.
-    fn schedule_probe(
-        &mut self,
-        c: &mut Connection,
-        seq: &SendSequence,
-        now: Instant,
-        timeout: Duration,
-    ) -> bool {
-        if !self.recovery.is_rack()
-            || !c.config.host.loss_probes
-            || !seq.is_outstanding()
-            || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
-        {
-            return false;
-        }
-        let lone = if self.rack.marks.len() == 1 { c.config.min_rto } else { TIMEOUT_MIN };
-        let wait = c.rtt.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
-        // "If the RTO formula yields an earlier time, then use that time"; none that has passed.
-        let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
-        c.timers.start(Timer::LossProbe, now, wait);
-        c.timers.stop(Timer::Reordering);
-        c.timers.stop(Timer::Retransmission);
-        c.timers.stop(Timer::Persist);
-        true
-    }
-
-    /// New data has left. The retransmission timeout counts from when the oldest segment left
-    /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`). The probe
-    /// takes the place of a reordering timer that runs: the kernel does not look at icsk_pending.
-    pub fn schedule_probe_after_data(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
-        let probing = c.timers.runs(Timer::LossProbe);
-        if !self.schedule_probe(c, seq, now, self.rto_delta(c, now)) && probing {
-            self.rearm_rto(c, now, true);
-        }
-    }
-
     /// How long until the oldest segment has waited for a whole timeout (tcp_rto_delta_us); zero
     /// where it has.
-    fn rto_delta(&self, c: &Connection, now: Instant) -> Duration {
+    pub fn rto_delta(&self, c: &Connection, now: Instant) -> Duration {
         let timeout = c.rtt.timeout(&c.config, &self.cc);
         self.flight.front().map_or(timeout, |head| head.at.saturating_add(timeout).since(now))
     }
@@ -751,7 +619,7 @@ impl InFlight {
     /// The retransmission timer runs again (tcp_rearm_rto): for a whole timeout, or, where a probe
     /// or the reordering timer was `pending` in its place, for what is left of the oldest
     /// segment's.
-    fn rearm_rto(&mut self, c: &mut Connection, now: Instant, pending: bool) {
+    pub fn rearm_rto(&mut self, c: &mut Connection, now: Instant, pending: bool) {
         c.timers.stop_for_loss();
         let wait = if pending {
             self.rto_delta(c, now).max(Duration::from_micros(1))
@@ -787,37 +655,6 @@ impl InFlight {
         }
     }
 
-    /// The tail loss probe is due.
-    pub fn loss_probe_timeout(&mut self, c: &mut Connection, seq: &SendSequence, now: Instant) {
-        if !seq.is_outstanding() {
-            return;
-        }
-        // A probe that is sent restarts the timeout; "At most one outstanding TLP".
-        let sends = self.rack.probe.is_none();
-        if sends {
-            self.rack.probe_due = true;
-            c.meters.counters.loss_probes += 1;
-        }
-        self.rearm_rto(c, now, !sends);
-    }
-
-    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
-    /// of a loss.
-    fn answer_probe(&mut self, seq: &SendSequence, now: Instant, g: &Gathered) {
-        let Some((end, resent)) = self.rack.probe else { return };
-        if !resent || g.duplicate {
-            if g.duplicate || seq.una >= end {
-                self.rack.probe = None;
-            }
-            return;
-        }
-        if seq.una > end || (seq.una == end && !g.resent_acked) {
-            self.rack.probe = None;
-            // The last segment had been lost: one reduction, at once.
-            self.cc.on_congestion(&self.congestion_now(now, false));
-        }
-    }
-
     /// The retransmission timer expired: tcp_enter_loss.
     pub fn enter_loss_by_rack(
         &mut self,
@@ -832,7 +669,7 @@ impl InFlight {
         let cut = seq.una >= self.rack.high
             || matches!(state, CaState::Open | CaState::Disorder)
             || (state == CaState::Loss && !repeated);
-        let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
+        let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.undo.prior };
         self.rack.lose_everything(reneged);
         if reneged {
             let (una, max) = (seq.una, seq.max);
@@ -840,16 +677,16 @@ impl InFlight {
             self.recovery.board_mut().advance(una);
         }
         if cut {
-            self.rack.undo = None;
+            self.undo.una = None;
         }
-        if self.rack.undo.is_none() || cut {
-            self.rack.begin_undo(seq.una, prior);
+        if self.undo.una.is_none() || cut {
+            self.undo.begin(self.rack.resent, seq.una, prior);
         }
         let congestion = Congestion { repeated: !cut, ..self.congestion_now(now, false) };
         self.cc.on_timeout(&congestion);
-        self.rack.frto = fresh || repeated;
+        self.frto.looking = fresh || repeated;
         self.rack.high = seq.max;
-        self.rack.probe = None;
+        self.tlp.outstanding = None;
         c.timers.stop_for_loss();
         self.recovery.set_state(CaState::Loss);
     }

@@ -1,0 +1,51 @@
+//! Whether a reduction was for nothing: DSACK (RFC 3708), timestamps (RFC 3522).
+
+/// What is remembered of a reduction while it can be undone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// Set while the reduction can still be undone: SND.UNA at its start.
+    pub una: Option<u64>,
+    /// Retransmissions not yet known to have been superfluous; `None` before the first.
+    resent: Option<u32>,
+    /// The first retransmission's timestamp clock.
+    pub first_resent: Option<u32>,
+    /// cwnd and ssthresh before the reduction.
+    pub prior: (f64, f64),
+}
+
+impl Undo {
+    /// A reduction begins with so many retransmissions in flight.
+    pub fn begin(&mut self, resent: u32, una: u64, prior: (f64, f64)) {
+        self.una = Some(una);
+        self.resent = (resent > 0).then_some(resent);
+        self.prior = prior;
+        if resent == 0 {
+            self.first_resent = None;
+        }
+    }
+
+    /// A retransmission leaves at this moment of the timestamp clock.
+    pub fn sent_again(&mut self, clock: u32) {
+        self.first_resent.get_or_insert(clock);
+        self.resent = Some(self.resent.unwrap_or(0) + 1);
+    }
+
+    /// The peer tells of a duplicate that begins at `start` (RFC 2883).
+    pub fn take_duplicate(&mut self, start: i64) {
+        if self.una.is_some_and(|una| start >= una as i64)
+            && let Some(n) = self.resent.as_mut()
+        {
+            *n = n.saturating_sub(1);
+        }
+    }
+
+    /// All that was sent again has turned out to be superfluous.
+    pub fn is_superfluous(&self) -> bool {
+        self.resent == Some(0)
+    }
+
+    /// Eifel detection (RFC 3522): the ACK echoes a time before the first retransmission.
+    pub fn is_late(&self, echo: Option<u32>) -> bool {
+        echo.is_some_and(|echo| self.first_resent.is_some_and(|first| (echo.wrapping_sub(first) as i32) < 0))
+    }
+}
