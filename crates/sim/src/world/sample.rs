@@ -193,7 +193,6 @@ impl Flow {
             TcpEvent::RecoveryExited => ("recovery-exit", None),
             TcpEvent::MarkReduction => ("ecn-reduction", None),
             TcpEvent::ZeroWindowProbe => ("zero-window-probe", None),
-            TcpEvent::RttSample(_) => return,
             TcpEvent::Closed(CloseReason::Finished) => ("closed", None),
             TcpEvent::Closed(CloseReason::Aborted) => ("aborted", None),
             TcpEvent::Closed(CloseReason::TimedOut) => ("timed-out", None),

@@ -146,9 +146,4 @@ impl Endpoint {
             });
         }
     }
-
-    /// Wants every RTT sample as an [`Event::RttSample`].
-    pub fn report_rtt_samples(&mut self, wanted: bool) {
-        self.conn.meters.report_rtt = wanted;
-    }
 }

@@ -42,8 +42,6 @@ pub enum Event {
     MarkReduction,
     /// A zero window was probed.
     ZeroWindowProbe,
-    /// A round-trip sample; only after [`Endpoint::report_rtt_samples`].
-    RttSample(Duration),
     /// The connection is over.
     Closed(CloseReason),
     /// The peer reset the connection.
@@ -105,8 +103,6 @@ const EVENTS_MAX: usize = 1024;
 pub(super) struct Meters {
     pub counters: Counters,
     pub events: VecDeque<Event>,
-    /// Round-trip samples are wanted as events.
-    pub report_rtt: bool,
     pub chrono: Chrono,
 }
 
@@ -116,12 +112,6 @@ impl Meters {
             self.events.pop_front();
         }
         self.events.push_back(event);
-    }
-
-    pub fn report_rtt_sample(&mut self, rtt: Duration) {
-        if self.report_rtt {
-            self.emit(Event::RttSample(rtt));
-        }
     }
 
     /// A segment of `len` octets of data, or a FIN, leaves.

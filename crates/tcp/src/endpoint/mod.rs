@@ -1,9 +1,12 @@
 //! The endpoint: one end of a connection.
 //!
-//! Split along RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the
-//! arrival of a segment with its numbered checks (3.10.7), `handshake` its LISTEN and SYN-SENT
-//! parts, `ack` its fifth check, `receive` the seventh and eighth, `timers` the timeouts (3.10.8),
-//! `output` what leaves.
+//! Two halves, a sender (`send`) and a receiver (`receive`), which do not see each other, over what
+//! they share (`connection`: configuration, state, what the SYNs agreed on, ECN, timers, round
+//! trips, meters). [`Endpoint`] passes segments, calls and timeouts on to them, in the order of RFC
+//! 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of a
+//! segment with its numbered checks (3.10.7), `handshake` the SYN, `transmit` what leaves; `send`
+//! holds the fifth check, the timeouts (3.10.8) and what is sent, `receive` the first check, the
+//! seventh and the eighth.
 
 mod accecn;
 mod app;

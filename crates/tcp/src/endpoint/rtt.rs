@@ -51,9 +51,7 @@ impl RoundTrips {
     /// A sample of what left at `sent`, one of so many `per_round`.
     pub fn sample(&mut self, meters: &mut Meters, now: Instant, sent: Instant, per_round: u64) {
         self.rto.sample(sent, now, per_round);
-        let rtt = now.since(sent);
-        self.note(meters, rtt);
-        meters.report_rtt_sample(rtt);
+        self.note(meters, now.since(sent));
     }
 
     pub fn note(&mut self, meters: &mut Meters, rtt: Duration) {
@@ -63,13 +61,12 @@ impl RoundTrips {
     }
 
     /// SND.UNA is `una`: the timed segment may be acknowledged.
-    pub fn take_timed_segment(&mut self, meters: &mut Meters, now: Instant, una: u64) {
+    pub fn take_timed_segment(&mut self, now: Instant, una: u64) {
         if let Some((end, sent)) = self.timed
             && una >= end
         {
             self.timed = None;
             self.rto.sample(sent, now, 1);
-            meters.report_rtt_sample(now.since(sent));
         }
     }
 

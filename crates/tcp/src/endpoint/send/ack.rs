@@ -54,8 +54,9 @@ impl Sender {
             self.follow(c, now, outcome);
         }
         self.fly.respond_to_marks(c, &self.seq, now);
-        if wnd_before == 0 && self.seq.wnd > 0 {
-            self.window_opened();
+        if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
+            // What was sent as a probe was refused, so the oldest goes first.
+            self.fly.recovery.set_wants_head(true);
         }
         self.update_timers(c, now);
     }
@@ -87,7 +88,7 @@ impl Sender {
 
         let expected = SendSequence::samples_per_round(flight_before, c.negotiated.mss);
         match c.config.rtt_sampling {
-            RttSampling::OneSegment => c.rtt.take_timed_segment(&mut c.meters, now, self.seq.una),
+            RttSampling::OneSegment => c.rtt.take_timed_segment(now, self.seq.una),
             RttSampling::EveryAck => {
                 if let Some(sent) = popped.oldest_sent {
                     c.rtt.sample(&mut c.meters, now, sent, expected);
@@ -156,14 +157,6 @@ impl Sender {
         }
         if outcome.restart_timer {
             self.fly.start_rto(c, now);
-        }
-    }
-
-    /// A window that was closed is open: what was sent as a probe was refused, so the oldest goes
-    /// first.
-    fn window_opened(&mut self) {
-        if self.seq.is_outstanding() {
-            self.fly.recovery.set_wants_head(true);
         }
     }
 }

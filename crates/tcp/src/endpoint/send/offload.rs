@@ -376,7 +376,9 @@ impl Sender {
     #[inline(never)]
     pub fn queue_after_input(&mut self, c: &mut Connection, now: Instant) {
         self.look_at_queue();
-        self.note_empty(c, now);
+        if self.seq.una >= self.seq.written {
+            c.meters.chrono.stop(now, Activity::Busy, true);
+        }
     }
 
     /// A segment that was cut before and waits.
@@ -384,13 +386,6 @@ impl Sender {
     #[inline(never)]
     pub fn pop_cut(&mut self) -> Option<Segment> {
         self.limits.queue.as_mut()?.out.pop_front()
-    }
-
-    /// Everything that was written has been acknowledged.
-    fn note_empty(&mut self, c: &mut Connection, now: Instant) {
-        if self.seq.una >= self.seq.written {
-            c.meters.chrono.stop(now, Activity::Busy, true);
-        }
     }
 
     /// A packet leaves as its segments.
