@@ -115,7 +115,8 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::rack::{Delivered, Gathered};
+    use crate::recovery::digest::AckDigest;
+    use crate::recovery::rack::Delivered;
     use lasthop_units::Duration;
     use proptest::prelude::*;
 
@@ -155,7 +156,7 @@ mod tests {
         fn deliver(&mut self, i: usize, now: Instant) {
             let (at, end, transmissions) = self.records[i];
             let d = Delivered { now, at, end, octets: 1000, transmissions, min_rtt: Duration(0) };
-            self.rack.delivered(&mut Gathered::default(), i, d);
+            self.rack.delivered(&mut AckDigest::default(), i, d);
         }
         fn detect(&mut self, how: impl Fn(&mut Rack, &VecDeque<(Instant, u64, u32)>)) {
             how(&mut self.rack, &self.records);

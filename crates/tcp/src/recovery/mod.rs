@@ -5,6 +5,7 @@
 //! finds is the endpoint's `send`. The parts they share are here: the count of duplicate ACKs, the recovery point with its
 //! guard, the inflation of the window, the state that Linux calls `ca_state`.
 
+mod digest;
 mod fack;
 mod newreno;
 mod rack;
@@ -13,7 +14,8 @@ mod sack;
 mod scoreboard;
 mod tahoe;
 
-pub use rack::{Delivered, Gathered, Mark, Rack};
+pub use digest::AckDigest;
+pub use rack::{Delivered, Mark, Rack};
 pub use scoreboard::{NextSeg, Scoreboard};
 
 use lasthop_units::Instant;

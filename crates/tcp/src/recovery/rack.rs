@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant};
 
+use super::digest::{AckDigest, Newest};
 use super::fack::Fack;
 use crate::cc::{LossSample, RateSample};
 
@@ -74,56 +75,6 @@ pub struct Rack {
     pub app_limited: u64,
     search_from: usize,
     pub(super) fack: Fack,
-}
-
-impl Gathered {
-    /// One segment of which nothing else is known.
-    pub fn one() -> Gathered {
-        Gathered { segments: 1, ..Gathered::default() }
-    }
-    /// Octets of `total` that were delivered after the newest segment of this ACK was sent.
-    pub fn delivered_since_sent(&self, total: u64) -> u64 {
-        self.rate.map_or(0, |r| total - r.delivered)
-    }
-}
-
-/// The newest segment that an ACK delivered, as it was when that was sent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Newest {
-    delivered: u64,
-    delivered_at: Instant,
-    send_phase: Duration,
-    app_limited: bool,
-    in_flight: u32,
-    lost_before: u64,
-}
-
-/// What one ACK told, gathered segment by segment.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Gathered {
-    /// Segments newly delivered, and their octets.
-    pub segments: u32,
-    /// Octets of them.
-    pub octets: u64,
-    /// When the oldest newly acknowledged segment that was sent once was sent, and the newest.
-    pub first_acked: Option<Instant>,
-    /// The newest segment delivered that was sent once.
-    pub last_sent: Option<Instant>,
-    /// A retransmitted segment was acknowledged cumulatively.
-    pub resent_acked: bool,
-    /// Something sent only once, before the timeout, was delivered.
-    pub original: bool,
-    /// Something was SACKed that was sent after the timeout.
-    pub beyond: bool,
-    /// Something was SACKed.
-    pub news: bool,
-    /// The peer told of a duplicate (RFC 2883).
-    pub duplicate: bool,
-    /// The lowest original that was SACKed below what was SACKed before.
-    pub late: Option<u64>,
-    /// The lowest original that was acknowledged without having been SACKed.
-    pub acked_from: Option<u64>,
-    pub(super) rate: Option<Newest>,
 }
 
 impl Default for Rack {
@@ -221,7 +172,7 @@ impl Rack {
 
     /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or
     /// acknowledged.
-    pub fn delivered(&mut self, g: &mut Gathered, i: usize, s: Delivered) {
+    pub fn delivered(&mut self, g: &mut AckDigest, i: usize, s: Delivered) {
         let Some(m) = self.marks.get_mut(i) else { return };
         if m.sacked {
             return;
@@ -442,7 +393,7 @@ impl Rack {
     /// The rate that this ACK shows. `total` counts octets delivered, this ACK's included.
     pub fn rate(
         &mut self,
-        g: &Gathered,
+        g: &AckDigest,
         now: Instant,
         total: u64,
         flight: u64,
@@ -509,8 +460,8 @@ mod tests {
     fn record(i: usize) -> (Instant, u64, u32) {
         (at(100 + i as u64), (i as u64 + 1) * 1000, 1)
     }
-    fn deliver(r: &mut Rack, i: usize, now: u64) -> Gathered {
-        let mut g = Gathered::default();
+    fn deliver(r: &mut Rack, i: usize, now: u64) -> AckDigest {
+        let mut g = AckDigest::default();
         let (sent, end, transmissions) = record(i);
         let s = Delivered { now: at(now), at: sent, end, octets: 1000, transmissions, min_rtt: ms(50) };
         r.delivered(&mut g, i, s);
@@ -565,7 +516,7 @@ mod tests {
         let s = r.rate(&g, at(150), 1000, 0, ms(50), 1000).unwrap();
         assert_eq!((s.delivered, s.interval, s.prior_delivered), (1000, ms(50), 0));
         r.sent(at(150), 1000);
-        let mut g = Gathered::default();
+        let mut g = AckDigest::default();
         let s = Delivered {
             now: at(250),
             at: at(150),

@@ -15,12 +15,12 @@ use lasthop_units::Instant;
 
 use super::super::connection::Connection;
 use super::super::meters::Event;
+use super::ack::Ack;
 use super::in_flight::InFlight;
-use super::rack::Progress;
 use super::sequence::SendSequence;
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::WindowReduction;
-use crate::recovery::{CaState, Gathered};
+use crate::recovery::{AckDigest, CaState};
 
 /// What is remembered of a timeout while it is judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,14 +40,6 @@ pub struct Watch {
     pub moved: bool,
     /// SND.NXT when the timer expired: what lies below are originals.
     pub high: u64,
-}
-
-/// What an ACK is to F-RTO.
-#[derive(Clone, Copy, Debug)]
-pub struct Told {
-    pub una_moved: bool,
-    /// It carries data or a new window: no duplicate.
-    pub not_duplicate: bool,
 }
 
 impl InFlight {
@@ -93,13 +85,13 @@ impl InFlight {
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
-        now: Instant,
-        g: &Gathered,
-        told: Told,
+        a: Ack<'_>,
+        d: &AckDigest,
     ) -> bool {
+        let now = a.now;
         let Some(watch) = self.frto.watch else { return false };
         let in_flight = f64::from(self.rack.in_flight());
-        if watch.moved && g.resent_acked {
+        if watch.moved && d.resent_acked {
             self.undo.una = None;
         }
         if seq.una >= watch.high {
@@ -107,7 +99,7 @@ impl InFlight {
             return true;
         }
         if !watch.moved {
-            if !told.una_moved {
+            if !d.una_moved {
                 // A duplicate: nothing new leaves.
                 self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight));
                 return true;
@@ -119,11 +111,11 @@ impl InFlight {
             }
             return true;
         }
-        let forward = told.una_moved || g.news;
-        if !forward && told.not_duplicate {
+        let forward = d.una_moved || d.news;
+        if !forward && (a.seg.len > 0 || d.window_moved) {
             return true;
         }
-        if !forward || g.news && (g.beyond || !g.original) {
+        if !forward || d.news && (d.beyond || !d.original) {
             self.take_all_for_lost(now, watch, 3.0);
             return true;
         }
@@ -158,30 +150,29 @@ impl InFlight {
 
     /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the
     /// Loss state.
-    pub fn after_timeout_by_rack(
+    pub fn after_timeout(
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
         now: Instant,
-        g: &Gathered,
-        p: Progress,
+        d: &AckDigest,
         late: bool,
     ) {
         let undoable = self.undo.una.is_some();
-        if p.una_moved && undoable && (late || self.undo.is_superfluous()) {
+        if d.una_moved && undoable && (late || self.undo.is_superfluous()) {
             self.undo(c, now);
             return;
         }
         let recovered = seq.una >= self.rack.high;
         if self.frto.looking {
-            if g.original && undoable {
+            if d.original && undoable {
                 // Step 3b: what was sent before the timeout arrives after it.
                 self.undo(c, now);
                 return;
             }
             if seq.max > self.rack.high {
-                self.frto.looking &= !g.news;
-            } else if p.una_moved && !recovered {
+                self.frto.looking &= !d.news;
+            } else if d.una_moved && !recovered {
                 // Step 2b: new data tells, if there is any.
                 self.rack.high = seq.max;
                 let more = seq.may_send_more();

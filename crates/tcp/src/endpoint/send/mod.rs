@@ -1,6 +1,7 @@
 //! The sending half of an endpoint.
 
 mod ack;
+mod dupack;
 mod frto;
 mod in_flight;
 mod offload;

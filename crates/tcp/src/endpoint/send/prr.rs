@@ -3,10 +3,9 @@
 
 use super::super::connection::Connection;
 use super::in_flight::InFlight;
-use super::rack::Progress;
 use crate::cc::CongestionControl;
 use crate::config::WindowReduction;
-use crate::recovery::{CaState, Gathered};
+use crate::recovery::{AckDigest, CaState};
 
 /// A reduction under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,17 +61,17 @@ impl InFlight {
     }
 
     /// PRR, while the window comes down.
-    pub fn reduce(&mut self, c: &mut Connection, g: &Gathered, p: Progress) {
-        if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
+    pub fn reduce(&mut self, c: &mut Connection, d: &AckDigest) {
+        if !self.is_reducing() || self.cc.rules_recovery() || d.segments == 0 {
             return;
         }
         if c.config.window_reduction == WindowReduction::RateHalving {
             self.halve_rate();
             return;
         }
-        let safe = p.una_moved && self.rack.total_lost == p.lost_before;
+        let safe = d.una_moved && self.rack.total_lost == d.lost_before;
         let in_flight = f64::from(self.rack.in_flight());
-        let window = self.reduction.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
+        let window = self.reduction.prr.window(f64::from(d.segments), in_flight, self.cc.ssthresh(), safe);
         self.cc.set_cwnd(window);
     }
 

@@ -10,129 +10,183 @@ use super::super::receive::Receiver;
 use super::super::rtt::echoed_time;
 use super::super::timers::Timer;
 use super::Sender;
-use super::frto::Told;
+use super::ack::{Ack, Detector};
 use super::in_flight::InFlight;
 use super::prr::Prr;
 use super::sequence::SendSequence;
 use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
-use crate::recovery::{CaState, Delivered, Gathered};
+use crate::recovery::{AckDigest, CaState, Delivered, Outcome};
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
-
-/// What the ACK did, besides what it delivered.
-#[derive(Clone, Copy)]
-pub struct Progress {
-    pub una_moved: bool,
-    /// Octets by which SND.UNA moved.
-    passed: u64,
-    pub lost_before: u64,
-    flight_before: u64,
-    cwnd_limited: bool,
-    state_before: CaState,
-    /// SND.WND changed.
-    window_moved: bool,
-    /// F-RTO holds the window.
-    hold: bool,
-}
 
 /// TCP_TIMEOUT_MIN_US: added to RACK's and the probe's wait before it is rounded up to jiffies
 /// (tcp_rack_mark_lost, tcp_schedule_loss_probe; Linux 6.1.61, before that two jiffies: the same
 /// with HZ 1000).
 pub(super) const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
-impl Sender {
-    /// An acceptable ACK.
-    pub fn take_ack_by_rack(
-        &mut self,
-        c: &mut Connection,
-        now: Instant,
-        seg: &Segment,
-        start: i64,
-        ack: i64,
-    ) {
-        let wnd_before = self.seq.wnd;
-        let una_before = self.seq.una;
-        let pending = c.timers.run_for_loss();
-        let flight_before = u64::from(self.fly.rack.in_flight());
-        let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
-        let slow_start = self.fly.cc.cwnd() < self.fly.cc.ssthresh();
-        // tcp_is_cwnd_limited: in slow start half the window in use is enough.
-        let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
+/// The detector of RACK-TLP.
+pub struct RackTlp;
+
+impl Detector for RackTlp {
+    const WINDOW_ENDS_IDLENESS: bool = true;
+
+    fn before(send: &Sender, c: &Connection, d: &mut AckDigest) {
+        let fly = &send.fly;
+        let in_flight = u64::from(fly.rack.in_flight());
+        let window = fly.cc.cwnd().floor().min(c.config.window_ceiling());
+        let slow_start = fly.cc.cwnd() < fly.cc.ssthresh();
         let full = if c.config.host.usage_per_window {
-            self.limits.usage.was_limited(window, slow_start)
+            send.limits.usage.was_limited(window, slow_start)
         } else {
-            full
+            // tcp_is_cwnd_limited: in slow start half the window in use is enough.
+            (in_flight + 1) as f64 > window || (slow_start && window < 2.0 * in_flight as f64)
         };
-        let p = Progress {
-            una_moved: ack > una_before as i64,
-            passed: (ack - una_before as i64).max(0) as u64,
-            lost_before: self.fly.rack.total_lost,
-            flight_before,
-            cwnd_limited: full || self.fly.recovery.state() == CaState::Loss,
-            state_before: self.fly.recovery.state(),
-            window_moved: false,
-            hold: false,
-        };
-        let mut g = Gathered::default();
+        d.state_before = fly.recovery.state();
+        d.cwnd_limited = full || d.state_before == CaState::Loss;
+        d.flight_before = in_flight * u64::from(c.negotiated.mss);
+        d.lost_before = fly.rack.total_lost;
         // What SACKs had told before this ACK: an ACK that comes with them says nothing of their
         // order.
-        let highest = if self.fly.rack.sacked > 0 { self.fly.recovery.board().highest() } else { 0 };
-        self.fly.take_sack_by_segment(c, &self.seq, now, seg, ack, &mut g);
-        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.fly.undo.una.is_some()) {
-            self.fly.rack.note_reordering(low, self.fly.recovery.board().highest(), c.negotiated.mss);
-        }
-        self.seq.take_window(seg, c.negotiated.snd_scale, start, ack.max(0) as u64);
-        if p.una_moved {
-            self.fly.take_cumulative(c, &mut self.seq, now, ack as u64, &mut g);
-            if let Some(low) = g.acked_from {
-                self.fly.rack.note_reordering(low, highest, c.negotiated.mss);
-            }
-        } else if g.news || (seg.len == 0 && self.seq.is_outstanding() && self.seq.wnd == wnd_before) {
-            c.meters.counters.dup_acks_received += u64::from(ack == una_before as i64);
-        }
-        self.fly.delivered += g.octets;
-        self.fly.measure_rtt(c, now, seg, &g, p.una_moved);
-        if una_before < self.seq.max || g.segments > 0 {
-            self.fly.react(
-                c,
-                &self.seq,
-                now,
-                seg,
-                &g,
-                Progress { window_moved: self.seq.wnd != wnd_before, ..p },
-            );
-        }
-        if self.seq.wnd != wnd_before && self.seq.waits() {
-            // tcp_ack_update_window: a window that opens after a long time is an idle time too.
-            self.restart_if_idle(c, now);
-        }
-        if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
-            self.fly.recovery.set_wants_head(true);
-        }
-        if p.una_moved {
-            self.unanswered.timeouts = 0;
-            if !self.seq.is_outstanding() {
-                c.timers.stop(Timer::Retransmission);
-            }
-        }
-        // Where the reordering timer runs, no other one is set (tcp_identify_packet_loss).
-        let reordering = c.timers.runs(Timer::Reordering);
-        // A SACK of what was sent before the oldest was sent last does not put the timeout off.
-        let older = |at: Instant| self.fly.flight.front().is_some_and(|head| at < head.at);
-        if self.seq.is_outstanding() && (p.una_moved || g.last_sent.is_some_and(older)) {
-            if !reordering && !self.fly.schedule_probe(c, &self.seq, now, c.rtt.rto.current()) {
-                self.fly.rearm_rto(c, now, pending);
-            }
-        } else if !self.seq.is_outstanding() {
-            c.timers.stop_for_loss();
-        }
-        if self.seq.is_finished() && p.una_moved {
-            self.fin_was_acked(c, now);
-        }
-        self.update_timers(c, now);
+        d.highest_before = if fly.rack.sacked > 0 { fly.recovery.board().highest() } else { 0 };
     }
 
+    fn take_sack(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &mut AckDigest) {
+        let mut highest = fly.recovery.board().highest().max(seq.una);
+        for (n, block) in a.seg.sack.iter().enumerate() {
+            let (start, end) = (seq.offset_of(block.start), seq.offset_of(block.end));
+            if n == 0 && start < end && is_duplicate_report(seq, a, start, end) {
+                d.duplicate = true;
+                c.meters.counters.dsacks_received += 1;
+                fly.undo.take_duplicate(start);
+                fly.rack.note_dsack(seq.una, seq.max);
+                continue;
+            }
+            if start < seq.una as i64 || start >= end || end > seq.max as i64 {
+                continue;
+            }
+            let (start, end) = (start as u64, end as u64);
+            let sacked = fly.recovery.board_mut().insert(start, end);
+            if sacked == 0 {
+                continue;
+            }
+            d.sacked += sacked;
+            fly.sack_segments(c, a.now, start, end, highest, d);
+            highest = highest.max(end);
+        }
+        c.meters.counters.sacked_octets += d.sacked;
+        if let Some(low) = d.late.filter(|_| d.state_before != CaState::Loss || fly.undo.una.is_some()) {
+            fly.rack.note_reordering(low, fly.recovery.board().highest(), c.negotiated.mss);
+        }
+    }
+
+    fn take_cumulative(
+        fly: &mut InFlight,
+        c: &mut Connection,
+        seq: &mut SendSequence,
+        a: Ack<'_>,
+        d: &mut AckDigest,
+    ) {
+        let ack = a.ack as u64;
+        while let Some(&s) = fly.flight.front().filter(|s| s.end <= ack) {
+            let sacked = fly.rack.marks.front().is_some_and(|m| m.sacked);
+            if s.transmissions > 1 {
+                d.resent_acked = true;
+            } else if !sacked {
+                d.first_acked.get_or_insert(s.at);
+                // An original that comes after what was SACKed above it: reordering.
+                d.acked_from.get_or_insert(s.start);
+                d.original |= fly.rack.high >= s.end;
+            }
+            fly.deliver(c, a.now, 0, d);
+            fly.rack.pop();
+            fly.flight.advance(s.end);
+        }
+        fly.flight.advance(ack);
+        seq.advance(ack);
+        fly.recovery.board_mut().advance(ack);
+        if let Some(low) = d.acked_from {
+            fly.rack.note_reordering(low, d.highest_before, c.negotiated.mss);
+        }
+    }
+
+    fn is_duplicate(_fly: &InFlight, seq: &SendSequence, a: Ack<'_>, d: &AckDigest) -> bool {
+        let bare = a.seg.len == 0 && seq.is_outstanding() && !d.window_moved;
+        (d.news || bare) && a.ack == seq.una as i64
+    }
+
+    fn measure_rtt(_fly: &InFlight, c: &mut Connection, _seq: &SendSequence, a: Ack<'_>, d: &AckDigest) {
+        let sent = match d.first_acked.filter(|_| !d.resent_acked) {
+            Some(at) => Some(at),
+            None => d
+                .last_sent
+                .or_else(|| echoed_time(c.negotiated.timestamps, a.now, a.seg).filter(|_| d.una_moved)),
+        };
+        if let Some(sent) = sent {
+            c.rtt.sample(&mut c.meters, a.now, sent, 1);
+        }
+    }
+
+    fn judge(
+        fly: &mut InFlight,
+        c: &mut Connection,
+        seq: &SendSequence,
+        a: Ack<'_>,
+        d: &mut AckDigest,
+        _duplicate: bool,
+    ) -> Outcome {
+        fly.delivered += d.octets;
+        let was_outstanding = seq.una - d.passed < seq.max;
+        if was_outstanding || d.segments > 0 {
+            fly.react(c, seq, a, d);
+        }
+        // What it has begun and ended is done.
+        Outcome::default()
+    }
+
+    fn rearm(
+        fly: &mut InFlight,
+        c: &mut Connection,
+        seq: &SendSequence,
+        a: Ack<'_>,
+        d: &AckDigest,
+        _outcome: Outcome,
+        pending: bool,
+    ) {
+        if !seq.is_outstanding() {
+            if d.una_moved {
+                c.timers.stop(Timer::Retransmission);
+            }
+            c.timers.stop_for_loss();
+            return;
+        }
+        // A SACK of what was sent before the oldest was sent last does not put the timeout off.
+        let older = |at: Instant| fly.flight.front().is_some_and(|head| at < head.at);
+        if !d.una_moved && !d.last_sent.is_some_and(older) {
+            return;
+        }
+        // Where the reordering timer runs, no other one is set (tcp_identify_packet_loss).
+        let timeout = c.rtt.rto.current();
+        if !c.timers.runs(Timer::Reordering) && !fly.schedule_probe(c, seq, a.now, timeout) {
+            fly.rearm_rto(c, a.now, pending);
+        }
+    }
+
+    /// Recovery has answered them.
+    fn respond_to_marks(_: &mut InFlight, _: &mut Connection, _: &SendSequence, _: Instant) {}
+}
+
+/// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
+/// holds.
+fn is_duplicate_report(seq: &SendSequence, a: Ack<'_>, start: i64, end: i64) -> bool {
+    if end <= a.ack.max(seq.una as i64) {
+        return true;
+    }
+    let Some(second) = a.seg.sack.iter().nth(1) else { return false };
+    start >= seq.offset_of(second.start) && end <= seq.offset_of(second.end)
+}
+
+impl Sender {
     // Output.
 
     /// The next segment as the marks and the window allow.
@@ -224,56 +278,6 @@ impl Sender {
 }
 
 impl InFlight {
-    pub fn take_sack_by_segment(
-        &mut self,
-        c: &mut Connection,
-        seq: &SendSequence,
-        now: Instant,
-        seg: &Segment,
-        ack: i64,
-        g: &mut Gathered,
-    ) {
-        let mut highest = self.recovery.board().highest().max(seq.una);
-        for (n, block) in seg.sack.iter().enumerate() {
-            let (start, end) = (seq.offset_of(block.start), seq.offset_of(block.end));
-            if n == 0 && start < end && self.is_duplicate_report(seq, seg, start, end, ack) {
-                g.duplicate = true;
-                c.meters.counters.dsacks_received += 1;
-                self.undo.take_duplicate(start);
-                self.rack.note_dsack(seq.una, seq.max);
-                continue;
-            }
-            if start < seq.una as i64 || start >= end || end > seq.max as i64 {
-                continue;
-            }
-            let (start, end) = (start as u64, end as u64);
-            let news = self.recovery.board_mut().insert(start, end);
-            if news == 0 {
-                continue;
-            }
-            c.meters.counters.sacked_octets += news;
-            self.sack_segments(c, now, start, end, highest, g);
-            highest = highest.max(end);
-        }
-    }
-
-    /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
-    /// holds.
-    pub fn is_duplicate_report(
-        &self,
-        seq: &SendSequence,
-        seg: &Segment,
-        start: i64,
-        end: i64,
-        ack: i64,
-    ) -> bool {
-        if end <= ack.max(seq.una as i64) {
-            return true;
-        }
-        let Some(second) = seg.sack.iter().nth(1) else { return false };
-        start >= seq.offset_of(second.start) && end <= seq.offset_of(second.end)
-    }
-
     pub fn sack_segments(
         &mut self,
         c: &mut Connection,
@@ -281,7 +285,7 @@ impl InFlight {
         start: u64,
         end: u64,
         highest: u64,
-        g: &mut Gathered,
+        d: &mut AckDigest,
     ) {
         let Some(mut i) = self.flight.index_of(start) else { return };
         if self.flight.get(i).is_some_and(|s| s.start < start) {
@@ -290,28 +294,28 @@ impl InFlight {
         self.rack.cut_before(i);
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
-                g.beyond |= self.frto.watch.is_some_and(|w| s.end > w.high);
+                d.beyond |= self.frto.watch.is_some_and(|w| s.end > w.high);
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
                 // section 6.2 step 3).
                 if s.transmissions == 1 {
                     if s.start < highest {
-                        g.late = Some(g.late.map_or(s.start, |l| l.min(s.start)));
+                        d.late = Some(d.late.map_or(s.start, |l| l.min(s.start)));
                     }
-                    g.original |= self.rack.high >= s.end;
+                    d.original |= self.rack.high >= s.end;
                 }
-                self.deliver(c, now, i, g);
+                self.deliver(c, now, i, d);
                 self.rack.mark_sacked(i);
-                g.news = true;
+                d.news = true;
             }
             i += 1;
         }
         self.rack.cut_before(i);
     }
 
-    pub fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, g: &mut Gathered) {
+    pub fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, d: &mut AckDigest) {
         let Some(&s) = self.flight.get(i) else { return };
         let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
-        let d = Delivered {
+        let delivered = Delivered {
             now,
             at: s.at,
             end: s.end,
@@ -319,84 +323,27 @@ impl InFlight {
             transmissions: s.transmissions,
             min_rtt,
         };
-        self.rack.delivered(g, i, d);
-    }
-
-    pub fn take_cumulative(
-        &mut self,
-        c: &mut Connection,
-        seq: &mut SendSequence,
-        now: Instant,
-        ack: u64,
-        g: &mut Gathered,
-    ) {
-        let acked = ack - seq.una;
-        while let Some(&s) = self.flight.front().filter(|s| s.end <= ack) {
-            let sacked = self.rack.marks.front().is_some_and(|m| m.sacked);
-            if s.transmissions > 1 {
-                g.resent_acked = true;
-            } else if !sacked {
-                g.first_acked.get_or_insert(s.at);
-                // An original that comes after what was SACKed above it: reordering.
-                g.acked_from.get_or_insert(s.start);
-                g.original |= self.rack.high >= s.end;
-            }
-            self.deliver(c, now, 0, g);
-            self.rack.pop();
-            self.flight.advance(s.end);
-        }
-        self.flight.advance(ack);
-        seq.advance(ack);
-        self.recovery.board_mut().advance(ack);
-        c.meters.counters.octets_acked += acked;
-    }
-
-    pub fn measure_rtt(
-        &mut self,
-        c: &mut Connection,
-        now: Instant,
-        seg: &Segment,
-        g: &Gathered,
-        una_moved: bool,
-    ) {
-        let sent = match g.first_acked.filter(|_| !g.resent_acked) {
-            Some(at) => Some(at),
-            None => {
-                g.last_sent.or_else(|| echoed_time(c.negotiated.timestamps, now, seg).filter(|_| una_moved))
-            }
-        };
-        if let Some(sent) = sent {
-            c.rtt.sample(&mut c.meters, now, sent, 1);
-        }
+        self.rack.delivered(d, i, delivered);
     }
 
     /// What the sender makes of an ACK: tcp_ack's second half.
-    pub fn react(
-        &mut self,
-        c: &mut Connection,
-        seq: &SendSequence,
-        now: Instant,
-        seg: &Segment,
-        g: &Gathered,
-        p: Progress,
-    ) {
+    pub fn react(&mut self, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &AckDigest) {
+        let (now, seg) = (a.now, a.seg);
         self.frto.prefer_new = false;
-        self.answer_probe(seq, now, g);
+        self.answer_probe(seq, now, d);
         let echo = seg.timestamps.filter(|t| c.negotiated.timestamps && t.echo != 0).map(|t| t.echo);
         let late = self.undo.is_late(echo);
-        let told = Told { una_moved: p.una_moved, not_duplicate: seg.len > 0 || p.window_moved };
-        let hold = self.judge_timeout(c, seq, now, g, told);
-        let p = Progress { hold, ..p };
+        let hold = self.judge_timeout(c, seq, a, d);
         let before = self.recovery.state();
         match before {
             CaState::Recovery if seq.una >= self.rack.high => self.end_recovery(c, now, late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
             CaState::Cwr if seq.una > self.rack.high => self.end_recovery(c, now, false),
-            CaState::Recovery if g.duplicate && self.undo.is_superfluous() => self.undo(c, now),
-            CaState::Loss => self.after_timeout_by_rack(c, seq, now, g, p, late),
+            CaState::Recovery if d.duplicate && self.undo.is_superfluous() => self.undo(c, now),
+            CaState::Loss => self.after_timeout(c, seq, now, d, late),
             _ => {}
         }
-        let marked = c.ecn.settle(&c.negotiated, &mut c.meters.counters, self.recovery.state(), g.octets);
+        let marked = c.ecn.settle(&c.negotiated, &mut c.meters.counters, self.recovery.state(), d.octets);
         let rack_moved = self.rack.take_advanced();
         let judging = self.frto.watch.is_some();
         if (rack_moved || self.rack.lost > 0) && !judging {
@@ -414,9 +361,9 @@ impl InFlight {
             }
         }
         let reducing = self.is_reducing();
-        self.tell(c, seq, now, seg, g, p, marked);
+        self.tell(c, seq, a, d, marked, hold);
         if reducing {
-            self.reduce(c, g, p);
+            self.reduce(c, d);
         } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
             self.enter_cwr(c, seq, now, Signal::Loss);
         }
@@ -440,51 +387,43 @@ impl InFlight {
 
     /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent
     /// again (tcp_ack_update_rtt).
-    pub fn round_trip(
-        &self,
-        c: &Connection,
-        now: Instant,
-        seg: &Segment,
-        g: &Gathered,
-        p: Progress,
-    ) -> Option<Duration> {
-        let sent = if g.resent_acked && !g.news && p.una_moved {
-            echoed_time(c.negotiated.timestamps, now, seg)
+    pub fn round_trip(&self, c: &Connection, a: Ack<'_>, d: &AckDigest) -> Option<Duration> {
+        let sent = if d.resent_acked && !d.news && d.una_moved {
+            echoed_time(c.negotiated.timestamps, a.now, a.seg)
         } else {
-            g.last_sent
+            d.last_sent
         };
-        sent.map(|at| now.since(at))
+        sent.map(|at| a.now.since(at))
     }
 
     pub fn tell(
         &mut self,
         c: &mut Connection,
         seq: &SendSequence,
-        now: Instant,
-        seg: &Segment,
-        g: &Gathered,
-        p: Progress,
+        a: Ack<'_>,
+        d: &AckDigest,
         marked: u64,
+        hold: bool,
     ) {
         let mss = u64::from(c.negotiated.mss);
         let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
-        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt, c.negotiated.mss);
+        let rate = self.rack.rate(d, a.now, self.delivered, d.flight_before, min_rtt, c.negotiated.mss);
         let state = self.recovery.state();
         // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
-        let in_any_order = g.news && self.rack.reordering > c.config.dup_threshold;
+        let in_any_order = d.news && self.rack.reordering > c.config.dup_threshold;
         let sample = AckSample {
-            now,
-            acked: if p.una_moved {
-                g.octets.max(1)
+            now: a.now,
+            acked: if d.una_moved {
+                d.octets.max(1)
             } else if in_any_order {
-                g.octets
+                d.octets
             } else {
                 0
             },
-            delivered: u64::from(g.segments) * mss,
+            delivered: u64::from(d.segments) * mss,
             total_delivered: self.delivered,
             marked,
-            lost: (self.rack.total_lost - p.lost_before) * mss,
+            lost: (self.rack.total_lost - d.lost_before) * mss,
             loss: self
                 .rack
                 .loss
@@ -493,20 +432,20 @@ impl InFlight {
             in_flight: u64::from(self.rack.in_flight()) * mss,
             una: seq.una,
             nxt: seq.nxt,
-            flight_before: p.flight_before * mss,
+            flight_before: d.flight_before,
             peer_window: seq.wnd,
             mss: c.negotiated.mss,
-            rtt: self.round_trip(c, now, seg, g, p),
+            rtt: self.round_trip(c, a, d),
             srtt: c.rtt.rto.srtt(),
             rate,
             state,
-            cwnd_limited: p.cwnd_limited,
-            may_grow: (p.una_moved || in_any_order) && !self.is_reducing() && !p.hold,
-            passed: p.passed,
-            delivered_since_sent: g.delivered_since_sent(self.delivered),
+            cwnd_limited: d.cwnd_limited,
+            may_grow: (d.una_moved || in_any_order) && !self.is_reducing() && !hold,
+            passed: d.passed,
+            delivered_since_sent: d.delivered_since_sent(self.delivered),
             sacked: self.rack.sacked > 0,
-            before: p.state_before,
-            stamps: seg.timestamps.filter(|_| c.negotiated.timestamps),
+            before: d.state_before,
+            stamps: a.seg.timestamps.filter(|_| c.negotiated.timestamps),
             ..AckSample::default()
         };
         self.cc.on_ack(&sample);
@@ -636,17 +575,8 @@ impl InFlight {
         self.detect_losses(c, now);
         if self.rack.lost > before && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             self.enter_recovery(c, seq, now);
-            let p = Progress {
-                una_moved: false,
-                passed: 0,
-                lost_before: self.rack.total_lost,
-                flight_before: 0,
-                cwnd_limited: true,
-                state_before: CaState::Open,
-                window_moved: false,
-                hold: false,
-            };
-            self.reduce(c, &Gathered::one(), p);
+            let d = AckDigest::of_timer(self.rack.total_lost);
+            self.reduce(c, &d);
         }
         // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further
         // ones.

@@ -10,7 +10,7 @@ use super::in_flight::InFlight;
 use super::rack::TIMEOUT_MIN;
 use super::sequence::SendSequence;
 use crate::cc::CongestionControl;
-use crate::recovery::{CaState, Gathered};
+use crate::recovery::{AckDigest, CaState};
 use crate::segment::Segment;
 
 /// The probe.
@@ -77,15 +77,15 @@ impl InFlight {
 
     /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
     /// of a loss.
-    pub fn answer_probe(&mut self, seq: &SendSequence, now: Instant, g: &Gathered) {
+    pub fn answer_probe(&mut self, seq: &SendSequence, now: Instant, d: &AckDigest) {
         let Some((end, resent)) = self.tlp.outstanding else { return };
-        if !resent || g.duplicate {
-            if g.duplicate || seq.una >= end {
+        if !resent || d.duplicate {
+            if d.duplicate || seq.una >= end {
                 self.tlp.outstanding = None;
             }
             return;
         }
-        if seq.una > end || (seq.una == end && !g.resent_acked) {
+        if seq.una > end || (seq.una == end && !d.resent_acked) {
             self.tlp.outstanding = None;
             // The last segment had been lost: one reduction, at once.
             self.cc.on_congestion(&self.congestion_now(now, false));

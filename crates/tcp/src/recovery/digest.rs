@@ -1,0 +1,87 @@
+//! What one ACK tells, worked out once.
+
+use lasthop_units::{Duration, Instant};
+
+use crate::sample::CaState;
+
+/// The newest segment that an ACK delivered, as it was when that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newest {
+    pub delivered: u64,
+    pub delivered_at: Instant,
+    pub send_phase: Duration,
+    pub app_limited: bool,
+    pub in_flight: u32,
+    pub lost_before: u64,
+}
+
+/// What one ACK tells: the loss detectors, the congestion control's sample and the meters read it.
+///
+/// Offsets and octets are those of the sender's stream. What is told segment by segment is known to
+/// RACK alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckDigest {
+    /// SND.UNA moves.
+    pub una_moved: bool,
+    /// Octets by which it does.
+    pub passed: u64,
+    /// SND.WND changed.
+    pub window_moved: bool,
+
+    /// Octets in flight before the ACK.
+    pub flight_before: u64,
+    /// The window was what limited the sender.
+    pub cwnd_limited: bool,
+    /// The sender's state before the ACK.
+    pub state_before: CaState,
+    /// Octets that were SACKed before it.
+    pub sacked_before: u64,
+    /// What was lost before it: octets by the scoreboard; by RACK segments since the start.
+    pub lost_before: u64,
+    /// The end of what SACKs had told of before it; 0: of nothing.
+    pub highest_before: u64,
+
+    /// Octets that it SACKs for the first time.
+    pub sacked: u64,
+    /// Segments newly delivered.
+    pub segments: u32,
+    /// Octets of them.
+    pub octets: u64,
+    /// When the oldest newly acknowledged segment that was sent once was sent.
+    pub first_acked: Option<Instant>,
+    /// The newest segment delivered that was sent once.
+    pub last_sent: Option<Instant>,
+    /// A retransmitted segment was acknowledged cumulatively.
+    pub resent_acked: bool,
+    /// Something sent only once, before the timeout, was delivered.
+    pub original: bool,
+    /// Something was SACKed that was sent after the timeout.
+    pub beyond: bool,
+    /// A whole segment was SACKed.
+    pub news: bool,
+    /// The peer told of a duplicate (RFC 2883).
+    pub duplicate: bool,
+    /// The lowest original that was SACKed below what was SACKed before.
+    pub late: Option<u64>,
+    /// The lowest original that was acknowledged without having been SACKed.
+    pub acked_from: Option<u64>,
+    pub(super) rate: Option<Newest>,
+}
+
+impl AckDigest {
+    /// Of an ACK that moves SND.UNA by so many octets.
+    #[inline]
+    pub fn of(passed: u64) -> AckDigest {
+        AckDigest { una_moved: passed > 0, passed, ..AckDigest::default() }
+    }
+
+    /// As of an ACK that delivers one segment, where a timer has found losses.
+    pub fn of_timer(lost_before: u64) -> AckDigest {
+        AckDigest { segments: 1, lost_before, ..AckDigest::default() }
+    }
+
+    /// Octets of `total` that were delivered after the newest segment of this ACK was sent.
+    pub fn delivered_since_sent(&self, total: u64) -> u64 {
+        self.rate.map_or(0, |r| total - r.delivered)
+    }
+}
