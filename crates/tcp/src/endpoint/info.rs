@@ -8,8 +8,8 @@ use crate::config::Config;
 use crate::recovery::CaState;
 use crate::state::State;
 
-/// The sender's state in the terms of Linux' `struct tcp_info`, and with as many fields: what probes
-/// read, not what anything is computed with.
+/// The sender's state in the terms of Linux' `struct tcp_info`, and with as many fields: what
+/// probes read, not what anything is computed with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Connection state.

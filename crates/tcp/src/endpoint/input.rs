@@ -139,6 +139,8 @@ impl Endpoint {
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
     /// the RST bit is set)".
+    #[cold]
+    #[inline(never)]
     fn refuse(&mut self, now: Instant, seg: &Segment, start: i64) {
         if seg.flags.has(Flags::RST) {
             return;
@@ -169,6 +171,7 @@ impl Endpoint {
     }
 
     /// The fifth check; false when the segment goes no further.
+    #[inline(always)]
     fn take_ack_by_state(&mut self, now: Instant, seg: &Segment, start: i64) -> bool {
         let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
         let ack = send.seq.offset_of(seg.ack);

@@ -104,8 +104,8 @@ impl Timers {
         first
     }
 
-    /// The reordering timer or the loss probe's runs. The kernel has one timer (icsk_pending): while
-    /// one of these runs, the retransmission timer does not.
+    /// The reordering timer or the loss probe's runs. The kernel has one timer (icsk_pending):
+    /// while one of these runs, the retransmission timer does not.
     #[inline]
     pub fn run_for_loss(&self) -> bool {
         self.runs(Timer::Reordering) || self.runs(Timer::LossProbe)

@@ -1,9 +1,10 @@
 //! Loss recovery: what is sent again, and when. How much may be sent is congestion control's
 //! business.
 //!
-//! One file per flavour; RACK's marks are [`Rack`]; what the sender makes of the losses that it
-//! finds is the endpoint's `send`. The parts they share are here: the count of duplicate ACKs, the recovery point with its
-//! guard, the inflation of the window, the state that Linux calls `ca_state`.
+//! One file per flavour, for RACK-TLP the marks of the segments ([`Rack`]); what the sender makes
+//! of the losses is the endpoint's `send`. The parts they share are here: what one ACK tells
+//! ([`AckDigest`]), the count of duplicate ACKs, the recovery point with its guard, the inflation
+//! of the window, the state that Linux calls `ca_state`.
 
 mod digest;
 mod fack;

@@ -142,6 +142,7 @@ impl Receiver {
     }
 
     /// Text and FIN of a segment that was accepted. False: they come after the peer's FIN.
+    #[inline(always)]
     pub fn take_text(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64) -> bool {
         self.ack.schedule();
         if !c.state.may_receive() {

@@ -68,8 +68,11 @@ pub trait Detector {
 }
 
 impl Sender {
-    /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX; `start` is
-    /// the segment's in the peer's stream.
+    /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX; `start`
+    /// is the segment's in the peer's stream.
+    ///
+    /// Built into its caller, so that a receiver's segments do not pay for the loops.
+    #[inline(always)]
     pub fn take_ack(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let a = Ack { now, seg, ack };
         if self.fly.recovery.is_rack() {
@@ -83,7 +86,7 @@ impl Sender {
         self.take_ack_with::<Dupack>(c, a, start);
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn take_ack_with<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
         let Ack { now, seg, ack } = a;
         let wnd_before = self.seq.wnd;

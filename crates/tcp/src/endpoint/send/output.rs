@@ -233,6 +233,7 @@ impl Sender {
     }
 
     /// New data is in flight.
+    #[inline]
     pub fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
         if self.fly.recovery.is_rack() {
             if self.fly.rack.in_flight() == 0 {
@@ -316,7 +317,7 @@ impl Sender {
 impl InFlight {
     /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
     /// says so.
-    #[inline]
+    #[inline(always)]
     pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
         let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
         // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
