@@ -1,4 +1,4 @@
-"""The rooms of ARCHITECTURE.md hold: no dependency arrow beyond its table, studies use the public package only."""
+"""The crates depend as ARCHITECTURE.md says: no arrow beyond its table, studies use the public package only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECTIONS = ("dependencies", "dev-dependencies", "build-dependencies")
 
 
 def allowed_arrows(text: str) -> dict[str, dict[str, set[str]]]:
-    """Reads the table below `TABLE_HEADING`: room -> the rooms and the fenced libraries that it may name."""
+    """Reads the table below `TABLE_HEADING`: crate -> the crates and the fenced libraries that it may name."""
     body = text.split(TABLE_HEADING, 1)[1]
     arrows: dict[str, dict[str, set[str]]] = {}
     for line in body.splitlines():
@@ -29,7 +29,7 @@ def allowed_arrows(text: str) -> dict[str, dict[str, set[str]]]:
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
         names = [set(re.findall(r"`([\w-]+)`", c)) for c in cells]
         if line.startswith("|") and len(cells) == 3 and len(names[0]) == 1:
-            arrows[names[0].pop()] = {"rooms": names[1], "libraries": names[2]}
+            arrows[names[0].pop()] = {"crates": names[1], "libraries": names[2]}
     return arrows
 
 
@@ -48,17 +48,17 @@ def dependencies(manifest: dict[str, object]) -> set[str]:
     return found
 
 
-def wrong_arrows(room: str, uses: set[str], arrows: dict[str, dict[str, set[str]]]) -> list[str]:
-    if room not in arrows:
-        return [f"{room}: has no row in ARCHITECTURE.md"]
+def wrong_arrows(crate: str, uses: set[str], arrows: dict[str, dict[str, set[str]]]) -> list[str]:
+    if crate not in arrows:
+        return [f"{crate}: has no row in ARCHITECTURE.md"]
     wrong = []
     fenced = set().union(*(a["libraries"] for a in arrows.values()))
     for name in sorted(uses):
         if name.startswith("lasthop-"):
-            if name.removeprefix("lasthop-") not in arrows[room]["rooms"]:
-                wrong.append(f"{room} -> {name.removeprefix('lasthop-')}")
-        elif name in fenced and name not in arrows[room]["libraries"]:
-            wrong.append(f"{room} -> {name} (only {', '.join(r for r in arrows if name in arrows[r]['libraries'])})")
+            if name.removeprefix("lasthop-") not in arrows[crate]["crates"]:
+                wrong.append(f"{crate} -> {name.removeprefix('lasthop-')}")
+        elif name in fenced and name not in arrows[crate]["libraries"]:
+            wrong.append(f"{crate} -> {name} (only {', '.join(r for r in arrows if name in arrows[r]['libraries'])})")
     return wrong
 
 
@@ -72,7 +72,7 @@ def test_a_crate_has_no_arrow_that_the_table_does_not_allow(path: Path) -> None:
     assert wrong_arrows(path.parent.name, dependencies(manifest), ARROWS) == []
 
 
-def test_the_rooms_are_found() -> None:
+def test_the_crates_are_found() -> None:
     assert {"units", "engine", "sim", "py"} <= {p.parent.name for p in crates()}
 
 
@@ -81,21 +81,21 @@ def test_the_table_points_only_downwards() -> None:
     below: set[str] = set()
     waiting = dict(ARROWS)
     while waiting:
-        free = [room for room, a in waiting.items() if a["rooms"] <= below]
-        assert free, f"these rooms stand in a circle, or name a room without a row: {sorted(waiting)}"
+        free = [crate for crate, a in waiting.items() if a["crates"] <= below]
+        assert free, f"these crates stand in a circle, or name a crate without a row: {sorted(waiting)}"
         below.update(free)
-        waiting = {room: a for room, a in waiting.items() if room not in below}
+        waiting = {crate: a for crate, a in waiting.items() if crate not in below}
 
 
-def test_protocol_rooms_never_see_each_other() -> None:
+def test_protocol_crates_never_see_each_other() -> None:
     siblings = {"tcp", "umts", "lte", "lte-l2", "wifi"}
     assert siblings <= ARROWS.keys()
-    for room in siblings:
-        below = {"lte-l2"} if room == "lte" else set()
-        assert not ARROWS[room]["rooms"] & (siblings - below | {"sim", "py"}), room
+    for crate in siblings:
+        below = {"lte-l2"} if crate == "lte" else set()
+        assert not ARROWS[crate]["crates"] & (siblings - below | {"sim", "py"}), crate
 
 
-def test_every_room_with_a_row_exists() -> None:
+def test_every_crate_with_a_row_exists() -> None:
     assert set(ARROWS) <= {p.parent.name for p in crates()}
 
 
