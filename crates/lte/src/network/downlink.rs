@@ -122,6 +122,9 @@ impl Scheduling<'_> {
         work.failed.clear();
         active.retain(|&ue| self.downlink_wants(ue, work));
         self.find_zones(&active);
+        let users = active.len();
+        // Whoever asks for a UE's part of the carrier counts those in the list.
+        self.cell.active[Direction::Downlink.index()] = active;
         let mut free = self.cell.downlink.usable;
         let on_air = self.on_air.len();
         self.retransmit(work, &mut free);
@@ -138,9 +141,8 @@ impl Scheduling<'_> {
                 }
             }
         }
-        let list = &mut self.cell.active[Direction::Downlink.index()];
-        debug_assert!(list.is_empty(), "nobody wakes during scheduling");
-        *list = active;
+        let list = &self.cell.active[Direction::Downlink.index()];
+        debug_assert_eq!(list.len(), users, "nobody wakes during scheduling");
         if cfg!(debug_assertions) {
             self.check_downlink(on_air);
         }
