@@ -1,0 +1,214 @@
+"""The plan of a campaign as data: combinations of the axes, runs, and what is kept of a run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from lasthop.campaign import metrics
+from lasthop.campaign.metrics import Metric, Outcome, evaluate_all
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+    from lasthop._scenario import Scenario
+    from lasthop.campaign.sequential import Rule
+
+Label: TypeAlias = "str | float | int | bool"
+"""What a value of an axis is called in the results."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the axes."""
+
+    #: From 0, in the order of the results.
+    index: int
+    #: Axis name and label, in the order of the axes.
+    labels: tuple[tuple[str, Label], ...]
+    #: `key=value`, as `--set` takes them.
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a point with a seed. Each point has the same seeds (common random numbers)."""
+
+    point: Point
+    seed: int
+
+
+class Measure(Protocol):
+    """What is kept of a run as a number."""
+
+    @property
+    def name(self) -> str:
+        """Its column in the results."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of its values; `1` for counts, shares and other plain numbers."""
+
+    @property
+    def text(self) -> str:
+        """What it is made of, as the campaign says it: an expression, or file and function."""
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables of the run that it reads."""
+
+    @property
+    def identity(self) -> str:
+        """Equal for two measures that have the same value in each run; a digest of all that it depends on."""
+
+    @property
+    def needs_processes(self) -> bool:
+        """Whether it holds the interpreter's lock for so long that runs in threads would wait for it."""
+
+    def outcome(self, run: Results) -> Outcome:
+        """Its value in a run [`unit`], or the reason why there is none."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A metric of the grammar as a measure."""
+
+    metric: Metric
+
+    #: Evaluation is done by numpy and Arrow.
+    needs_processes = False
+
+    @property
+    def name(self) -> str:
+        """The name of the metric."""
+        return self.metric.name
+
+    @property
+    def unit(self) -> str:
+        """The unit of the metric."""
+        return self.metric.unit
+
+    @property
+    def text(self) -> str:
+        """The text of the metric."""
+        return self.metric.text
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that the metric reads."""
+        return self.metric.tables
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of the canonical text, and of the code and the numpy that evaluate it."""
+        return _digest(["expression", str(self.metric), _evaluation()])
+
+    def outcome(self, run: Results) -> Outcome:
+        """The metric's value, or the reason why there is none."""
+        return self.metric.outcome(run)
+
+
+class Axis(Protocol):
+    """What the results say of an axis."""
+
+    @property
+    def name(self) -> str:
+        """Its column in the results."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The scenario's keys that it sets."""
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of its labels if they are numbers with one."""
+
+
+class Plan(Protocol):
+    """What a campaign says of its runs. It pickles, with the code that it names: workers have it too."""
+
+    @property
+    def name(self) -> str:
+        """What the campaign is called."""
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+
+    @property
+    def digest(self) -> str:
+        """Names the campaign by its content, as hex."""
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """The axes, in the order of the columns."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """All combinations, by index."""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """The seeds of each point; with `until`, `seed_at(0)` on are taken as it needs them."""
+
+    def seed_at(self, index: int) -> int:
+        """The seed of replication `index`, from 0 on; beyond `seeds` too, without repetition."""
+
+    @property
+    def until(self) -> Rule | None:
+        """The rule that says how many replications a point needs."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """What is kept of each run as numbers."""
+
+    @property
+    def keep(self) -> Sequence[str]:
+        """The tables that are kept of each run."""
+
+    @property
+    def held_by_gil(self) -> bool:
+        """Whether runs call Python code: then threads would wait for one another."""
+
+    @property
+    def code(self) -> str:
+        """Digest of the user's own policies in Python and of all that they import; empty without such."""
+
+    def scenario(self, job: Job) -> Scenario:
+        """The scenario of a run: base, overrides, seed, own policies."""
+
+    def to_toml(self) -> str:
+        """The campaign, every default spelled out."""
+
+
+def outcomes(measures: Sequence[Measure], run: Results) -> dict[str, Outcome]:
+    """The outcomes of several measures by name, in their order; expressions read each table once.
+
+    Raises:
+        LasthopError: a table of the run cannot be read.
+        Exception: what a function of the user's raises.
+    """
+    found = evaluate_all([m.metric for m in measures if isinstance(m, Expression)], run)
+    return {m.name: found[m.name] if isinstance(m, Expression) else m.outcome(run) for m in measures}
+
+
+@lru_cache(maxsize=1)
+def _evaluation() -> str:
+    """What the value of an expression depends on beside its text: the code of the grammar."""
+    folder = Path(metrics.__file__).parent
+    parts = [np.__version__]
+    for path in sorted(folder.glob("*.py")):
+        parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+    return _digest(parts)
+
+
+def _digest(parts: Iterable[str]) -> str:
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        hasher.update(part.encode() + b"\0")
+    return hasher.hexdigest()
