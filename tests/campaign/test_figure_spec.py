@@ -35,7 +35,7 @@ def test_every_key_is_read() -> None:
     assert spec.where == (("aqm", ("none", "codel")), ("cc", ("reno",)))
     assert (spec.level, spec.height, spec.width) == (0.99, 60.0, "page")
     spec.check(AXES, METRICS)
-    others = {"rows", "y", "over", "column"}
+    others = {"rows", "y", "over", "column", "colour_scale"}
     assert {k for k, *_ in KEYS} == set(table) | others
     assert {f for f in FigureSpec.__dataclass_fields__ if f != "name"} == {k for k, *_ in KEYS}
     assert pickle.loads(pickle.dumps(spec)) == spec
@@ -64,6 +64,8 @@ def test_what_is_not_named_follows_from_the_campaign() -> None:
         ({"kind": "line", "where": "aqm"}, "figure.f.where", "is a table"),
         ({"kind": "line", "where": {"aqm": []}}, "figure.f.where.aqm", "list of labels"),
         ({"kind": "line", "over": ["aqm"]}, "figure.f.over", "kind 'line'"),
+        ({"kind": "line", "colour_scale": "log"}, "figure.f.colour_scale", "means nothing"),
+        ({"kind": "heat", "colour_scale": "lin"}, "figure.f.colour_scale", "did you mean 'linear'"),
         ({"kind": "rank", "x": "aqm"}, "figure.f.x", "means nothing"),
         ({"kind": "cdf", "column": "rtt"}, "figure.f.column", "TABLE.COLUMN"),
         ({"kind": "cdf", "column": "tcp.rtt_us", "metric": "rtt"}, "figure.f.column", "leave one out"),

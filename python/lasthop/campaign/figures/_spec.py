@@ -31,7 +31,7 @@ KEYS: tuple[tuple[str, str, str, str], ...] = (
         "",
         "Lines with bands, a heat map, cumulative distributions, a ranking.",
     ),
-    ("metric", "text, list", "the first metric", "Metrics shown; a row of panels for each one."),
+    ("metric", "text, list", "the first metric", "Metrics shown; a row of panels for each one (rank: a column)."),
     ("x", "axis", "the first free axis", "Axis of the campaign along the horizontal axis (line, heat)."),
     ("y", "axis", "the next free axis", "Axis of the campaign along the vertical axis (heat)."),
     ("lines", "axis", "", "A curve for each of its labels (line, cdf)."),
@@ -43,8 +43,14 @@ KEYS: tuple[tuple[str, str, str, str], ...] = (
     ("level", "share", '"95 %"', "Level of the intervals, 50 % to 99.99 %."),
     ("width", '"column" | "page"', '"column"', "One column of a paper, 85 mm, or both, 180 mm."),
     ("height", "length", "by content", "Height, 20 mm to 400 mm."),
-    ("x_scale", '"auto" | "linear" | "log"', '"auto"', "auto: log where neighbouring labels differ by a factor."),
-    ("y_scale", '"auto" | "linear" | "log"', '"auto"', "auto: linear for metrics (line, cdf)."),
+    (
+        "x_scale",
+        '"auto" | "linear" | "log"',
+        '"auto"',
+        "auto: log where neighbouring labels differ by a factor (line), else linear.",
+    ),
+    ("y_scale", '"auto" | "linear" | "log"', '"auto"', "auto: linear (line)."),
+    ("colour_scale", '"auto" | "linear" | "log"', '"auto"', "auto: linear (heat)."),
     ("x_label", "text", "name and unit", "Title of the horizontal axis."),
     ("y_label", "text", "name and unit", "Title of the vertical axis."),
     ("caption", "text", "", "A sentence below the figure in the report."),
@@ -56,10 +62,13 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
     "x": ("line", "heat"),
     "y": ("heat",),
     "lines": ("line", "cdf"),
+    "columns": ("line", "heat", "cdf"),
+    "rows": ("line", "heat", "cdf"),
     "over": ("cdf",),
     "column": ("cdf",),
-    "x_scale": ("line", "heat", "cdf", "rank"),
-    "y_scale": ("line", "heat"),
+    "x_scale": ("line", "cdf", "rank"),
+    "y_scale": ("line",),
+    "colour_scale": ("heat",),
 }
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
@@ -100,6 +109,7 @@ class FigureSpec:
         height: height [mm], 20 to 400; None: by content.
         x_scale: "linear", "log" or "auto".
         y_scale: "linear", "log" or "auto".
+        colour_scale: "linear", "log" or "auto" (heat).
         x_label: title of the horizontal axis.
         y_label: title of the vertical axis.
         caption: a sentence for below the figure.
@@ -124,6 +134,7 @@ class FigureSpec:
     height: float | None = None
     x_scale: Scale = "auto"
     y_scale: Scale = "auto"
+    colour_scale: Scale = "auto"
     x_label: str | None = None
     y_label: str | None = None
     caption: str = field(default="", compare=False)
@@ -133,7 +144,8 @@ class FigureSpec:
             raise self.error(
                 "", f"'{self.name}' is no name of a figure", "letters, digits, '_' and '-': it names files"
             )
-        for key, allowed in (("kind", _KINDS), ("width", tuple(WIDTHS)), ("x_scale", _SCALES), ("y_scale", _SCALES)):
+        scales = [(key, _SCALES) for key in ("x_scale", "y_scale", "colour_scale")]
+        for key, allowed in (("kind", _KINDS), ("width", tuple(WIDTHS)), *scales):
             if getattr(self, key) not in allowed:
                 raise self._unknown(key, str(getattr(self, key)), allowed)
         for key, kinds in _ONLY.items():
@@ -274,7 +286,7 @@ class _Reader:
                 raise self.error(str(key), f"a figure has no key '{key}'", f"{meant}keys are: {', '.join(_NAMES)}")
         if "kind" not in self.table:
             raise self.error("kind", "the figure has no kind", f"kinds are: {', '.join(_KINDS)}")
-        texts = ("kind", "x", "y", "lines", "columns", "rows", "column", "width", "x_scale", "y_scale")
+        texts = ("kind", "x", "y", "lines", "columns", "rows", "column", "width", "x_scale", "y_scale", "colour_scale")
         labels = ("x_label", "y_label", "caption")
         given: dict[str, Any] = {key: self.text(key) for key in (*texts, *labels) if key in self.table}
         for key in ("metric", "over"):

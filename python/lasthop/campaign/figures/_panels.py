@@ -1,0 +1,198 @@
+"""A figure of panels in the sizes of a paper: one font size, shared axes, one legend, nothing clipped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator
+
+from lasthop.campaign.figures._quantities import Positions, number, steps
+from lasthop.campaign.figures._spec import WIDTHS, FigureSpec
+from lasthop.plot._style import _RC, DASHES, OKABE_ITO, Figure
+
+#: The one size of letters [pt]: that of footnotes in the two-column styles of IEEE and ACM.
+POINTS = 8.0
+MM = 1 / 25.4
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+#: Width of a letter at `POINTS` [mm], rounded up from DejaVu Sans' mean of lower case and digits.
+LETTER = 1.75
+
+_SIZES = (
+    "axes.labelsize",
+    "axes.titlesize",
+    "font.size",
+    "legend.fontsize",
+    "legend.title_fontsize",
+    "xtick.labelsize",
+    "ytick.labelsize",
+)
+_STYLE: dict[Any, Any] = {
+    **_RC,
+    **dict.fromkeys(_SIZES, POINTS),
+    "axes.titlepad": 3.0,
+    "axes.titleweight": "normal",
+    "lines.markersize": 3.6,
+    "lines.markeredgewidth": 0.8,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "hatch.linewidth": 0.5,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The settings of these figures, for the block."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A figure with rows and columns of panels."""
+
+    figure: Figure
+    panels: list[list[Axes]]
+    #: Width of a panel, about [mm].
+    panel_mm: float
+
+
+def grid(
+    spec: FigureSpec,
+    rows: int,
+    columns: int,
+    row_mm: float | None = None,
+    above: float = 0.0,
+    sharex: Any = "all",
+    sharey: Any = "all",
+) -> Grid:
+    """An empty figure.
+
+    Args:
+        spec: width and height.
+        rows: rows of panels.
+        columns: columns of panels.
+        row_mm: height of a row [mm]; None: three quarters of a panel's width, 26 mm to 55 mm.
+        above: height of what stands above the panels [mm].
+        sharex: which panels share the horizontal axis: "all", "row", "col" or "none".
+        sharey: which panels share the vertical axis.
+    """
+    width = WIDTHS[spec.width]
+    panel = (width - 14) / columns
+    row = row_mm if row_mm is not None else min(55.0, max(26.0, 0.72 * panel))
+    height = spec.height or min(400.0, rows * row + 9 + above + (5 if columns > 1 else 0))
+    figure = Figure(figsize=(width * MM, height * MM), layout="constrained")
+    FigureCanvasAgg(figure)
+    engine: Any = figure.get_layout_engine()
+    engine.set(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+    return Grid(figure, [list(line) for line in panels], panel)
+
+
+def curve(index: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the n-th curve; no two of the first seven share colour or marker."""
+    n = len(OKABE_ITO)
+    return {
+        "color": OKABE_ITO[index % n],
+        "marker": MARKERS[index % n],
+        "linestyle": DASHES[(index % n + index // n) % len(DASHES)],
+    }
+
+
+def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str, width_mm: float) -> None:
+    """One legend above the panels, with the name of what it tells apart before it."""
+    widest = max(map(len, labels)) * LETTER + 9
+    columns = max(1, min(len(labels), int((width_mm - 6) / widest)))
+    made = figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        ncols=columns,
+        title=title or None,
+        alignment="left",
+        columnspacing=1.2,
+        handletextpad=0.5,
+        handlelength=2.2,
+        borderaxespad=0.1,
+        borderpad=0.1,
+        labelspacing=0.25,
+    )
+    made.get_title().set_fontsize(POINTS)
+
+
+def legend_rows(labels: Sequence[str], width_mm: float) -> int:
+    """Rows of `legend`, its title included."""
+    widest = max(map(len, labels), default=0) * LETTER + 9
+    return 1 + math.ceil(len(labels) / max(1, min(len(labels) or 1, int((width_mm - 6) / widest))))
+
+
+def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, vertical: bool = False) -> None:
+    """Ticks of an axis along which the labels of a campaign stand.
+
+    A tick stands at each label. Quantities whose texts have no room side by side are written at every second label,
+    or every third and so on; other labels are turned. Quantities on a linear `scale` that are crowded at one end have
+    ticks in the unit's own steps.
+    """
+    texts = list(places.texts)
+    need = 4.5 * len(texts) if vertical else sum(len(t) * LETTER + 2.5 for t in texts)
+    if places.numeric and scale != "log" and not _spread(places.at):
+        value_ticks(axis, scale, places.unit, min(places.at), max(places.at), max(2, int(panel_mm / 11)))
+        return
+    if need > panel_mm and not vertical:
+        if places.numeric:
+            widest = max(map(len, texts)) * LETTER + 2.5
+            every = math.ceil(len(texts) / max(1, int(panel_mm / widest)))
+            rank = {at: i for i, at in enumerate(sorted(places.at))}
+            texts = [t if rank[at] % every == 0 else "" for t, at in zip(texts, places.at, strict=True)]
+        else:
+            axis.set_tick_params(rotation=90 if max(map(len, texts)) * LETTER > 3 * panel_mm / len(texts) else 40)
+    axis.set_major_locator(FixedLocator(list(places.at)))
+    axis.set_major_formatter(FixedFormatter(texts))
+    axis.set_minor_locator(FixedLocator([]))
+
+
+def value_ticks(axis: Any, scale: str, unit: str, low: float, high: float, most: int = 5) -> None:
+    """Ticks of an axis of values from `low` to `high` [`unit`]: decades, the unit's own steps, or 1, 2, 5."""
+    if scale == "log":
+        axis.set_major_locator(FixedLocator(log_ticks(low, high, most)))
+        axis.set_major_formatter(FuncFormatter(lambda v, _at: number(v)))
+        axis.set_minor_locator(FixedLocator([]))
+        return
+    own = steps(unit, low, high, most)
+    if own:
+        axis.set_major_locator(FixedLocator(own))
+        axis.set_major_formatter(FuncFormatter(lambda v, _at: number(v)))
+    else:
+        axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from `low` to `high`, both above 0, for a logarithmic axis: two to `most` of them, if there are."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    decades = range(first, last + 1)
+    found: list[float] = []
+    for digits in ((1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        found = [d * 10.0**k for k in decades for d in digits if low * 0.999 <= d * 10.0**k <= high * 1.001]
+        gaps = [math.log(b / a) for a, b in pairwise(found)]
+        if len(found) <= most and min(gaps, default=math.inf) >= math.log(high / low) / (1.6 * most):
+            return found
+    return found[:: math.ceil(len(found) / most)]
+
+
+def _spread(at: Sequence[float]) -> bool:
+    """Whether no two neighbours are so close that their texts would meet."""
+    ordered = sorted(at)
+    if len(ordered) < 2:
+        return True
+    least = min(b - a for a, b in pairwise(ordered))
+    return least * (len(ordered) - 1) * 2 > ordered[-1] - ordered[0]
