@@ -1,0 +1,460 @@
+"""Plan, store and executor together: what the store does not have is run, what it has is taken.
+
+Runs are made in the order of their seeds, so that all points have some replications early. With a stopping rule each
+point has its own looks (`lasthop.campaign.sequential`): the runs of its next look follow as soon as those of the last
+one are there, whatever the others do.
+
+A run that fails is a row without values and a reason, and is made again by the next call. Its point gets no further
+looks in this call. A metric that has no value in a run is a fact about the run: the rule counts the runs that have
+one, up to its largest number of replications in all, and gives up a point that has none at its first look.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lasthop import __version__
+from lasthop._errors import mistake
+from lasthop.campaign.executors import Executor, executor
+from lasthop.campaign.executors import Failure as NoResult
+from lasthop.campaign.jobs import Job, Plan
+from lasthop.campaign.results import CampaignResults, Failure, Row, check_target, tabulate, tabulate_failures
+from lasthop.campaign.store import Entry, Store, batch, engine
+from lasthop.campaign.student import quantile_two_sided
+from lasthop.campaign.work import COST, Made, Task, Work, key_of, table_item
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from lasthop.campaign.sequential import Rule
+
+#: Runs by which `dry_run` measures, and the time after which it begins no further one [s].
+PROBES = 12
+PROBING_S = 10.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """How far a campaign is."""
+
+    #: Runs that are there: taken from the store, made or failed.
+    done: int
+    #: Runs that are planned so far; a stopping rule adds to it.
+    total: int
+    #: Of `done`: found in the store, and failed.
+    taken: int
+    failed: int
+    #: Time since the start [s].
+    elapsed_s: float
+    #: Runs made in a second; 0 before the first.
+    rate: float
+    #: Time until the planned runs are there, if those ahead are like those made [s]; None before the first.
+    eta_s: float | None
+
+
+Progress = Callable[[Event], None]
+
+
+def conduct(
+    plan: Plan,
+    store: Store | str | PathLike[str] | None = None,
+    *,
+    using: Executor | str | None = None,
+    jobs: int = 0,
+    shard: tuple[int, int] | None = None,
+    out: str | PathLike[str] | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+    also: Callable[[Path, CampaignResults], None] | None = None,
+) -> CampaignResults:
+    """Makes the runs of a campaign that the store does not have, and returns the results.
+
+    Args:
+        plan: the campaign.
+        store: where finished runs are kept; None: `store.default_path`.
+        using: an executor or its name (threads, processes, ray); None: threads, or processes where runs call Python
+            code.
+        jobs: runs at a time; 0: one per processor.
+        shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of the part.
+        out: the folder of the results, written at the end; None: they stay in memory.
+        command: what repeats the campaign, for campaign.json.
+        progress: gets an `Event` after each run.
+        also: writes further files into the folder, see `CampaignResults.write`.
+
+    Raises:
+        LasthopError: a scenario of the plan has a mistake, the store cannot be written, or `out` holds something else.
+        KeyboardInterrupt: Ctrl-C; what is finished is in the store.
+    """
+    if shard is not None and not 1 <= shard[0] <= shard[1]:
+        raise mistake(f"there is no part {shard[0]} of {shard[1]}", "parts are counted from 1 on")
+    if out is not None:
+        from pathlib import Path
+
+        check_target(Path(out), plan.name)
+    makes = executor(using, jobs, plan.held_by_gil) if using is None or isinstance(using, str) else using
+    kept = store if isinstance(store, Store) else Store(store)
+    kept.workers = makes.workers
+    course = _Course(plan, kept, shard, progress)
+    course.check()
+    work = makes.run(Work(plan), course)
+    try:
+        for task, outcome in work:
+            course.finished(task, outcome)
+    finally:
+        work.close()
+        kept.flush()
+    results = course.results(makes, command)
+    if out is not None:
+        results.write(out, also)
+    return results
+
+
+class _Course(Iterator[Task]):
+    """A campaign in progress: the tasks that are left, and what is known of the runs so far."""
+
+    def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None, progress: Progress | None) -> None:
+        self.plan = plan
+        self.store = store
+        self.shard = shard
+        self._progress = progress
+        self._began = time.monotonic()
+        self._items = [measure.identity for measure in plan.measures]
+        self._tables = [table_item(name) for name in plan.keep]
+        self._wanted = [COST, *self._items, *self._tables]
+        self._rule = plan.until
+        self._judged = _place(plan, plan.until)
+        first = len(plan.seeds) if self._rule is None else self._rule.looks[0]
+        self._points = [p for p in range(len(plan.points)) if self._rule is None or self._mine(p, 0)]
+        #: Replications of each point that are planned.
+        self._planned = dict.fromkeys(self._points, first)
+        self._open = {p: sum(self._mine(p, i) for i in range(first)) for p in self._points}
+        self._total = sum(self._open.values())
+        self._ahead = ((p, i) for i in range(first) for p in self._points if self._mine(p, i))
+        self._more: deque[tuple[int, int]] = deque()
+        #: Runs in work by key, with the replications that wait for them, and what the store had of each.
+        self._waiting: dict[str, tuple[list[tuple[int, int]], dict[str, Entry]]] = {}
+        self._values: dict[tuple[int, int], array[float]] = {}
+        self._keys: dict[tuple[int, int], str] = {}
+        self._failures: list[Failure] = []
+        self._taken = self._made = self._failed = 0
+        self._cost = self._cost_here = 0.0
+
+    def check(self) -> None:
+        """Reads the scenario of each point: a mistake is told before the first run."""
+        for p in self._points:
+            self.plan.scenario(self._job(p, 0))
+
+    def __next__(self) -> Task:
+        """The next run that the store does not have."""
+        while True:
+            at = self._more.popleft() if self._more else next(self._ahead, None)
+            if at is None:
+                raise StopIteration
+            key = key_of(self.plan, self.plan.scenario(self._job(*at)))
+            if self.plan.keep:
+                self._keys[at] = key
+            if key in self._waiting:  # two points with the same scenario
+                self._waiting[key][0].append(at)
+                continue
+            found = self.store.get(key, self._wanted)
+            measures = tuple(i for i, item in enumerate(self._items) if item not in found)
+            tables = tuple(n for n, item in zip(self.plan.keep, self._tables, strict=True) if item not in found)
+            if measures or tables or COST not in found:
+                self._waiting[key] = ([at], found)
+                return Task(at[0], self.plan.seed_at(at[1]), key, measures, tables)
+            self._taken += 1
+            self._note(at, found)
+
+    def finished(self, task: Task, outcome: Made | NoResult) -> None:
+        """Takes what an executor gives."""
+        waiting, found = self._waiting.pop(task.key)
+        if isinstance(outcome, NoResult):
+            self._failed += len(waiting)
+            for at in waiting:
+                self._failures.append(Failure(at[0], self.plan.seed_at(at[1]), None, outcome.reason))
+                self._close(at)
+        else:
+            self.store.put(task.key, outcome.entries, outcome.cost_s)
+            self._cost_here += outcome.cost_s
+            self._made += len(waiting)
+            for at in waiting:
+                self._note(at, found | {entry.item: entry for entry in outcome.entries})
+
+    def results(self, makes: Executor, command: str) -> CampaignResults:
+        """The results of all runs that are there."""
+        nothing = [None] * len(self._items)
+        rows = [Row(p, self.plan.seed_at(i), _numbers(values)) for (p, i), values in self._values.items()]
+        rows += [Row(f.point, f.seed, nothing) for f in self._failures if f.metric is None]
+        table, failures = tabulate(self.plan, rows), tabulate_failures(self.plan, self._failures)
+        return CampaignResults(
+            table, failures, self._about(makes, command), self.plan.to_toml(), _kept=self._kept_tables
+        )
+
+    def _mine(self, p: int, i: int) -> bool:
+        """Whether replication `i` of point `p` is of this shard. A rule needs all replications of its points."""
+        if self.shard is None:
+            return True
+        part, parts = self.shard
+        return (p if self._rule is not None else p + i) % parts == part - 1
+
+    def _job(self, p: int, i: int) -> Job:
+        return Job(self.plan.points[p], self.plan.seed_at(i))
+
+    def _note(self, at: tuple[int, int], found: dict[str, Entry]) -> None:
+        """Takes the values of a run."""
+        p, seed = at[0], self.plan.seed_at(at[1])
+        self._cost += found[COST].value or 0.0
+        values = array("d")
+        for measure, item in zip(self.plan.measures, self._items, strict=True):
+            entry = found[item]
+            values.append(math.nan if entry.value is None else entry.value)
+            if entry.value is None:
+                self._failures.append(Failure(p, seed, measure.name, entry.reason or "no value"))
+        self._values[at] = values
+        self._close(at)
+
+    def _close(self, at: tuple[int, int]) -> None:
+        """One replication less that its point waits for; after the last one the rule is asked."""
+        p = at[0]
+        self._open[p] -= 1
+        if self._rule is not None and self._open[p] == 0:
+            planned = self._planned[p]
+            more = self._next_look(self._rule, p)
+            self._planned[p] += more
+            self._open[p] = more
+            self._total += more
+            self._more.extend((p, i) for i in range(planned, planned + more))
+        if self._progress is not None:
+            self._progress(self._event())
+
+    def _next_look(self, rule: Rule, p: int) -> int:
+        """How many replications are to follow."""
+        samples = self._samples(p)
+        if samples is None or not samples:  # a run is to be repeated first, or nothing is to be expected
+            return 0
+        wanted = rule.next_n(samples)
+        return 0 if wanted is None else min(wanted - len(samples), rule.max - self._planned[p])
+
+    def _samples(self, p: int) -> list[float] | None:
+        """The rule's metric in the runs of a point that have it, by seed; None: a run has failed."""
+        samples = []
+        for i in range(self._planned[p]):
+            values = self._values.get((p, i))
+            if values is None:
+                return None
+            if not math.isnan(values[self._judged]):
+                samples.append(values[self._judged])
+        return samples
+
+    def _event(self) -> Event:
+        done = self._taken + self._made + self._failed
+        elapsed = time.monotonic() - self._began
+        made = self._made + self._failed
+        rate = made / elapsed if elapsed > 0 else 0.0
+        eta = (self._total - done) / rate if rate > 0 else None
+        return Event(done, self._total, self._taken, self._failed, elapsed, rate, eta)
+
+    def _about(self, makes: Executor, command: str) -> dict[str, Any]:
+        plan, event = self.plan, self._event()
+        labels = [[label for _, label in point.labels] for point in plan.points]
+        return {
+            "name": plan.name,
+            "description": plan.description,
+            "digest": plan.digest,
+            "command": command,
+            "lasthop": __version__,
+            "engine": engine(),
+            "axes": [
+                {
+                    "name": axis.name,
+                    "keys": list(axis.keys),
+                    "labels": list(dict.fromkeys(row[i] for row in labels)),
+                    "unit": axis.unit,
+                }
+                for i, axis in enumerate(plan.axes)
+            ],
+            "points": labels,
+            "metrics": [{"name": m.name, "unit": m.unit, "text": m.text} for m in plan.measures],
+            "keep": list(plan.keep),
+            "seeds": list(plan.seeds),
+            "until": None if self._rule is None else str(self._rule),
+            "shard": None if self.shard is None else list(self.shard),
+            "runs": {"planned": event.total, "done": event.done, "taken": event.taken, "failed": event.failed},
+            "seconds": event.elapsed_s,
+            "cpu_seconds": self._cost_here,
+            "cpu_seconds_in_all": self._cost,
+            "jobs": makes.workers,
+            "executor": makes.name,
+            "store": str(self.store.path),
+            "notes": list(self.store.notes),
+            "looks": self._looks(),
+            "failures": [
+                {"labels": labels[f.point], "seed": f.seed, "metric": f.metric, "reason": f.reason}
+                for f in sorted(self._failures, key=lambda f: (f.point, f.seed, f.metric or ""))
+            ],
+        }
+
+    def _looks(self) -> list[dict[str, Any]]:
+        """Where the rule has stopped at each point."""
+        if self._rule is None:
+            return []
+        looks = []
+        for p in self._points:
+            samples = self._samples(p)
+            about: dict[str, Any] = {"point": p, "replications": self._planned[p]}
+            if samples:
+                found = self._rule.interval(samples)
+                about |= {k: v if math.isfinite(v) else None for k, v in asdict(found).items()}
+            else:
+                why = "a run has failed" if samples is None else f"no run has a value of {self._rule.metric}"
+                about |= {"reached": False, "why": why}
+            looks.append(about)
+        return looks
+
+    def _kept_tables(self, name: str) -> Iterator[tuple[int, pa.Table]]:
+        item = table_item(name)
+        every: list[tuple[int, int, tuple[int, int] | None]]
+        every = [(p, self.plan.seed_at(i), (p, i)) for p, i in self._values]
+        every += [(f.point, f.seed, None) for f in self._failures if f.metric is None]
+        for row, (_, _, at) in enumerate(sorted(every, key=lambda run: run[:2])):
+            if at is None or self.store.get(self._keys[at], [item])[item].reason is not None:
+                continue  # this run failed, or has no such table
+            content = self.store.content(self._keys[at], item)
+            yield row, pa.ipc.open_stream(content).read_all()
+
+
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(v) else v for v in values]
+
+
+def _place(plan: Plan, rule: Rule | None) -> int:
+    """Which measure the rule judges."""
+    if rule is None:
+        return -1
+    names = [measure.name for measure in plan.measures]
+    if rule.metric not in names:
+        raise mistake(
+            f"the stopping rule is about '{rule.metric}', which the campaign does not measure",
+            f"its metrics are: {', '.join(names) or 'none'}",
+        )
+    return names.index(rule.metric)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a campaign would take, as measured on some of its runs."""
+
+    #: Runs in all: the least and the most that a stopping rule may ask for.
+    runs: tuple[int, int]
+    #: Of the least, those that the store has.
+    found: int
+    #: Runs that were made to measure.
+    probes: int
+    #: Processor time of a probe [s]: the least, the mean, the most.
+    run_s: tuple[float, float, float]
+    #: Relative half-width of the 95 % interval of the mean run (Student's t over the probes); None from one probe.
+    spread: float | None
+    #: Time on `workers` at a time [s]: of the least runs at the lower end of that interval, of the most at the upper.
+    seconds: tuple[float, float]
+    #: What the store would take [octets]: of the least and of the most runs, at the mean of the probes.
+    octets: tuple[int, int]
+    workers: int
+    executor: str
+
+
+def dry_run(
+    plan: Plan,
+    store: Store | str | PathLike[str] | None = None,
+    *,
+    using: Executor | str | None = None,
+    jobs: int = 0,
+    probes: int = PROBES,
+) -> Estimate:
+    """Estimates time and disk from some runs, which are spread evenly over those that are missing. Writes nothing.
+
+    Runs of different points take different times, and the probes are few: the estimate says so by its spread. With
+    fewer missing runs than processors the time is that of the longest.
+
+    Args:
+        plan: the campaign.
+        store: where finished runs are looked for.
+        using: see `conduct`.
+        jobs: runs at a time; 0: one per processor.
+        probes: runs to measure by, from 1 on; after `PROBING_S` seconds no further one begins.
+
+    Raises:
+        LasthopError: a scenario of the plan has a mistake, or every probe failed; the message says why the first did.
+    """
+    makes = executor(using, jobs, plan.held_by_gil) if using is None or isinstance(using, str) else using
+    kept = store if isinstance(store, Store) else Store(store)
+    course = _Course(plan, kept, None, None)
+    course.check()
+    missing = list(course)
+    least = course._total
+    most = least if plan.until is None else plan.until.max * len(plan.points)
+    step = max(1, len(missing) / max(1, probes))
+    chosen = [missing[int(k * step)] for k in range(min(max(1, probes), len(missing)))]
+    measured, why = _probe(plan, makes, chosen)
+    if chosen and not measured:
+        raise mistake(f"none of {len(chosen)} trial runs gave a result: {why}", "mend this before the campaign")
+    costs = sorted(made.cost_s for _, made in measured)
+    mean = sum(costs) / len(costs) if costs else 0.0
+    spread = None
+    if len(costs) > 1 and mean > 0:
+        deviation = math.sqrt(sum((c - mean) ** 2 for c in costs) / (len(costs) - 1))
+        spread = quantile_two_sided(0.05, len(costs) - 1) * deviation / math.sqrt(len(costs)) / mean
+    octets = _octets_of(measured)
+    further = (len(missing), len(missing) + most - least)
+    at_once = [max(1, min(makes.workers, n)) for n in further]
+    return Estimate(
+        runs=(least, most),
+        found=least - len(missing),
+        probes=len(costs),
+        run_s=(costs[0], mean, costs[-1]) if costs else (0.0, 0.0, 0.0),
+        spread=spread,
+        seconds=(
+            further[0] * mean * max(0.0, 1 - (spread or 0.0)) / at_once[0],
+            further[1] * mean * (1 + (spread or 0.0)) / at_once[1],
+        ),
+        octets=(round(further[0] * octets), round(further[1] * octets)),
+        workers=makes.workers,
+        executor=makes.name,
+    )
+
+
+def _probe(plan: Plan, makes: Executor, chosen: Sequence[Task]) -> tuple[list[tuple[str, Made]], str]:
+    """Makes runs until time is up; returns those that gave a result, and why the first of the others did not."""
+    began = time.monotonic()
+    tasks = (task for k, task in enumerate(chosen) if k == 0 or time.monotonic() - began < PROBING_S)
+    found, why = [], ""
+    work = makes.run(Work(plan), tasks)
+    try:
+        for task, made in work:
+            if isinstance(made, NoResult):
+                why = why or made.reason
+            else:
+                found.append((task.key, made))
+    finally:
+        work.close()
+    return found, why
+
+
+def _octets_of(measured: Sequence[tuple[str, Made]]) -> float:
+    """What a further run adds to the store [octets]."""
+    if not measured:
+        return 0.0
+    rows = [(key, entry) for key, made in measured for entry in made.entries]
+    if len(measured) == 1:
+        return float(len(batch(rows)))
+    first = [(key, entry) for key, made in islice(measured, 1) for entry in made.entries]
+    return (len(batch(rows)) - len(batch(first))) / (len(measured) - 1)

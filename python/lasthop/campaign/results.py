@@ -1,0 +1,311 @@
+"""The results of a campaign: one tidy table, a row for each point and seed.
+
+    DIR/results.parquet     the table
+    DIR/failures.parquet    why rows lack values
+    DIR/tables/NAME.parquet the tables of `keep`, each row with the labels of its run
+    DIR/campaign.json       plan, cost, failures
+    DIR/campaign.toml       the campaign, every default spelled out
+
+The columns of the table are the labels of the axes, `seed`, and the metrics with their units in the metadata. It is
+sorted by point, then seed, and depends on the campaign and the build alone: each executor gives the same octets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lasthop import __version__
+from lasthop._errors import mistake
+from lasthop._files import Earlier, whole_folder
+from lasthop.campaign.store import engine
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from lasthop.campaign.jobs import Label, Plan
+
+TABLE = "results.parquet"
+FAILURES = "failures.parquet"
+ABOUT = "campaign.json"
+FILE = "campaign.toml"
+TABLES = "tables"
+#: What a folder of results may hold beside `ABOUT`, so that it may be replaced: also what is drawn from them.
+_EARLIER = Earlier(ABOUT, ("name", "digest", "runs"), (TABLE, FAILURES, FILE, TABLES, "figures", "report.html"))
+
+Kept: TypeAlias = "Callable[[str], Iterator[tuple[int, pa.Table]]]"
+"""The kept tables of one name, each with the row of its run in the results, in that order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one run."""
+
+    #: Index of the point.
+    point: int
+    seed: int
+    #: A value for each measure of the plan [its unit]; None where there is none.
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a row lacks a value."""
+
+    point: int
+    seed: int
+    #: The metric that has no value; None: the run itself failed, and the next call makes it again.
+    metric: str | None
+    reason: str
+
+
+@dataclass
+class CampaignResults:
+    """The results of a campaign, in memory or in a folder."""
+
+    _table: pa.Table
+    _failures: pa.Table
+    #: Plan, cost and failures: the content of campaign.json.
+    about: dict[str, Any]
+    #: The campaign as TOML.
+    toml: str
+    #: The folder of the results; None when they are only in memory.
+    folder: Path | None = None
+    _kept: Kept | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> CampaignResults:
+        """Opens a folder that a campaign has left.
+
+        Raises:
+            LasthopError: there is no such folder, or it is not whole.
+        """
+        path = Path(folder)
+        if not path.is_dir():
+            raise mistake(f"there is no folder '{path}'")
+        if not (path / ABOUT).is_file():
+            raise mistake(f"'{path}' is not the folder of a campaign: it has no {ABOUT}")
+        try:
+            about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
+            toml = (path / FILE).read_text(encoding="utf-8")
+            return cls(pq.read_table(path / TABLE), pq.read_table(path / FAILURES), about, toml, path)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise mistake(
+                f"cannot read the results in '{path}': {error}",
+                "run the campaign again: it finds its runs in the store and writes the folder anew",
+            ) from error
+
+    def table(self) -> pa.Table:
+        """A row for each point and seed: labels, `seed`, metrics; null where a metric has no value."""
+        return self._table
+
+    def failures(self) -> pa.Table:
+        """A row for each value that is missing: labels, `seed`, `metric` (null: the run failed), `reason`."""
+        return self._failures
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of labels."""
+        names: list[str] = self._table.column_names
+        return names[: names.index("seed")]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns of values."""
+        names: list[str] = self._table.column_names
+        return names[names.index("seed") + 1 :]
+
+    def kept(self, name: str) -> pa.Table:
+        """A table of `keep`, of all runs: labels and `seed` of the run, then its own columns.
+
+        A column of its own that is called as an axis is there as `TABLE.COLUMN`: with an axis `cc`, `flows.cc`.
+
+        Raises:
+            LasthopError: the campaign did not keep it.
+        """
+        names = self.about.get("keep", [])
+        if name not in names:
+            raise mistake(
+                f"the campaign kept no table '{name}'; it kept: {', '.join(names) or 'none'}",
+                f'keep = ["{name}"] in [campaign] keeps it',
+            )
+        if self._kept is None:
+            assert self.folder is not None  # results are in memory with their store, or in a folder
+            path = self.folder / TABLES / f"{name}.parquet"
+            try:
+                return pq.read_table(path)
+            except (OSError, pa.ArrowException) as error:
+                raise mistake(f"cannot read '{path}': {error}") from error
+        parts = list(self._labelled(name))
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def write(
+        self,
+        folder: str | PathLike[str],
+        also: Callable[[Path, CampaignResults], None] | None = None,
+    ) -> None:
+        """Writes the folder: whole, or not at all. Earlier results of the same campaign are replaced.
+
+        Args:
+            folder: where.
+            also: writes further files (`figures`, `report.html`) into the folder that it gets.
+
+        Raises:
+            FolderInUseError: the folder holds something else.
+            LasthopError: it holds the results of another campaign.
+        """
+        path = Path(folder)
+        check_target(path, self.about["name"])
+        with whole_folder(path, replaces=_EARLIER) as partial:
+            pq.write_table(self._table, partial / TABLE, compression="zstd")
+            pq.write_table(self._failures, partial / FAILURES, compression="zstd")
+            for name in self.about["keep"]:
+                (partial / TABLES).mkdir(exist_ok=True)
+                self._write_kept(name, partial / TABLES / f"{name}.parquet")
+            text = json.dumps(self.about, indent=2, ensure_ascii=False, allow_nan=False)
+            (partial / ABOUT).write_text(text + "\n", encoding="utf-8")
+            (partial / FILE).write_text(self.toml, encoding="utf-8")
+            if also is not None:
+                also(partial, CampaignResults(self._table, self._failures, self.about, self.toml, partial))
+        self.folder = path
+
+    def _write_kept(self, name: str, path: Path) -> None:
+        """Run by run: memory stays that of one run."""
+        parts = self._labelled(name)
+        first = next(parts, None)
+        if first is None:
+            pq.write_table(pa.table({}), path)
+            return
+        with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+            writer.write_table(first)
+            for part in parts:
+                writer.write_table(part)
+
+    def _labelled(self, name: str) -> Iterator[pa.Table]:
+        """The kept tables of one name with the labels of their runs, all in the columns of the first one."""
+        assert self._kept is not None
+        schema: pa.Schema | None = None
+        head = [self._table.schema.field(i) for i in range(len(self.axes) + 1)]
+        for row, table in self._kept(name):
+            one = self._table.slice(row, 1)
+            columns = [pa.repeat(_plain(one[f.name][0]), table.num_rows) for f in head]
+            taken = {f.name for f in head}
+            fields = [_plain_field(f) for f in head]
+            fields += [_plain_field(f, f"{name}.{f.name}" if f.name in taken else f.name) for f in table.schema]
+            columns += [table[f.name].cast(_plain_type(f.type)) for f in table.schema]
+            made = pa.table(columns, schema=pa.schema(fields))
+            if schema is None:
+                schema = made.schema
+            elif made.schema != schema:
+                made = _fitted(made, schema)
+            yield made
+
+
+def check_target(path: Path, campaign: str) -> None:
+    """Whether results may be written to a folder, asked before the first run.
+
+    Raises:
+        LasthopError: it holds the results of another campaign. What else it may hold is refused when it is written.
+    """
+    about = path / ABOUT
+    if not about.is_file():
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise mistake(f"'{path}' holds something else than the results of a campaign", "name another folder")
+        return
+    try:
+        name = json.loads(about.read_text(encoding="utf-8"))["name"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise mistake(f"'{about}' is not that of a campaign: {error}", "name another folder") from error
+    if name != campaign:
+        raise mistake(f"'{path}' holds the results of the campaign '{name}'", "name another folder")
+
+
+def tabulate(plan: Plan, rows: Iterable[Row]) -> pa.Table:
+    """The table of results, sorted by point, then seed."""
+    ordered = sorted(rows, key=lambda row: (row.point, row.seed))
+    fields, columns = _labels(plan, [row.point for row in ordered])
+    fields.append(pa.field("seed", pa.uint64(), nullable=False, metadata={"unit": "1"}))
+    columns.append(pa.array([row.seed for row in ordered], pa.uint64()))
+    for i, measure in enumerate(plan.measures):
+        fields.append(pa.field(measure.name, pa.float64(), metadata={"unit": measure.unit, "text": measure.text}))
+        columns.append(pa.array([row.values[i] for row in ordered], pa.float64()))
+    return pa.table(columns, schema=pa.schema(fields, metadata=_marks(plan)))
+
+
+def tabulate_failures(plan: Plan, failures: Iterable[Failure]) -> pa.Table:
+    """The table of failures, sorted by point, seed and metric."""
+    order = {measure.name: i for i, measure in enumerate(plan.measures)}
+    ordered = sorted(failures, key=lambda f: (f.point, f.seed, -1 if f.metric is None else order[f.metric]))
+    fields, columns = _labels(plan, [f.point for f in ordered])
+    fields.append(pa.field("seed", pa.uint64(), nullable=False, metadata={"unit": "1"}))
+    columns.append(pa.array([f.seed for f in ordered], pa.uint64()))
+    for name, texts in (("metric", [f.metric for f in ordered]), ("reason", [f.reason for f in ordered])):
+        fields.append(pa.field(name, pa.string()))
+        columns.append(pa.array(texts, pa.string()))
+    return pa.table(columns, schema=pa.schema(fields, metadata=_marks(plan)))
+
+
+def _labels(plan: Plan, points: Sequence[int]) -> tuple[list[pa.Field], list[pa.Array]]:
+    """A column for each axis: numbers where all labels are, else texts."""
+    fields, columns = [], []
+    for i, axis in enumerate(plan.axes):
+        every = [point.labels[i][1] for point in plan.points]
+        kind = _type_of(every)
+        metadata = {"unit": axis.unit} if axis.unit is not None else None
+        if kind is not None:
+            column = pa.array([every[p] for p in points], kind)
+        else:
+            texts = list(dict.fromkeys(map(label_text, every)))
+            number = {text: n for n, text in enumerate(texts)}
+            indices = pa.array([number[label_text(every[p])] for p in points], pa.int32())
+            column = pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()))
+        fields.append(pa.field(axis.name, column.type, nullable=False, metadata=metadata))
+        columns.append(column)
+    return fields, columns
+
+
+def _type_of(labels: Sequence[Label]) -> pa.DataType | None:
+    kinds = {type(label) for label in labels}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {int}:
+        return pa.int64()
+    return pa.float64() if kinds and kinds <= {int, float} else None
+
+
+def label_text(label: Label) -> str:
+    """A label as text, as TOML writes it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _marks(plan: Plan) -> Mapping[str, str]:
+    return {"campaign": plan.name, "digest": plan.digest, "engine": engine(), "lasthop": __version__}
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Texts without a dictionary, which may differ between runs."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _plain_field(field: pa.Field, name: str | None = None) -> pa.Field:
+    """The core gives metadata in no order; the file is to have the same octets each time."""
+    metadata = dict(sorted(field.metadata.items())) if field.metadata else None
+    return pa.field(name or field.name, _plain_type(field.type), metadata=metadata)
+
+
+def _plain(scalar: pa.Scalar) -> pa.Scalar:
+    return pa.scalar(scalar.as_py(), _plain_type(scalar.type))
+
+
+def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table in the columns of another; those that it lacks are null."""
+    columns = [
+        table[f.name].cast(f.type) if f.name in table.column_names else pa.nulls(table.num_rows, f.type) for f in schema
+    ]
+    return pa.table(columns, schema=schema)
