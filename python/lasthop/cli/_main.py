@@ -12,9 +12,11 @@ import click
 
 from lasthop import LasthopError, __version__, _stop, _streams
 from lasthop.cli import _output
+from lasthop.cli._compare import compare
 from lasthop.cli._describe import describe
 from lasthop.cli._packetdrill import packetdrill
 from lasthop.cli._report import report
+from lasthop.cli._results import results
 from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
 from lasthop.cli._study import study
@@ -116,5 +118,7 @@ def main() -> None:
     """
 
 
-for _verb in (run, validate, describe, report, timeline, study, scenarios, import_trace, packetdrill, survey, rem):
+_VERBS = (run, validate, describe, report, results, compare, timeline, study, scenarios, import_trace, packetdrill)
+
+for _verb in (*_VERBS, survey, rem):
     main.add_command(_verb)

@@ -42,19 +42,7 @@ _CURVE_POINTS = 800
 
 
 def draw(spec: FigureSpec, results: Any) -> Figure:
-    """Draws a figure.
-
-    Args:
-        spec: what it shows.
-        results: `CampaignResults`, or a results table (axes, `seed`, metrics with their `unit`).
-
-    Returns:
-        A figure whose `savefig` writes `.pdf`, `.svg` and `.png`, the same bytes each time.
-
-    Raises:
-        FigureError: the figure does not fit the campaign.
-        LasthopError: the table is no results table, or a kept table is missing.
-    """
+    """`lasthop.campaign.figures.draw`."""
     data = tidy(results)
     spec.check(data.axes, list(data.units))
     for axis, labels in spec.where:
