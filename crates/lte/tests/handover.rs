@@ -200,19 +200,57 @@ fn a_handover_takes_no_longer_than_the_reference() {
     }
 }
 
+/// A target that detects no preamble. Where messages take no time T304 starts when the command is
+/// heard, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes out
+/// in the second TTI after the start (the UE synchronises in the next one), and every 1 + 3 + 10 + 4
+/// - 1 = 16 TTIs: after 2, 18, ... 98 TTIs, 7 of them, although preambleTransMax is 3 (TS 36.331
+/// clause 5.3.11.3: no radio link failure while T304 runs). The UE goes on in the same cell, the
+/// strongest: after the search of 100 ms it asks for its connection in the next TTI, until T301 ends
+/// (clause 5.3.7.7).
+#[test]
+fn preambles_go_out_until_t304_or_t301_ends() {
+    let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+    for c in config.cells.iter_mut() {
+        c.rrc.timing = RrcTiming::Ideal;
+        let access = &mut c.uplink.random_access;
+        (access.preamble_trans_max, access.detection) = (3, Db(20.0));
+        (access.target_power, access.ramping_step) = (Dbm(-120.0), Db(0.0));
+        access.response_window = Duration::from_millis(10);
+        access.retry_delay = 4;
+    }
+    let handover = config.handover.as_mut().unwrap();
+    (handover.t304, handover.t301) = (Duration::from_millis(100), Duration::from_millis(400));
+    add_ue(&mut config, 0, [90.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    w.until(ms(100));
+    w.network.order_handover(ms(100), UE(0), CELL(1));
+    let preambles = |w: &World| w.network.uplink_counters(CELL(1)).preambles;
+    w.until(ms(205));
+    let started = w.first(MobilityEvent::Started).unwrap().0;
+    let failed = w.first(MobilityEvent::Failed).unwrap().0;
+    assert_eq!((failed.since(started), preambles(&w)), (Duration::from_millis(99), 7));
+    w.until(ms(800));
+    let rejected = w.first(MobilityEvent::Rejected).unwrap().0;
+    assert_eq!(rejected.since(failed), Duration::from_millis(100 + 1 + 400));
+    assert_eq!(preambles(&w), 7 + 400 / 16);
+    assert_eq!(w.first(MobilityEvent::RadioLinkFailure), None);
+    let problems = w.events.iter().filter(|(.., e)| matches!(e, NetworkEvent::RandomAccessProblem(_)));
+    assert_eq!(problems.count(), 2, "each procedure tells RRC once");
+}
+
 /// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
 /// bearer's sinks have half of what was sent or more; cells 100 m apart, a packet every 10 ms each
-/// way.
+/// way. The UE is in the middle, to which the reference moves it for the handover.
 #[test]
 fn traffic_goes_on_at_the_target() {
     for kind in [HandoverKind::Lossless, HandoverKind::Seamless] {
         let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
-        add_ue(&mut config, 0, [0.0, 0.0], &[bearer(kind, Mode::Am), bearer(kind, Mode::Um)]);
+        add_ue(&mut config, 0, [50.0, 0.0], &[bearer(kind, Mode::Am), bearer(kind, Mode::Um)]);
         let mut w = World::new(&config, 1);
         w.until(ms(300));
         w.network.order_handover(ms(300), UE(0), CELL(1));
         w.until(ms(400));
-        assert_eq!(w.network.serving(UE(0)), CELL(1));
+        assert_eq!(w.first(MobilityEvent::Complete).map(|(_, cell)| cell), Some(CELL(1)));
         for i in 0..60 {
             for b in 0..2 {
                 w.push(b, End::Network, 1000);

@@ -33,9 +33,9 @@ pub const MSG3_DELAY: u64 = 6;
 pub enum Action {
     /// Send this preamble now.
     Preamble(u8),
-    /// preambleTransMax was exceeded: RRC is told of a random access problem, and the procedure
-    /// ends.
-    Failed,
+    /// preambleTransMax was exceeded: RRC is told of a random access problem. The procedure goes on
+    /// until RRC resets MAC.
+    Problem,
 }
 
 /// Where the procedure stands.
@@ -89,7 +89,7 @@ impl RandomAccess {
         self.state = State::Waiting { at: config.prach().at_or_after(tti) };
     }
 
-    /// True from the start to success, failure or [`stop`](Self::stop).
+    /// True from the start to success or [`stop`](Self::stop).
     pub fn is_running(&self) -> bool {
         self.state != State::Idle
     }
@@ -188,10 +188,7 @@ impl RandomAccess {
     // Access transmission by the backoff time".
     fn again(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
         self.counter += 1;
-        if self.counter > config.preamble_trans_max {
-            self.state = State::Idle;
-            return Some(Action::Failed);
-        }
+        let problem = self.counter == config.preamble_trans_max + 1;
         // `tti` is the first one after the window; the last of the window is one before.
         let ready = tti.plus(config.retry_delay - 1);
         let backoff = match (self.dedicated, self.backoff) {
@@ -199,7 +196,7 @@ impl RandomAccess {
             _ => 0,
         };
         self.state = State::Waiting { at: config.prach().at_or_after(ready.plus(backoff)) };
-        None
+        problem.then_some(Action::Problem)
     }
 
     fn draw_below(&mut self, n: u64) -> u64 {

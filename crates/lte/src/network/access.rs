@@ -108,14 +108,17 @@ impl RadioNetwork {
         }
     }
 
-    /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure). A UE that
-    /// sets up its connection waits for T300 instead.
+    /// preambleTransMax was reached: a radio link failure unless a timer of RRC decides (TS 36.331
+    /// clause 5.3.11.3). T300 runs while a UE sets up its connection.
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
-        if self.is_away(ue) {
-            self.mobility_input(tti.start(TTI), tti, ue, Input::AccessProblem, out);
-        } else if self.ues[ue].rrc.is_connected() {
-            self.radio_link_failure(tti.start(TTI), ue, out);
+        if !self.ues[ue].rrc.is_connected() {
+            return;
+        }
+        let now = tti.start(TTI);
+        match self.mobility.is_some() {
+            true => self.mobility_input(now, tti, ue, Input::AccessProblem, out),
+            false => self.radio_link_failure(now, ue, out),
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct MobilityCounters {
     pub completed: u64,
     /// Of these, back to the last cell within `handover.ping_pong`.
     pub ping_pong: u64,
-    /// T304 expired, or random access at the target failed.
+    /// T304 expired.
     pub failed: u64,
     /// Radio link failures.
     pub radio_link_failures: u64,

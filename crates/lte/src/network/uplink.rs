@@ -98,7 +98,7 @@ impl RadioNetwork {
     pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
             let access = self.terminal(ue).on_timers(tti);
-            if access == Some(Action::Failed) {
+            if access == Some(Action::Problem) {
                 self.random_access_problem(tti, ue, out);
             }
             self.arm_uplink(ue);

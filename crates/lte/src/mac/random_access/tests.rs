@@ -12,9 +12,8 @@ struct Cell {
     config: RandomAccessConfig,
     ues: Vec<RandomAccess>,
     responder: Responder,
-    /// When each UE was in, in which attempt; and who gave up.
+    /// When each UE was in, and in which attempt.
     done: Vec<Option<(Tti, u32)>>,
-    failed: Vec<usize>,
     /// TTI, its Msg3 and the UEs that share the grant.
     msg3: Vec<(Tti, SmallUes)>,
 }
@@ -33,7 +32,6 @@ impl Cell {
             ues: (0..n).map(ue).collect(),
             responder: Responder::default(),
             done: vec![None; n],
-            failed: Vec::new(),
             msg3: Vec::new(),
         }
     }
@@ -43,8 +41,7 @@ impl Cell {
             for i in 0..self.ues.len() {
                 match self.ues[i].on_tti(&self.config, tti) {
                     Some(Action::Preamble(p)) => self.responder.preamble(UeId::from_index(i), p),
-                    Some(Action::Failed) => self.failed.push(i),
-                    None => {}
+                    Some(Action::Problem) | None => {}
                 }
             }
             for _ in 0..self.config.responses_per_tti {
@@ -152,17 +149,20 @@ fn two_with_the_same_preamble_share_one_answer_and_try_again_after_the_contentio
     assert_eq!(first, 9 + 48 + 3 + 9);
 }
 
+/// Clause 5.1.4: when the counter comes to preambleTransMax + 1 upper layers hear of it, once, and
+/// the selection of a resource follows. An attempt costs 3 + 3 + 1 TTIs: preambles in 0, 7 and 14,
+/// the third window ends in 20, and the fourth preamble is in 21.
 #[test]
-fn after_preamble_trans_max_attempts_the_procedure_fails() {
+fn after_preamble_trans_max_attempts_there_is_a_problem_and_the_procedure_goes_on() {
     let config = RandomAccessConfig { preamble_trans_max: 3, ..RandomAccessConfig::ns3() };
     let mut ra = RandomAccess::new(Draw::new(SEED, Purpose::Test, 0));
     ra.start(&config, Tti(0), None);
-    let actions: Vec<_> = (0..40).filter_map(|t| ra.on_tti(&config, Tti(t)).map(|a| (t, a))).collect();
-    assert_eq!(actions.len(), 4);
-    assert_eq!(actions[3], (14 + 6, Action::Failed));
-    assert!(!ra.is_running());
-    // Each one 2 dB louder; the counter has passed the third.
-    assert_eq!(ra.target_power(&config).0, -104.0 + 3.0 * 2.0);
+    let actions: Vec<_> = (0..30).filter_map(|t| ra.on_tti(&config, Tti(t)).map(|a| (t, a))).collect();
+    let times: Vec<_> = actions.iter().map(|(t, action)| (*t, *action == Action::Problem)).collect();
+    assert_eq!(times, [(0, false), (7, false), (14, false), (14 + 6, true), (21, false), (28, false)]);
+    assert!(ra.is_running());
+    // Each one 2 dB louder: the fifth one.
+    assert_eq!(ra.target_power(&config).0, -104.0 + 4.0 * 2.0);
 }
 
 #[test]

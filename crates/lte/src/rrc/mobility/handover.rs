@@ -154,8 +154,8 @@ impl UeMobility {
         self.served(commands);
     }
 
-    /// T304 has expired, or no preamble was answered (TS 36.331 clause 5.3.5.6): the UE goes back
-    /// to what it had and re-establishes its connection. The source has its data still.
+    /// T304 has expired (TS 36.331 clause 5.3.5.6): the UE goes back to what it had and
+    /// re-establishes its connection. The source has its data still.
     pub(super) fn handover_failed(&mut self, context: &Context<'_>, commands: &mut Commands) {
         let target = match self.phase {
             Phase::Applying { target, .. } => target,

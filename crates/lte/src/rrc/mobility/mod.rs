@@ -136,10 +136,9 @@ pub enum Input<'a> {
     ResponseHeard,
     /// The answer to [`Question::ContextFrom`].
     Context(Answer),
-    /// preambleTransMax preambles were sent in vain.
+    /// MAC indicates a random access problem: preambleTransMax preambles were sent in vain.
     AccessProblem,
-    /// Upper layers do without the radio link: RLC has reached maxRetxThreshold, or random access
-    /// was in vain.
+    /// RLC has reached maxRetxThreshold.
     LinkFailure,
 }
 
@@ -222,7 +221,7 @@ pub enum MobilityEvent {
     Complete,
     /// It has come back to the cell that it had left shortly before.
     PingPong,
-    /// T304 has expired, or random access at the target failed.
+    /// T304 has expired.
     Failed,
     /// The radio link has failed.
     RadioLinkFailure,
@@ -308,7 +307,7 @@ enum Phase {
     /// It looks for a cell.
     Selecting { at: Tti, t311: Tti },
     /// It reads the cell's system information.
-    Acquiring { at: Tti },
+    Acquiring { at: Tti, t311: Tti },
     /// It asks for a re-establishment.
     Requesting { t301: Tti },
     /// The cell fetches its context, or refuses; the UE waits until T301 expires.
@@ -328,6 +327,20 @@ impl Phase {
                 | Phase::Commanding { .. }
                 | Phase::Applying { .. }
                 | Phase::Failing { .. }
+        )
+    }
+
+    /// T301, T304 or T311 runs.
+    const fn is_timed(&self) -> bool {
+        matches!(
+            self,
+            Phase::Applying { .. }
+                | Phase::Synchronising { .. }
+                | Phase::Accessing { .. }
+                | Phase::Selecting { .. }
+                | Phase::Acquiring { .. }
+                | Phase::Requesting { .. }
+                | Phase::Retrieving { .. }
         )
     }
 
@@ -443,12 +456,12 @@ impl UeMobility {
         }
     }
 
-    /// preambleTransMax was reached by a UE on its way between cells.
+    /// A random access problem is a radio link failure unless a timer runs that will decide.
+    // TS 36.331 clause 5.3.11.3: while neither T300 (the connection is set up) nor T301 nor T304
+    // nor T311 runs.
     fn access_problem(&mut self, context: &Context<'_>, commands: &mut Commands) {
-        match self.phase {
-            Phase::Accessing { .. } => self.handover_failed(context, commands),
-            Phase::Requesting { .. } => self.go_idle(context, commands),
-            _ => {}
+        if !self.phase.is_timed() {
+            self.link_failure(context, commands);
         }
     }
 

@@ -37,10 +37,11 @@ impl UeMobility {
             }
             // T311 ends a search.
             Phase::Selecting { t311, .. } if t311 <= tti => self.go_idle(context, commands),
-            Phase::Acquiring { at } if at <= tti => {
+            Phase::Acquiring { at, .. } if at <= tti => {
                 let t301 = context.after(context.config.t301);
                 self.access(Phase::Requesting { t301 }, t301, false, commands);
             }
+            Phase::Acquiring { t311, .. } if t311 <= tti => self.go_idle(context, commands),
             Phase::Requesting { t301 } if t301 <= tti => self.go_idle(context, commands),
             // TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...] perform the actions
             // upon leaving RRC_CONNECTED".
@@ -73,7 +74,8 @@ impl UeMobility {
         }
         if let Some((cell, at)) = found {
             self.detach(context, cell, commands);
-            return self.enter(Phase::Acquiring { at }, at, commands);
+            // A suitable cell is one whose system information the UE has: T311 runs until then.
+            return self.enter(Phase::Acquiring { at, t311 }, at.min(t311), commands);
         }
         if t311 <= context.tti {
             return self.go_idle(context, commands);

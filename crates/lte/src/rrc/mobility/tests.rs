@@ -26,7 +26,7 @@ fn timers(ue: &UeMobility) -> Timers {
         Phase::Applying { t304, .. } | Phase::Synchronising { t304, .. } | Phase::Accessing { t304 } => {
             timers.t304 = Some(t304);
         }
-        Phase::Selecting { t311, .. } => timers.t311 = Some(t311),
+        Phase::Selecting { t311, .. } | Phase::Acquiring { t311, .. } => timers.t311 = Some(t311),
         Phase::Requesting { t301 } | Phase::Retrieving { t301, .. } => timers.t301 = Some(t301),
         _ => {}
     }
@@ -157,21 +157,49 @@ fn a_return_within_ping_pong_is_named() {
 #[test]
 fn t304_ends_a_handover_and_t311_starts() {
     let runs = Timers { t311: Some(Tti(10_100)), ..Timers::default() };
-    for (t304, input) in [(AT, Input::Wake), (Tti(900), Input::AccessProblem)] {
-        let (commands, phase, t) = transition(Phase::Accessing { t304 }, TARGET, input);
-        let expected = [
-            event(MobilityEvent::Failed, TARGET),
-            Command::Recall,
-            Command::Detach(CELL(TARGET)),
-            Command::Wake(Tti(200)),
-        ];
-        assert_eq!((&commands[..], t), (&expected[..], runs));
-        assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+    let (commands, phase, t) = transition(Phase::Accessing { t304: AT }, TARGET, Input::Wake);
+    let expected = [
+        event(MobilityEvent::Failed, TARGET),
+        Command::Recall,
+        Command::Detach(CELL(TARGET)),
+        Command::Wake(Tti(200)),
+    ];
+    assert_eq!((&commands[..], t), (&expected[..], runs));
+    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+}
+
+/// Clause 5.3.11.3: a random access problem is a radio link failure while neither T301 nor T304 nor
+/// T311 runs, and otherwise nothing: the timer decides.
+#[test]
+fn a_random_access_problem_counts_while_no_timer_runs() {
+    let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
+    for phase in [
+        Phase::Steady,
+        Phase::Reporting { target, at: Tti(110) },
+        Phase::Preparing { target, at: Tti(110), early: false },
+        Phase::Commanding { target, at: Tti(104) },
+    ] {
+        let (commands, next, t) = transition(phase, SOURCE, Input::AccessProblem);
+        let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
+        assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
+        assert_eq!(next, Phase::Failing { at: Tti(101) });
+    }
+    for phase in [
+        Phase::Applying { target, at: Tti(110), t304 },
+        Phase::Synchronising { at: Tti(110), t304 },
+        Phase::Accessing { t304 },
+        Phase::Selecting { at: Tti(110), t311 },
+        Phase::Acquiring { at: Tti(110), t311 },
+        Phase::Requesting { t301 },
+        Phase::Retrieving { at: Tti(110), refused: false, t301 },
+    ] {
+        let (commands, next, _) = transition(phase, TARGET, Input::AccessProblem);
+        assert_eq!((commands, next), (vec![], phase));
     }
 }
 
-/// Clause 5.3.11.3: RLC's or MAC's failure is one of the radio link while the UE is served, and
-/// none while T304 runs in the target, T311 or T301.
+/// Clause 5.3.11.3: RLC's failure is one of the radio link while the UE is served, T304 or not; a
+/// UE without a cell has reset its bearers.
 #[test]
 fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
@@ -192,7 +220,7 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
         Phase::Synchronising { at: Tti(110), t304 },
         Phase::Accessing { t304 },
         Phase::Selecting { at: Tti(110), t311 },
-        Phase::Acquiring { at: Tti(110) },
+        Phase::Acquiring { at: Tti(110), t311 },
         Phase::Requesting { t301 },
         Phase::Retrieving { at: Tti(110), refused: false, t301 },
         Phase::Restoring { at: Tti(110) },
@@ -202,8 +230,9 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     }
 }
 
-/// Clauses 5.3.7.2 to 5.3.7.5: T311 from the failure to a suitable cell, T301 from the request to
-/// its answer; then two pairs of messages of 4 + 15 + 4 + 4 TTIs each.
+/// Clauses 5.3.7.2 to 5.3.7.5: T311 from the failure until a suitable cell's system information is
+/// read (5.2.2.5: while T311 runs, a cell is barred whose SIB2 cannot be had), T301 from the request
+/// to its answer; then two pairs of messages of 4 + 15 + 4 + 4 TTIs each.
 #[test]
 fn a_reestablishment_runs_t311_then_t301() {
     let target = CELL(TARGET);
@@ -217,14 +246,16 @@ fn a_reestablishment_runs_t311_then_t301() {
     assert_eq!((commands, phase), (vec![Command::Ask(Question::SuitableCell)], selecting));
     let (commands, phase, t) = transition(selecting, SOURCE, Input::Selected(Some((target, Tti(161)))));
     assert_eq!(commands, [Command::Detach(target), Command::Wake(Tti(161))]);
-    assert_eq!((phase, t), (Phase::Acquiring { at: Tti(161) }, Timers::default()));
+    let t311 = Tti(9000);
+    let runs = Timers { t311: Some(t311), ..Timers::default() };
+    assert_eq!((phase, t), (Phase::Acquiring { at: Tti(161), t311 }, runs));
     let (commands, phase, _) = transition(selecting, SOURCE, Input::Selected(None));
     assert_eq!(commands, [Command::Wake(Tti(200))]);
     assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(9000) });
 
     let t301 = Tti(500);
     let runs = Timers { t301: Some(t301), ..Timers::default() };
-    let (commands, phase, t) = transition(Phase::Acquiring { at: AT }, TARGET, Input::Wake);
+    let (commands, phase, t) = transition(Phase::Acquiring { at: AT, t311 }, TARGET, Input::Wake);
     assert_eq!(commands, [Command::Wake(t301), Command::Access { dedicated: false }]);
     assert_eq!((phase, t), (Phase::Requesting { t301 }, runs));
     let (commands, phase, t) = transition(Phase::Requesting { t301 }, TARGET, Input::Msg3);
@@ -256,7 +287,7 @@ fn t311_t301_and_a_reject_end_in_idle() {
     for (phase, input) in [
         (Phase::Selecting { at: AT, t311: AT }, Input::Selected(None)),
         (Phase::Requesting { t301: AT }, Input::Wake),
-        (Phase::Requesting { t301 }, Input::AccessProblem),
+        (Phase::Acquiring { at: Tti(110), t311: AT }, Input::Wake),
         (Phase::Retrieving { at: Tti(90), refused: false, t301: AT }, Input::Wake),
         (Phase::Retrieving { at: AT, refused: true, t301 }, Input::Wake),
     ] {

@@ -116,7 +116,7 @@ impl World {
             | Phase::Completing { at }
             | Phase::Failing { at }
             | Phase::Selecting { at, .. }
-            | Phase::Acquiring { at }
+            | Phase::Acquiring { at, .. }
             | Phase::Retrieving { at, .. }
             | Phase::Restoring { at } => at,
             Phase::Accessing { t304 } => t304,
