@@ -1,7 +1,6 @@
 //! The `flows` table and the summary: what can be said of each flow at the end.
 
 use lasthop_net::FlowMonitor;
-use lasthop_tcp::Endpoint;
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 use serde_json::{Value, json};
 
@@ -27,11 +26,11 @@ pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, no
         // its own end.
         let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
         let seat = if behind { id } else { f.seat(id, data_end.other()) };
-        let delivered = match flows[seat].endpoint(data_end.other()) {
-            Some(receiver) => receiver.in_order_received(),
+        let delivered = match flows[seat].transport.stream_octets(data_end) {
+            Some(octets) => octets.read,
             None => f.app.stats().delivered[data_end.other() as usize],
         };
-        let again = f.sender().map_or(0, |s| s.counters().retransmitted_segments);
+        let again = f.sender().map_or(0, |s| s.retransmits);
         monitor.delivered(id, delivered);
         monitor.retransmitted(id, again);
     }
@@ -43,7 +42,6 @@ pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static
         let m = world.monitor.flow(id);
         let active = f.started.map(|s| end.since(s)).filter(|d| !d.is_zero());
         let sender = f.sender();
-        let counter = |get: fn(&Endpoint) -> u64| sender.map(get);
         let (src, dst) = (world.node_name(f.node(f.data_end)), world.node_name(f.node(f.data_end.other())));
         let rtt = f.rtt.min_mean_max_s();
         let app = f.app.stats();
@@ -52,8 +50,8 @@ pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static
             src,
             dst,
             transport: f.transport.name(),
-            profile: sender.map(|s| s.config().profile.name()),
-            cc: sender.map(|s| s.config().cc.name()),
+            profile: sender.map(|s| s.profile),
+            cc: sender.map(|s| s.cc),
             start_s: f.started.map(|s| s.as_secs_f64()),
             end_s: end.as_secs_f64(),
             first_tx_s: m.first_tx.map(|t| t.as_secs_f64()),
@@ -75,9 +73,9 @@ pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static
             lost_dropped: m.lost_dropped(),
             lost_retransmitted: m.lost_retransmitted(),
             rx_marked: f.marked,
-            retransmits: counter(|s| s.counters().retransmitted_segments),
-            timeouts: counter(|s| s.counters().timeouts),
-            fast_retransmits: counter(|s| s.counters().fast_retransmits),
+            retransmits: sender.map(|s| s.retransmits),
+            timeouts: sender.map(|s| s.timeouts),
+            fast_retransmits: sender.map(|s| s.fast_retransmits),
             cwnd_mean: f.window.mean(),
             cwnd_max: f.window.max(),
             rtt_samples: sender.map(|_| f.rtt.samples),
@@ -168,13 +166,13 @@ pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
                 "src": world.node_name(f.node(f.data_end)),
                 "dst": world.node_name(f.node(f.data_end.other())),
                 "transport": f.transport.name(),
-                "cc": f.sender().map(|s| s.config().cc.name()),
+                "cc": f.sender().map(|s| s.cc),
                 "goodput_bps": m.goodput_bps(active),
                 "delay_mean_s": m.delay_mean_s(),
                 "rtt_mean_s": f.rtt.min_mean_max_s().map(|r| r.1),
                 "lost_dropped": m.lost_dropped(),
-                "retransmits": f.sender().map(|s| s.counters().retransmitted_segments),
-                "timeouts": f.sender().map(|s| s.counters().timeouts),
+                "retransmits": f.sender().map(|s| s.retransmits),
+                "timeouts": f.sender().map(|s| s.timeouts),
                 "completion_s": f.app.stats().completion.map(|t| t.as_secs_f64()),
             })
         })

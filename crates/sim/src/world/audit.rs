@@ -5,6 +5,7 @@ use super::World;
 use super::flow::Flow;
 use super::proxy::audit_relays;
 use crate::event::End;
+use crate::transport::StreamOctets;
 use lasthop_units::{FlowId, IndexVec};
 
 impl World {
@@ -45,27 +46,22 @@ pub(super) fn audit_streams(flows: &IndexVec<FlowId, Flow>) -> Vec<String> {
 
 /// The stream that `end` of `flow` writes.
 fn audit_stream(flow: &Flow, end: End) -> Option<String> {
-    let (sender, receiver) = (flow.endpoint(end)?, flow.endpoint(end.other())?);
+    let octets = flow.transport.stream_octets(end)?;
     let (stats, name) = (flow.app.stats(), &flow.name);
     let (written, delivered) = (stats.written[end as usize], stats.delivered[end.other() as usize]);
     if delivered > written {
         return Some(format!("flow {name}: {delivered} B delivered of {written} B written at {end:?}"));
     }
-    let accepted = sender.octets_written();
-    // A SYN that was not sent yet counts as one more that was not.
-    let (acked, sent) = (accepted - sender.unacknowledged(), accepted.saturating_sub(sender.notsent()));
-    // With a proxy, the octets that it has not taken out of its socket.
-    let arrived = receiver.in_order_received() + receiver.readable_by_hand();
-    if !(acked <= arrived && arrived <= sent) {
+    let StreamOctets { accepted, sent, acknowledged, arrived, read } = octets;
+    if !(acknowledged <= arrived && arrived <= sent) {
         return Some(format!(
-            "flow {name}: of {accepted} B accepted at {end:?} {sent} are sent, {arrived} arrived, {acked} acknowledged"
+            "flow {name}: of {accepted} B accepted at {end:?} {sent} are sent, {arrived} arrived, {acknowledged} acknowledged"
         ));
     }
     // The applications of a split flow are with its first connection.
-    if flow.leg.is_none() && (accepted > written || delivered != receiver.in_order_received()) {
+    if flow.leg.is_none() && (accepted > written || delivered != read) {
         return Some(format!(
-            "flow {name}: {written} B written at {end:?}, {accepted} accepted; {} in order, {delivered} delivered",
-            receiver.in_order_received()
+            "flow {name}: {written} B written at {end:?}, {accepted} accepted; {read} in order, {delivered} delivered"
         ));
     }
     None
@@ -73,10 +69,6 @@ fn audit_stream(flow: &Flow, end: End) -> Option<String> {
 
 /// A sender that waits has a timer.
 fn audit_liveness(flow: &Flow, end: End) -> Option<String> {
-    let (name, endpoint) = (&flow.name, flow.endpoint(end)?);
-    let waits = endpoint.notsent() > 0 || endpoint.info().unacked > 0;
-    if waits && endpoint.state().is_synchronized() && endpoint.poll_at().is_none() {
-        return Some(format!("flow {name}: {end:?} waits without a timer in {:?}", endpoint.state()));
-    }
-    None
+    let state = flow.transport.waits_without_timer(end)?;
+    Some(format!("flow {}: {end:?} waits without a timer in {state}", flow.name))
 }

@@ -6,7 +6,7 @@ use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::Options;
-use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId, Seq};
+use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 
 use super::flow::Flow;
 use super::hint::Hinter;
@@ -22,7 +22,7 @@ use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
 use crate::spec::{FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
-use crate::transport::Transport;
+use crate::transport::{Ends, Transport};
 
 impl World {
     /// The world of `scenario`, its first events waiting.
@@ -263,18 +263,17 @@ impl Builder {
     ) -> Result<FlowId, Error> {
         let key = name_key(&format!("flow/{name}"));
         let app = App::new(&spec.app, spec.transport.of_app(), self.wiring.seed, key);
-        let isn = Draw::new(self.wiring.seed, Purpose::InitialSequence, key);
-        let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
-        let transport = match spec.transport {
-            crate::spec::Transport::Tcp => {
-                let up = nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n]));
-                let controls = scenario.extensions().controls();
-                Transport::tcp(name, options, controls, isn, up).map_err(Error::Policy)?
-            }
-            crate::spec::Transport::Udp => Transport::Udp,
+        let ends = Ends {
+            name,
+            key,
+            seed: self.wiring.seed,
+            up: nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n])),
+            tcp: options,
+            controls: scenario.extensions().controls(),
         };
+        let transport = Transport::new(spec.transport, &ends).map_err(Error::Policy)?;
         let processing = self.processing(scenario.spec(), name, spec, nodes);
-        let flow = Flow::new(name, group, nodes, app, transport, isn);
+        let flow = Flow::new(name, group, nodes, app, transport);
         Ok(self.flows.push(Flow { processing, ..flow }))
     }
 

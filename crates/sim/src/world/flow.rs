@@ -1,12 +1,11 @@
 //! A flow: an application, its transport at both ends, and what is counted about it.
 
 use lasthop_net::app::App;
-use lasthop_tcp::{Endpoint, Segment};
-use lasthop_units::{AccessId, FlowId, Instant, NodeId, Seq};
+use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
 use super::proxy::Leg;
 use crate::event::{End, Wake};
-use crate::transport::Transport;
+use crate::transport::{SenderTotals, Shown, Transport};
 
 /// A transport flow with both its ends.
 pub struct Flow {
@@ -27,10 +26,6 @@ pub struct Flow {
     pub(crate) marked: u64,
     pub(crate) window: WindowStatistics,
     pub(crate) rtt: RttStatistics,
-    /// Initial sequence numbers of both ends.
-    pub(super) isn: [Seq; 2],
-    /// Behind the highest number that each end has sent.
-    pub(super) highest_sent: [Seq; 2],
     /// Where it stands, if it is a part of a flow that proxies split.
     pub(crate) leg: Option<Box<Leg>>,
     /// If its data go to a multicast group: to which of the receivers.
@@ -66,14 +61,7 @@ impl Reverse {
 }
 
 impl Flow {
-    pub(super) fn new(
-        name: &str,
-        group: &str,
-        nodes: [NodeId; 2],
-        app: App,
-        transport: Transport,
-        isn: [Seq; 2],
-    ) -> Flow {
+    pub(super) fn new(name: &str, group: &str, nodes: [NodeId; 2], app: App, transport: Transport) -> Flow {
         Flow {
             name: name.into(),
             group: group.into(),
@@ -87,29 +75,12 @@ impl Flow {
             marked: 0,
             window: WindowStatistics::default(),
             rtt: RttStatistics::default(),
-            isn,
-            highest_sent: isn,
             leg: None,
             member: 0,
             copies: Box::default(),
             fresh_sample: false,
             processing: None,
         }
-    }
-    /// An end sends `segment`: true if all of its numbers were sent before.
-    #[inline]
-    pub(super) fn sends_again(&mut self, from: End, segment: &Segment) -> bool {
-        let span = segment.sequence_len();
-        if span == 0 {
-            return false;
-        }
-        let behind = segment.seq.0.wrapping_add(span);
-        let highest = &mut self.highest_sent[from as usize];
-        if behind.wrapping_sub(highest.0).cast_signed() <= 0 {
-            return true;
-        }
-        *highest = Seq(behind);
-        false
     }
     /// Another flow of its group sends what this one does.
     pub(super) fn is_copy(&self) -> bool {
@@ -120,13 +91,9 @@ impl Flow {
     pub fn node(&self, end: End) -> NodeId {
         self.nodes[end as usize]
     }
-    /// The TCP endpoint of an end.
-    pub fn endpoint(&self, end: End) -> Option<&Endpoint> {
-        self.transport.endpoint(end)
-    }
-    /// The endpoint that sends the data.
-    pub fn sender(&self) -> Option<&Endpoint> {
-        self.endpoint(self.data_end)
+    /// The end that sends the data, if its transport counts what it does.
+    pub fn sender(&self) -> Option<SenderTotals<'_>> {
+        self.transport.sender_totals(self.data_end)
     }
 }
 
@@ -138,8 +105,8 @@ pub struct WindowStatistics {
     area: f64,
     observed: f64,
     max: f64,
-    /// What the `tcp` table saw last, for sampling on change: whole segments, threshold, state.
-    pub shown: (u32, u32, u8),
+    /// What the `tcp` table saw last, for sampling on change.
+    pub shown: Shown,
 }
 
 impl WindowStatistics {

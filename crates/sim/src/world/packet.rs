@@ -7,7 +7,7 @@ use super::World;
 use crate::access::{Adapter, Cause, Clocks, Step};
 use crate::event::{Clock, End};
 use crate::route::{Entry, Port};
-use crate::transport::Payload;
+use crate::transport::{Arrived, Payload};
 
 /// An IP packet of the world.
 pub type Packet = lasthop_net::Packet<Payload>;
@@ -29,10 +29,7 @@ impl World {
     #[inline]
     pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
         let f = &mut self.flows[flow];
-        let again = match &payload {
-            Payload::Tcp(_, segment) => f.sends_again(from, segment),
-            Payload::Udp(..) => false,
-        };
+        let again = f.transport.sends_again(from, &payload);
         let ecn = payload.ecn();
         let (src, dst) = (f.node(from), f.node(from.other()));
         let takes_time = f.processing.is_some();
@@ -214,12 +211,9 @@ impl World {
             f.marked += u64::from(packet.ecn == Ecn::Ce);
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
-        match &mut packet.payload {
-            Payload::Tcp(end, segment) => {
-                segment.ecn = packet.ecn;
-                self.on_segment(now, packet.flow, *end, segment);
-            }
-            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, *end, *bytes, packet.sent),
+        match f.transport.handle_packet(now, &mut packet.payload, packet.ecn) {
+            Arrived::Taken => self.on_taken(now, packet.flow, end),
+            Arrived::Datagram(bytes) => self.on_datagram(now, packet.flow, end, bytes, packet.sent),
         }
     }
 

@@ -1,12 +1,12 @@
 //! A TCP-terminating proxy: a flow that leads through one is a row of connections, each a flow of
 //! the world, and sockets that face each other inside the proxy hand over what they get.
 
-use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
 use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::Flow;
 use crate::event::End;
+use crate::transport::{ConnectionEvent, Relays};
 
 /// The place of a connection in a flow that is split.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,8 @@ pub struct Leg {
     pub last: FlowId,
     pub previous: Option<FlowId>,
     pub next: Option<FlowId>,
-    /// Over this connection's end in the proxy behind it: with the data of A, and against it.
-    pub relays: [Relay; 2],
+    /// Over this connection's end in the proxy behind it.
+    pub relays: Relays,
     /// One side of the proxy behind it has failed: the other is reset.
     pub broken: bool,
 }
@@ -52,20 +52,17 @@ impl World {
     }
 
     fn hear_relay(&mut self, now: Instant, flow: FlowId, end: End, before: FlowId, after: FlowId) {
-        while let Some(event) = self.flows[flow].transport.poll_event(end) {
-            self.flows[flow].note_tcp_event(&mut self.probes, now, end, &event);
-            match event {
+        while let Some(report) = self.flows[flow].transport.poll_event(end) {
+            self.flows[flow].note_report(&mut self.probes, now, end, &report);
+            match report.event {
                 // Somebody has come in: the way on is opened.
-                TcpEvent::Established if end == End::B => self.open_leg(now, after),
-                TcpEvent::PeerClosed => {
+                ConnectionEvent::Established if end == End::B => self.open_leg(now, after),
+                ConnectionEvent::PeerClosed => {
                     if let Some(leg) = self.flows[before].leg.as_deref_mut() {
-                        // B's socket hears the end of A's stream.
-                        leg.relays[usize::from(end == End::A)].ended = true;
+                        leg.relays.set_ended(end);
                     }
                 }
-                TcpEvent::Reset | TcpEvent::Closed(CloseReason::Aborted | CloseReason::TimedOut) => {
-                    self.break_relay(now, flow, before, after);
-                }
+                ConnectionEvent::Failed => self.break_relay(now, flow, before, after),
                 _ => {}
             }
         }
@@ -95,11 +92,7 @@ impl World {
     fn hand_over(&mut self, now: Instant, flow: FlowId, before: FlowId, after: FlowId) -> bool {
         let Some((a, b)) = self.flows.get_two_mut(before, after) else { return false };
         let Some(leg) = a.leg.as_deref_mut().filter(|leg| !leg.broken) else { return false };
-        let (left, right) = (a.transport.endpoint_mut(End::B), b.transport.endpoint_mut(End::A));
-        let (Some(left), Some(right)) = (left, right) else { return false };
-        let with = leg.relays[0].pump(now, left, right);
-        let against = leg.relays[1].pump(now, right, left);
-        if !(with || against) {
+        if !leg.relays.pump(now, &mut a.transport, &mut b.transport) {
             return false;
         }
         let (other, end) = if flow == before { (after, End::A) } else { (before, End::B) };
@@ -113,13 +106,6 @@ pub(super) fn audit_relays(flows: &IndexVec<FlowId, Flow>, before: FlowId) -> Op
     let flow = &flows[before];
     let leg = flow.leg.as_deref()?;
     let next = leg.next?;
-    let (left, right) = (flow.endpoint(End::B)?, flows[next].endpoint(End::A)?);
-    for (relay, from, to) in [(&leg.relays[0], left, right), (&leg.relays[1], right, left)] {
-        let (read, written) = (from.in_order_received(), to.octets_written());
-        if relay.moved != read || relay.moved != written {
-            let name = &flow.name;
-            return Some(format!("{name}: {} B relayed, {read} B read, {written} B written", relay.moved));
-        }
-    }
-    None
+    let wrong = leg.relays.audit(&flow.transport, &flows[next].transport)?;
+    Some(format!("{}: {wrong}", flow.name))
 }

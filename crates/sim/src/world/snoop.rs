@@ -11,7 +11,6 @@ use super::packet::{Packet, Place};
 use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
-use crate::transport::Payload;
 
 /// An agent, wired into the world.
 pub struct SnoopNode {
@@ -63,7 +62,7 @@ impl World {
         let s = &mut self.snoops[index as usize];
         let (node, packet) = (s.node, &self.packets[id]);
         let port = self.routes.port_of(&s.ports, packet.dst);
-        let (Payload::Tcp(_, segment), None, true) = (&packet.payload, packet.fragment, s.running) else {
+        let (Some(segment), None, true) = (packet.payload.segment(), packet.fragment, s.running) else {
             return self.leave(now, node, port, id);
         };
         let flow = packet.flow;

@@ -1,12 +1,11 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
 use lasthop_net::app::Action as AppAction;
-use lasthop_tcp::{Event as TcpEvent, Segment};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
 use crate::event::{End, Event};
-use crate::transport::Payload;
+use crate::transport::{ConnectionEvent, Payload};
 
 impl World {
     /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A
@@ -53,11 +52,9 @@ impl World {
         }
     }
 
+    /// The connection has taken a packet at an end.
     #[inline]
-    pub(super) fn on_segment(&mut self, now: Instant, flow: FlowId, end: End, segment: &Segment) {
-        if !self.flows[flow].transport.handle_segment(now, end, segment) {
-            return;
-        }
+    pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
         self.service(now, flow, end);
         if end == self.flows[flow].data_end {
             self.flows[flow].watch_sender(&mut self.probes, now);
@@ -110,15 +107,19 @@ impl World {
     /// Events and progress of an endpoint, for its application and the tables.
     #[inline]
     fn tell_app(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
-        while let Some(event) = self.flows[flow].transport.poll_event(end) {
+        while let Some(report) = self.flows[flow].transport.poll_event(end) {
             let f = &mut self.flows[owner];
-            match event {
-                TcpEvent::Established if end == End::A => f.app.on_established(now, &mut self.app_actions),
-                TcpEvent::PeerClosed => f.app.on_closed(now, end, &mut self.app_actions),
-                TcpEvent::Closed(_) | TcpEvent::Reset => f.app.stop(now, &mut self.app_actions),
+            match report.event {
+                ConnectionEvent::Established if end == End::A => {
+                    f.app.on_established(now, &mut self.app_actions);
+                }
+                ConnectionEvent::PeerClosed => f.app.on_closed(now, end, &mut self.app_actions),
+                ConnectionEvent::Closed | ConnectionEvent::Failed => {
+                    f.app.stop(now, &mut self.app_actions);
+                }
                 _ => {}
             }
-            self.flows[flow].note_tcp_event(&mut self.probes, now, end, &event);
+            self.flows[flow].note_report(&mut self.probes, now, end, &report);
         }
         let fresh = self.flows[flow].transport.take_delivered(end);
         if fresh > 0 {

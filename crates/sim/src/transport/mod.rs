@@ -1,0 +1,371 @@
+//! What speaks end to end: both ends of a flow's transport behind one contract, and what its
+//! packets carry.
+
+mod relay;
+mod tcp;
+
+use lasthop_engine::EventQueue;
+use lasthop_net::Ecn;
+use lasthop_tcp::cc::{Controls, Fault};
+use lasthop_tcp::{Guidance, Hint, Options, Segment};
+use lasthop_units::{Duration, FlowId, Instant};
+use serde_json::Value;
+
+use crate::event::{End, Event};
+use crate::probe::tables;
+use crate::spec;
+
+pub use relay::Relays;
+use tcp::{Connection, Socket};
+
+/// IPv4 header without options.
+const IP_HEADER: u32 = 20;
+/// UDP header.
+const UDP_HEADER: u32 = 8;
+
+/// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload {
+    /// A TCP segment for one end of its flow.
+    Tcp(End, Segment),
+    /// A UDP datagram of so many payload bytes for one end of its flow.
+    Udp(End, u32),
+}
+
+impl Payload {
+    /// The end of the flow that it is for.
+    #[inline]
+    pub const fn to(&self) -> End {
+        match self {
+            Payload::Tcp(to, _) | Payload::Udp(to, _) => *to,
+        }
+    }
+    /// Bytes of data in it.
+    pub const fn data(&self) -> u32 {
+        match self {
+            Payload::Tcp(_, segment) => segment.len,
+            Payload::Udp(_, bytes) => *bytes,
+        }
+    }
+    /// The codepoint that its sender wants in the IP header.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        match self {
+            Payload::Tcp(_, segment) => segment.ecn,
+            Payload::Udp(..) => Ecn::NotEct,
+        }
+    }
+    /// The TCP segment in it.
+    pub const fn segment(&self) -> Option<&Segment> {
+        match self {
+            Payload::Tcp(_, segment) => Some(segment),
+            Payload::Udp(..) => None,
+        }
+    }
+    /// Whether its data has numbers: data that is sent again can be known by them.
+    pub const fn has_numbers(&self) -> bool {
+        matches!(self, Payload::Tcp(..))
+    }
+    /// A datagram from an end, and the size of its packet [B].
+    pub const fn datagram(from: End, bytes: u32) -> (u32, Payload) {
+        (IP_HEADER + UDP_HEADER + bytes, Payload::Udp(from.other(), bytes))
+    }
+}
+
+/// The transport of a flow.
+pub enum Transport {
+    /// TCP: an endpoint at A and one at B.
+    Tcp(Box<Connection>),
+    /// UDP: nothing to keep. Datagrams are applications' own ([`Payload::datagram`]); a stream has
+    /// no octets here.
+    Udp,
+}
+
+/// Who speaks end to end, for [`Transport::new`].
+pub struct Ends<'a> {
+    /// Name of the flow.
+    pub name: &'a str,
+    /// What sets the flow's random draws apart.
+    pub key: u64,
+    /// Seed of the run.
+    pub seed: u64,
+    /// How long the hosts of A and B have been up.
+    pub up: [Duration; 2],
+    /// TCP's options at A and B, which have been checked.
+    pub tcp: &'a [Options; 2],
+    /// The congestion controls that there are.
+    pub controls: &'a Controls,
+}
+
+/// What a packet is for the end at which it has arrived.
+pub enum Arrived {
+    /// For the connection: it has taken it.
+    Taken,
+    /// A datagram of so many bytes for the application.
+    Datagram(u32),
+}
+
+/// What has happened to a connection at one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// The handshake is done.
+    Established,
+    /// The peer has no more to send: everything it sent has been received.
+    PeerClosed,
+    /// The connection is over, and all octets have been delivered.
+    Closed,
+    /// The connection is over without that: aborted, timed out, or reset by the peer.
+    Failed,
+    /// Nothing was acknowledged for the time of the retransmission timer.
+    Timeout,
+    /// Something for the table `events` alone.
+    Noted,
+}
+
+/// An event of a connection with its row of the table `events`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// What has happened.
+    pub event: ConnectionEvent,
+    /// Its name in the table.
+    pub kind: &'static str,
+    /// A number that belongs to it.
+    pub value: Option<f64>,
+}
+
+/// What is watched of a sender after each packet that reaches it.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderState {
+    /// Congestion window \[segments\].
+    pub cwnd: f64,
+    /// Round-trip samples since the start.
+    pub rtt_samples: u64,
+    /// The latest of them.
+    pub last_rtt: Option<Duration>,
+}
+
+/// What sampling on change looks at: window and slow-start threshold in whole segments, and the
+/// number of the sender's state.
+pub type Shown = (u32, u32, u8);
+
+/// A sender for the table `flows`: what it is, and counts since the start.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderTotals<'a> {
+    /// Name of the profile.
+    pub profile: &'static str,
+    /// Name of the congestion control.
+    pub cc: &'a str,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Recoveries without a timeout.
+    pub fast_retransmits: u64,
+}
+
+/// Where the octets are that one end writes and the other reads.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamOctets {
+    /// The transport has accepted them from the writer.
+    pub accepted: u64,
+    /// They were sent.
+    pub sent: u64,
+    /// They are acknowledged.
+    pub acknowledged: u64,
+    /// They have arrived in order.
+    pub arrived: u64,
+    /// They were handed to the reader.
+    pub read: u64,
+}
+
+/// Data of a packet in numbers of its stream, which begins with 0.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// Of the first octet.
+    pub seq: u64,
+    /// Behind the last octet that is acknowledged.
+    pub ack: Option<u64>,
+    /// TCP's flags in the letters of tcpdump.
+    pub flags: String,
+}
+
+impl Transport {
+    /// The transport `kind` between two ends.
+    ///
+    /// # Errors
+    /// A control of the caller's own that cannot be made.
+    pub fn new(kind: spec::Transport, ends: &Ends<'_>) -> Result<Transport, Fault> {
+        Ok(match kind {
+            spec::Transport::Tcp => Transport::Tcp(Box::new(Connection::new(ends)?)),
+            spec::Transport::Udp => Transport::Udp,
+        })
+    }
+
+    /// The name in tables.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Transport::Tcp(_) => "tcp",
+            Transport::Udp => "udp",
+        }
+    }
+    /// Whether the ends have a connection with a stream each way.
+    pub const fn is_stream(&self) -> bool {
+        matches!(self, Transport::Tcp(_))
+    }
+    #[inline(always)]
+    fn tcp(&self) -> Option<&Connection> {
+        match self {
+            Transport::Tcp(connection) => Some(connection),
+            Transport::Udp => None,
+        }
+    }
+    #[inline(always)]
+    fn socket(&self, end: End) -> Option<&Socket> {
+        match self {
+            Transport::Tcp(connection) => Some(connection.socket(end)),
+            Transport::Udp => None,
+        }
+    }
+    #[inline(always)]
+    fn socket_mut(&mut self, end: End) -> Option<&mut Socket> {
+        match self {
+            Transport::Tcp(connection) => Some(connection.socket_mut(end)),
+            Transport::Udp => None,
+        }
+    }
+
+    /// A opens a connection to B.
+    pub fn start(&mut self, now: Instant) {
+        if let Transport::Tcp(connection) = self {
+            connection.start(now);
+        }
+    }
+    /// A packet has arrived at the end that it is for, with this codepoint.
+    #[inline(always)]
+    pub fn handle_packet(&mut self, now: Instant, payload: &mut Payload, ecn: Ecn) -> Arrived {
+        match payload {
+            Payload::Tcp(to, segment) => {
+                segment.ecn = ecn;
+                if let Some(socket) = self.socket_mut(*to) {
+                    socket.handle_segment(now, segment);
+                }
+                Arrived::Taken
+            }
+            Payload::Udp(_, bytes) => Arrived::Datagram(*bytes),
+        }
+    }
+    /// What an end wants to send next, and the size of its packet [B].
+    #[inline(always)]
+    pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<(u32, Payload)> {
+        self.socket_mut(end)?.poll_transmit(now, end)
+    }
+    /// A packet of an end leaves. True: all of its data was sent before.
+    #[inline(always)]
+    pub fn sends_again(&mut self, from: End, payload: &Payload) -> bool {
+        match (self, payload) {
+            (Transport::Tcp(connection), Payload::Tcp(_, segment)) => {
+                connection.socket_mut(from).sends_again(segment)
+            }
+            _ => false,
+        }
+    }
+    /// What has happened at an end.
+    #[inline(always)]
+    pub fn poll_event(&mut self, end: End) -> Option<Report> {
+        self.socket_mut(end)?.poll_event()
+    }
+    /// Octets that have arrived at an end in order since the last call.
+    #[inline(always)]
+    pub fn take_delivered(&mut self, end: End) -> u64 {
+        self.socket_mut(end).map_or(0, Socket::take_delivered)
+    }
+    /// What the application at an end may write now [B]; 0 while enough waits to be sent. In whole
+    /// segments where that is possible, so that topping up a backlog never makes a short segment.
+    #[inline(always)]
+    pub fn room(&self, end: End) -> u64 {
+        self.socket(end).map_or(0, Socket::room)
+    }
+    /// The application at an end writes so many octets. How many were refused and have to be
+    /// written again: a closed connection accepts none, and wants none again.
+    pub fn write(&mut self, now: Instant, end: End, octets: u64) -> u64 {
+        self.socket_mut(end).map_or(0, |s| s.write(now, octets))
+    }
+    /// The application at an end writes no more.
+    pub fn close(&mut self, now: Instant, end: End) {
+        if let Some(socket) = self.socket_mut(end) {
+            socket.close(now);
+        }
+    }
+    /// An end gives the connection up.
+    pub fn abort(&mut self, now: Instant, end: End) {
+        if let Some(socket) = self.socket_mut(end) {
+            socket.abort(now);
+        }
+    }
+
+    /// The timer of an end has come. False, and nothing has happened: it was void.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, end: End) -> bool {
+        self.socket_mut(end).is_some_and(|s| s.on_time(now))
+    }
+    /// Says when an end wants to be called next.
+    #[inline(always)]
+    pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, flow: FlowId, end: End) {
+        if let Some(socket) = self.socket_mut(end) {
+            socket.set_clock(queue, Event::Socket(flow, end));
+        }
+    }
+    /// The failure of an end's control, if that is the caller's own and has failed.
+    #[inline(always)]
+    pub fn fault(&mut self, end: End) -> Option<Fault> {
+        self.socket_mut(end)?.fault()
+    }
+
+    /// A capacity hint reaches an end. False: there is nobody to take it.
+    pub fn handle_hint(&mut self, end: End, hint: &Hint) -> bool {
+        self.socket_mut(end).map(|s| s.handle_hint(hint)).is_some()
+    }
+    /// From now on the ACKs of an end carry this.
+    pub fn set_guidance(&mut self, end: End, measured: Instant, guidance: Option<Guidance>) {
+        if let Some(socket) = self.socket_mut(end) {
+            socket.set_guidance(measured, guidance);
+        }
+    }
+
+    /// The sender at an end, for statistics; `None`: this transport has none.
+    #[inline(always)]
+    pub fn sender_state(&self, end: End) -> Option<SenderState> {
+        self.socket(end).map(Socket::sender_state)
+    }
+    /// What sampling on change looks at.
+    pub fn shown(&self, end: End) -> Option<Shown> {
+        self.socket(end).map(Socket::shown)
+    }
+    /// The sender at an end for the table `flows`.
+    pub fn sender_totals(&self, end: End) -> Option<SenderTotals<'_>> {
+        self.socket(end).map(Socket::totals)
+    }
+    /// A row of the table `tcp` about the sender at an end, but for when, whose and why.
+    pub fn sender_row(&self, end: End) -> Option<tables::Tcp<'static>> {
+        self.tcp().map(|c| c.sender_row(end))
+    }
+    /// `tcp_info` of an end, under Linux's names.
+    pub fn tcp_info(&self, end: End) -> Option<Value> {
+        self.socket(end).map(Socket::tcp_info)
+    }
+    /// The data of a packet between the ends, in numbers of its stream.
+    pub fn numbers(&self, payload: &Payload) -> Option<Numbers> {
+        match (self, payload) {
+            (Transport::Tcp(connection), Payload::Tcp(to, segment)) => Some(connection.numbers(*to, segment)),
+            _ => None,
+        }
+    }
+    /// The octets that an end writes.
+    pub fn stream_octets(&self, end: End) -> Option<StreamOctets> {
+        self.tcp().map(|c| c.stream_octets(end))
+    }
+    /// The state of an end that has something to send or unacknowledged, but no timer: a mistake.
+    pub fn waits_without_timer(&self, end: End) -> Option<String> {
+        self.socket(end)?.waits_without_timer()
+    }
+}

@@ -1,0 +1,42 @@
+//! What a TCP-terminating proxy hands over between two connections that face each other in it.
+
+use lasthop_tcp::Relay;
+use lasthop_units::Instant;
+
+use super::Transport;
+use crate::event::End;
+
+/// Both directions: with the data of A, and against it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Relays([Relay; 2]);
+
+impl Relays {
+    /// The stream that comes to the proxy's socket at `end` of its connection has ended.
+    pub fn set_ended(&mut self, end: End) {
+        // B's socket hears the end of A's stream.
+        self.0[usize::from(end == End::A)].ended = true;
+    }
+    /// Moves octets both ways between end B of `before` and end A of `after`. True: something was
+    /// moved, and both may have something to send.
+    #[inline]
+    pub fn pump(&mut self, now: Instant, before: &mut Transport, after: &mut Transport) -> bool {
+        let (Some(left), Some(right)) = (before.socket_mut(End::B), after.socket_mut(End::A)) else {
+            return false;
+        };
+        let with = self.0[0].pump(now, &mut left.endpoint, &mut right.endpoint);
+        let against = self.0[1].pump(now, &mut right.endpoint, &mut left.endpoint);
+        with || against
+    }
+    /// What does not hold about the octets that were handed over.
+    pub fn audit(&self, before: &Transport, after: &Transport) -> Option<String> {
+        for (relay, from, to, end) in
+            [(&self.0[0], before, after, End::A), (&self.0[1], after, before, End::B)]
+        {
+            let (read, written) = (from.stream_octets(end)?.read, to.stream_octets(end)?.accepted);
+            if relay.moved != read || relay.moved != written {
+                return Some(format!("{} B relayed, {read} B read, {written} B written", relay.moved));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,287 @@
+//! TCP as the transport of a flow.
+
+use lasthop_engine::{Draw, EventQueue, Purpose};
+use lasthop_tcp::cc::{CongestionControl, Fault, Place};
+use lasthop_tcp::{CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guidance, Hint, Segment, State};
+use lasthop_units::{Duration, Instant, Seq, StreamOffset};
+use serde_json::{Value, json};
+
+use super::{
+    ConnectionEvent, Ends, IP_HEADER, Numbers, Payload, Report, SenderState, SenderTotals, Shown,
+    StreamOctets,
+};
+use crate::event::{End, Event, Wake};
+use crate::probe::tables;
+
+/// An application is asked for more when fewer bytes than this wait to be sent ...
+const LOW_WATER: u64 = 128 * 1024;
+/// ... and may write up to this: a stopped application leaves no endless backlog behind.
+const HIGH_WATER: u64 = 256 * 1024;
+
+/// Both ends of a connection.
+pub struct Connection([Socket; 2]);
+
+/// A TCP endpoint in the world.
+pub struct Socket {
+    pub(super) endpoint: Endpoint,
+    wake: Wake,
+    /// In-order bytes that the application was told of.
+    told: u64,
+    /// Initial sequence number.
+    isn: Seq,
+    /// Behind the highest number that was sent.
+    highest_sent: Seq,
+}
+
+impl Connection {
+    pub fn new(ends: &Ends<'_>) -> Result<Connection, Fault> {
+        let isn = Draw::new(ends.seed, Purpose::InitialSequence, ends.key);
+        let socket = |end: End| Socket::new(ends, end, Seq(isn.bits(end as u64) as u32));
+        Ok(Connection([socket(End::A)?, socket(End::B)?]))
+    }
+    #[inline(always)]
+    pub const fn socket(&self, end: End) -> &Socket {
+        &self.0[end as usize]
+    }
+    #[inline(always)]
+    pub const fn socket_mut(&mut self, end: End) -> &mut Socket {
+        &mut self.0[end as usize]
+    }
+    pub fn start(&mut self, now: Instant) {
+        self.0[1].endpoint.listen();
+        self.0[0].endpoint.connect(now);
+    }
+
+    pub fn sender_row(&self, end: End) -> tables::Tcp<'static> {
+        let i = self.socket(end).endpoint.info();
+        tables::Tcp {
+            time_s: 0.0,
+            flow: "",
+            trigger: "",
+            ca_state: ca_state_name(i.ca_state),
+            snd_cwnd: i.snd_cwnd,
+            snd_ssthresh: shown_ssthresh(i.snd_ssthresh),
+            rtt_us: i.rtt.map_or(0.0, us),
+            rttvar_us: us(i.rttvar),
+            rtt_sample_us: None,
+            min_rtt_us: i.min_rtt.map(us),
+            rto_us: us(i.rto),
+            unacked: u64::from(i.unacked),
+            sacked: u64::from(i.sacked),
+            lost: u64::from(i.lost),
+            retrans: u64::from(i.retrans),
+            total_retrans: i.total_retrans,
+            bytes_acked: i.bytes_acked,
+            bytes_arrived: self.socket(end.other()).endpoint.octets_received(),
+            snd_una: i.una_offset,
+            snd_nxt: i.nxt_offset,
+            rwnd_bytes: i.snd_wnd,
+            notsent_bytes: i.notsent_bytes,
+            pacing_rate_bps: i.pacing_rate.map(|r| r.as_f64()),
+        }
+    }
+    pub fn numbers(&self, to: End, segment: &Segment) -> Numbers {
+        let (from, to) = (self.socket(to.other()), self.socket(to));
+        let number =
+            |seq: Seq, of: &Socket| seq.unwrap_near(of.isn, StreamOffset(of.endpoint.una_offset())).0;
+        Numbers {
+            seq: number(segment.seq, from),
+            ack: segment.flags.has(Flags::ACK).then(|| number(segment.ack, to)),
+            flags: segment.flags.to_string(),
+        }
+    }
+    pub fn stream_octets(&self, end: End) -> StreamOctets {
+        let (sender, receiver) = (&self.socket(end).endpoint, &self.socket(end.other()).endpoint);
+        let (accepted, read) = (sender.octets_written(), receiver.in_order_received());
+        StreamOctets {
+            accepted,
+            // A SYN that was not sent yet counts as one more that was not.
+            sent: accepted.saturating_sub(sender.notsent()),
+            acknowledged: accepted - sender.unacknowledged(),
+            // With a proxy, the octets that it has not taken out of its socket.
+            arrived: read + receiver.readable_by_hand(),
+            read,
+        }
+    }
+}
+
+impl Socket {
+    fn new(ends: &Ends<'_>, end: End, isn: Seq) -> Result<Socket, Fault> {
+        let options = &ends.tcp[end as usize];
+        let mut config =
+            options.resolve_with(ends.controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
+        config.host.up_before = ends.up[end as usize];
+        let place = Place { flow: ends.name, opener: end == End::A };
+        let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
+        let endpoint = Endpoint::with_control(config, cc, isn);
+        Ok(Socket { endpoint, wake: Wake::default(), told: 0, isn, highest_sent: isn })
+    }
+
+    #[inline(always)]
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
+        self.endpoint.handle_segment(now, segment);
+    }
+    #[inline(always)]
+    pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<(u32, Payload)> {
+        // By reference: a segment is copied once, into its packet.
+        let segment = &self.endpoint.poll_transmit(now)?;
+        let size = IP_HEADER + segment.header_len() + segment.len;
+        Some((size, Payload::Tcp(end.other(), *segment)))
+    }
+    /// `segment` is sent: true if all of its numbers were sent before.
+    #[inline(always)]
+    pub fn sends_again(&mut self, segment: &Segment) -> bool {
+        let span = segment.sequence_len();
+        if span == 0 {
+            return false;
+        }
+        let behind = segment.seq.0.wrapping_add(span);
+        if behind.wrapping_sub(self.highest_sent.0).cast_signed() <= 0 {
+            return true;
+        }
+        self.highest_sent = Seq(behind);
+        false
+    }
+    #[inline(always)]
+    pub fn poll_event(&mut self) -> Option<Report> {
+        self.endpoint.poll_event().map(report)
+    }
+    #[inline(always)]
+    pub fn take_delivered(&mut self) -> u64 {
+        let delivered = self.endpoint.in_order_received();
+        delivered - std::mem::replace(&mut self.told, delivered)
+    }
+    #[inline(always)]
+    pub fn room(&self) -> u64 {
+        let endpoint = &self.endpoint;
+        let waits = endpoint.notsent();
+        if waits >= LOW_WATER {
+            return 0;
+        }
+        let mss = u64::from(endpoint.mss());
+        let room = endpoint.writable().min(HIGH_WATER - waits);
+        if room >= mss { room / mss * mss } else { room }
+    }
+    pub fn write(&mut self, now: Instant, octets: u64) -> u64 {
+        let endpoint = &mut self.endpoint;
+        let rest = octets - endpoint.write(now, octets);
+        let counts_packets = endpoint.send_memory().is_some();
+        debug_assert!(rest == 0 || counts_packets || !endpoint.state().may_send());
+        if counts_packets && endpoint.state() != State::Closed { rest } else { 0 }
+    }
+    pub fn close(&mut self, now: Instant) {
+        self.endpoint.close(now);
+    }
+    pub fn abort(&mut self, now: Instant) {
+        self.endpoint.abort(now);
+    }
+
+    #[inline]
+    pub fn on_time(&mut self, now: Instant) -> bool {
+        let due = self.wake.take(now);
+        if due {
+            self.endpoint.on_time(now);
+        }
+        due
+    }
+    #[inline(always)]
+    pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, event: Event) {
+        self.wake.ensure(queue, self.endpoint.poll_at(), event);
+    }
+    #[inline(always)]
+    pub fn fault(&mut self) -> Option<Fault> {
+        self.endpoint.control_fault()
+    }
+
+    pub fn handle_hint(&mut self, hint: &Hint) {
+        self.endpoint.handle_hint(hint);
+    }
+    pub fn set_guidance(&mut self, measured: Instant, guidance: Option<Guidance>) {
+        self.endpoint.set_guidance(measured, guidance);
+    }
+
+    #[inline(always)]
+    pub fn sender_state(&self) -> SenderState {
+        SenderState {
+            cwnd: self.endpoint.cwnd_segments(),
+            rtt_samples: self.endpoint.counters().rtt_samples,
+            last_rtt: self.endpoint.last_rtt_sample(),
+        }
+    }
+    pub fn shown(&self) -> Shown {
+        let ssthresh = self.endpoint.congestion_control().ssthresh();
+        let ssthresh = ssthresh.min(f64::from(u32::MAX)) as u32;
+        (self.endpoint.cwnd_segments() as u32, ssthresh, self.endpoint.ca_state() as u8)
+    }
+    pub fn totals(&self) -> SenderTotals<'_> {
+        let (config, counters) = (self.endpoint.config(), self.endpoint.counters());
+        SenderTotals {
+            profile: config.profile.name(),
+            cc: config.cc.name(),
+            retransmits: counters.retransmitted_segments,
+            timeouts: counters.timeouts,
+            fast_retransmits: counters.fast_retransmits,
+        }
+    }
+    pub fn waits_without_timer(&self) -> Option<String> {
+        let e = &self.endpoint;
+        let waits = e.notsent() > 0 || e.info().unacked > 0;
+        let stuck = waits && e.state().is_synchronized() && e.poll_at().is_none();
+        stuck.then(|| format!("{:?}", e.state()))
+    }
+    pub fn tcp_info(&self) -> Value {
+        let i = self.endpoint.info();
+        json!({
+            "state": format!("{:?}", i.state).to_lowercase(),
+            "ca_state": ca_state_name(i.ca_state),
+            "snd_cwnd": i.snd_cwnd, "snd_ssthresh": shown_ssthresh(i.snd_ssthresh), "snd_mss": i.snd_mss,
+            "rtt_us": i.rtt.map_or(0.0, us), "rttvar_us": us(i.rttvar), "min_rtt_us": i.min_rtt.map(us),
+            "rto_us": us(i.rto), "backoff": i.backoff,
+            "unacked": i.unacked, "sacked": i.sacked, "lost": i.lost, "retrans": i.retrans,
+            "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked,
+            "delivered": i.delivered, "delivered_ce": i.delivered_ce,
+            "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
+            "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
+        })
+    }
+}
+
+#[cold]
+fn report(event: TcpEvent) -> Report {
+    use ConnectionEvent::{Closed, Established, Failed, Noted, PeerClosed, Timeout};
+    let (event, kind, value) = match event {
+        TcpEvent::Established => (Established, "established", None),
+        TcpEvent::PeerClosed => (PeerClosed, "peer-closed", None),
+        TcpEvent::RtoFired { count } => (Timeout, "rto", Some(f64::from(count))),
+        TcpEvent::SpuriousRto => (Noted, "spurious-rto", None),
+        TcpEvent::FastRetransmit => (Noted, "fast-retransmit", None),
+        TcpEvent::RecoveryEntered => (Noted, "recovery-enter", None),
+        TcpEvent::RecoveryExited => (Noted, "recovery-exit", None),
+        TcpEvent::MarkReduction => (Noted, "ecn-reduction", None),
+        TcpEvent::ZeroWindowProbe => (Noted, "zero-window-probe", None),
+        TcpEvent::Closed(CloseReason::Finished) => (Closed, "closed", None),
+        TcpEvent::Closed(CloseReason::Aborted) => (Failed, "aborted", None),
+        TcpEvent::Closed(CloseReason::TimedOut) => (Failed, "timed-out", None),
+        TcpEvent::Reset => (Failed, "reset", None),
+    };
+    Report { event, kind, value }
+}
+
+fn ca_state_name(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "open",
+        CaState::Disorder => "disorder",
+        CaState::Cwr => "cwr",
+        CaState::Recovery => "recovery",
+        CaState::Loss => "loss",
+    }
+}
+
+fn us(d: Duration) -> f64 {
+    d.0 as f64 / 1e3
+}
+
+/// -1 while it is unknown.
+fn shown_ssthresh(ssthresh: f64) -> f64 {
+    if ssthresh.is_finite() { ssthresh } else { -1.0 }
+}
