@@ -27,6 +27,7 @@ mod ahead;
 mod backhaul;
 mod bearers;
 mod calendar;
+mod capacity;
 pub mod config;
 mod connect;
 mod core_network;
@@ -49,6 +50,7 @@ pub mod trace;
 mod uplink;
 
 pub use crate::rrc::MobilityEvent;
+pub use capacity::{AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource};
 pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use mobility::MobilityCounters;
 pub use output::{NetworkEvent, NetworkOutput};

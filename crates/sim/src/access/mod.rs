@@ -34,7 +34,7 @@ use crate::error::Error;
 use crate::event::{Clock, Event, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{Action, HintSource, Scenario, Spec};
+use crate::spec::{Action, HintSpec, Scenario, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
 #[allow(clippy::large_enum_variant)] // links are most of all, and every packet passes them
@@ -112,9 +112,11 @@ pub trait Adapter {
     }
     /// Writes the rows of the tables that are sampled.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);
-    /// Where packets to the mobile at `node` enter, if its link can be read.
-    fn entry_to(&self, node: NodeId) -> Option<Entry> {
-        let _of_no_mobile = node;
+    /// From now on the link of the mobile at `node` is read as `hint` says, for `flow`, which ends
+    /// there. Where packets to it enter, and its number for [`read_link`](Self::read_link); `None`:
+    /// this is no mobile of this access, or its links cannot be read.
+    fn watch_link(&mut self, node: NodeId, flow: FlowId, hint: &HintSpec) -> Option<(Entry, u32)> {
+        let _of_no_mobile = (node, flow, hint);
         None
     }
     /// The link of the mobile to which packets enter here is interrupted: handover or loss.
@@ -122,15 +124,9 @@ pub trait Adapter {
         let _never = entry;
         false
     }
-    /// What `source` knows of the way of `flow` to a mobile; `None` where links cannot be read.
-    fn read_link(
-        &mut self,
-        now: Instant,
-        entry: Entry,
-        flow: FlowId,
-        source: HintSource,
-    ) -> Option<LinkReading> {
-        let _nothing = (now, entry, flow, source);
+    /// What is known now of a link that is watched; `None`: nothing watches it.
+    fn read_link(&mut self, now: Instant, watch: u32) -> Option<LinkReading> {
+        let _nothing = (now, watch);
         None
     }
 }
@@ -173,20 +169,14 @@ impl Adapter for Access {
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
         each!(self, a => a.sample(now, probes, out));
     }
-    fn entry_to(&self, node: NodeId) -> Option<Entry> {
-        each!(self, a => a.entry_to(node))
+    fn watch_link(&mut self, node: NodeId, flow: FlowId, hint: &HintSpec) -> Option<(Entry, u32)> {
+        each!(self, a => a.watch_link(node, flow, hint))
     }
     fn is_interrupted(&self, entry: Entry) -> bool {
         each!(self, a => a.is_interrupted(entry))
     }
-    fn read_link(
-        &mut self,
-        now: Instant,
-        entry: Entry,
-        flow: FlowId,
-        source: HintSource,
-    ) -> Option<LinkReading> {
-        each!(self, a => a.read_link(now, entry, flow, source))
+    fn read_link(&mut self, now: Instant, watch: u32) -> Option<LinkReading> {
+        each!(self, a => a.read_link(now, watch))
     }
 }
 
@@ -223,17 +213,15 @@ pub struct FlowOf {
     pub member: u32,
 }
 
-/// What an eNB or a UE knows of a downlink, for capacity hints.
+/// What an access or a mobile knows of the way to the mobile, for capacity hints.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkReading {
-    /// UEs that share it now, this one counted.
+    /// The rate that it has for the mobile, as estimated \[bit/s\].
+    pub rate_bps: f64,
+    /// What the whole carrier would give the mobile.
+    pub carrier: Bitrate,
+    /// Mobiles that share the carrier now, this one counted.
     pub users: u32,
-    /// Resource blocks that the UE has got since the start.
-    pub blocks: u64,
-    /// Resource blocks of the carrier in a TTI.
-    pub carrier_blocks: u32,
-    /// What the whole carrier would give this UE.
-    pub rate: Bitrate,
     /// What waits for it in layer 2 [B].
     pub queue: u64,
     /// What it gets in the uplink.

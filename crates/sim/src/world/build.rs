@@ -307,22 +307,27 @@ impl Builder {
         found
     }
 
-    /// Who is told of which UE's link: senders of the connections whose data ends at a UE.
-    fn hinters(&self, spec: &Spec) -> Vec<Hinter> {
-        let told = |hint: &crate::spec::HintSpec| {
+    /// Who is told of which mobile's link: senders of the connections whose data ends at a mobile.
+    fn hinters(&mut self, spec: &Spec) -> Vec<Hinter> {
+        let mut hinters = Vec::new();
+        for (name, hint) in &spec.hint {
             let mut told = Vec::new();
             for (id, flow) in self.flows.enumerate() {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
-                if named && flow.transport.is_stream() {
-                    let node = flow.node(flow.data_end.other());
-                    let mut links = self.wiring.accesses.enumerate();
-                    let link = links.find_map(|(access, a)| a.entry_to(node).map(|entry| (access, entry)));
-                    told.extend(link.map(|link| (id, link)));
+                if !named || !flow.transport.is_stream() {
+                    continue;
+                }
+                let node = flow.node(flow.data_end.other());
+                for access in self.wiring.accesses.ids() {
+                    if let Some((entry, watch)) = self.wiring.accesses[access].watch_link(node, id, hint) {
+                        told.push((id, (access, entry), watch));
+                        break;
+                    }
                 }
             }
-            told
-        };
-        spec.hint.iter().map(|(name, hint)| Hinter::new(name, hint, self.wiring.seed, told(hint))).collect()
+            hinters.push(Hinter::new(name, hint, self.wiring.seed, told));
+        }
+        hinters
     }
 
     /// The snoop agents, which take over the routes of their nodes.

@@ -13,7 +13,7 @@ use crate::access::{Adapter, LinkReading};
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
+use crate::spec::{HintCarrier, HintSpec};
 
 /// A `[hint]` table at work.
 pub(super) struct Hinter {
@@ -34,17 +34,12 @@ struct Told {
     flow: FlowId,
     /// Where packets to its receiver enter the air.
     link: Link,
-    rate: Smooth,
-    /// Active UEs of the cell, averaged, and as last broadcast.
-    load: Smooth,
-    broadcast: Option<(Instant, f64)>,
+    /// The number of what reads it.
+    watch: u32,
     /// In the TCP option: what its ACKs say, and when that was measured.
     saying: (Instant, Option<Guidance>),
     /// The newest notice, and how many there were.
     notice: (Option<Notice>, u8),
-    /// Share of the resource blocks that the UE got, and the count and moment of the last look.
-    share: Smooth,
-    counted: (u64, Instant),
 }
 
 impl Told {
@@ -55,34 +50,14 @@ impl Told {
     }
 }
 
-/// An exponential average over time.
-#[derive(Clone, Copy, Default)]
-struct Smooth(Option<f64>);
-
-impl Smooth {
-    fn add(&mut self, value: f64, after: Duration, constant: Duration) -> f64 {
-        let weight = match constant.is_zero() {
-            true => 1.0,
-            false => 1.0 - math::exp(-after.as_secs_f64() / constant.as_secs_f64()),
-        };
-        let value = self.0.map_or(value, |old| old + weight * (value - old));
-        self.0 = Some(value);
-        value
-    }
-}
-
 impl Hinter {
-    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, Link)>) -> Hinter {
-        let told = told.into_iter().map(|(flow, link)| Told {
+    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, Link, u32)>) -> Hinter {
+        let told = told.into_iter().map(|(flow, link, watch)| Told {
             flow,
             link,
-            rate: Smooth::default(),
-            load: Smooth::default(),
-            broadcast: None,
+            watch,
             saying: (Instant::ZERO, None),
             notice: (None, 0),
-            share: Smooth::default(),
-            counted: (0, Instant::ZERO),
         });
         Hinter {
             name: name.into(),
@@ -112,33 +87,14 @@ impl Hinter {
         self.draw.happens(2 * self.reports, self.spec.loss.0)
     }
 
-    /// What is told of flow `i` after a look at its link.
-    fn read(&mut self, now: Instant, i: usize, link: &LinkReading) -> Hint {
-        let (spec, told) = (&self.spec, &mut self.told[i]);
-        let load = told.load.add(link.users.into(), spec.period, spec.average);
-        let heard = match told.broadcast {
-            Some((at, load)) if now.since(at) < spec.broadcast_period => load,
-            _ => {
-                told.broadcast = Some((now, load));
-                load
-            }
-        };
-        let (before, since) = std::mem::replace(&mut told.counted, (link.blocks, now));
-        let ttis = (now.since(since).as_secs_f64() * 1e3).max(1.0);
-        let got = ((link.blocks - before) as f64 / (ttis * f64::from(link.carrier_blocks))).min(1.0);
-        let own = told.share.add(got, spec.period, spec.memory);
-        let share = match (spec.source, spec.load) {
-            (HintSource::Enb, _) => 1.0 / load,
-            (HintSource::Ue, HintLoad::Broadcast) => 1.0 / heard,
-            (HintSource::Ue, HintLoad::Own) => own,
-            (HintSource::Ue, HintLoad::None) => 1.0,
-        };
-        let rate = told.rate.add(link.rate.as_f64() * share, spec.period, spec.average);
+    /// What is told after a look at a link.
+    fn hint(&self, now: Instant, link: &LinkReading) -> Hint {
+        let spec = &self.spec;
         let factor = match spec.error > 0.0 {
             true => math::exp(spec.error * self.draw.stream(2 * self.reports + 1).normal()),
             false => 1.0,
         };
-        let rate = in_steps((rate * spec.bias * factor).clamp(0.0, 1e12) as u64, spec.rate_step.0);
+        let rate = in_steps((link.rate_bps * spec.bias * factor).clamp(0.0, 1e12) as u64, spec.rate_step.0);
         Hint {
             measured: Some(now),
             rate: Some(Bitrate(rate)),
@@ -159,14 +115,14 @@ impl Hinter {
             rate_bps: rate.0,
             queue_bytes: hint.queue,
             real_queue_bytes: link.queue,
-            carrier_bps: link.rate.as_f64(),
+            carrier_bps: link.carrier.as_f64(),
             users: link.users.into(),
         });
     }
 }
 
 impl World {
-    /// The UEs or eNBs of a `[hint]` table look at their links.
+    /// The sources of a `[hint]` table look at their links.
     pub(super) fn on_hint_report(&mut self, now: Instant, n: u32) {
         let n = n as usize;
         let next = now + self.hinters[n].spec.period;
@@ -174,10 +130,10 @@ impl World {
         for i in 0..self.hinters[n].told.len() {
             let lost = self.hinters[n].loses_report();
             let h = &mut self.hinters[n];
-            let Told { flow, link: (access, entry), .. } = h.told[i];
+            let Told { flow, link: (access, entry), watch, .. } = h.told[i];
             let access = &mut self.accesses[access];
-            let Some(link) = access.read_link(now, entry, flow, h.spec.source) else { continue };
-            let hint = h.read(now, i, &link);
+            let Some(link) = access.read_link(now, watch) else { continue };
+            let hint = h.hint(now, &link);
             if h.spec.record {
                 h.record(&mut self.probes, &self.flows[flow].name, &link, &hint);
             }
@@ -268,17 +224,6 @@ fn in_steps(value: u64, step: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn averages_forget_by_their_time_constant() {
-        let mut s = Smooth::default();
-        let (ms, constant) = (Duration::from_millis, Duration::from_millis(50));
-        assert_eq!(s.add(10.0, ms(10), constant), 10.0);
-        // After one time constant 1 - 1/e of a step is there.
-        let value = (0..5).map(|_| s.add(20.0, ms(10), constant)).last().unwrap();
-        assert!((value - (20.0 - 10.0 / std::f64::consts::E)).abs() < 1e-9, "{value}");
-        assert_eq!(s.add(7.0, ms(10), Duration::ZERO), 7.0);
-    }
 
     #[test]
     fn steps_round_to_nearest() {

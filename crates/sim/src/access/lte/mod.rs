@@ -7,7 +7,10 @@ mod trace;
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::LinkStats;
 use lasthop_lte::mac::scheduler::{Fault, Place, SchedulerConfig, Schedulers};
-use lasthop_lte::network::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_lte::network::{
+    AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource, MobilityEvent, NetworkEvent,
+    NetworkOutput, RadioNetwork,
+};
 use lasthop_lte_l2::rlc::RlcEvent;
 use lasthop_net::Item;
 use lasthop_tcp::Notice;
@@ -24,7 +27,7 @@ use crate::event::{Clock, Wake};
 use crate::probe::Probes;
 use crate::route::Entry;
 use crate::spec::limits::MAX_UES;
-use crate::spec::{Action, Cellular, HintSource, Scenario};
+use crate::spec::{Action, Cellular, HintLoad, HintSource, HintSpec, Scenario};
 
 /// A UE and the eNB that serves it.
 struct Ue {
@@ -39,6 +42,23 @@ struct Ue {
     template: Box<[(u32, BearerId)]>,
     /// What senders were told last, if that interrupts its link, and when.
     interrupted: Option<(Notice, Instant)>,
+}
+
+impl Ue {
+    /// The bearer that carries flows of a table to or from it (TS 23.401 clause 4.7.2: traffic flow
+    /// template).
+    #[inline]
+    fn bearer_of(&self, table: u32) -> BearerId {
+        let found = self.template.iter().find(|(flow, _)| *flow == table);
+        found.map_or(self.default_bearer, |(_, bearer)| *bearer)
+    }
+}
+
+/// A UE whose link is read for a flow.
+struct Watch {
+    ue: UeId,
+    flow: FlowId,
+    estimator: CapacityEstimator,
 }
 
 /// Cells and UEs. The entries are the two ends of a UE's bearers, those of a UE together.
@@ -58,6 +78,8 @@ pub struct LteAccess {
     /// Names of the cells.
     cells: IndexVec<CellId, Box<str>>,
     flows: IndexVec<FlowId, FlowOf>,
+    /// Links that are read for capacity hints.
+    watched: Vec<Watch>,
     tti: Wake,
     timer: Wake,
     output: NetworkOutput,
@@ -115,7 +137,7 @@ impl Adapter for LteAccess {
         } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
             self.network.push_lane(now, lane, sdu, &mut self.output);
         } else {
-            let bearer = self.bearer_of(ue, flow.table);
+            let bearer = self.ues[ue].bearer_of(flow.table);
             self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
         }
         self.pass_on(now, out);
@@ -182,9 +204,11 @@ impl Adapter for LteAccess {
         self.flows = flows.iter().copied().collect();
     }
 
-    fn entry_to(&self, node: NodeId) -> Option<Entry> {
-        let found = self.ues.enumerate().find(|(_, ue)| ue.node == node);
-        found.map(|(id, _)| entry(id, End::Network))
+    fn watch_link(&mut self, node: NodeId, flow: FlowId, hint: &HintSpec) -> Option<(Entry, u32)> {
+        let (ue, _) = self.ues.enumerate().find(|(_, ue)| ue.node == node)?;
+        let estimator = CapacityEstimator::new(capacity_config(hint), ue);
+        self.watched.push(Watch { ue, flow, estimator });
+        Some((entry(ue, End::Network), self.watched.len() as u32 - 1))
     }
 
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
@@ -195,27 +219,28 @@ impl Adapter for LteAccess {
         self.ues[of_entry(entry).0].interrupted.is_some()
     }
 
-    fn read_link(
-        &mut self,
-        now: Instant,
-        entry: Entry,
-        flow: FlowId,
-        source: HintSource,
-    ) -> Option<LinkReading> {
-        let ue = of_entry(entry).0;
-        let bearer = self.bearer_of(ue, self.flows[flow].table);
-        let network = &mut self.network;
-        Some(LinkReading {
-            users: network.downlink_users(ue),
-            blocks: network.link_stats(ue, Direction::Downlink).resource_blocks,
-            carrier_blocks: network.carrier_blocks(ue),
-            rate: match source {
-                HintSource::Enb => network.known_rate(now, ue),
-                HintSource::Ue => network.measured_rate(now, ue),
-            },
-            queue: network.downlink_queue(bearer),
-            uplink: network.uplink_rate(now, ue),
-        })
+    fn read_link(&mut self, now: Instant, watch: u32) -> Option<LinkReading> {
+        let watch = self.watched.get_mut(watch as usize)?;
+        let bearer = self.ues[watch.ue].bearer_of(self.flows[watch.flow].table);
+        let c = watch.estimator.read(now, &mut self.network, bearer);
+        let Capacity { rate_bps, carrier, users, queue, uplink } = c;
+        Some(LinkReading { rate_bps, carrier, users, queue, uplink })
+    }
+}
+
+/// How `hint` wants links read.
+fn capacity_config(hint: &HintSpec) -> CapacityConfig {
+    CapacityConfig {
+        source: match (hint.source, hint.load) {
+            (HintSource::Enb, _) => CapacitySource::Enb,
+            (HintSource::Ue, HintLoad::Broadcast) => CapacitySource::Ue(AssumedShare::Broadcast),
+            (HintSource::Ue, HintLoad::Own) => CapacitySource::Ue(AssumedShare::Own),
+            (HintSource::Ue, HintLoad::None) => CapacitySource::Ue(AssumedShare::Whole),
+        },
+        period: hint.period,
+        average: hint.average,
+        broadcast_period: hint.broadcast_period,
+        memory: hint.memory,
     }
 }
 
@@ -269,20 +294,13 @@ impl LteAccess {
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
             cells: all.names.iter().map(|name| name.as_str().into()).collect(),
             flows: IndexVec::new(),
+            watched: Vec::new(),
             tti: Wake::default(),
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
             sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
         })
-    }
-
-    /// The bearer that carries flows of a table to or from `ue` (TS 23.401 clause 4.7.2: traffic
-    /// flow template).
-    #[inline]
-    fn bearer_of(&self, ue: UeId, table: u32) -> BearerId {
-        let ue = &self.ues[ue];
-        ue.template.iter().find(|(flow, _)| *flow == table).map_or(ue.default_bearer, |(_, b)| *b)
     }
 
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
