@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -107,12 +107,19 @@ class Tidy:
         return {f.name: (f.metadata or {}).get(b"unit", b"1").decode() or "1" for f in numbers}
 
     @cached_property
+    def axis_units(self) -> dict[str, str]:
+        """The units of the axes whose labels are numbers with one; empty for the others."""
+        fields = [self.table.schema.field(name) for name in self.axis_names]
+        return {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in fields}
+
+    @cached_property
     def axes(self) -> dict[str, tuple[Label, ...]]:
         """The labels of each axis that have a run."""
         found: dict[str, tuple[Label, ...]] = {}
         for name in self.axis_names:
             there = pc.unique(plain(self.table[name])).to_pylist()
-            known = [label for label in self.order.get(name, ()) if label in there]
+            given = [v for label in self.order.get(name, ()) for v in there if same_label(label, v)]
+            known = list(dict.fromkeys(given))
             found[name] = (*known, *(label for label in there if label not in known))
         return found
 
@@ -164,8 +171,8 @@ class Tidy:
     def estimates(self, metric: str, level: float) -> dict[Labels, Estimate]:
         """For each point the mean of a metric with its interval.
 
-        The interval is that of the stopping rule where the rule is about this metric at this level and no run lacks a
-        value; else the Student t interval.
+        The interval is that of the stopping rule where the rule is about this metric at this level; else the Student
+        t interval.
 
         Args:
             metric: name of the metric.
@@ -181,20 +188,19 @@ class Tidy:
         values = [v for _, v in sorted(runs.items()) if v is not None]
         missing = len(runs) - len(values)
         rule = self.rule if self.rule is not None and self.rule.metric == metric else None
-        if rule is None or missing or len(values) < rule.looks[0]:
-            found = student_estimate(values, level, metric)
+        if rule is None or len(values) < rule.looks[0]:
             reached = None if rule is None else False
-            return Estimate(found.mean, found.low, found.high, found.n, missing, reached)
+            return replace(student_estimate(values, level, metric), missing=missing, reached=reached)
         interval = rule.interval(values)
         if rule.level != level:
-            found = student_estimate(values, level, metric)
-            return Estimate(found.mean, found.low, found.high, found.n, 0, interval.reached)
-        return Estimate(interval.mean, interval.low, interval.high, interval.n, 0, interval.reached)
+            return replace(student_estimate(values, level, metric), missing=missing, reached=interval.reached)
+        return Estimate(interval.mean, interval.low, interval.high, interval.n, missing, interval.reached)
 
     def where(self, axis: str, labels: Sequence[Label]) -> Tidy:
         """The same table with the points that have one of these labels of an axis."""
         column = plain(self.table[self.require_axis(axis)])
-        mask = pc.is_in(column, value_set=pa.array(list(labels), type=column.type))
+        chosen = [v for v in self.axes[axis] if any(same_label(v, label) for label in labels)]
+        mask = pc.is_in(column, value_set=pa.array(chosen, type=column.type))
         return Tidy(self.table.filter(mask), self.order, self.rule)
 
 
@@ -215,6 +221,20 @@ def tidy(source: Any) -> Tidy:
     order = {a["name"]: tuple(a["labels"]) for a in about.get("axes", ()) if a.get("labels")}
     rule = about.get("until")
     return Tidy(source.table(), order, Rule.parse(rule) if isinstance(rule, str) and rule else None)
+
+
+def same_label(a: Label, b: Label) -> bool:
+    """Whether two labels are one. 1 and 1.0 are, 1 and true are not; a text is the same as what it shows.
+
+    An axis with labels of several kinds is a column of texts, in which 1 is "1" and true is "true".
+    """
+    if isinstance(a, str) != isinstance(b, str):
+        return _label_text(a) == _label_text(b)
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+def _label_text(label: Label) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -140,7 +140,7 @@ class _Lines(_Panelled):
         self.x = str(spec.x)
         #: Means and ends of intervals by metric, in the unit that is shown.
         self.drawn: dict[str, list[float]] = {}
-        self.places_of_x = positions(data.axes[self.x])
+        self.places_of_x = positions(data.axes[self.x], data.axis_units[self.x])
         auto = "log" if self.places_of_x.by_factor else "linear"
         self.x_scale = auto if spec.x_scale == "auto" else spec.x_scale
         self.y_scale = "linear" if spec.y_scale == "auto" else spec.y_scale
@@ -250,6 +250,9 @@ class _Heat(_Panelled):
 
     def figure(self) -> Figure:
         x, y = (self.data.axes[str(a)] for a in (self.spec.x, self.spec.y))
+        along, up = (
+            positions(self.data.axes[a], self.data.axis_units[a]) for a in map(str, (self.spec.x, self.spec.y))
+        )
         grid = _panels.grid(
             self.spec,
             self.rows,
@@ -268,14 +271,14 @@ class _Heat(_Panelled):
                 cells = self._cells(estimates, place, factor)
                 mesh = self._panel(axes, cells, norm, grid.panel_mm / len(x))
                 self.panel_titles(axes, place)
-                _panels.label_ticks(axes.xaxis, "linear", _in_order(x), grid.panel_mm)
-                _panels.label_ticks(axes.yaxis, "linear", _in_order(y), 1e3, vertical=True)
+                _panels.label_ticks(axes.xaxis, "linear", _in_order(along), grid.panel_mm)
+                _panels.label_ticks(axes.yaxis, "linear", _in_order(up), 1e3, vertical=True)
                 # Quantities grow upwards; other labels are read from the top.
-                axes.set_ylim((0, len(y)) if positions(y).numeric else (len(y), 0))
+                axes.set_ylim((0, len(y)) if up.numeric else (len(y), 0))
                 if place.row == self.rows - 1:
-                    axes.set_xlabel(self.spec.x_label or title(str(self.spec.x), positions(x).unit))
+                    axes.set_xlabel(self.spec.x_label or title(str(self.spec.x), along.unit))
                 if place.column == 0:
-                    axes.set_ylabel(self.spec.y_label or title(str(self.spec.y), positions(y).unit))
+                    axes.set_ylabel(self.spec.y_label or title(str(self.spec.y), up.unit))
             whole = [grid.panels[p.row][p.column] for p in panels]
             bar = grid.figure.colorbar(mesh, ax=whole, pad=0.02, aspect=18, fraction=0.08)
             bar.set_label(title(metric, unit))
@@ -503,11 +506,9 @@ def _bars(axes: Axes, at: Any, mean: Any, low: Any, high: Any, look: Mapping[str
     axes.errorbar(at, mean, [mean - low, high - mean], fmt="none", ecolor=look["color"], elinewidth=0.9, capsize=1.8)
 
 
-def _in_order(labels: Sequence[Label]) -> Positions:
+def _in_order(own: Positions) -> Positions:
     """The labels as cells of equal size, each at its middle."""
-    own = positions(labels)
-    texts = own.texts
-    return Positions(tuple(i + 0.5 for i in range(len(labels))), texts, own.unit, False, False)
+    return Positions(tuple(i + 0.5 for i in range(len(own.texts))), own.texts, own.unit, False, False)
 
 
 def _largest(estimates: Any) -> float:

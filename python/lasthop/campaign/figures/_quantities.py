@@ -57,9 +57,14 @@ class Positions:
     by_factor: bool
 
 
-def positions(labels: Sequence[Label]) -> Positions:
-    """The positions of labels: their values if all are numbers, or quantities of one dimension; else their order."""
-    found = [quantity(label) for label in labels]
+def positions(labels: Sequence[Label], unit: str = "") -> Positions:
+    """The positions of labels: their values if all are numbers, or quantities of one dimension; else their order.
+
+    Args:
+        labels: the labels of an axis.
+        unit: the unit of labels that are numbers.
+    """
+    found = [quantity(label, unit) for label in labels]
     given = [f for f in found if f is not None]
     units = [u for _, u in given]
     one = len(given) == len(labels) and all(u.factor_to(units[0]) is not None for u in units)
@@ -67,16 +72,16 @@ def positions(labels: Sequence[Label]) -> Positions:
         return Positions(tuple(map(float, range(len(labels)))), tuple(map(text, labels)), "", False, False)
     shown = min(dict.fromkeys(units), key=lambda u: _length([v * _factor(w, u) for v, w in given]))
     values = [v * _factor(u, shown) for v, u in given]
-    unit = "" if shown.plain else str(shown)
-    return Positions(tuple(values), tuple(number(v) for v in values), unit, True, _by_factor(values))
+    name = "" if shown.plain else str(shown)
+    return Positions(tuple(values), tuple(number(v) for v in values), name, True, _by_factor(values))
 
 
-def quantity(label: Label) -> tuple[float, Unit] | None:
-    """A number, or a text such as "50 kB", as value and unit; None: it is neither."""
+def quantity(label: Label, unit: str = "") -> tuple[float, Unit] | None:
+    """A number in `unit`, or a text such as "50 kB", as value and unit; None: it is neither."""
     if isinstance(label, bool):
         return None
     if isinstance(label, (int, float)):
-        return (float(label), Unit.parse("1")) if math.isfinite(label) else None
+        return (float(label), Unit.parse(unit)) if math.isfinite(label) else None
     found = _QUANTITY.match(label)
     if found is None:
         return None

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from lasthop._core import LasthopError
-
-Label: TypeAlias = "str | float | int | bool"
+from lasthop.campaign.tidy import Label, same_label
 
 Kind = Literal["line", "heat", "cdf", "rank"]
 Scale = Literal["auto", "linear", "log"]
@@ -202,7 +201,7 @@ class FigureSpec:
             if axis not in axes:
                 raise self._unknown(f"where.{axis}", axis, tuple(axes), "axis")
             for label in chosen:
-                if not any(same(label, known) for known in axes[axis]):
+                if not any(same_label(label, known) for known in axes[axis]):
                     raise self._unknown(f"where.{axis}", str(label), tuple(map(str, axes[axis])), "label")
         for metric in self.metric:
             if metric not in metrics:
@@ -265,11 +264,6 @@ class FigureSpec:
             if axis in seen:
                 raise self.error(key, f"axis '{axis}' is '{seen[axis]}' already", "an axis has one place in a figure")
             seen[axis] = key
-
-
-def same(a: Label, b: Label) -> bool:
-    """Whether two labels are one: 1 and 1.0 are, 1 and true are not."""
-    return a == b and isinstance(a, bool) == isinstance(b, bool) and isinstance(a, str) == isinstance(b, str)
 
 
 class _Reader:
