@@ -228,11 +228,12 @@ def test_units_have_steps_of_their_own() -> None:
 
 
 def test_a_value_has_as_many_digits_as_its_interval() -> None:
-    assert measured(31.2345, 0.432) == "31.23 ± 0.43"
-    assert measured(788.0, 310.2) == "788 ± 310"
-    assert measured(5.0, 0.0) == "5 ± 0"
-    assert measured(5.25, math.inf) == "5.25"
-    assert measured(math.nan, math.inf) == "–"
+    assert measured(31.2345, 30.8025, 31.6665) == "31.23 ± 0.43"
+    assert measured(788.0, 477.8, 1098.2) == "788 ± 310"
+    assert measured(5.0, 5.0, 5.0) == "5 ± 0"
+    assert measured(5.25, -math.inf, math.inf) == "5.25"
+    assert measured(math.nan, -math.inf, math.inf) == "–"
+    assert measured(19.1, 16.2, 37.8) == "19 (16 to 38)"
 
 
 def test_a_figure_is_written_as_png_for_the_eye() -> None:

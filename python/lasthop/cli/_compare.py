@@ -95,7 +95,7 @@ def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
     for c in made:
         d = c.difference
         factor, unit = shown_unit(c.unit, largest.get(c.metric, 0.0))
-        value = measured(d.mean * factor, (d.high - d.low) / 2 * factor)
+        value = measured(d.mean * factor, d.low * factor, d.high * factor)
         rows.append(
             (
                 c.metric,

@@ -16,21 +16,35 @@ from lasthop.cli import _output
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="[DIR/report.html]")
 @_output.json_option
 def report(folder: Path, out: Path | None, as_json: bool) -> None:
-    """Make an HTML report of a run: summary, flows, figures, drops by cause, events, the scenario.
+    """Make an HTML report of a run, or of a campaign.
 
-    DIR is the folder of a finished run. The report is one file that needs nothing else and can be mailed.
+    DIR is the folder of a finished run (summary, flows, figures, drops by cause, events, the scenario) or of a campaign
+    (what was swept, figures, points with intervals, failures, cost, how to repeat it). The report is one file that
+    needs nothing else and can be mailed.
 
     \b
-    Example:
+    Examples:
       lasthop report results/umts-download-1
+      lasthop report results/bufferbloat
     """
-    from lasthop.report import run_report
-
     target = out or folder / "report.html"
     with leaving(making("the report is", target)):
-        html = run_report(Results.load(folder))
+        html = _campaign(folder) if (folder / "campaign.json").is_file() else _run(folder)
         _output.files({target: html})
         if as_json:
             _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
         else:
             _output.line(f"Report: {target.resolve()}")
+
+
+def _run(folder: Path) -> str:
+    from lasthop.report import run_report
+
+    return run_report(Results.load(folder))
+
+
+def _campaign(folder: Path) -> str:
+    from lasthop.campaign.report import campaign_report
+    from lasthop.campaign.results import CampaignResults
+
+    return campaign_report(CampaignResults.load(folder))

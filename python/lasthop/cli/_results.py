@@ -142,7 +142,7 @@ def _show(found: CampaignResults, data: Tidy, metrics: list[str], level: float, 
         cells = []
         for m in metrics:
             e, factor = by_metric[m][point], units[m][0]
-            cells.append(measured(e.mean * factor, e.half_width * factor) + _marks(e))
+            cells.append(measured(e.mean * factor, e.low * factor, e.high * factor) + _marks(e))
         rows.append((*map(text, point), str(max((by_metric[m][point].n for m in metrics), default=0)), *cells))
     headers = (*data.axis_names, "runs", *names)
     first = len(data.axis_names)

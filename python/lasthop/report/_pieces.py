@@ -30,16 +30,21 @@ def section(heading: str, body_html: str, anchor: str = "") -> str:
     return Markup("<section{}>\n<h2>{}</h2>\n{}\n</section>\n").format(where, heading, Markup(body_html))
 
 
-def figure_svg(fig: Figure, caption: str = "") -> str:
+def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
     """A figure as vector graphics inside the page, with a caption (plain text, also the text for a screen reader).
+
+    A `wide` figure takes the whole width of the page; on a small screen it can be moved sideways.
 
     The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save image as" gives
     a usable .svg. The same figure gives the same bytes.
     """
     data = base64.b64encode(svg_bytes(fig)).decode("ascii")
-    return Markup(
-        '<figure>\n<img alt="{0}" src="data:image/svg+xml;base64,{1}">\n<figcaption>{0}</figcaption>\n</figure>\n'
-    ).format(caption, data)
+    image = Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(caption, data)
+    if wide:
+        image = Markup('<div class="scroll">{}</div>').format(image)
+    return Markup("<figure{}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n").format(
+        _class("wide" if wide else ""), image, caption
+    )
 
 
 def table_html(

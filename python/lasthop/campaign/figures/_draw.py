@@ -485,7 +485,7 @@ def _ranked_panel(axes: Axes, at: Sequence[float], found: Sequence[Estimate], fa
 def _values_beside(axes: Axes, at: Sequence[float], found: Sequence[Estimate], factor: float) -> None:
     for y, e in zip(at, found, strict=True):
         axes.annotate(
-            measured(e.mean * factor, e.half_width * factor),
+            measured(e.mean * factor, e.low * factor, e.high * factor),
             (1.02, y),
             xycoords=axes.get_yaxis_transform(),
             va="center",

@@ -130,8 +130,15 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.6g}"
 
 
-def measured(mean: float, half: float) -> str:
-    """`31.2 ± 0.4`: the half-width has two significant digits and the mean as many decimals; `31.2` without one."""
+def measured(mean: float, low: float, high: float) -> str:
+    """A mean with its interval: `31.23 ± 0.43`, or `19.1 (16.2 to 37.8)` where the mean is not in the middle.
+
+    The half-width has two significant digits, and the mean as many decimals. Without an interval: the mean alone.
+    """
+    half = (high - low) / 2 if math.isfinite(low) and math.isfinite(high) else math.inf
+    if math.isfinite(half) and math.isfinite(mean) and abs(low + half - mean) > 0.05 * half:
+        decimals = min(6, max(0, 1 - math.floor(math.log10(half))))
+        return f"{mean:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
     if not math.isfinite(mean):
         return "–"
     if not math.isfinite(half):

@@ -1,0 +1,87 @@
+"""The report of a campaign, and its figures as files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from lasthop import LasthopError
+from lasthop.campaign.report import campaign_report, draw_all, figure_specs, write
+from lasthop.campaign.results import CampaignResults
+from lasthop.cli import main
+from tests.campaign import folder, synthetic
+
+FAILURE: dict[str, Any] = {"labels": ["50 kB", "none", "reno"], "seed": 3, "metric": "rtt", "reason": "no row <fits>"}
+
+
+def load(where: Path) -> CampaignResults:
+    return CampaignResults.load(where)
+
+
+def test_the_report_has_all_that_is_needed_and_needs_no_other_file(tmp_path: Path) -> None:
+    results = load(folder.write(tmp_path / "r"))
+    results.about["failures"] = [FAILURE]
+    html = campaign_report(results)
+    for heading in ("What was swept", "Figures", "Points", "Failures", "Plan and cost", "How to repeat it"):
+        assert f"<h2>{heading}</h2>" in html
+    assert "key.of.buffer" in html
+    assert "the text of goodput" in html
+    assert "no row &lt;fits&gt;" in html
+    assert "lasthop sweep bloat.toml" in html
+    assert html.count('src="data:image/svg+xml;base64,') == 1
+    assert not re.search(r'(?:src|href)="(?!data:|#)', html)
+    assert html.count("<tr><td") >= 36
+
+
+def test_a_point_that_the_rule_leaves_open_is_named_undecided(tmp_path: Path) -> None:
+    metrics = synthetic.one("ms", lambda at, s: 10.0 + (0.001 if at["cc"] == "reno" else 5) * synthetic.noise(s))
+    table = synthetic.table({"cc": ["reno", "bbr"]}, metrics)
+    html = campaign_report(load(folder.write(tmp_path / "r", table, toml="", until="ci95(m) < 1 %, min 5, max 5")))
+    assert "1 point is undecided" in html
+    assert html.count('<span class="unclear">undecided</span>') == 1
+
+
+def test_figures_are_written_in_three_formats_beside_the_report(tmp_path: Path) -> None:
+    where = folder.write(tmp_path / "r")
+    written = write(where, load(where))
+    names = ["figures/delay.pdf", "figures/delay.svg", "figures/delay.png", "report.html"]
+    assert [str(p.relative_to(where)) for p in written] == names
+    assert all(p.stat().st_size > 1000 for p in written)
+
+
+def test_a_campaign_without_figures_gets_one_for_each_metric(tmp_path: Path) -> None:
+    results = load(folder.write(tmp_path / "r", toml=""))
+    specs = figure_specs(results)
+    assert [(s.kind, s.metric, s.x, s.lines, s.columns) for s in specs] == [
+        ("line", ("goodput",), "buffer", "aqm", "cc"),
+        ("line", ("rtt",), "buffer", "aqm", "cc"),
+    ]
+    axes: dict[str, list[Any]] = {c: [1, 2] for c in "abcde"}
+    many = synthetic.table(axes, synthetic.one("s", lambda _at, s: float(s)), seeds=[1])
+    (spec,) = figure_specs(load(folder.write(tmp_path / "many", many, toml="")))
+    assert spec.kind == "rank"
+
+
+def test_a_campaign_without_a_value_has_a_report_without_figures(tmp_path: Path) -> None:
+    empty = synthetic.table({"cc": ["reno"]}, synthetic.one("s", lambda _at, _s: None))
+    for n, table in enumerate((empty, empty.slice(0, 0))):
+        results = load(folder.write(tmp_path / str(n), table, toml=""))
+        assert draw_all(results) == []
+        assert "No run has a value" in campaign_report(results)
+
+
+def test_a_figure_that_does_not_fit_is_told_with_its_key(tmp_path: Path) -> None:
+    toml = '[figure.f]\nkind = "line"\nx = "bufer"\n'
+    with pytest.raises(LasthopError, match=r"figure.f.x.*\n.*did you mean 'buffer'"):
+        campaign_report(load(folder.write(tmp_path / "r", toml=toml)))
+
+
+def test_the_command_makes_the_report_of_a_campaign(tmp_path: Path) -> None:
+    where = folder.write(tmp_path / "r")
+    done = CliRunner().invoke(main, ["report", str(where)])
+    assert done.exit_code == 0, done.output
+    assert "<h2>What was swept</h2>" in (where / "report.html").read_text(encoding="utf-8")
