@@ -19,7 +19,7 @@ LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
-	slow golden bench bench-check swarm build lock clean
+	slow ray golden bench bench-check swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -61,6 +61,11 @@ test-python: $(VENV)/.tools build ## do the package, the command and the studies
 slow: $(VENV)/.tools build ## measurements that are too long for every commit
 	$(LANE)
 	$(BIN)/python -m pytest tests -m slow
+
+ray: $(VENV)/.tools build ## do campaigns work on a Ray cluster of two nodes? (installs Ray, 240 MB)
+	$(LANE)
+	$(PIP) install 'ray>=2.40'
+	$(BIN)/python -m pytest tests/campaign/test_ray.py
 
 determinism: $(VENV)/.tools build ## does the same scenario give the same bytes?
 	$(LANE)

@@ -16,7 +16,7 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,8 @@ class _Course(Iterator[Task]):
             at = self._more.popleft() if self._more else next(self._ahead, None)
             if at is None:
                 raise StopIteration
-            key = key_of(self.plan, self.plan.scenario(self._job(*at)))
+            scenario = self.plan.scenario(self._job(*at))
+            key = key_of(self.plan, scenario)
             if self.plan.keep:
                 self._keys[at] = key
             if key in self._waiting:  # two points with the same scenario
@@ -171,7 +172,7 @@ class _Course(Iterator[Task]):
             tables = tuple(n for n, item in zip(self.plan.keep, self._tables, strict=True) if item not in found)
             if measures or tables or COST not in found:
                 self._waiting[key] = ([at], found)
-                return Task(at[0], self.plan.seed_at(at[1]), key, measures, tables)
+                return Task(at[0], self.plan.seed_at(at[1]), key, measures, tables, scenario)
             self._taken += 1
             self._note(at, found)
 
@@ -399,7 +400,7 @@ def dry_run(
     kept = store if isinstance(store, Store) else Store(store)
     course = _Course(plan, kept, None, None)
     course.check()
-    missing = list(course)
+    missing = [replace(task, scenario=None) for task in course]  # many scenarios would take much memory
     least = course._total
     most = least if plan.until is None else plan.until.max * len(plan.points)
     step = max(1, len(missing) / max(1, probes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,11 @@ class Task:
     measures: tuple[int, ...]
     #: The wanted tables.
     keep: tuple[str, ...]
+    #: The scenario, of which `key` is the key. It stays in its process: another one reads it from its own plan.
+    scenario: Scenario | None = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Task, (self.point, self.seed, self.key, self.measures, self.keep)
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,11 @@ class Work:
         began = time.thread_time()
         what = "scenario"
         try:
-            scenario = self.plan.scenario(Job(self.plan.points[task.point], task.seed))
-            if key_of(self.plan, scenario) != task.key:
-                raise RunFailedError(_OTHER_BUILD)
+            scenario = task.scenario
+            if scenario is None:
+                scenario = self.plan.scenario(Job(self.plan.points[task.point], task.seed))
+                if key_of(self.plan, scenario) != task.key:
+                    raise RunFailedError(_OTHER_BUILD)
             what = "run"
             run = Results(_core.run(scenario.core, None, told))
             what = "metrics"
