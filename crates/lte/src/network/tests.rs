@@ -83,7 +83,8 @@ fn marked_share(n: usize) -> f64 {
             sent += out.delivered.len();
             marked += out.marked.len();
         }
-        (out.delivered.clear(), out.marked.clear());
+        out.delivered.clear();
+        out.marked.clear();
         for bearer in network.bearers.ids().collect::<Vec<_>>() {
             while network.inside(bearer, End::Network) < 60 {
                 let sdu = Sdu { ecn: Ecn::Ect0, ..Sdu::new(PacketId::from_index(id), 1500) };
