@@ -218,11 +218,12 @@ def test_no_value_is_a_fact_with_a_reason_and_is_not_made_again(tmp_path: Path) 
     assert again.failures().equals(found.failures())
 
 
-def test_a_mistake_in_one_point_is_told_before_the_first_run(tmp_path: Path) -> None:
-    plan = HandMade({"flow.ftp.tcp.cc": ["reno", "cubik"]})
-    with pytest.raises(LasthopError, match="cubic"):
-        conduct(plan, tmp_path / "s")
-    assert not (tmp_path / "s").exists()
+def test_a_point_that_makes_no_scenario_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    found = conduct(HandMade({"flow.ftp.tcp.cc": ["reno", "cubik"]}), tmp_path / "s")
+    assert found.about["runs"] == {"planned": 6, "done": 6, "taken": 0, "failed": 3}
+    assert found.failures()["reason"][0].as_py().startswith("scenario: ")
+    with pytest.raises(LasthopError, match="none of 3 trial runs gave a result: scenario: "):
+        dry_run(HandMade({"flow.ftp.tcp.cc": ["cubik"]}), tmp_path / "s")
 
 
 def test_workers_that_cannot_read_the_plan_are_an_error_of_the_campaign(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ R = TypeVar("R")
 
 #: A run whose worker or node dies is made again so often: on a cluster that is seldom the run's own fault.
 RETRIES = 2
+#: Results that come within this time are taken together [s]; twice as many tasks as processors wait meanwhile.
+_TOGETHER_S = 0.02
 
 
 class Ray:
@@ -60,7 +62,10 @@ class Ray:
                     ahead[remote.remote(there, task)] = task
                 if not ahead:
                     return
-                finished, _ = ray.wait(list(ahead), num_returns=1, fetch_local=False)
+                # Several at a time: a large cluster has thousands in work, and each question is about all of them.
+                finished, _ = ray.wait(list(ahead), num_returns=len(ahead), timeout=_TOGETHER_S, fetch_local=False)
+                if not finished:
+                    finished, _ = ray.wait(list(ahead), num_returns=1, fetch_local=False)
                 for reference in finished:
                     yield ahead.pop(reference), _result(ray, reference)
         finally:

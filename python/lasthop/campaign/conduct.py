@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lasthop import __version__
+from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign.executors import Executor, executor
 from lasthop.campaign.executors import Failure as NoResult
@@ -30,7 +31,7 @@ from lasthop.campaign.jobs import Job, Plan
 from lasthop.campaign.results import CampaignResults, Failure, Row, check_target, tabulate, tabulate_failures
 from lasthop.campaign.store import Entry, Store, batch, engine
 from lasthop.campaign.student import quantile_two_sided
-from lasthop.campaign.work import COST, Made, Task, Work, key_of, table_item
+from lasthop.campaign.work import COST, Made, Task, Work, key_of, said, table_item
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -80,7 +81,7 @@ def conduct(
     """Makes the runs of a campaign that the store does not have, and returns the results.
 
     Args:
-        plan: the campaign.
+        plan: the campaign, checked where it was made: a point that makes no scenario is a run that fails.
         store: where finished runs are kept; None: `store.default_path`.
         using: an executor or its name (threads, processes, ray); None: threads, or processes where runs call Python
             code.
@@ -92,7 +93,7 @@ def conduct(
         also: writes further files into the folder, see `CampaignResults.write`.
 
     Raises:
-        LasthopError: a scenario of the plan has a mistake, the store cannot be written, or `out` holds something else.
+        LasthopError: the store cannot be written, `out` holds something else, or there is no such executor.
         KeyboardInterrupt: Ctrl-C; what is finished is in the store.
     """
     if shard is not None and not 1 <= shard[0] <= shard[1]:
@@ -105,7 +106,6 @@ def conduct(
     kept = store if isinstance(store, Store) else Store(store)
     kept.workers = makes.workers
     course = _Course(plan, kept, shard, progress)
-    course.check()
     work = makes.run(Work(plan), course)
     try:
         for task, outcome in work:
@@ -145,14 +145,9 @@ class _Course(Iterator[Task]):
         self._waiting: dict[str, tuple[list[tuple[int, int]], dict[str, Entry]]] = {}
         self._values: dict[tuple[int, int], array[float]] = {}
         self._keys: dict[tuple[int, int], str] = {}
-        self._failures: list[Failure] = []
+        self.failures: list[Failure] = []
         self._taken = self._made = self._failed = 0
         self._cost = self._cost_here = 0.0
-
-    def check(self) -> None:
-        """Reads the scenario of each point: a mistake is told before the first run."""
-        for p in self._points:
-            self.plan.scenario(self._job(p, 0))
 
     def __next__(self) -> Task:
         """The next run that the store does not have."""
@@ -160,7 +155,11 @@ class _Course(Iterator[Task]):
             at = self._more.popleft() if self._more else next(self._ahead, None)
             if at is None:
                 raise StopIteration
-            scenario = self.plan.scenario(self._job(*at))
+            try:
+                scenario = self.plan.scenario(self._job(*at))
+            except LasthopError as error:  # a point of so many that not all were tried, or a file that is gone
+                self._fail([at], f"scenario: {said(error)}")
+                continue
             key = key_of(self.plan, scenario)
             if self.plan.keep:
                 self._keys[at] = key
@@ -180,10 +179,7 @@ class _Course(Iterator[Task]):
         """Takes what an executor gives."""
         waiting, found = self._waiting.pop(task.key)
         if isinstance(outcome, NoResult):
-            self._failed += len(waiting)
-            for at in waiting:
-                self._failures.append(Failure(at[0], self.plan.seed_at(at[1]), None, outcome.reason))
-                self._close(at)
+            self._fail(waiting, outcome.reason)
         else:
             self.store.put(task.key, outcome.entries, outcome.cost_s)
             self._cost_here += outcome.cost_s
@@ -195,8 +191,8 @@ class _Course(Iterator[Task]):
         """The results of all runs that are there."""
         nothing = [None] * len(self._items)
         rows = [Row(p, self.plan.seed_at(i), _numbers(values)) for (p, i), values in self._values.items()]
-        rows += [Row(f.point, f.seed, nothing) for f in self._failures if f.metric is None]
-        table, failures = tabulate(self.plan, rows), tabulate_failures(self.plan, self._failures)
+        rows += [Row(f.point, f.seed, nothing) for f in self.failures if f.metric is None]
+        table, failures = tabulate(self.plan, rows), tabulate_failures(self.plan, self.failures)
         return CampaignResults(
             table, failures, self._about(makes, command), self.plan.to_toml(), _kept=self._kept_tables
         )
@@ -220,9 +216,16 @@ class _Course(Iterator[Task]):
             entry = found[item]
             values.append(math.nan if entry.value is None else entry.value)
             if entry.value is None:
-                self._failures.append(Failure(p, seed, measure.name, entry.reason or "no value"))
+                self.failures.append(Failure(p, seed, measure.name, entry.reason or "no value"))
         self._values[at] = values
         self._close(at)
+
+    def _fail(self, waiting: Sequence[tuple[int, int]], reason: str) -> None:
+        """Takes a run that gave no result."""
+        self._failed += len(waiting)
+        for at in waiting:
+            self.failures.append(Failure(at[0], self.plan.seed_at(at[1]), None, reason))
+            self._close(at)
 
     def _close(self, at: tuple[int, int]) -> None:
         """One replication less that its point waits for; after the last one the rule is asked."""
@@ -301,7 +304,7 @@ class _Course(Iterator[Task]):
             "looks": self._looks(),
             "failures": [
                 {"labels": labels[f.point], "seed": f.seed, "metric": f.metric, "reason": f.reason}
-                for f in sorted(self._failures, key=lambda f: (f.point, f.seed, f.metric or ""))
+                for f in sorted(self.failures, key=lambda f: (f.point, f.seed, f.metric or ""))
             ],
         }
 
@@ -326,7 +329,7 @@ class _Course(Iterator[Task]):
         item = table_item(name)
         every: list[tuple[int, int, tuple[int, int] | None]]
         every = [(p, self.plan.seed_at(i), (p, i)) for p, i in self._values]
-        every += [(f.point, f.seed, None) for f in self._failures if f.metric is None]
+        every += [(f.point, f.seed, None) for f in self.failures if f.metric is None]
         for row, (_, _, at) in enumerate(sorted(every, key=lambda run: run[:2])):
             if at is None or self.store.get(self._keys[at], [item])[item].reason is not None:
                 continue  # this run failed, or has no such table
@@ -394,20 +397,22 @@ def dry_run(
         probes: runs to measure by, from 1 on; after `PROBING_S` seconds no further one begins.
 
     Raises:
-        LasthopError: a scenario of the plan has a mistake, or every probe failed; the message says why the first did.
+        LasthopError: every probe failed; the message says why the first did.
     """
     makes = executor(using, jobs, plan.held_by_gil) if using is None or isinstance(using, str) else using
     kept = store if isinstance(store, Store) else Store(store)
     course = _Course(plan, kept, None, None)
-    course.check()
     missing = [replace(task, scenario=None) for task in course]  # many scenarios would take much memory
     least = course._total
     most = least if plan.until is None else plan.until.max * len(plan.points)
     step = max(1, len(missing) / max(1, probes))
     chosen = [missing[int(k * step)] for k in range(min(max(1, probes), len(missing)))]
     measured, why = _probe(plan, makes, chosen)
-    if chosen and not measured:
-        raise mistake(f"none of {len(chosen)} trial runs gave a result: {why}", "mend this before the campaign")
+    failures = course.failures
+    why = why or (failures[0].reason if failures else "")
+    if why and not measured:
+        count = len(chosen) or len(failures)
+        raise mistake(f"none of {count} trial runs gave a result: {why}", "mend this before the campaign")
     costs = sorted(made.cost_s for _, made in measured)
     mean = sum(costs) / len(costs) if costs else 0.0
     spread = None

@@ -132,7 +132,7 @@ class Store:
         store.put(key, entries, cost_s=0.3)
         store.flush()
 
-    One thread uses a store. Any number of processes, on any number of machines, may use its folder.
+    One thread at a time uses a store. Any number of processes, on any number of machines, may use its folder.
 
     Args:
         path: the folder; None: that of `default_path`.
@@ -154,7 +154,7 @@ class Store:
         self._last: tuple[str, dict[tuple[str, str], bytes]] = ("", {})
         self._items: dict[str, int] = {}
         self._index: sqlite3.Connection | None = None
-        self._fresh = sqlite3.connect(":memory:", isolation_level=None)
+        self._fresh: sqlite3.Connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._fresh.executescript(_TABLES)
         if self.path.exists() and not self.path.is_dir():
             raise mistake(f"the store '{self.path}' is no folder", "name another one with --store or " + VARIABLE)
@@ -434,7 +434,7 @@ class Store:
             return None
         base = None
         try:
-            base = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            base = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
             if base.execute("PRAGMA user_version").fetchone() == (_INDEX_VERSION,):
                 return base
             base.close()
@@ -450,9 +450,12 @@ class Store:
 
     def close(self) -> None:
         """Lets go of the index; what waits is not written."""
-        self._fresh.close()
-        if self._index is not None:
-            self._index.close()
+        for base in (self._fresh, self._index):
+            if base is not None:
+                base.close()
+
+    def __del__(self) -> None:
+        self.close()
 
     def __enter__(self) -> Store:
         return self
