@@ -209,6 +209,22 @@ fn a_packet_of_two_segments_is_paced_as_one() {
     assert_eq!(after, [(0, 2000), (1000, 2000), (3000, 2000), (5000, 2000)], "us, octets");
 }
 
+/// A packet that is nothing but a FIN has no octets, which take no time at any rate: the next
+/// departure is not held, and nothing wakes the sender for it. Without SACK a sender that asked for
+/// RACK has NewReno, whose pacing is another one.
+#[test]
+fn a_lone_fin_holds_no_departure_back() {
+    for sack in [true, false] {
+        let mut c = config(sack);
+        c.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        let mut p = connected(c);
+        p.ends[0].close(p.now);
+        p.flush();
+        let next = p.ends[0].poll_at();
+        assert!(next.is_some_and(|at| at > p.now), "SACK {sack}: {next:?} at {:?}", p.now);
+    }
+}
+
 /// tcp_tso_autosize reads sk_pacing_rate, which BBR sets: 2.887 * 0.99 * 10 segments per round
 /// trip.
 ///

@@ -23,10 +23,13 @@ impl Pacing {
     }
 
     /// `data` octets have left, `on_wire` with their header: the next ones wait by the rate. With
-    /// segmentation offload this is a packet with all its segments (tcp_update_skb_after_send).
+    /// segmentation offload this is a packet with all its segments, and its data alone counts
+    /// (tcp_update_skb_after_send).
     #[inline(never)]
     pub fn left(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32, on_wire: u32) {
-        if !self.enabled {
+        // What has no octets holds nothing back: a moment that is now would be waited for again and
+        // again.
+        if !self.enabled || on_wire == 0 {
             return;
         }
         if fly.recovery.is_rack() {
@@ -39,7 +42,7 @@ impl Pacing {
     /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
     /// off for a late start.
     fn left_like_linux(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32) {
-        // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
+        // Nor does a bare FIN.
         if data == 0 {
             return;
         }
