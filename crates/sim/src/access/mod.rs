@@ -131,6 +131,44 @@ pub trait Adapter {
     }
 }
 
+impl Access {
+    /// [`enter`](Adapter::enter) and [`set_clocks`](Adapter::set_clocks), with one choice of the
+    /// kind for both.
+    #[inline(always)]
+    pub fn take_in(
+        &mut self,
+        now: Instant,
+        entry: Entry,
+        item: Item,
+        dst: NodeId,
+        out: &mut AccessOutput,
+        clocks: &mut Clocks<'_>,
+    ) {
+        each!(self, access => {
+            access.enter(now, entry, item, dst, out);
+            access.set_clocks(clocks);
+        });
+    }
+    /// [`on_time`](Adapter::on_time) and, unless the event was void,
+    /// [`set_clocks`](Adapter::set_clocks).
+    #[inline(always)]
+    pub fn serve(
+        &mut self,
+        now: Instant,
+        clock: Clock,
+        out: &mut AccessOutput,
+        clocks: &mut Clocks<'_>,
+    ) -> bool {
+        each!(self, access => {
+            let came = access.on_time(now, clock, out);
+            if came {
+                access.set_clocks(clocks);
+            }
+            came
+        })
+    }
+}
+
 impl Adapter for Access {
     #[inline(always)]
     fn mtu(&self, entry: Entry) -> u32 {

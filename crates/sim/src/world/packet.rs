@@ -109,9 +109,8 @@ impl World {
     fn enter(&mut self, now: Instant, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
-        let access = &mut self.accesses[id];
-        access.enter(now, entry, item, dst, &mut self.output);
-        access.set_clocks(&mut Clocks::of(&mut self.queue, id));
+        let clocks = &mut Clocks::of(&mut self.queue, id);
+        self.accesses[id].take_in(now, entry, item, dst, &mut self.output, clocks);
         if !self.output.steps.is_empty() {
             self.carry_out(now, id);
         }
@@ -120,11 +119,10 @@ impl World {
     /// A clock of an access is due.
     #[inline]
     pub(super) fn on_access(&mut self, now: Instant, id: AccessId, clock: Clock) {
-        let access = &mut self.accesses[id];
-        if !access.on_time(now, clock, &mut self.output) {
+        let clocks = &mut Clocks::of(&mut self.queue, id);
+        if !self.accesses[id].serve(now, clock, &mut self.output, clocks) {
             return;
         }
-        access.set_clocks(&mut Clocks::of(&mut self.queue, id));
         if !self.output.steps.is_empty() {
             self.carry_out(now, id);
         }
