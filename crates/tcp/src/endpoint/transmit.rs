@@ -8,7 +8,26 @@ use crate::state::State;
 
 impl Endpoint {
     /// The next segment to send; call until `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        // Half of the calls find nothing, most of them at a receiver: that is seen in the caller.
+        if self.is_at_rest() { None } else { self.next_segment(now) }
+    }
+
+    /// All that was to be sent is acknowledged, no ACK is due, and nothing else waits.
+    #[inline(always)]
+    fn is_at_rest(&self) -> bool {
+        let (c, send) = (&self.conn, &self.send);
+        !self.receive.ack.is_due()
+            && send.seq.una == send.seq.end()
+            && send.limits.queue.is_none()
+            && send.limits.memory.is_none()
+            && c.ecn.old_ack.is_none()
+            && self.reset.is_none()
+            && c.state.is_synchronized()
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         // `take` moves the whole segment; what is seldom there is looked for first.
         if self.reset.is_some() {
             return self.reset.take();
@@ -71,9 +90,8 @@ impl Endpoint {
         if !seq.is_outstanding() || c.state == State::TimeWait {
             return self.receive.bare_ack(c, now, seq.seq_of(seq.max));
         }
-        let mut segment = self.receive.header(c, now);
-        segment.seq = seq.seq_of(seq.max - 1);
-        segment.flags |= Flags::FIN;
+        let mut segment = Segment { seq: seq.seq_of(seq.max - 1), flags: Flags::FIN, ..Segment::default() };
+        self.receive.header(c, now, &mut segment);
         segment
     }
 }

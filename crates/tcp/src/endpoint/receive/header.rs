@@ -10,8 +10,8 @@ use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
 impl Receiver {
     /// An ACK without data; its number is `seq`, SND.NXT.
     pub fn bare_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Segment {
-        let mut segment = self.header(c, now);
-        segment.seq = seq;
+        let mut segment = Segment { seq, ..Segment::default() };
+        self.header(c, now, &mut segment);
         // What lies beyond a hole is more urgent than a hint: together they have no room beside
         // timestamps.
         if segment.sack.len() <= 1 {
@@ -54,10 +54,12 @@ impl Receiver {
         sack
     }
 
-    /// What every segment of a synchronized connection carries; the ACK is now sent.
+    /// What every segment of a synchronized connection carries; the ACK is now sent. Written where
+    /// the segment is made: it is larger than a few registers, and each copy of it counts.
     #[inline(always)]
-    pub fn header(&mut self, c: &mut Connection, now: Instant) -> Segment {
-        let mut segment = Segment { ack: self.seq_of(self.nxt), flags: Flags::ACK, ..Segment::default() };
+    pub fn header(&mut self, c: &mut Connection, now: Instant, segment: &mut Segment) {
+        segment.ack = self.seq_of(self.nxt);
+        segment.flags |= Flags::ACK;
         segment.window = self.advertise(c);
         if c.negotiated.timestamps {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
@@ -65,9 +67,8 @@ impl Receiver {
         if self.duplicate.is_some() || !self.reassembly.is_empty() {
             segment.sack = self.sack_blocks(c);
         }
-        c.ecn.on_header(&c.config, &mut segment);
+        c.ecn.on_header(&c.config, segment);
         self.last_ack_sent = self.nxt;
         self.ack.sent();
-        segment
     }
 }

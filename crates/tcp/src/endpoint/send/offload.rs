@@ -12,7 +12,6 @@ use lasthop_units::{Duration, Instant};
 use super::super::connection::Connection;
 use super::super::meters::Activity;
 use super::super::receive::Receiver;
-use super::super::timers::Timer;
 use super::Sender;
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
@@ -316,7 +315,7 @@ impl Sender {
         }
         let mut packets = 0;
         let small_window = loop {
-            if packets >= packets_max || c.timers.holds(Timer::Pacing, now) {
+            if packets >= packets_max || self.is_held_by_pace(c, now) {
                 break false;
             }
             let one = packets_max == 1;

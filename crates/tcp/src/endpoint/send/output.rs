@@ -38,7 +38,7 @@ impl Sender {
         if self.fly.recovery.is_rack() {
             return self.send_by_rack(c, r, now);
         }
-        if c.timers.holds(Timer::Pacing, now) {
+        if self.is_held_by_pace(c, now) {
             return None;
         }
         if self.fly.recovery.is_sack() {
@@ -180,7 +180,8 @@ impl Sender {
         if c.rtt.timed.is_none() && c.config.rtt_sampling == RttSampling::OneSegment {
             c.rtt.timed = Some((stop, now));
         }
-        let mut segment = self.make_data(c, r, now, start, stop);
+        let mut segment = Segment::default();
+        self.make_data(c, r, now, start, stop, &mut segment);
         c.ecn.on_new_data(&c.config, &mut segment);
         Some(segment)
     }
@@ -270,7 +271,9 @@ impl Sender {
         start: u64,
         end: u64,
     ) -> Segment {
-        self.make_data(c, r, now, start, end)
+        let mut segment = Segment::default();
+        self.make_data(c, r, now, start, end, &mut segment);
+        segment
     }
 
     #[inline(always)]
@@ -281,9 +284,10 @@ impl Sender {
         now: Instant,
         start: u64,
         end: u64,
-    ) -> Segment {
+        segment: &mut Segment,
+    ) {
         let data_end = end.min(self.seq.written);
-        let mut segment = r.header(c, now);
+        r.header(c, now, segment);
         segment.seq = self.seq.seq_of(start);
         segment.len = data_end.saturating_sub(start) as u32;
         if end > self.seq.written {
@@ -298,7 +302,7 @@ impl Sender {
             let room = u32::from(c.config.mss).saturating_sub(segment.len + others);
             segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
         }
-        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment);
+        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, segment);
         if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() && self.seq.wnd > 0 {
             self.fly.start_rto(c, now);
         }
@@ -310,7 +314,6 @@ impl Sender {
         }
         c.meters.data_sent(segment.len);
         self.last_sent = now;
-        segment
     }
 }
 

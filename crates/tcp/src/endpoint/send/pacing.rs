@@ -57,10 +57,19 @@ impl Pacing {
 }
 
 impl Sender {
+    /// The next departure's moment is still to come.
+    #[inline(always)]
+    pub fn is_held_by_pace(&self, c: &Connection, now: Instant) -> bool {
+        self.pacing.enabled && c.timers.holds(Timer::Pacing, now)
+    }
+
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
     #[inline]
     pub fn pace_holds_something(&self, c: &Connection) -> bool {
-        c.timers.runs(Timer::Pacing) && c.state.may_send() && self.seq.nxt.min(self.seq.una) < self.seq.end()
+        self.pacing.enabled
+            && c.timers.runs(Timer::Pacing)
+            && c.state.may_send()
+            && self.seq.nxt.min(self.seq.una) < self.seq.end()
     }
 }
 

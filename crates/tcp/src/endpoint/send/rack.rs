@@ -196,7 +196,7 @@ impl Sender {
         {
             return Some(probe);
         }
-        if c.timers.holds(Timer::Pacing, now) {
+        if self.is_held_by_pace(c, now) {
             return None;
         }
         let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
