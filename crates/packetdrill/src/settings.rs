@@ -552,7 +552,7 @@ impl Settings {
             ..Options::default()
         };
         let mut config = options.resolve()?;
-        config.mss = mss.clamp(1, 65_495) as u16;
+        config.window.mss = mss.clamp(1, 65_495) as u16;
         config.host.merged_segment = self.merged_segment;
         config.host.loss_probes = self.early_retrans >= 3;
         config.host.ecn_fallback = self.ecn_fallback;
@@ -564,8 +564,8 @@ impl Settings {
                 ..Host::BSD
             };
             // TCP_MAXRXTSHIFT and TCPTV_REXMTMAX.
-            config.syn_retries = Some(12);
-            config.max_rto = Duration::from_secs(64);
+            config.timers.syn_retries = Some(12);
+            config.timers.max_rto = Duration::from_secs(64);
         }
         if profile == Profile::Linux6 {
             config.host.offload = Some(Offload {

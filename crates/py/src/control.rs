@@ -295,7 +295,7 @@ impl PyControl {
             let mut base = object.borrow_mut();
             flow.clone_into(&mut base.flow);
             base.end = if setup.place.opener { "from" } else { "to" };
-            base.ssthresh = setup.config.initial_ssthresh;
+            base.ssthresh = setup.config.initial_ssthresh();
         }
         let (cwnd, ssthresh, pacing_rate) = {
             let b = object.borrow();

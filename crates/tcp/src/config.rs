@@ -357,25 +357,35 @@ pub struct VegasConfig {
     pub sample_order: VegasSampleOrder,
 }
 
-/// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked.
+/// The slow-start threshold that a connection begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The profile the values started from.
-    pub profile: Profile,
-    /// Congestion control.
-    pub cc: CcName,
-    /// Loss recovery.
-    pub recovery: RecoveryFlavour,
+pub enum InitialSsthresh {
+    /// So many segments; infinite when unknown.
+    Segments(f64),
+    /// So many octets, whatever the segments (INET).
+    Octets(u32),
+    /// The ceiling of the window, at least 2 segments (ns-2).
+    MaxWindow,
+}
+
+/// Segments, and the window that a connection begins with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowConfig {
     /// Maximum segment size announced and, options excluded, sent \[octets\].
     pub mss: u16,
     /// Initial congestion window \[segments\]; `None`: RFC 6928's min(10 MSS, max(2 MSS, 14600 B)).
     pub initial_window: Option<u32>,
-    /// Initial slow-start threshold \[segments\]; infinite when unknown.
-    pub initial_ssthresh: f64,
+    /// Initial slow-start threshold.
+    pub initial_ssthresh: InitialSsthresh,
     /// Ceiling of the window \[segments\]; `None`: none.
     pub max_window: Option<u32>,
     /// The window counts whole segments only (ns-2), not octets.
     pub whole_segments: bool,
+}
+
+/// Buffers of the receiver and of the sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BufferConfig {
     /// Receive buffer \[octets\]: the largest window we offer.
     pub receive_buffer: u64,
     /// The receive buffer grows up to that, from `receive_buffer_start`.
@@ -390,12 +400,22 @@ pub struct Config {
     pub send_buffer_start: u64,
     /// What it grows to \[octets of memory\].
     pub send_buffer_max: u64,
+}
+
+/// What the handshake offers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NegotiatedConfig {
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: bool,
     /// Offer SACK (RFC 2018).
     pub sack: bool,
+}
+
+/// How lost segments are found and sent again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossConfig {
     /// SACK information at a timeout.
     pub sack_on_timeout: SackOnTimeout,
     /// Duplicate ACKs that mean loss.
@@ -416,6 +436,11 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// How RACK's recovery brings the window down.
     pub window_reduction: WindowReduction,
+}
+
+/// When small segments and ACKs leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AckConfig {
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Full segments per ACK; 1: no delayed ACK.
@@ -426,6 +451,11 @@ pub struct Config {
     pub dsack: bool,
     /// Longest delay of an ACK.
     pub ack_delay: Duration,
+}
+
+/// Round-trip times, timers and their limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimerConfig {
     /// RTT arithmetic.
     pub rtt_estimator: RttEstimator,
     /// RTT samples.
@@ -452,6 +482,11 @@ pub struct Config {
     pub syn_filler: u32,
     /// How long TIME-WAIT lasts.
     pub time_wait: Duration,
+}
+
+/// How the window grows, and how data is spaced out and read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrowthConfig {
     /// Growth of the window.
     pub growth: Growth,
     /// L of RFC 3465 \[segments\]; `u32::MAX`: no limit.
@@ -469,43 +504,97 @@ pub struct Config {
     pub manual_read: bool,
     /// Data is spaced out.
     pub pacing: bool,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnConfig {
     /// Explicit congestion notification.
-    pub ecn: EcnMode,
+    pub mode: EcnMode,
     /// When the AccECN option is sent.
     pub accecn_option: AccEcnOption,
     /// Data is sent with ECT(1) instead of ECT(0) (RFC 9331).
     pub l4s: bool,
     /// With `cubic.abe`: what is left of Reno's window after a mark.
     pub reno_abe_beta: f64,
-    /// Vegas' parameters.
-    pub vegas: VegasConfig,
-    /// CUBIC's parameters.
-    pub cubic: CubicConfig,
+}
+
+/// What several algorithms share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadingConfig {
     /// What ends slow start before a loss does, for the algorithms that ask.
     pub hystart: HyStartKind,
     /// Whose Hybla, LP, Scalable, Veno and YeAH.
     pub cc_reading: CcReading,
+}
+
+/// Westwood's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WestwoodConfig {
     /// Whose Westwood.
-    pub westwood_reading: WestwoodReading,
+    pub reading: WestwoodReading,
     /// Westwood's samples of zero length.
     pub zero_interval: ZeroInterval,
+}
+
+/// Hybla's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HyblaConfig {
     /// The round trip whose growth Hybla imitates.
-    pub hybla_rtt0: Duration,
+    pub rtt0: Duration,
+}
+
+/// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked. The groups are
+/// those of [`Options`](crate::Options).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// The profile the values started from.
+    pub profile: Profile,
+    /// Congestion control.
+    pub cc: CcName,
+    /// Loss recovery.
+    pub recovery: RecoveryFlavour,
+    /// Segments, and the window that a connection begins with.
+    pub window: WindowConfig,
+    /// Buffers of the receiver and of the sender.
+    pub buffers: BufferConfig,
+    /// What the handshake offers.
+    pub negotiated: NegotiatedConfig,
+    /// How lost segments are found and sent again.
+    pub loss: LossConfig,
+    /// When small segments and ACKs leave.
+    pub acks: AckConfig,
+    /// Round-trip times, timers and their limits.
+    pub timers: TimerConfig,
+    /// How the window grows, and how data is spaced out and read.
+    pub growth: GrowthConfig,
+    /// Vegas' parameters.
+    pub vegas: VegasConfig,
+    /// CUBIC's parameters.
+    pub cubic: CubicConfig,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
+    /// What several algorithms share.
+    pub readings: ReadingConfig,
+    /// Westwood's parameters.
+    pub westwood: WestwoodConfig,
     /// Parameters of `radio-aware`.
     pub hint: HintConfig,
+    /// Hybla's parameters.
+    pub hybla: HyblaConfig,
     /// What the host around the connection does.
     pub host: Host,
 }
 
 impl Config {
-    /// The timers of this clock.
-    pub(crate) const fn timers(&self) -> Timers {
-        Timers::new(self.kernel_clock, self.host.wheel).up_before(self.host.up_before)
+    /// The timers of the host's clock.
+    pub(crate) const fn kernel_timers(&self) -> Timers {
+        Timers::new(self.timers.kernel_clock, self.host.wheel).up_before(self.host.up_before)
     }
 
     /// The initial window for segments of `mss` octets \[segments\].
     pub fn initial_window_segments(&self, mss: u32) -> f64 {
-        match self.initial_window {
+        match self.window.initial_window {
             Some(n) => f64::from(n),
             // RFC 6928 section 2: min (10*MSS, max (2*MSS, 14600)).
             None => {
@@ -515,13 +604,22 @@ impl Config {
         }
     }
 
+    /// The initial slow-start threshold \[segments\]; infinite when unknown.
+    pub fn initial_ssthresh(&self) -> f64 {
+        match self.window.initial_ssthresh {
+            InitialSsthresh::Segments(n) => n,
+            InitialSsthresh::Octets(n) => f64::from(n) / f64::from(self.window.mss),
+            InitialSsthresh::MaxWindow => self.window_ceiling().max(2.0),
+        }
+    }
+
     /// L of RFC 3465 \[segments\]; infinite: no limit.
     pub fn abc_limit_segments(&self) -> f64 {
-        if self.abc_limit == u32::MAX { f64::INFINITY } else { f64::from(self.abc_limit) }
+        if self.growth.abc_limit == u32::MAX { f64::INFINITY } else { f64::from(self.growth.abc_limit) }
     }
 
     /// The ceiling of the congestion window \[segments\].
     pub fn window_ceiling(&self) -> f64 {
-        self.max_window.map_or(f64::INFINITY, f64::from)
+        self.window.max_window.map_or(f64::INFINITY, f64::from)
     }
 }

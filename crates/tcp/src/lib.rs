@@ -40,10 +40,12 @@ mod unused;
 mod word;
 
 pub use config::{
-    AccEcnOption, BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig,
-    HintRtt, HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling,
-    SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto,
-    VegasSampleOrder, WestwoodReading, WindowReduction, ZeroInterval,
+    AccEcnOption, AckConfig, BackoffFloor, BufferConfig, CcReading, Config, CubicConfig, CubicReading,
+    EcnConfig, EcnMode, Growth, GrowthConfig, HintConfig, HintRtt, HyStartKind, HyblaConfig, InitialSsthresh,
+    LossConfig, LossDetection, NegotiatedConfig, ReadingConfig, RecoveryExit, RecoveryFlavour, RttEstimator,
+    RttSampling, SackOnTimeout, SsthreshBasis, TimerConfig, TimerOnPartialAck, VegasBaseStart, VegasConfig,
+    VegasReading, VegasRto, VegasSampleOrder, WestwoodConfig, WestwoodReading, WindowConfig, WindowReduction,
+    ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use hint::{Guidance, Hint, Notice};

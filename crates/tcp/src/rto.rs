@@ -36,21 +36,21 @@ impl Rto {
     /// Before the first sample the timeout is `config.initial_rto` (RFC 6298 (2.1): 1 second).
     pub fn new(config: &Config) -> Rto {
         Rto {
-            estimate: match config.rtt_estimator {
+            estimate: match config.timers.rtt_estimator {
                 RttEstimator::Rfc6298 | RttEstimator::PerSample => Estimate::Smoothed(Smoothed::default()),
-                RttEstimator::Inet => Estimate::Inet(InetRtt::new(config.initial_rto)),
-                RttEstimator::Linux => Estimate::Linux(LinuxRtt::new(config.min_rto)),
-                RttEstimator::Ns2Ticks => Estimate::Ticks(Ticks::new(config.clock_granularity)),
+                RttEstimator::Inet => Estimate::Inet(InetRtt::new(config.timers.initial_rto)),
+                RttEstimator::Linux => Estimate::Linux(LinuxRtt::new(config.timers.min_rto)),
+                RttEstimator::Ns2Ticks => Estimate::Ticks(Ticks::new(config.timers.clock_granularity)),
             },
-            per_sample: config.rtt_estimator == RttEstimator::PerSample,
-            base: config.initial_rto,
+            per_sample: config.timers.rtt_estimator == RttEstimator::PerSample,
+            base: config.timers.initial_rto,
             backoff: 1,
-            min: config.min_rto,
-            max: config.max_rto,
-            granularity: config.clock_granularity,
-            max_backoff: config.max_backoff,
-            floor: config.backoff_floor,
-            timers: config.timers(),
+            min: config.timers.min_rto,
+            max: config.timers.max_rto,
+            granularity: config.timers.clock_granularity,
+            max_backoff: config.timers.max_backoff,
+            floor: config.timers.backoff_floor,
+            timers: config.kernel_timers(),
         }
     }
 

@@ -41,7 +41,7 @@ impl Options {
             (
                 "accecn_option",
                 written("accecn_option"),
-                c.ecn.accepts_accurate(),
+                c.ecn.mode.accepts_accurate(),
                 "the option goes with accurate ECN alone",
                 "`ecn = \"accurate\"`",
             ),
@@ -55,21 +55,21 @@ impl Options {
             (
                 "send_buffer_start",
                 written("send_buffer_start"),
-                c.send_tuning,
+                c.buffers.send_tuning,
                 "the send buffer does not grow",
                 "`send_tuning = true`",
             ),
             (
                 "send_buffer_max",
                 written("send_buffer_max"),
-                c.send_tuning,
+                c.buffers.send_tuning,
                 "the send buffer does not grow",
                 "`send_tuning = true`",
             ),
             (
                 "receive_buffer_start",
                 written("receive_buffer_start"),
-                c.receive_tuning,
+                c.buffers.receive_tuning,
                 "the receive buffer is fixed",
                 "`receive_tuning = true`",
             ),
@@ -81,8 +81,20 @@ impl Options {
                 "the recovery has no loss probes",
                 "`recovery = \"rack\"`",
             ),
-            ("dsack", self.acks.dsack == Some(true), c.sack, "it is a form of SACK", "`sack = true`"),
-            ("sack_on_timeout", written("sack_on_timeout"), c.sack, "no SACK is agreed on", "`sack = true`"),
+            (
+                "dsack",
+                self.acks.dsack == Some(true),
+                c.negotiated.sack,
+                "it is a form of SACK",
+                "`sack = true`",
+            ),
+            (
+                "sack_on_timeout",
+                written("sack_on_timeout"),
+                c.negotiated.sack,
+                "no SACK is agreed on",
+                "`sack = true`",
+            ),
         ];
         let unused = rows.into_iter().filter(|(_, written, used, ..)| *written && !used);
         unused.map(|(key, _, _, why, help)| Unused { key, why, help: help.to_owned() }).collect()

@@ -194,16 +194,16 @@ fn readings() -> Vec<(String, Config)> {
             let mut c = Options { cc: Some(a.id), ..Options::default() }.resolve().unwrap();
             if word == " as ns-3" {
                 c.vegas.reading = VegasReading::Ns3;
-                c.westwood_reading = WestwoodReading::Ns3;
-                c.cc_reading = CcReading::Ns3;
+                c.westwood.reading = WestwoodReading::Ns3;
+                c.readings.cc_reading = CcReading::Ns3;
             } else if word == " as Linux" {
                 c.vegas.reading = VegasReading::Linux;
                 c.cubic.reading = CubicReading::Linux;
-                c.hystart = HyStartKind::Linux;
-                c.westwood_reading = WestwoodReading::Linux;
-                c.abc_limit = u32::MAX;
+                c.readings.hystart = HyStartKind::Linux;
+                c.westwood.reading = WestwoodReading::Linux;
+                c.growth.abc_limit = u32::MAX;
             } else {
-                c.hystart = HyStartKind::Rfc9406;
+                c.readings.hystart = HyStartKind::Rfc9406;
             }
             out.push((format!("{}{word}", a.name), c));
         }
@@ -234,8 +234,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn a_ceiling_is_never_passed(operations in prop::collection::vec(operation(), 1..100)) {
-        for (name, config) in readings() {
-            let mut bench = Bench::new(&Config { max_window: Some(32), ..config });
+        for (name, mut config) in readings() {
+            config.window.max_window = Some(32);
+            let mut bench = Bench::new(&config);
             for operation in &operations {
                 // Duplicate ACKs inflate ns-2's Vegas beyond it; the endpoint cuts that.
                 if !matches!(operation, Operation::Duplicate(_)) {

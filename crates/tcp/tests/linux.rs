@@ -57,7 +57,7 @@ impl Script {
             ack: ISN + 1,
             flags: Flags::SYN
                 | Flags::ACK
-                | if s.e.config().ecn == EcnMode::On { Flags::ECE } else { Flags::default() },
+                | if s.e.config().ecn.mode == EcnMode::On { Flags::ECE } else { Flags::default() },
             window: 60_000,
             syn: SynOptions::new(Some(1460), None, true),
             timestamps: stamps.then_some(Timestamps { value: 1, echo: 1 }),

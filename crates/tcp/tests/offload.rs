@@ -110,7 +110,7 @@ fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
 #[test]
 fn a_window_below_one_segment_is_filled_when_the_persist_timer_fires() {
     let mut c = config(true);
-    (c.receive_tuning, c.receive_buffer, c.receive_buffer_start) = (false, 489, 489);
+    (c.buffers.receive_tuning, c.buffers.receive_buffer, c.buffers.receive_buffer_start) = (false, 489, 489);
     let mut p = connected(c);
     p.ends[0].write(p.now, 1500);
     p.flush();
@@ -131,7 +131,7 @@ fn what_fills_a_window_below_one_segment_to_the_octet_arrives() {
         .flat_map(|n| [(true, n, false), (true, n, true), (false, n, false), (false, n, true)])
     {
         let mut c = config(sack);
-        c.mss = 334;
+        c.window.mss = 334;
         let peer = Options {
             window: WindowOptions { mss: Some(Bytes(334)), ..WindowOptions::default() },
             buffers: BufferOptions { receive_buffer: Some(Bytes(330)), ..BufferOptions::default() },
@@ -193,7 +193,7 @@ fn departures(p: &Pair) -> Vec<(u64, u32)> {
 #[test]
 fn a_packet_of_two_segments_is_paced_as_one() {
     let mut c = config(true);
-    c.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+    c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
     let mut p = connected(c);
     // The first ten segments are not paced.
     p.ends[0].write(p.now, 10_000);
@@ -216,7 +216,7 @@ fn a_packet_of_two_segments_is_paced_as_one() {
 fn a_lone_fin_holds_no_departure_back() {
     for sack in [true, false] {
         let mut c = config(sack);
-        c.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
         let mut p = connected(c);
         p.ends[0].close(p.now);
         p.flush();

@@ -353,7 +353,7 @@ impl World {
     fn apply(&mut self, i: usize, options: &SocketOptions) {
         let now = self.now;
         let endpoint = &mut self.connections[i].endpoint;
-        if endpoint.config().nagle == options.nodelay {
+        if endpoint.config().acks.nagle == options.nodelay {
             endpoint.set_nagle(now, !options.nodelay);
         }
         if endpoint.is_corked() != options.cork {
@@ -533,7 +533,7 @@ impl World {
     /// sk_stream_is_writeable: a third of the send buffer is free.
     fn is_writeable(&self, i: usize) -> bool {
         let e = &self.connections[i].endpoint;
-        e.config().send_buffer.is_none_or(|size| 3 * e.unacknowledged() <= 2 * size)
+        e.config().buffers.send_buffer.is_none_or(|size| 3 * e.unacknowledged() <= 2 * size)
     }
 
     fn connected(&self, fd: i64) -> Option<(usize, SocketOptions)> {

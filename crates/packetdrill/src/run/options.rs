@@ -34,14 +34,15 @@ pub(super) struct SocketOptions {
 impl SocketOptions {
     /// What they mean to a new connection.
     pub fn configure(&self, config: &mut Config) {
-        config.nagle = !self.nodelay;
+        config.acks.nagle = !self.nodelay;
         if self.no_options {
-            (config.timestamps, config.sack, config.window_scaling) = (false, false, false);
+            (config.negotiated.timestamps, config.negotiated.sack, config.negotiated.window_scaling) =
+                (false, false, false);
             config.host.announces_mss = false;
         }
         if let Some(b) = self.receive_buffer {
-            config.receive_buffer = (b / 2).clamp(256, 1 << 30);
-            config.receive_tuning = false;
+            config.buffers.receive_buffer = (b / 2).clamp(256, 1 << 30);
+            config.buffers.receive_tuning = false;
         }
     }
 

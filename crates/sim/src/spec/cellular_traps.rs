@@ -247,11 +247,11 @@ fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
 
 fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let Ok(tcp) = flow.tcp.resolve() else { return };
-    if flow.transport == Transport::Tcp && tcp.mss <= SMALL_MSS {
-        let share = 100 * u32::from(tcp.mss) / (u32::from(tcp.mss) + 40);
+    if flow.transport == Transport::Tcp && tcp.window.mss <= SMALL_MSS {
+        let share = 100 * u32::from(tcp.window.mss) / (u32::from(tcp.window.mss) + 40);
         let told = format!(
             "segments of {} B over an LTE cell: three times the packets and ACKs of a real stack, {share} % payload",
-            tcp.mss
+            tcp.window.mss
         );
         found.push(
             doc.warning_at(&format!("{path}.tcp.mss"), told)

@@ -436,7 +436,10 @@ fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
 
 /// The largest window of a TCP flow, or all that it sends.
 fn window(flow: &FlowSpec) -> (u64, Bytes) {
-    let window = flow.tcp.resolve().map_or(0, |c| c.receive_buffer.min(c.send_buffer.unwrap_or(u64::MAX)));
+    let window = flow
+        .tcp
+        .resolve()
+        .map_or(0, |c| c.buffers.receive_buffer.min(c.buffers.send_buffer.unwrap_or(u64::MAX)));
     let sent = match &flow.app {
         AppConfig::File(c) => c.size.0,
         AppConfig::Cbr(c) => c.rate.0,

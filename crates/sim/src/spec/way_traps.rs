@@ -31,7 +31,7 @@ pub(super) fn check(
         if !config.cc.needs().aqm {
             continue;
         }
-        if matches!(config.ecn, EcnMode::Off | EcnMode::Passive) {
+        if matches!(config.ecn.mode, EcnMode::Off | EcnMode::Passive) {
             let message =
                 format!("`{}` answers to ECN marks, and this flow does not ask for ECN", cc(config.cc));
             found.push(doc.warning_at(&format!("{path}.ecn"), message).help("remove `ecn`"));

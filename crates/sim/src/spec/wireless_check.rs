@@ -184,10 +184,12 @@ fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut D
     let path = format!("flow.{}", dotted([name]));
     if flow.transport == Transport::Tcp
         && let Ok(tcp) = flow.tcp.resolve()
-        && tcp.mss <= 536
+        && tcp.window.mss <= 536
     {
-        let told =
-            format!("segments of {} B over a wireless LAN: most of the time on the air is overhead", tcp.mss);
+        let told = format!(
+            "segments of {} B over a wireless LAN: most of the time on the air is overhead",
+            tcp.window.mss
+        );
         let warning = doc.warning_at(&format!("{path}.tcp.mss"), told);
         found.push(warning.help("an MTU of 1500 B takes `mss = \"1460 B\"`"));
     }

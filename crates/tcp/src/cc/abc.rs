@@ -134,7 +134,7 @@ mod tests {
     use lasthop_units::Duration;
 
     fn abc() -> Abc {
-        let mut cc = Abc::new(&Config { mss: MSS as u16, ..linux_like() });
+        let mut cc = Abc::new(&linux_with(|c| c.window.mss = MSS as u16));
         let (now, rtt) = (Instant::from_millis(100), Some(Duration::from_millis(20)));
         cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss: MSS as u32 });
         cc

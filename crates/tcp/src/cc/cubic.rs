@@ -110,9 +110,9 @@ impl Cubic {
         Cubic {
             w: Window::new(config),
             config: config.cubic,
-            clock: config.timers(),
-            exit: SlowStartExit::new(config.hystart),
-            paced: config.pacing,
+            clock: config.kernel_timers(),
+            exit: SlowStartExit::new(config.readings.hystart),
+            paced: config.growth.pacing,
             w_max: 0.0,
             epoch: None,
             min_rtt: None,

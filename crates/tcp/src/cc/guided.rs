@@ -60,7 +60,7 @@ impl Guided {
         Guided {
             base: Cc::new(&Config { cc: config.hint.base, ..*config }),
             readings: Readings::new(&config.hint),
-            mss: f64::from(config.mss),
+            mss: f64::from(config.window.mss),
             ceiling: f64::INFINITY,
         }
     }
@@ -154,7 +154,6 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::CcName;
-    use crate::config::HintConfig;
 
     fn hint(ms: u64, mbps: u64) -> Hint {
         let now = Instant::from_millis(ms);
@@ -163,8 +162,8 @@ mod tests {
     }
     /// Established at 100 ms with a round trip of 20 ms and ten segments.
     fn guided(base: CcName) -> Guided {
-        let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
-        let mut cc = Guided::new(&Config { mss: MSS as u16, ..config });
+        let config = linux_with(|c| (c.hint.base, c.window.mss) = (base, MSS as u16));
+        let mut cc = Guided::new(&config);
         let (now, rtt) = (Instant::from_millis(100), Some(Duration::from_millis(20)));
         cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss: MSS as u32 });
         cc

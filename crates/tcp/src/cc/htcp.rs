@@ -107,7 +107,7 @@ impl Htcp {
     pub fn new(config: &Config) -> Htcp {
         Htcp {
             w: Window::new(config),
-            clock: config.timers(),
+            clock: config.kernel_timers(),
             alpha: ONE,
             beta: BETA_MIN,
             last_congestion: 0,

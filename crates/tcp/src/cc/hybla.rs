@@ -55,9 +55,9 @@ impl Hybla {
     pub fn new(config: &Config) -> Hybla {
         Hybla {
             w: Window::new(config),
-            rtt0: config.hybla_rtt0,
+            rtt0: config.hybla.rtt0,
             min_rtt: None,
-            starts_with_rho: config.cc_reading == CcReading::Linux,
+            starts_with_rho: config.readings.cc_reading == CcReading::Linux,
             rho: 8,
             gathered: 0,
         }
@@ -161,7 +161,8 @@ mod tests {
         for (rtt, reading, window) in
             [(100, CcReading::Linux, 4.0), (41, CcReading::Linux, 1.0), (100, CcReading::Paper, 10.0)]
         {
-            let p = Path::new(CcName::Hybla, Config { cc_reading: reading, ..linux_like() }, rtt, 1e9);
+            let config = linux_with(|c| c.readings.cc_reading = reading);
+            let p = Path::new(CcName::Hybla, config, rtt, 1e9);
             assert_eq!(p.cc.cwnd(), window, "{rtt} ms");
         }
     }

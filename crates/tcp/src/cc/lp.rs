@@ -68,7 +68,7 @@ impl Lp {
             max_reserve: 0.0,
             yielded: None,
             inference: Duration::ZERO,
-            kernel: (config.cc_reading == CcReading::Linux).then(Kernel::default),
+            kernel: (config.readings.cc_reading == CcReading::Linux).then(Kernel::default),
         }
     }
 

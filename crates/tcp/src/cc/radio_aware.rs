@@ -106,7 +106,7 @@ impl RadioAware {
             base: Cc::new(&Config { cc: config.hint.base, ..*config }),
             config: config.hint,
             ceiling: config.window_ceiling().max(FLOOR),
-            mss: f64::from(config.mss),
+            mss: f64::from(config.window.mss),
             guided: None,
             readings: Readings::new(&config.hint),
             believe_at: Instant::ZERO,
@@ -344,7 +344,8 @@ mod tests {
         let mut config = linux_like();
         config.hint.queue_threshold = 20_000;
         change(&mut config.hint);
-        let mut cc = RadioAware::new(&Config { mss: MSS as u16, ..config });
+        config.window.mss = MSS as u16;
+        let mut cc = RadioAware::new(&config);
         let rtt = Some(Duration::from_millis(20));
         let (now, mss) = (at(100), MSS as u32);
         cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss });

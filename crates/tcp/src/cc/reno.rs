@@ -49,14 +49,14 @@ impl Reno {
     pub fn new(config: &Config) -> Reno {
         Reno {
             cwnd: 1.0,
-            ssthresh: config.initial_ssthresh,
+            ssthresh: config.initial_ssthresh(),
             ceiling: config.window_ceiling(),
-            growth: config.growth,
+            growth: config.growth.growth,
             abc_limit: config.abc_limit_segments(),
-            validate: config.window_validation,
-            whole: config.whole_segments,
+            validate: config.growth.window_validation,
+            whole: config.window.whole_segments,
             counted: 0.0,
-            abe: config.cubic.abe.then_some(config.reno_abe_beta),
+            abe: config.cubic.abe.then_some(config.ecn.reno_abe_beta),
         }
     }
 

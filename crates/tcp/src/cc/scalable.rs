@@ -40,7 +40,7 @@ pub struct Scalable {
 impl Scalable {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Scalable {
-        Scalable { w: Window::new(config), ns3: config.cc_reading == CcReading::Ns3 }
+        Scalable { w: Window::new(config), ns3: config.readings.cc_reading == CcReading::Ns3 }
     }
 
     fn after_cut(&self, window: f64) -> f64 {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn ns3_takes_fifty_and_rounds_the_cut_down() {
-        let mut s = Scalable::new(&Config { cc_reading: CcReading::Ns3, ..linux_like() });
+        let mut s = Scalable::new(&linux_with(|c| c.readings.cc_reading = CcReading::Ns3));
         s.w.ssthresh = 2.0;
         s.set_cwnd(1000.0);
         (0..100).for_each(|_| s.on_ack(&ack(10)));

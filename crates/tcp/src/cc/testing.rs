@@ -14,11 +14,20 @@ pub fn rfc() -> Config {
 }
 /// As Linux counts: all that an ACK delivers.
 pub fn linux_like() -> Config {
-    Config { abc_limit: u32::MAX, ..rfc() }
+    linux_with(|_| ())
+}
+/// That, changed.
+pub fn linux_with(change: impl FnOnce(&mut Config)) -> Config {
+    changed(rfc(), change)
+}
+fn changed(mut config: Config, change: impl FnOnce(&mut Config)) -> Config {
+    config.growth.abc_limit = u32::MAX;
+    change(&mut config);
+    config
 }
 /// An algorithm under the values of `options`.
 pub fn resolved(options: Options) -> Config {
-    Config { abc_limit: u32::MAX, ..options.resolve().unwrap() }
+    changed(options.resolve().unwrap(), |_| ())
 }
 
 /// An ACK that delivers so many segments.

@@ -70,6 +70,7 @@ mod tests {
         cc.on_timeout(&congestion(10.0));
         cc.set_cwnd(1.0);
         assert_eq!(cc.cwnd(), ENDLESS);
-        assert_eq!(Unlimited::new(&Config { max_window: Some(40), ..rfc() }).cwnd(), 40.0);
+        let limited = linux_with(|c| c.window.max_window = Some(40));
+        assert_eq!(Unlimited::new(&limited).cwnd(), 40.0);
     }
 }

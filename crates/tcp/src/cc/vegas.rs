@@ -121,7 +121,7 @@ impl Vegas {
         Vegas {
             config: config.vegas,
             cwnd: 1.0,
-            ssthresh: config.initial_ssthresh,
+            ssthresh: config.initial_ssthresh(),
             ceiling: config.window_ceiling(),
             base_rtt: f64::INFINITY,
             round_sum: 0.0,

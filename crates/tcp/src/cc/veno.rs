@@ -53,7 +53,7 @@ impl Veno {
             queued: 0.0,
             every_other: true,
             counted: 0.0,
-            ns3: config.cc_reading == CcReading::Ns3,
+            ns3: config.readings.cc_reading == CcReading::Ns3,
         }
     }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn ns3s_count_never_reaches_three_so_a_queue_does_not_slow_growth_but_halves_at_a_loss() {
-        let config = Config { cc_reading: CcReading::Ns3, ..linux_like() };
+        let config = linux_with(|c| c.readings.cc_reading = CcReading::Ns3);
         let mut p = Path::new(CcName::Veno, config, 100, 40.0);
         p.lose();
         p.cc.set_cwnd(50.0);

@@ -128,9 +128,9 @@ const INITIAL_RTT: Duration = Duration::from_secs(20);
 impl Westwood {
     /// Westwood with one sample per ACK, or Linux' reading.
     pub fn new(config: &Config) -> Westwood {
-        let zero = config.zero_interval;
+        let zero = config.westwood.zero_interval;
         let per_ack = PerAck { zero, last_ack: None, last_sample: 0.0, estimate: 0.0, pending: 0.0, a: 1.0 };
-        match config.westwood_reading {
+        match config.westwood.reading {
             WestwoodReading::Linux => Westwood::plus(config),
             WestwoodReading::Ns3 => Westwood::of(config, Kind::Trip(PerTrip::default())),
             WestwoodReading::Paper => Westwood::of(config, Kind::PerAck(per_ack)),
@@ -138,7 +138,7 @@ impl Westwood {
     }
     /// Westwood+: one sample per round trip.
     pub fn plus(config: &Config) -> Westwood {
-        let linux = (config.westwood_reading == WestwoodReading::Linux).then(|| config.timers());
+        let linux = (config.westwood.reading == WestwoodReading::Linux).then(|| config.kernel_timers());
         let rtt = if linux.is_some() { INITIAL_RTT } else { Duration::ZERO };
         let plus = PerRound {
             linux,

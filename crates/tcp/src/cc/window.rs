@@ -25,11 +25,11 @@ impl Window {
     pub fn new(config: &Config) -> Window {
         Window {
             cwnd: 1.0,
-            ssthresh: config.initial_ssthresh,
+            ssthresh: config.initial_ssthresh(),
             counted: 0.0,
             ceiling: config.window_ceiling(),
             abc_limit: config.abc_limit_segments(),
-            validate: config.window_validation,
+            validate: config.growth.window_validation,
         }
     }
 

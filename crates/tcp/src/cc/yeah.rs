@@ -94,7 +94,7 @@ impl Yeah {
             reno: 2.0,
             slow_rounds: 0,
             fast_rounds: 0,
-            part: if config.cc_reading == CcReading::Ns3 { 0.0 } else { 1.0 / PHY },
+            part: if config.readings.cc_reading == CcReading::Ns3 { 0.0 } else { 1.0 / PHY },
         }
     }
 
@@ -228,7 +228,7 @@ mod tests {
             [(CcReading::Paper, 101e3, 0), (CcReading::Ns3, 101e3, 1), (CcReading::Ns3, 100e3, 0)]
         {
             let mut y = yeah(100.0, 100_000.0, rtt);
-            y.part = Yeah::new(&Config { cc_reading: reading, ..linux_like() }).part;
+            y.part = Yeah::new(&linux_with(|c| c.readings.cc_reading = reading)).part;
             y.end_of_round();
             assert_eq!(y.slow_rounds, slow, "{reading:?}, {rtt} us");
         }

@@ -283,7 +283,7 @@ impl Accurate {
     /// The handshake is over: where the option goes into every segment, what data segments leave
     /// for it \[octets\].
     pub fn reserve(&mut self, config: &Config) -> u32 {
-        let full = config.accecn_option == AccEcnOption::Full;
+        let full = config.ecn.accecn_option == AccEcnOption::Full;
         if full && self.seen != Seen::Nothing {
             self.reserved = AccEcn::len_of(AccEcn::FIELDS).next_multiple_of(4);
         }
@@ -305,7 +305,7 @@ impl Accurate {
     #[cold]
     pub fn count_octets(&mut self, config: &Config, seg: &Segment) -> bool {
         self.count(seg.ecn, seg.len);
-        seg.len > 0 && std::mem::take(&mut self.changed) && config.accecn_option != AccEcnOption::Off
+        seg.len > 0 && std::mem::take(&mut self.changed) && config.ecn.accecn_option != AccEcnOption::Off
     }
 
     /// Octets that begin at `start` arrived again. If the ACK before carried the option beside a
@@ -331,7 +331,7 @@ impl Accurate {
         now: Instant,
         mut segment: Segment,
     ) -> Segment {
-        let mode = config.accecn_option;
+        let mode = config.ecn.accecn_option;
         let dsack = self.dsack.take();
         let beacon = || rto.srtt().is_some_and(|srtt| now.since(self.sent_at) >= srtt / BEACONS_PER_ROUND);
         let wanted = match mode {

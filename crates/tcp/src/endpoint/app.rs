@@ -62,7 +62,7 @@ impl Endpoint {
     /// The same where the application takes them by hand (`manual_read`); otherwise it has them
     /// already: 0.
     pub fn readable_by_hand(&self) -> u64 {
-        if self.conn.config.manual_read { self.readable() } else { 0 }
+        if self.conn.config.growth.manual_read { self.readable() } else { 0 }
     }
 
     /// The application has no more to send: a FIN follows the data. What the peer sends is still
@@ -83,7 +83,7 @@ impl Endpoint {
 
     /// Sets the send buffer \[octets\], which then stays as it is (SO_SNDBUF).
     pub const fn set_send_buffer(&mut self, octets: u64) {
-        self.conn.config.send_buffer = Some(octets);
+        self.conn.config.buffers.send_buffer = Some(octets);
         self.send.limits.memory = None;
     }
 
@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Nagle's algorithm on or off; what it held back leaves when it is switched off.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
-        self.conn.config.nagle = on;
+        self.conn.config.acks.nagle = on;
         if !on {
             self.send.uncork(&mut self.conn, &mut self.receive, now);
         }

@@ -41,15 +41,15 @@ impl Connection {
         Connection {
             state: State::Closed,
             negotiated: Negotiated {
-                timestamps: config.timestamps,
-                sack: config.sack,
+                timestamps: config.negotiated.timestamps,
+                sack: config.negotiated.sack,
                 peer_scales: false,
                 snd_scale: 0,
                 rcv_scale: 0,
-                mss: u32::from(config.mss),
+                mss: u32::from(config.window.mss),
             },
             ecn: EcnState::default(),
-            timers: Timers::new(config.timers()),
+            timers: Timers::new(config.kernel_timers()),
             meters: Meters::default(),
             rtt: RoundTrips::new(&config),
             config,
@@ -67,7 +67,7 @@ impl Connection {
         self.timers.stop(Timer::Retransmission);
         self.timers.stop_for_loss();
         self.timers.stop(Timer::Persist);
-        self.timers.start(Timer::TimeWait, now, self.config.time_wait);
+        self.timers.start(Timer::TimeWait, now, self.config.timers.time_wait);
     }
 
     /// A reduction because of marks has begun.
@@ -84,7 +84,7 @@ impl Connection {
 
     /// The segment size announced to the peer, less fixed options \[octets\].
     pub fn announced(&self) -> u32 {
-        u32::from(self.config.mss).saturating_sub(self.negotiated.fixed_options())
+        u32::from(self.config.window.mss).saturating_sub(self.negotiated.fixed_options())
     }
 }
 

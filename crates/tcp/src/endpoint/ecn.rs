@@ -139,8 +139,8 @@ impl EcnState {
             }
             return;
         }
-        let accurate = config.ecn == EcnMode::Accurate;
-        self.asked = config.ecn.asks();
+        let accurate = config.ecn.mode == EcnMode::Accurate;
+        self.asked = config.ecn.mode.asks();
         // RFC 3168 section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way
         // may dislike the flags. RFC 9768 section 3.1.4.1 asks for accurate feedback once more.
         if transmissions > config.host.ecn_syns + u32::from(accurate) {
@@ -234,7 +234,7 @@ impl EcnState {
     #[cold]
     fn option_on_syn_ack(&mut self, config: &Config, segment: &mut Segment, transmissions: u32) {
         let tries = if self.asked { 3 } else { 1 };
-        if config.accecn_option != AccEcnOption::Off
+        if config.ecn.accecn_option != AccEcnOption::Off
             && transmissions <= tries
             && segment.accecn_fits(AccEcn::FIELDS, 0, 40)
         {
@@ -386,7 +386,7 @@ impl EcnState {
     fn ect(&self, config: &Config) -> Ecn {
         match &self.accurate {
             Some(a) if a.without_ect => Ecn::NotEct,
-            _ if config.l4s => Ecn::Ect1,
+            _ if config.ecn.l4s => Ecn::Ect1,
             _ => Ecn::Ect0,
         }
     }

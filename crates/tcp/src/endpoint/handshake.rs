@@ -31,7 +31,7 @@ impl Handshake {
         self.due = true;
         send.seq.sent(1);
         // Linux scales for net.ipv4.tcp_rmem's maximum, of which half is window.
-        let buffer = c.config.receive_buffer << u32::from(c.config.receive_tuning);
+        let buffer = c.config.buffers.receive_buffer << u32::from(c.config.buffers.receive_tuning);
         c.negotiated.rcv_scale = scale_for(c.config.host.scale_for.unwrap_or(buffer));
         send.last_sent = now;
     }
@@ -54,11 +54,11 @@ impl Handshake {
     /// Options count only when both sides offered them.
     pub fn take_peer_options(&self, c: &mut Connection, seg: &Segment) {
         let n = &mut c.negotiated;
-        n.timestamps = c.config.timestamps && seg.timestamps.is_some();
-        n.sack = c.config.sack && seg.syn.sack_permitted();
-        c.ecn.take_peer(c.config.ecn, seg, self.transmissions);
+        n.timestamps = c.config.negotiated.timestamps && seg.timestamps.is_some();
+        n.sack = c.config.negotiated.sack && seg.syn.sack_permitted();
+        c.ecn.take_peer(c.config.ecn.mode, seg, self.transmissions);
         n.peer_scales = seg.syn.window_scale().is_some();
-        match seg.syn.window_scale().filter(|_| c.config.window_scaling) {
+        match seg.syn.window_scale().filter(|_| c.config.negotiated.window_scaling) {
             Some(shift) => n.snd_scale = shift,
             None => {
                 n.snd_scale = 0;
@@ -68,7 +68,7 @@ impl Handshake {
         // RFC 9293 section 3.7.1: without the option the peer takes 536 octets. RFC 6691: the MSS
         // includes options.
         let peer = seg.syn.mss().unwrap_or(536);
-        n.mss = u32::from(peer.min(c.config.mss)).saturating_sub(n.fixed_options()).max(1);
+        n.mss = u32::from(peer.min(c.config.window.mss)).saturating_sub(n.fixed_options()).max(1);
     }
 
     /// The SYN or SYN-ACK, if it is to leave.
@@ -95,24 +95,24 @@ impl Handshake {
         // An answer offers only what was offered (RFC 7323 sections 1.3 and 3.2, RFC 2018 section
         // 2).
         let (config, n) = (&c.config, &c.negotiated);
-        let scaling = config.window_scaling && (!answers || n.peer_scales);
+        let scaling = config.negotiated.window_scaling && (!answers || n.peer_scales);
         let mut segment = Segment {
             seq: send.seq.isn,
             flags: Flags::SYN,
             window: receive.first_window(c) as u16,
             syn: SynOptions::new(
-                config.host.announces_mss.then_some(config.mss),
+                config.host.announces_mss.then_some(config.window.mss),
                 scaling.then_some(n.rcv_scale),
-                if answers { n.sack } else { config.sack },
+                if answers { n.sack } else { config.negotiated.sack },
             ),
-            len: if answers { 0 } else { config.syn_filler },
+            len: if answers { 0 } else { config.timers.syn_filler },
             ..Segment::default()
         };
         if answers {
             segment.ack = receive.acknowledge();
             segment.flags |= Flags::ACK;
         }
-        let timestamps = if answers { n.timestamps } else { config.timestamps };
+        let timestamps = if answers { n.timestamps } else { config.negotiated.timestamps };
         if timestamps {
             let echo = if answers { receive.ts_recent } else { 0 };
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo });
@@ -125,7 +125,7 @@ impl Handshake {
     pub fn timeout(&mut self, c: &mut Connection, send: &mut Sender, now: Instant) -> bool {
         send.unanswered.timeouts += 1;
         let count = send.unanswered.timeouts;
-        if c.config.syn_retries.is_some_and(|max| count > max) {
+        if c.config.timers.syn_retries.is_some_and(|max| count > max) {
             return false;
         }
         c.meters.counters.timeouts += 1;
@@ -152,7 +152,7 @@ impl Handshake {
     ) {
         send.seq.una = 1;
         receive.last_data_at = now;
-        if c.config.receive_tuning || c.config.host.window == WindowRule::Linux {
+        if c.config.buffers.receive_tuning || c.config.host.window == WindowRule::Linux {
             receive.start_right_sizing(c, now);
         }
         send.seq.max_wnd = send.seq.wnd;
@@ -172,7 +172,7 @@ impl Handshake {
             c.rtt.rto.start_conservatively();
         }
         // RFC 5681 section 3.1: a lost SYN means an initial window of one segment.
-        let reduced = !once && c.config.initial_window.is_none();
+        let reduced = !once && c.config.window.initial_window.is_none();
         let mss = c.negotiated.mss;
         send.fly.cc.on_established(&Established {
             now,
@@ -207,9 +207,9 @@ impl Handshake {
 /// Something on the way may dislike the options.
 #[cold]
 fn stop_offering(c: &mut Connection) {
-    c.config.timestamps = false;
-    c.config.sack = false;
-    c.config.window_scaling = false;
+    c.config.negotiated.timestamps = false;
+    c.config.negotiated.sack = false;
+    c.config.negotiated.window_scaling = false;
     (c.negotiated.timestamps, c.negotiated.sack) = (false, false);
 }
 

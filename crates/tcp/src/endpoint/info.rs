@@ -126,7 +126,7 @@ impl Endpoint {
             pacing_rate: send.fly.pacing_rate(c),
             advmss: c.announced(),
             rcv_mss: receive.ack.peer_segment().unwrap_or(0),
-            reordering: send.fly.rack.reordering.max(c.config.dup_threshold),
+            reordering: send.fly.rack.reordering.max(c.config.loss.dup_threshold),
             reord_seen: send.fly.rack.reordering_seen,
             probes: if send.seq.wnd == 0 { send.unanswered.probes } else { 0 },
             last_data_recv: receive.last_data_at,
@@ -178,7 +178,7 @@ impl Endpoint {
     }
     /// Both SYNs carried the window scale option (RFC 7323 section 2.2).
     pub const fn scales_windows(&self) -> bool {
-        self.conn.config.window_scaling && self.conn.negotiated.peer_scales
+        self.conn.config.negotiated.window_scaling && self.conn.negotiated.peer_scales
     }
     /// Both ends use ECN: data is sent ECN-capable.
     pub const fn uses_ecn(&self) -> bool {

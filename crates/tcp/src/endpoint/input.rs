@@ -165,7 +165,7 @@ impl Endpoint {
         if c.state == State::TimeWait && seg.flags.has(Flags::FIN) {
             // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4,
             // eighth).
-            c.timers.start(Timer::TimeWait, now, c.config.time_wait);
+            c.timers.start(Timer::TimeWait, now, c.config.timers.time_wait);
         }
         receive.ack.at_once();
     }

@@ -43,7 +43,7 @@ impl RoundTrips {
         if config.vegas.rto == VegasRto::Fine
             && let Some(fine) = cc.own_timeout()
         {
-            return Duration(fine.0.max(1)).min(config.max_rto);
+            return Duration(fine.0.max(1)).min(config.timers.max_rto);
         }
         self.rto.current()
     }

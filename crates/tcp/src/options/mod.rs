@@ -4,11 +4,10 @@ mod table;
 
 pub use table::*;
 
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::Duration;
 
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
-use crate::host::Offload;
 use crate::profile::Profile;
 
 /// A value that cannot be, with the key that holds it.
@@ -27,13 +26,6 @@ fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, OptionE
     Err(OptionError { key, problem: problem.into(), known: Vec::new() })
 }
 
-fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Result<u64, OptionError> {
-    if (min..=max).contains(&value) {
-        return Ok(value);
-    }
-    refuse(key, format!("{value}{unit} is outside {min}{unit} to {max}{unit}"))
-}
-
 impl Options {
     /// The values an endpoint runs on: the profile's, replaced by what is written here, and
     /// checked.
@@ -45,10 +37,9 @@ impl Options {
     pub fn resolve_with(&self, controls: &Controls) -> Result<Config, OptionError> {
         self.check_control(controls)?;
         let mut c = self.profile.config();
-        self.apply_words(&mut c);
-        self.apply_numbers(&mut c)?;
-        self.apply_vegas(&mut c)?;
-        self.apply_algorithms(&mut c)?;
+        self.apply_control(&mut c);
+        self.apply_groups(&mut c)?;
+        self.complete(&mut c)?;
         check_together(&c)?;
         Ok(c)
     }
@@ -79,257 +70,69 @@ impl Options {
         }
     }
 
-    fn apply_words(&self, c: &mut Config) {
-        fn set<T: Copy>(to: &mut T, from: Option<T>) {
-            if let Some(v) = from {
-                *to = v;
-            }
-        }
-        set(&mut c.cc, self.cc);
-        set(&mut c.recovery, self.recovery);
+    /// The control and the recovery, and what they need unless it is written otherwise.
+    fn apply_control(&self, c: &mut Config) {
+        c.cc = self.cc.unwrap_or(c.cc);
+        c.recovery = self.recovery.unwrap_or(c.recovery);
         let needs = c.cc.needs();
         if self.recovery.is_none() && needs.delivery_rate {
             c.recovery = RecoveryFlavour::Rack;
         }
         if matches!(c.recovery, RecoveryFlavour::Rack) || self.recovery == Some(RecoveryFlavour::Sack) {
-            c.sack = true;
+            c.negotiated.sack = true;
         }
-        set(&mut c.dsack, self.acks.dsack);
-        set(&mut c.pacing, self.growth.pacing);
-        if let Some(mode) = needs.ecn.filter(|_| c.ecn != EcnMode::Accurate) {
-            c.ecn = mode;
+        if let Some(mode) = needs.ecn.filter(|_| c.ecn.mode != EcnMode::Accurate) {
+            c.ecn.mode = mode;
         }
-        c.l4s |= needs.l4s;
-        set(&mut c.ecn, self.ecn.ecn);
-        set(&mut c.accecn_option, self.ecn.accecn_option);
-        set(&mut c.l4s, self.ecn.l4s);
-        if c.l4s || needs.pacing {
+        c.ecn.l4s |= needs.l4s;
+    }
+
+    /// Values that are not written and follow from others.
+    fn complete(&self, c: &mut Config) -> Result<(), OptionError> {
+        let needs = c.cc.needs();
+        if self.growth.pacing.is_none() && (c.ecn.l4s || needs.pacing) {
             // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1
             // ms.
-            c.pacing = self.growth.pacing.unwrap_or(true);
+            c.growth.pacing = true;
         }
-        set(&mut c.sack, self.negotiated.sack);
-        set(&mut c.whole_segments, self.window.whole_segments);
-        set(&mut c.timestamps, self.negotiated.timestamps);
-        set(&mut c.window_scaling, self.negotiated.window_scaling);
-        set(&mut c.sack_on_timeout, self.loss.sack_on_timeout);
-        set(&mut c.limited_transmit, self.loss.limited_transmit);
-        set(&mut c.bugfix, self.loss.bugfix);
-        set(&mut c.timer_on_fast_retransmit, self.loss.timer_on_fast_retransmit);
-        set(&mut c.timer_on_partial_ack, self.loss.timer_on_partial_ack);
-        set(&mut c.rto_leaves_recovery, self.loss.rto_leaves_recovery);
-        set(&mut c.recovery_exit, self.loss.recovery_exit);
-        set(&mut c.loss_detection, self.loss.loss_detection);
-        set(&mut c.host.loss_probes, self.loss.loss_probe);
-        set(&mut c.window_reduction, self.loss.window_reduction);
-        set(&mut c.host.acks, self.acks.ack_rule);
-        set(&mut c.nagle, self.acks.nagle);
-        set(&mut c.rtt_estimator, self.timers.rtt_estimator);
-        set(&mut c.rtt_sampling, self.timers.rtt_sampling);
-        set(&mut c.backoff_floor, self.timers.backoff_floor);
-        if let Some(gso) = self.buffers.gso {
-            c.host.offload = gso.then_some(Offload::LINUX);
+        if self.timers.syn_filler.is_none() {
+            let with_data = needs.opens_with_data == Some(c.profile);
+            c.timers.syn_filler = if with_data { c.window.mss.into() } else { 0 };
         }
-        set(&mut c.kernel_clock, self.timers.kernel_clock);
-        set(&mut c.time_wait, self.timers.time_wait);
-        set(&mut c.initial_rto, self.timers.initial_rto);
-        set(&mut c.min_rto, self.timers.min_rto);
-        set(&mut c.max_rto, self.timers.max_rto);
-        set(&mut c.growth, self.growth.growth);
-        set(&mut c.ssthresh_basis, self.growth.ssthresh_basis);
-        set(&mut c.window_validation, self.growth.window_validation);
-        set(&mut c.idle_restart, self.growth.idle_restart);
-        set(&mut c.manual_read, self.growth.manual_read);
-        c.max_pacing_rate = self.growth.max_pacing_rate.or(c.max_pacing_rate);
-        c.max_retries = self.timers.max_retries.or(c.max_retries);
-        c.syn_retries = self.timers.syn_retries.or(c.syn_retries);
-    }
-
-    fn apply_numbers(&self, c: &mut Config) -> Result<(), OptionError> {
-        if let Some(mss) = self.window.mss {
-            // Room for 40 octets of options and some data; 65535 less 40 octets of headers.
-            c.mss = within("mss", mss.0, 64, 65_495, " B")? as u16;
+        let b = &mut c.buffers;
+        if self.buffers.send_buffer.is_some() && b.send_tuning {
+            return refuse("send_tuning", "a `send_buffer` is fixed; write `send_buffer_max` instead");
         }
-        let opens_with_data = c.cc.needs().opens_with_data == Some(c.profile);
-        let filler = Bytes(if opens_with_data { c.mss.into() } else { 0 });
-        c.syn_filler =
-            within("syn_filler", self.timers.syn_filler.unwrap_or(filler).0, 0, 65_495, " B")? as u32;
-        if let Some(n) = self.window.initial_window {
-            c.initial_window = Some(within("initial_window", n.into(), 1, 1000, "")? as u32);
+        if let Some(start) = self.buffers.send_buffer_start.filter(|start| start.0 > b.send_buffer_max) {
+            let problem = format!("{} B is outside 4096 B to {} B", start.0, b.send_buffer_max);
+            return refuse("send_buffer_start", problem);
         }
-        if let Some(n) = self.window.max_window {
-            c.max_window = Some(within("max_window", n.into(), 1, 1 << 24, "")? as u32);
-            if self.profile == Profile::Ns2 {
-                // ns-2: initial ssthresh = max window.
-                c.initial_ssthresh = f64::from(n.max(2));
-            }
-        }
-        if self.profile == Profile::Inet {
-            // INET counts 65535 octets, whatever the segments.
-            c.initial_ssthresh = 65_535.0 / f64::from(c.mss);
-        }
-        if let Some(n) = self.window.initial_ssthresh {
-            if n.is_nan() || n < 2.0 {
-                return refuse("initial_ssthresh", format!("{n} is below 2 segments"));
-            }
-            c.initial_ssthresh = n;
-        }
-        if let Some(b) = self.buffers.receive_buffer {
-            c.receive_buffer = within("receive_buffer", b.0, 256, 1 << 30, " B")?;
-            c.receive_tuning = false;
-        }
-        c.receive_tuning = self.buffers.receive_tuning.unwrap_or(c.receive_tuning);
-        if let Some(b) = self.buffers.receive_buffer_start {
-            c.receive_buffer_start = within("receive_buffer_start", b.0, 256, c.receive_buffer, " B")?;
-        }
-        // One that was not written gives way to a small ceiling.
-        c.receive_buffer_start = c.receive_buffer_start.min(c.receive_buffer);
-        if let Some(b) = self.buffers.send_buffer {
-            c.send_buffer = Some(within("send_buffer", b.0, 1, 1 << 50, " B")?);
-            c.send_tuning = false;
-            if self.buffers.send_tuning == Some(true) {
-                return refuse("send_tuning", "a `send_buffer` is fixed; write `send_buffer_max` instead");
-            }
-        }
-        c.send_tuning = self.buffers.send_tuning.unwrap_or(c.send_tuning);
-        if let Some(b) = self.buffers.send_buffer_max {
-            c.send_buffer_max = within("send_buffer_max", b.0, 4096, 1 << 40, " B")?;
-        }
-        if let Some(b) = self.buffers.send_buffer_start {
-            c.send_buffer_start = within("send_buffer_start", b.0, 4096, c.send_buffer_max, " B")?;
-        }
-        // One that was not written gives way to a small ceiling.
-        c.send_buffer_start = c.send_buffer_start.min(c.send_buffer_max);
-        if let Some(n) = self.loss.dup_threshold {
-            c.dup_threshold = within("dup_threshold", n.into(), 1, 255, "")? as u32;
-        }
-        if let Some(n) = self.acks.ack_every {
-            c.ack_every = within("ack_every", n.into(), 1, 64, "")? as u32;
-        }
-        if let Some(n) = self.acks.quick_acks {
-            c.quick_acks = within("quick_acks", n.into(), 0, 1000, "")? as u32;
-        }
-        if let Some(d) = self.acks.ack_delay {
-            if d > Duration::from_millis(500) {
-                return refuse("ack_delay", format!("{d} is above the 500 ms of RFC 9293 section 3.8.6.3"));
-            }
-            c.ack_delay = d;
-        }
-        if let Some(d) = self.timers.clock_granularity {
-            if d < Duration::from_micros(1) {
-                return refuse("clock_granularity", "a clock has a granularity of at least 1 us");
-            }
-            c.clock_granularity = d;
-        }
-        if let Some(n) = self.timers.max_backoff {
-            if !n.is_power_of_two() {
-                return refuse("max_backoff", format!("{n} is not a power of two"));
-            }
-            c.max_backoff = n;
-        }
-        if let Some(n) = self.growth.abc_limit {
-            c.abc_limit = within("abc_limit", n.into(), 1, 64, "")? as u32;
-        }
-        Ok(())
-    }
-
-    fn apply_vegas(&self, c: &mut Config) -> Result<(), OptionError> {
-        let v = &mut c.vegas;
-        for (key, value, to) in [
-            ("vegas_alpha", self.vegas.vegas_alpha, &mut v.alpha),
-            ("vegas_beta", self.vegas.vegas_beta, &mut v.beta),
-            ("vegas_gamma", self.vegas.vegas_gamma, &mut v.gamma),
-        ] {
-            let Some(n) = value else { continue };
-            if !n.is_finite() || n < 0.0 {
-                return refuse(key, format!("{n} is not a number of segments"));
-            }
-            *to = n;
-        }
-        v.rto = self.vegas.vegas_rto.unwrap_or(v.rto);
-        v.base_start = self.vegas.vegas_base_start.unwrap_or(v.base_start);
-        v.sample_order = self.vegas.vegas_sample_order.unwrap_or(v.sample_order);
-        Ok(())
-    }
-}
-
-impl Options {
-    fn apply_algorithms(&self, c: &mut Config) -> Result<(), OptionError> {
-        let cubic = &mut c.cubic;
-        if let Some(beta) = self.cubic.cubic_beta {
-            if !(0.1..=0.99).contains(&beta) {
-                return refuse("cubic_beta", format!("{beta} is outside 0.1 to 0.99"));
-            }
-            cubic.beta = beta;
-        }
-        if let Some(n) = self.cubic.cubic_c {
-            if !(n > 0.0 && n <= 10.0) {
-                return refuse("cubic_c", format!("{n} is not above 0 and at most 10 segments/s^3"));
-            }
-            cubic.c = n;
-        }
-        if let Some(d) = self.hybla.hybla_rtt0 {
-            if d.is_zero() {
-                return refuse("hybla_rtt0", "a round trip of 0 s has no growth to imitate");
-            }
-            c.hybla_rtt0 = d;
-        }
-        if let Some(n) = self.hint.hint_queue_threshold {
-            c.hint.queue_threshold = within("hint_queue_threshold", n.0, 0, 1 << 30, " B")?;
-        }
-        if let Some(gain) = self.hint.hint_gain {
-            if !(gain > 0.0 && gain <= 10.0) {
-                return refuse("hint_gain", format!("{gain} is not above 0 and at most 10"));
-            }
-            c.hint.gain = gain;
-        }
-        if let Some(d) = self.hint.hint_timeout {
-            if d.is_zero() {
-                return refuse("hint_timeout", "no reading is younger than 0 s");
-            }
-            c.hint.timeout = Some(d);
-        }
-        c.hint.base = self.hint.hint_base.unwrap_or(c.hint.base);
-        if c.hint.base.algorithm().is_none_or(|a| a.needs.hints) {
-            return refuse("hint_base", "name a built-in algorithm that needs no hints, such as `cubic`");
-        }
-        c.hint.rtt = self.hint.hint_rtt.unwrap_or(c.hint.rtt);
-        c.hint.queue_term = self.hint.hint_queue_term.unwrap_or(c.hint.queue_term);
-        cubic.reading = self.cubic.cubic_reading.unwrap_or(cubic.reading);
-        cubic.fast_convergence = self.cubic.cubic_fast_convergence.unwrap_or(cubic.fast_convergence);
-        cubic.friendliness = self.cubic.cubic_friendliness.unwrap_or(cubic.friendliness);
-        cubic.abe = self.ecn.abe.unwrap_or(cubic.abe);
-        if let Some(beta) = self.ecn.abe_beta {
-            if !(0.5..=1.0).contains(&beta) {
-                return refuse("abe_beta", format!("{beta} is outside 0.5 to 1"));
-            }
-            (cubic.abe_beta, c.reno_abe_beta) = (beta, beta);
-        }
-        c.vegas.reading = self.vegas.vegas_reading.unwrap_or(c.vegas.reading);
-        c.hystart = self.readings.hystart.unwrap_or(c.hystart);
-        c.cc_reading = self.readings.cc_reading.unwrap_or(c.cc_reading);
-        c.westwood_reading = self.westwood.westwood_reading.unwrap_or(c.westwood_reading);
-        c.zero_interval = self.westwood.zero_interval.unwrap_or(c.zero_interval);
+        // Those that were not written give way to a small ceiling.
+        b.send_buffer_start = b.send_buffer_start.min(b.send_buffer_max);
+        b.receive_buffer_start = b.receive_buffer_start.min(b.receive_buffer);
         Ok(())
     }
 }
 
 /// What no key forbids alone.
 fn check_together(c: &Config) -> Result<(), OptionError> {
-    if c.min_rto > c.max_rto {
-        return refuse("min_rto", format!("{} is above max_rto, {}", c.min_rto, c.max_rto));
+    if c.timers.min_rto > c.timers.max_rto {
+        return refuse("min_rto", format!("{} is above max_rto, {}", c.timers.min_rto, c.timers.max_rto));
     }
-    if c.initial_rto.is_zero() || c.max_rto.is_zero() {
+    if c.timers.initial_rto.is_zero() || c.timers.max_rto.is_zero() {
         return refuse("initial_rto", "a timeout of 0 s would fire for ever");
     }
     // A peer that is gone is asked again at this interval, for ever where nothing limits it.
-    if c.max_rto < Duration::from_millis(1) {
-        return refuse("max_rto", format!("{} is below 1 ms", c.max_rto));
+    if c.timers.max_rto < Duration::from_millis(1) {
+        return refuse("max_rto", format!("{} is below 1 ms", c.timers.max_rto));
     }
-    if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
+    if c.timers.min_rto.is_zero()
+        && c.timers.rtt_estimator == RttEstimator::Rfc6298
+        && c.timers.clock_granularity.is_zero()
+    {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");
     }
-    if c.l4s && !c.ecn.asks() {
+    if c.ecn.l4s && !c.ecn.mode.asks() {
         return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
     }
     if c.vegas.alpha > c.vegas.beta {
@@ -343,7 +146,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
             format!("`{name}` needs `recovery = \"rack\"`, which estimates the delivery rate"),
         );
     }
-    if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {
+    if c.recovery == RecoveryFlavour::Sack && !c.negotiated.sack && c.profile != Profile::Rfc {
         return refuse("recovery", "`sack` needs `sack = true`");
     }
     Ok(())
@@ -351,6 +154,8 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_units::Bytes;
+
     use super::*;
 
     #[test]
@@ -359,7 +164,7 @@ mod tests {
             window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
             ..Options::default()
         };
-        assert_eq!(o.resolve().unwrap().mss, 1000);
+        assert_eq!(o.resolve().unwrap().window.mss, 1000);
         let wrong = Options {
             window: WindowOptions { mss: Some(Bytes(10)), ..WindowOptions::default() },
             ..Options::default()
@@ -379,7 +184,10 @@ mod tests {
         let o: Options = toml::from_str(text).unwrap();
         let c = o.resolve().unwrap();
         assert_eq!((c.profile, c.cc, c.recovery), (Profile::Ns2, CcName::Vegas, RecoveryFlavour::NewReno));
-        assert_eq!((c.mss, c.min_rto, c.vegas.rto), (512, Duration::from_millis(200), VegasRto::Fine));
+        assert_eq!(
+            (c.window.mss, c.timers.min_rto, c.vegas.rto),
+            (512, Duration::from_millis(200), VegasRto::Fine)
+        );
         let typo = toml::from_str::<Options>("min_rtoo = '1 s'").unwrap_err().to_string();
         assert!(typo.contains("unknown field `min_rtoo`"), "{typo}");
         let word = toml::from_str::<Options>("cc = 'newreno'").unwrap().resolve().unwrap_err();
@@ -397,6 +205,6 @@ mod tests {
             ..Options::default()
         };
         let c = o.resolve().unwrap();
-        assert_eq!((c.max_window, c.initial_ssthresh), (Some(20), 20.0));
+        assert_eq!((c.window.max_window, c.initial_ssthresh()), (Some(20), 20.0));
     }
 }

@@ -8,27 +8,37 @@ use crate::config::*;
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Inet,
     recovery: RecoveryFlavour::Reno,
-    mss: 536,
-    initial_window: Some(1),
-    initial_ssthresh: 65_535.0 / 536.0,
-    receive_buffer: 14 * 536,
-    timestamps: false,
-    window_scaling: false,
-    sack: false,
-    limited_transmit: false,
-    bugfix: false,
-    timer_on_partial_ack: TimerOnPartialAck::Every,
-    ack_every: 1,
-    rtt_estimator: RttEstimator::Inet,
-    rtt_sampling: RttSampling::OneSegment,
-    initial_rto: Duration::from_secs(3),
-    max_rto: Duration::from_secs(240),
-    max_retries: Some(12),
-    syn_retries: Some(12),
-    growth: Growth::Acks,
-    ssthresh_basis: SsthreshBasis::Window,
-    window_validation: false,
-    zero_interval: ZeroInterval::Skip,
+    window: WindowConfig {
+        mss: 536,
+        initial_window: Some(1),
+        initial_ssthresh: InitialSsthresh::Octets(65_535),
+        ..rfc::CONFIG.window
+    },
+    buffers: BufferConfig { receive_buffer: 14 * 536, ..rfc::CONFIG.buffers },
+    negotiated: NegotiatedConfig { timestamps: false, window_scaling: false, sack: false },
+    loss: LossConfig {
+        limited_transmit: false,
+        bugfix: false,
+        timer_on_partial_ack: TimerOnPartialAck::Every,
+        ..rfc::CONFIG.loss
+    },
+    acks: AckConfig { ack_every: 1, ..rfc::CONFIG.acks },
+    timers: TimerConfig {
+        rtt_estimator: RttEstimator::Inet,
+        rtt_sampling: RttSampling::OneSegment,
+        initial_rto: Duration::from_secs(3),
+        max_rto: Duration::from_secs(240),
+        max_retries: Some(12),
+        syn_retries: Some(12),
+        ..rfc::CONFIG.timers
+    },
+    growth: GrowthConfig {
+        growth: Growth::Acks,
+        ssthresh_basis: SsthreshBasis::Window,
+        window_validation: false,
+        ..rfc::CONFIG.growth
+    },
+    westwood: WestwoodConfig { zero_interval: ZeroInterval::Skip, ..rfc::CONFIG.westwood },
     ..rfc::CONFIG
 };
 

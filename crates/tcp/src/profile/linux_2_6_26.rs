@@ -9,19 +9,27 @@ use crate::jiffies::Wheel;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux2626,
-    initial_window: Some(3),
-    receive_buffer: 4 * 1024 * 1024,
-    receive_tuning: false,
-    send_tuning: false,
-    initial_rto: Duration::from_secs(3),
-    syn_retries: Some(5),
-    loss_detection: LossDetection::Fack,
     host: Host { loss_probes: false, acks: AckRule::Octets, wheel: Wheel::Jiffies, ..Host::LINUX },
-    window_reduction: WindowReduction::RateHalving,
-    growth: Growth::Acks,
-    abc_limit: 1,
-    ecn: EcnMode::Off,
-    hystart: HyStartKind::None,
+    window: WindowConfig { initial_window: Some(3), ..linux_6::CONFIG.window },
+    buffers: BufferConfig {
+        receive_buffer: 4 * 1024 * 1024,
+        receive_tuning: false,
+        send_tuning: false,
+        ..linux_6::CONFIG.buffers
+    },
+    loss: LossConfig {
+        loss_detection: LossDetection::Fack,
+        window_reduction: WindowReduction::RateHalving,
+        ..linux_6::CONFIG.loss
+    },
+    timers: TimerConfig {
+        initial_rto: Duration::from_secs(3),
+        syn_retries: Some(5),
+        ..linux_6::CONFIG.timers
+    },
+    growth: GrowthConfig { growth: Growth::Acks, abc_limit: 1, ..linux_6::CONFIG.growth },
+    ecn: EcnConfig { mode: EcnMode::Off, ..linux_6::CONFIG.ecn },
+    readings: ReadingConfig { hystart: HyStartKind::None, ..linux_6::CONFIG.readings },
     ..linux_6::CONFIG
 };
 

@@ -167,22 +167,29 @@ mod tests {
         // D2D study section 1.4: RTO clamped to 1 s .. 240 s, first RTO 3 s, 12 retries, IW 1, MSS
         // 536, ssthresh 65535 B.
         let c = Profile::Inet.config();
-        assert_eq!((c.mss, c.initial_window, c.max_retries), (536, Some(1), Some(12)));
+        assert_eq!((c.window.mss, c.window.initial_window, c.timers.max_retries), (536, Some(1), Some(12)));
         assert_eq!(
-            (c.initial_rto.as_secs_f64(), c.min_rto.as_secs_f64(), c.max_rto.as_secs_f64()),
+            (
+                c.timers.initial_rto.as_secs_f64(),
+                c.timers.min_rto.as_secs_f64(),
+                c.timers.max_rto.as_secs_f64()
+            ),
             (3.0, 1.0, 240.0)
         );
-        assert!((c.initial_ssthresh * 536.0 - 65_535.0).abs() < 1e-6);
+        assert!((c.initial_ssthresh() * 536.0 - 65_535.0).abs() < 1e-6);
         // 2.6.26: IW of RFC 3390 for 1448 octets, beta 717/1024, no HyStart.
         let c = Profile::Linux2626.config();
         assert_eq!(
-            (c.initial_window, c.cubic.beta * 1024.0, c.hystart),
+            (c.window.initial_window, c.cubic.beta * 1024.0, c.readings.hystart),
             (Some(3), 717.0, crate::HyStartKind::None)
         );
         // LTE against 802.11ac section 5.1: MSS 536, 128 KiB, IW 1, delayed ACK 2 / 200 ms, SYN 3
         // s.
         let c = Profile::Ns3328.config();
-        assert_eq!((c.mss, c.receive_buffer, c.initial_window, c.ack_every), (536, 131_072, Some(1), 2));
-        assert_eq!((c.ack_delay.as_secs_f64(), c.initial_rto.as_secs_f64()), (0.2, 3.0));
+        assert_eq!(
+            (c.window.mss, c.buffers.receive_buffer, c.window.initial_window, c.acks.ack_every),
+            (536, 131_072, Some(1), 2)
+        );
+        assert_eq!((c.acks.ack_delay.as_secs_f64(), c.timers.initial_rto.as_secs_f64()), (0.2, 3.0));
     }
 }

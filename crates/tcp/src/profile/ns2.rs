@@ -8,35 +8,47 @@ use crate::config::*;
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Ns2,
     recovery: RecoveryFlavour::Reno,
-    mss: 512,
-    initial_window: Some(2),
-    initial_ssthresh: 64.0,
-    max_window: Some(64),
-    whole_segments: true,
-    // ns-2's one-way agents know no receiver's window: here it never limits.
-    receive_buffer: 1 << 30,
-    timestamps: false,
-    sack: false,
-    limited_transmit: false,
-    timer_on_fast_retransmit: true,
-    timer_on_partial_ack: TimerOnPartialAck::Every,
-    recovery_exit: RecoveryExit::Keep,
-    nagle: false,
-    ack_every: 1,
-    rtt_estimator: RttEstimator::Ns2Ticks,
-    rtt_sampling: RttSampling::OneSegment,
-    clock_granularity: Duration::from_millis(10),
-    initial_rto: Duration::from_secs(6),
-    max_rto: Duration::from_secs(100_000),
-    max_backoff: 64,
-    max_retries: None,
-    syn_retries: None,
-    time_wait: Duration::ZERO,
-    growth: Growth::Acks,
-    ssthresh_basis: SsthreshBasis::Window,
-    window_validation: false,
-    idle_restart: false,
     vegas: VegasConfig { base_start: VegasBaseStart::Clock, ..rfc::CONFIG.vegas },
+    window: WindowConfig {
+        mss: 512,
+        initial_window: Some(2),
+        initial_ssthresh: InitialSsthresh::MaxWindow,
+        max_window: Some(64),
+        whole_segments: true,
+    },
+    buffers: BufferConfig {
+        // ns-2's one-way agents know no receiver's window: here it never limits.
+        receive_buffer: 1 << 30,
+        ..rfc::CONFIG.buffers
+    },
+    negotiated: NegotiatedConfig { timestamps: false, sack: false, ..rfc::CONFIG.negotiated },
+    loss: LossConfig {
+        limited_transmit: false,
+        timer_on_fast_retransmit: true,
+        timer_on_partial_ack: TimerOnPartialAck::Every,
+        recovery_exit: RecoveryExit::Keep,
+        ..rfc::CONFIG.loss
+    },
+    acks: AckConfig { nagle: false, ack_every: 1, ..rfc::CONFIG.acks },
+    timers: TimerConfig {
+        rtt_estimator: RttEstimator::Ns2Ticks,
+        rtt_sampling: RttSampling::OneSegment,
+        clock_granularity: Duration::from_millis(10),
+        initial_rto: Duration::from_secs(6),
+        max_rto: Duration::from_secs(100_000),
+        max_backoff: 64,
+        max_retries: None,
+        syn_retries: None,
+        time_wait: Duration::ZERO,
+        ..rfc::CONFIG.timers
+    },
+    growth: GrowthConfig {
+        growth: Growth::Acks,
+        ssthresh_basis: SsthreshBasis::Window,
+        window_validation: false,
+        idle_restart: false,
+        ..rfc::CONFIG.growth
+    },
     ..rfc::CONFIG
 };
 

@@ -9,37 +9,43 @@ use crate::name::CcName;
 
 pub(super) const CONFIG_3_28: Config = Config {
     profile: Profile::Ns3328,
-    mss: 536,
-    initial_window: Some(1),
-    receive_buffer: 131_072,
-    send_buffer: Some(131_072),
-    nagle: false,
-    rtt_estimator: RttEstimator::PerSample,
-    initial_rto: Duration::from_secs(3),
-    max_retries: Some(6),
-    growth: Growth::Acks,
-    window_validation: false,
-    idle_restart: false,
-    hybla_rtt0: Duration::from_millis(50),
     vegas: VegasConfig { reading: VegasReading::Ns3, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
-    cc_reading: CcReading::Ns3,
-    westwood_reading: WestwoodReading::Ns3,
+    window: WindowConfig { mss: 536, initial_window: Some(1), ..rfc::CONFIG.window },
+    buffers: BufferConfig { receive_buffer: 131_072, send_buffer: Some(131_072), ..rfc::CONFIG.buffers },
+    acks: AckConfig { nagle: false, ..rfc::CONFIG.acks },
+    timers: TimerConfig {
+        rtt_estimator: RttEstimator::PerSample,
+        initial_rto: Duration::from_secs(3),
+        max_retries: Some(6),
+        ..rfc::CONFIG.timers
+    },
+    growth: GrowthConfig {
+        growth: Growth::Acks,
+        window_validation: false,
+        idle_restart: false,
+        ..rfc::CONFIG.growth
+    },
+    readings: ReadingConfig { cc_reading: CcReading::Ns3, ..rfc::CONFIG.readings },
+    westwood: WestwoodConfig { reading: WestwoodReading::Ns3, ..rfc::CONFIG.westwood },
+    hybla: HyblaConfig { rtt0: Duration::from_millis(50) },
     ..rfc::CONFIG
 };
 
 pub(super) const CONFIG_3_44: Config = Config {
     profile: Profile::Ns3344,
     cc: CcName::Cubic,
-    initial_window: Some(10),
-    window_validation: true,
     cubic: CubicConfig { reading: CubicReading::Linux, ..rfc::CONFIG.cubic },
-    hystart: HyStartKind::Linux,
-    quick_acks: 1,
     host: Host { acks: AckRule::Segments, ..rfc::CONFIG.host },
-    reno_abe_beta: 0.7,
-    // What became of 3.28's defects was not read.
-    cc_reading: CcReading::Paper,
-    westwood_reading: WestwoodReading::Paper,
+    window: WindowConfig { initial_window: Some(10), ..CONFIG_3_28.window },
+    acks: AckConfig { quick_acks: 1, ..CONFIG_3_28.acks },
+    growth: GrowthConfig { window_validation: true, ..CONFIG_3_28.growth },
+    ecn: EcnConfig { reno_abe_beta: 0.7, ..CONFIG_3_28.ecn },
+    readings: ReadingConfig {
+        hystart: HyStartKind::Linux,
+        // What became of 3.28's defects was not read.
+        cc_reading: CcReading::Paper,
+    },
+    westwood: WestwoodConfig { reading: WestwoodReading::Paper, ..CONFIG_3_28.westwood },
     ..CONFIG_3_28
 };
 

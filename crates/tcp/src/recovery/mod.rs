@@ -59,7 +59,7 @@ impl SenderView<'_> {
     }
 
     fn congestion(&self, new_octets_by_limited_transmit: u64, repeated: bool) -> Congestion {
-        let flight = match self.config.ssthresh_basis {
+        let flight = match self.config.growth.ssthresh_basis {
             SsthreshBasis::Window => self.window(),
             SsthreshBasis::Cwnd => self.cc.cwnd(),
             // RFC 5681 section 3.2 step 2: data sent by limited transmit is not counted.
@@ -130,7 +130,7 @@ impl Recovery {
             timed_out: false,
             cut_by_timeout: false,
             limited_octets: 0,
-            board: Scoreboard::new(config.dup_threshold, mss),
+            board: Scoreboard::new(config.loss.dup_threshold, mss),
         }
     }
 
@@ -195,7 +195,7 @@ impl Recovery {
     #[inline]
     pub fn inflation(&self, config: &Config) -> f64 {
         // RFC 3042: up to two segments beyond cwnd on the first two duplicate ACKs.
-        if self.state == CaState::Disorder && config.limited_transmit {
+        if self.state == CaState::Disorder && config.loss.limited_transmit {
             return f64::from(self.dup_acks.min(2));
         }
         self.inflation
@@ -203,7 +203,7 @@ impl Recovery {
 
     /// The guard against several reductions in one window of data is open.
     fn guard_open(&self, s: &SenderView<'_>) -> bool {
-        !s.config.bugfix || s.una > self.recover
+        !s.config.loss.bugfix || s.una > self.recover
     }
 
     /// A duplicate ACK arrived. With SACK: one that reported news, or lost news.
@@ -233,7 +233,7 @@ impl Recovery {
                 self.resend_head = true;
                 Outcome {
                     entered: true,
-                    restart_timer: s.config.timer_on_fast_retransmit,
+                    restart_timer: s.config.loss.timer_on_fast_retransmit,
                     ..Outcome::default()
                 }
             }
@@ -301,7 +301,7 @@ impl Recovery {
         self.dup_acks = 0;
         self.inflation = 0.0;
         let goes_on = self.flavour == RecoveryFlavour::NewReno && self.state == CaState::Recovery;
-        if goes_on && !s.config.rto_leaves_recovery {
+        if goes_on && !s.config.loss.rto_leaves_recovery {
             self.resend_head = true;
             self.timed_out = true;
             return Outcome::default();
@@ -312,7 +312,7 @@ impl Recovery {
         self.recover = s.max;
         self.cut_by_timeout = true;
         if self.is_sack() {
-            self.board.on_timeout(s.max, s.config.sack_on_timeout == SackOnTimeout::Clear);
+            self.board.on_timeout(s.max, s.config.loss.sack_on_timeout == SackOnTimeout::Clear);
             return Outcome::default();
         }
         Outcome { go_back: true, ..Outcome::default() }
@@ -321,5 +321,5 @@ impl Recovery {
 
 /// Whether the ACK that ends fast recovery may itself grow the window: ns-2's does.
 fn grows_at_exit(s: &SenderView<'_>) -> bool {
-    s.config.recovery_exit == RecoveryExit::Keep
+    s.config.loss.recovery_exit == RecoveryExit::Keep
 }

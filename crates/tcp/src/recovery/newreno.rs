@@ -19,7 +19,7 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>, acked: u64) -
     }
     r.inflation = r.inflation.max(1.0 - s.cc.cwnd());
     r.partial_acks = r.partial_acks.saturating_add(1);
-    let restart = r.partial_acks == 1 || s.config.timer_on_partial_ack == TimerOnPartialAck::Every;
+    let restart = r.partial_acks == 1 || s.config.loss.timer_on_partial_ack == TimerOnPartialAck::Every;
     Outcome { keep_timer: !restart, ..Outcome::default() }
 }
 
@@ -30,7 +30,7 @@ fn full(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     if !r.timed_out {
         s.cc.on_recovered(s.now);
     }
-    if s.config.recovery_exit == RecoveryExit::Deflate && !r.timed_out {
+    if s.config.loss.recovery_exit == RecoveryExit::Deflate && !r.timed_out {
         let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);
         // cwnd is ssthresh already, or what an algorithm without a use for ssthresh has put in its
         // place.

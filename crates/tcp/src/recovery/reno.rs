@@ -11,16 +11,16 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
         r.inflation += 1.0;
         return Outcome::default();
     }
-    if r.dup_acks != s.config.dup_threshold || !r.guard_open(s) {
+    if r.dup_acks != s.config.loss.dup_threshold || !r.guard_open(s) {
         return Outcome::default();
     }
     // Steps 2 and 3: ssthresh by equation 4; the lost segment is sent again; cwnd = ssthresh +
     // 3*SMSS.
     s.cc.on_congestion(&s.congestion(r.limited_octets, false));
     r.mark_entry(s);
-    r.inflation = f64::from(s.config.dup_threshold);
+    r.inflation = f64::from(s.config.loss.dup_threshold);
     r.resend_head = true;
-    Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
+    Outcome { entered: true, restart_timer: s.config.loss.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
 pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {

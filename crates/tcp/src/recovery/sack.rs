@@ -10,7 +10,7 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
         return Outcome::default();
     }
     // Section 5 steps (1) and (2): DupThresh duplicate ACKs, or the first outstanding octet IsLost.
-    if r.dup_acks < s.config.dup_threshold && !r.board.is_lost(s.una) {
+    if r.dup_acks < s.config.loss.dup_threshold && !r.board.is_lost(s.una) {
         return Outcome::default();
     }
     if !r.guard_open(s) {
@@ -23,7 +23,7 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     r.inflation = 0.0;
     r.board.begin_recovery();
     r.resend_head = true;
-    Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
+    Outcome { entered: true, restart_timer: s.config.loss.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
 pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {

@@ -8,7 +8,7 @@ use super::{CaState, Outcome, Recovery, SenderView};
 use crate::cc::CongestionControl;
 
 pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
-    if r.dup_acks != s.config.dup_threshold || !r.guard_open(s) {
+    if r.dup_acks != s.config.loss.dup_threshold || !r.guard_open(s) {
         return Outcome::default();
     }
     s.cc.on_congestion(&s.congestion(r.limited_octets, false));
@@ -17,7 +17,7 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     Outcome {
         entered: true,
         go_back: true,
-        restart_timer: s.config.timer_on_fast_retransmit,
+        restart_timer: s.config.loss.timer_on_fast_retransmit,
         ..Outcome::default()
     }
 }

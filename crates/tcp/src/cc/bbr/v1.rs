@@ -140,7 +140,7 @@ impl Bbr {
             initial_window: 10.0,
             mss: 1.0,
             random: Random::default(),
-            clock: config.timers(),
+            clock: config.kernel_timers(),
             mode: Mode::Startup,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,

@@ -112,7 +112,7 @@ impl Receiver {
         }
         let end = start + i64::from(seg.sequence_len());
         if seg.flags.has(Flags::FIN) && end == self.nxt as i64 {
-            c.timers.set(Timer::TimeWait, now.saturating_add(c.config.time_wait));
+            c.timers.set(Timer::TimeWait, now.saturating_add(c.config.timers.time_wait));
         }
         let repeats = start == self.nxt as i64 && ack_is_newest;
         if !repeats || seg.sequence_len() > 0 || seg.flags != Flags::ACK {

@@ -38,7 +38,7 @@ impl Receiver {
     #[cold]
     fn sack_blocks(&mut self, c: &mut Connection) -> SackBlocks {
         let mut sack = SackBlocks::NONE;
-        let duplicate = self.duplicate.take().filter(|_| c.negotiated.sack && c.config.dsack);
+        let duplicate = self.duplicate.take().filter(|_| c.negotiated.sack && c.config.acks.dsack);
         if let Some((start, end)) = duplicate {
             sack.push(SeqRange { start: self.seq_of(start), end: self.seq_of(end) });
             if let Some(accurate) = c.ecn.accurate.as_deref_mut() {

@@ -55,10 +55,16 @@ pub(super) struct Receiver {
 fn ack_policy(config: &Config) -> AckPolicy {
     match config.host.acks {
         rule if rule.is_linux() => {
-            let linux = LinuxAcks::new(config.ack_delay, config.quick_acks, rule, config.timers());
-            AckPolicy::linux(config.ack_delay, linux, config.timers())
+            let linux =
+                LinuxAcks::new(config.acks.ack_delay, config.acks.quick_acks, rule, config.kernel_timers());
+            AckPolicy::linux(config.acks.ack_delay, linux, config.kernel_timers())
         }
-        _ => AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks, config.timers()),
+        _ => AckPolicy::new(
+            config.acks.ack_every,
+            config.acks.ack_delay,
+            config.acks.quick_acks,
+            config.kernel_timers(),
+        ),
     }
 }
 
@@ -132,7 +138,7 @@ impl Receiver {
     /// application.
     #[inline]
     pub fn in_order_received(&self, c: &Connection) -> u64 {
-        let end = if c.config.manual_read { self.read_to } else { self.data_end() };
+        let end = if c.config.growth.manual_read { self.read_to } else { self.data_end() };
         end.saturating_sub(1)
     }
 
@@ -167,7 +173,7 @@ impl Receiver {
         let edge = window_edge.min(self.peer_fin.unwrap_or(u64::MAX));
         let to = (data_end.max(0) as u64).min(edge);
         if to > from {
-            if c.config.dsack {
+            if c.config.acks.dsack {
                 self.note_overlap(c, start, from, to);
             }
             self.place(c, now, from, to, seg);
@@ -184,7 +190,7 @@ impl Receiver {
             }
             self.ack.at_once();
         }
-        if !c.config.manual_read {
+        if !c.config.growth.manual_read {
             self.read_to = self.data_end();
             if let Some(sizing) = &mut self.sizing {
                 sizing.on_read(now, self.read_to);
@@ -268,7 +274,7 @@ impl Receiver {
 
     /// What waits for the application, which may read at once.
     fn unread_on_arrival(&self, c: &Connection) -> u64 {
-        if c.config.manual_read { self.nxt.saturating_sub(self.read_to) } else { 0 }
+        if c.config.growth.manual_read { self.nxt.saturating_sub(self.read_to) } else { 0 }
     }
 
     /// In-order data has arrived: the receive buffer learns from it. Whether the window opened.

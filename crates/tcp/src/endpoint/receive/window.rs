@@ -12,11 +12,12 @@ impl Receiver {
     /// The window that the SYN offers: whole segments, where the buffer will grow or the host wants
     /// it (Linux' tcp_select_initial_window).
     pub fn first_window(&self, c: &Connection) -> u64 {
-        let tuned = c.config.receive_tuning;
-        let start = if tuned { c.config.receive_buffer_start } else { c.config.receive_buffer };
+        let tuned = c.config.buffers.receive_tuning;
+        let start =
+            if tuned { c.config.buffers.receive_buffer_start } else { c.config.buffers.receive_buffer };
         // The kernel counts options for a SYN-ACK (tcp_openreq_init_rwin), not for a SYN
         // (tcp_connect_init).
-        let segment = if self.passive { c.announced() } else { c.config.mss.into() };
+        let segment = if self.passive { c.announced() } else { c.config.window.mss.into() };
         let segment = u64::from(segment);
         let wanted = (tuned || c.config.host.whole_first_window) && start > segment;
         let whole = if wanted { start - start % segment } else { start };
@@ -26,8 +27,9 @@ impl Receiver {
     /// A buffer that grows, or one of Linux', of which more is offered as data arrives whether it
     /// grows or not (tcp_grow_window does not ask for net.ipv4.tcp_moderate_rcvbuf).
     pub fn start_right_sizing(&mut self, c: &Connection, now: Instant) {
-        let limit = c.config.receive_buffer;
-        let start = if c.config.receive_tuning { c.config.receive_buffer_start } else { limit };
+        let limit = c.config.buffers.receive_buffer;
+        let start =
+            if c.config.buffers.receive_tuning { c.config.buffers.receive_buffer_start } else { limit };
         let segment = c.announced();
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window(c))));
     }
@@ -79,7 +81,7 @@ impl Receiver {
         match &self.sizing {
             Some(sizing) => sizing.bounds(),
             None => {
-                let size = c.config.receive_buffer;
+                let size = c.config.buffers.receive_buffer;
                 let clamp = reserved(size, u64::from(c.announced()));
                 (size, clamp, clamp)
             }
@@ -105,7 +107,7 @@ impl Receiver {
         let unread = self.unread();
         match &self.sizing {
             Some(sizing) => sizing.window(unread),
-            None => c.config.receive_buffer.saturating_sub(unread),
+            None => c.config.buffers.receive_buffer.saturating_sub(unread),
         }
     }
 
@@ -134,7 +136,7 @@ impl Receiver {
     /// The same for a `window` that is known, by the RFC's rule.
     #[inline]
     fn has_opened_to(&self, c: &Connection, window: u64) -> bool {
-        let step = (c.config.receive_buffer / 2).min(u64::from(c.negotiated.mss));
+        let step = (c.config.buffers.receive_buffer / 2).min(u64::from(c.negotiated.mss));
         (self.nxt + window).saturating_sub(self.edge) >= step
     }
 

@@ -84,7 +84,7 @@ impl Detector for Dupack {
         if !d.una_moved {
             return;
         }
-        match c.config.rtt_sampling {
+        match c.config.timers.rtt_sampling {
             RttSampling::OneSegment => {
                 c.rtt.take_timed_segment(a.now, seq.una);
                 if let Some(sent) = d.last_sent {

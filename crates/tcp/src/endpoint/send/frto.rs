@@ -45,7 +45,7 @@ pub struct Watch {
 impl InFlight {
     /// True if timeouts are judged this way: the stacks that halve the rate.
     pub fn watches_timeouts(&self, c: &Connection) -> bool {
-        c.config.window_reduction == WindowReduction::RateHalving
+        c.config.loss.window_reduction == WindowReduction::RateHalving
     }
 
     /// The retransmission timer expired (tcp_enter_frto); the head is sent again by the caller.

@@ -36,7 +36,7 @@ impl InFlight {
     pub fn new(config: &Config, cc: Cc) -> InFlight {
         InFlight {
             cc,
-            recovery: Recovery::new(config, false, u32::from(config.mss)),
+            recovery: Recovery::new(config, false, u32::from(config.window.mss)),
             rack: Box::default(),
             flight: Flight::default(),
             reduction: Reduction::default(),

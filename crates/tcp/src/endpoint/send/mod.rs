@@ -69,7 +69,9 @@ impl Sender {
         Sender {
             seq: SendSequence::new(isn),
             pacing: Pacing::new(
-                config.pacing || config.max_pacing_rate.is_some() || config.control_at_work().needs().paces,
+                config.growth.pacing
+                    || config.growth.max_pacing_rate.is_some()
+                    || config.control_at_work().needs().paces,
             ),
             fly: InFlight::new(config, cc),
             limits: Limits {
@@ -141,7 +143,7 @@ impl Sender {
         }
         // Offsets stay far below 2^62, so that differences are safe as signed numbers.
         let room = (1u64 << 60).saturating_sub(seq.written);
-        match (c.config.send_buffer, self.limits.memory) {
+        match (c.config.buffers.send_buffer, self.limits.memory) {
             (Some(size), _) => size.saturating_sub(seq.written - seq.una.max(1)).min(room),
             (None, Some(memory)) => {
                 let goal = seq.packet_goal(c);

@@ -193,7 +193,7 @@ impl Sender {
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that
     /// one.
     fn may_queue(&self, c: &Connection) -> bool {
-        let free = match (c.config.send_buffer, self.limits.memory) {
+        let free = match (c.config.buffers.send_buffer, self.limits.memory) {
             (None, Some(memory)) => memory.is_free(self.memory_queued(c)),
             (Some(size), _) => self.seq.written - self.seq.una.clamp(1, self.seq.written) < size,
             (None, None) => self.seq.notsent() < UNSENT_MAX,
@@ -204,7 +204,7 @@ impl Sender {
     /// What Nagle's algorithm or a cork has held back leaves, as far as what is still set lets it.
     pub fn uncork(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
         if self.limits.queue.is_some() && c.state.is_synchronized() {
-            let urge = if c.config.nagle { Urge::AsSet } else { Urge::Push };
+            let urge = if c.config.acks.nagle { Urge::AsSet } else { Urge::Push };
             self.cut_packets(c, r, now, urge, u32::MAX);
             self.update_timers(c, now);
         }
@@ -575,7 +575,7 @@ impl WriteQueue {
         match urge {
             Urge::Push => false,
             Urge::Cork => true,
-            Urge::AsSet => c.config.nagle && seq.is_outstanding() && self.small_to > seq.una,
+            Urge::AsSet => c.config.acks.nagle && seq.is_outstanding() && self.small_to > seq.una,
         }
     }
 

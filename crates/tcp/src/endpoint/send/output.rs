@@ -95,7 +95,7 @@ impl Sender {
         let cwnd = self.fly.window_octets(c, 0.0);
         let in_flight = match self.fly.recovery.state() {
             // Without limited transmit SACKs make no room before recovery.
-            CaState::Disorder if !c.config.limited_transmit => self.seq.flight_size(),
+            CaState::Disorder if !c.config.loss.limited_transmit => self.seq.flight_size(),
             CaState::Open => self.seq.flight_size(),
             _ => self.fly.recovery.board().pipe(self.seq.max),
         };
@@ -177,7 +177,7 @@ impl Sender {
         let stop = start + len + u64::from(with_fin);
         self.fly.recovery.note_limited(len);
         self.push_sent(start, stop, now);
-        if c.rtt.timed.is_none() && c.config.rtt_sampling == RttSampling::OneSegment {
+        if c.rtt.timed.is_none() && c.config.timers.rtt_sampling == RttSampling::OneSegment {
             c.rtt.timed = Some((stop, now));
         }
         let mut segment = Segment::default();
@@ -199,7 +199,7 @@ impl Sender {
         if takes_all {
             // Nagle (RFC 9293 section 3.7.4): small segments wait while data is outstanding; a FIN
             // pushes.
-            return !c.config.nagle || idle || self.seq.close_requested;
+            return !c.config.acks.nagle || idle || self.seq.close_requested;
         }
         // Silly-window avoidance (section 3.8.6.2.1): at least half the largest window seen, or the
         // override.
@@ -299,7 +299,7 @@ impl Sender {
         // Blocks ride along only in what the segment leaves of the MSS.
         if !segment.sack.is_empty() {
             let others = if c.negotiated.timestamps { 12 } else { 0 };
-            let room = u32::from(c.config.mss).saturating_sub(segment.len + others);
+            let room = u32::from(c.config.window.mss).saturating_sub(segment.len + others);
             segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
         }
         c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, segment);
@@ -324,7 +324,7 @@ impl InFlight {
     pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
         let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
         // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
-        let octets = if c.config.whole_segments {
+        let octets = if c.config.window.whole_segments {
             (segments as i64).saturating_mul(i64::from(c.negotiated.mss))
         } else {
             // A half octet more, because sums of fractions of a segment end a hair below the whole.

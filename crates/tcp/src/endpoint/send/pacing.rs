@@ -77,7 +77,7 @@ impl InFlight {
     /// The rate in force: the smaller of the algorithm's and the configured ceiling.
     pub fn pacing_rate(&self, c: &Connection) -> Option<Bitrate> {
         let own = self.cc.pacing_rate().or_else(|| self.window_rate(c));
-        match (own, c.config.max_pacing_rate) {
+        match (own, c.config.growth.max_pacing_rate) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -86,7 +86,7 @@ impl InFlight {
     /// With `pacing`: the window per smoothed round trip, twice that in the first half of slow
     /// start, else 120 % (Linux: tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
     fn window_rate(&self, c: &Connection) -> Option<Bitrate> {
-        if !c.config.pacing {
+        if !c.config.growth.pacing {
             return None;
         }
         let srtt = c.rtt.rto.srtt().filter(|s| !s.is_zero())?;

@@ -65,7 +65,7 @@ impl InFlight {
         if !self.is_reducing() || self.cc.rules_recovery() || d.segments == 0 {
             return;
         }
-        if c.config.window_reduction == WindowReduction::RateHalving {
+        if c.config.loss.window_reduction == WindowReduction::RateHalving {
             self.halve_rate();
             return;
         }

@@ -253,7 +253,7 @@ impl Sender {
         self.fly.rack.sent_again(i, now, self.fly.delivered);
         self.fly.undo.sent_again(timestamp(now));
         self.fly.reduction.prr.sent(1.0);
-        if c.config.loss_detection == LossDetection::Fack {
+        if c.config.loss.loss_detection == LossDetection::Fack {
             self.fly.rack.note_resent(i, now);
         }
         let mut segment = self.resend(c, r, now, s.start, s.end);
@@ -410,7 +410,7 @@ impl InFlight {
         let rate = self.rack.rate(d, a.now, self.delivered, d.flight_before, min_rtt, c.negotiated.mss);
         let state = self.recovery.state();
         // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
-        let in_any_order = d.news && self.rack.reordering > c.config.dup_threshold;
+        let in_any_order = d.news && self.rack.reordering > c.config.loss.dup_threshold;
         let sample = AckSample {
             now: a.now,
             acked: if d.una_moved {
@@ -465,7 +465,7 @@ impl InFlight {
             self.cc.on_congestion(&self.congestion_now(now, false));
             self.reduction.prr = Prr::begin(prior.0.floor());
             self.reduction.halving = false;
-            if c.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
+            if c.config.loss.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
                 self.cc.set_cwnd(prior.0.floor());
             }
         }
@@ -482,7 +482,7 @@ impl InFlight {
         }
         let reduces = self.undo.una.is_some() || self.recovery.state() == CaState::Cwr;
         if !self.cc.rules_recovery() && reduces {
-            let to = match c.config.window_reduction {
+            let to = match c.config.loss.window_reduction {
                 WindowReduction::Prr => self.cc.ssthresh(),
                 // tcp_complete_cwr.
                 WindowReduction::RateHalving => self.cc.ssthresh().min(self.cc.cwnd()),
@@ -513,9 +513,9 @@ impl InFlight {
         c.meters.counters.undone += 1;
         let (cwnd, ssthresh) = self.undo.prior;
         self.cc.on_undo(cwnd, ssthresh);
-        if c.config.window_reduction == WindowReduction::RateHalving {
+        if c.config.loss.window_reduction == WindowReduction::RateHalving {
             // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
-            let burst = f64::from(self.rack.reordering.max(c.config.dup_threshold));
+            let burst = f64::from(self.rack.reordering.max(c.config.loss.dup_threshold));
             self.cc.set_cwnd(self.cc.cwnd().floor().min(f64::from(self.rack.in_flight()) + burst));
         }
         let _ = now;
@@ -523,17 +523,17 @@ impl InFlight {
     }
 
     pub fn detect_losses(&mut self, c: &mut Connection, now: Instant) {
-        if c.config.loss_detection == LossDetection::Fack {
+        if c.config.loss.loss_detection == LossDetection::Fack {
             let flight = &self.flight;
             let record =
                 |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
-            self.rack.detect_by_count(c.config.dup_threshold, record);
+            self.rack.detect_by_count(c.config.loss.dup_threshold, record);
             return;
         }
         let min_rtt = c.rtt.min.unwrap_or(Duration::ZERO);
         let srtt = c.rtt.rto.srtt().unwrap_or(min_rtt);
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
-        let window = self.rack.reo_wnd(recovering, c.config.dup_threshold, min_rtt, srtt);
+        let window = self.rack.reo_wnd(recovering, c.config.loss.dup_threshold, min_rtt, srtt);
         let flight = &self.flight;
         let record =
             |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));

@@ -34,7 +34,10 @@ pub struct SendMemory {
 impl SendMemory {
     /// The buffer of a new connection, where it grows by itself (tcp_init_sock).
     pub fn new(config: &Config) -> Option<SendMemory> {
-        config.send_tuning.then_some(SendMemory { size: config.send_buffer_start, full: false })
+        config
+            .buffers
+            .send_tuning
+            .then_some(SendMemory { size: config.buffers.send_buffer_start, full: false })
     }
 
     /// Octets that the application may write now where `queued` are in memory: whole packets of
@@ -69,14 +72,15 @@ impl SendMemory {
     /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
     /// in a packet of its own whose memory is a power of two.
     pub fn expand(&mut self, c: &Connection, fly: &InFlight) {
-        let segment = u64::from(c.config.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
+        let segment = u64::from(c.config.window.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
         let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering = if fly.recovery.is_rack() { fly.rack.reordering } else { c.config.dup_threshold };
+        let reordering =
+            if fly.recovery.is_rack() { fly.rack.reordering } else { c.config.loss.dup_threshold };
         let segments = (fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
         let windows = c.config.control_at_work().needs().send_buffer_windows;
         let wanted = windows * segments * per_segment;
         if self.size < wanted {
-            self.size = wanted.min(c.config.send_buffer_max);
+            self.size = wanted.min(c.config.buffers.send_buffer_max);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Sender {
         if self.unanswered.timeouts == 1 {
             self.unanswered.since = now;
         }
-        if c.config.max_retries.is_some_and(|max| self.unanswered.timeouts > max)
+        if c.config.timers.max_retries.is_some_and(|max| self.unanswered.timeouts > max)
             || self.unanswered.is_too_long(now)
         {
             return false;
@@ -78,7 +78,7 @@ impl Sender {
     }
 
     fn start_persist(&self, c: &mut Connection, now: Instant) {
-        let wait = self.unanswered.probe_interval(c.rtt.rto.current(), c.config.max_rto);
+        let wait = self.unanswered.probe_interval(c.rtt.rto.current(), c.config.timers.max_rto);
         c.timers.start(Timer::Persist, now, wait);
     }
 
@@ -127,7 +127,7 @@ impl Sender {
     }
 
     pub fn restart_if_idle(&mut self, c: &mut Connection, now: Instant) {
-        if c.config.idle_restart
+        if c.config.growth.idle_restart
             && c.state.is_synchronized()
             && !self.seq.is_outstanding()
             && c.timers.clock().jiffy(now).since(c.timers.clock().jiffy(self.last_sent)) > c.rtt.rto.current()

@@ -40,7 +40,7 @@ impl InFlight {
         {
             return false;
         }
-        let lone = if self.rack.marks.len() == 1 { c.config.min_rto } else { TIMEOUT_MIN };
+        let lone = if self.rack.marks.len() == 1 { c.config.timers.min_rto } else { TIMEOUT_MIN };
         let wait = c.rtt.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
         // "If the RTO formula yields an earlier time, then use that time"; none that has passed.
         let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
