@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 #: Runs by which `dry_run` measures, and the time after which it begins no further one [s].
 PROBES = 12
 PROBING_S = 10.0
+#: Scenarios that are read together, before there is room for their runs.
+_TOGETHER = 16
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ class _Course(Iterator[Task]):
         self._total = sum(self._open.values())
         self._ahead = ((p, i) for i in range(first) for p in self._points if self._mine(p, i))
         self._more: deque[tuple[int, int]] = deque()
+        self._ready: deque[Task] = deque()
         #: Runs in work by key, with the replications that wait for them, and what the store had of each.
         self._waiting: dict[str, tuple[list[tuple[int, int]], dict[str, Entry]]] = {}
         self._values: dict[tuple[int, int], array[float]] = {}
@@ -151,10 +154,18 @@ class _Course(Iterator[Task]):
 
     def __next__(self) -> Task:
         """The next run that the store does not have."""
+        if not self._ready:
+            # Several at once: each alone would find the processor's caches filled by a run.
+            self._ready.extend(islice(iter(self._missing, None), _TOGETHER))
+        if not self._ready:
+            raise StopIteration
+        return self._ready.popleft()
+
+    def _missing(self) -> Task | None:
         while True:
             at = self._more.popleft() if self._more else next(self._ahead, None)
             if at is None:
-                raise StopIteration
+                return None
             try:
                 scenario = self.plan.scenario(self._job(*at))
             except LasthopError as error:  # a point of so many that not all were tried, or a file that is gone

@@ -147,12 +147,11 @@ class Store:
         self.workers = workers
         #: What was repaired or set aside, in sentences.
         self.notes: list[str] = []
-        self._waiting: list[tuple[str, Entry]] = []
+        self._waiting: dict[str, list[Entry]] = {}
         self._cost = 0.0
         self._octets = 0
         self._gone: set[int] = set()
         self._last: tuple[str, dict[tuple[str, str], bytes]] = ("", {})
-        self._items: dict[str, int] = {}
         self._index: sqlite3.Connection | None = None
         self._fresh: sqlite3.Connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._fresh.executescript(_TABLES)
@@ -164,7 +163,7 @@ class Store:
 
     def get(self, run: str, items: Sequence[str]) -> dict[str, Entry]:
         """What is known of a run: the entries among `items` that the store has, without contents."""
-        found: dict[str, Entry] = {}
+        found = {e.item: e._replace(content=None) for e in self._waiting.get(run, ()) if e.item in items}
         key = bytes.fromhex(run)
         for base, gone in ((self._fresh, frozenset[int]()), (self._index, self._gone)):
             if base is None:
@@ -180,8 +179,8 @@ class Store:
         Raises:
             LasthopError: the entry is not there any more, or its file is not whole; it is set aside then.
         """
-        for waiting, entry in self._waiting:
-            if (waiting, entry.item) == (run, item) and entry.content is not None:
+        for entry in self._waiting.get(run, ()):
+            if entry.item == item and entry.content is not None:
                 return entry.content
         for base in (self._fresh, self._index):
             if base is not None:
@@ -289,7 +288,7 @@ class Store:
         if table is None:
             return False
         columns = [table.column(name).to_pylist() for name in ("run", "item", "name", "value", "reason")]
-        _insert(base, {}, path, status.st_size, status.st_mtime_ns, zip(*columns, strict=True))
+        _insert(base, path, status.st_size, status.st_mtime_ns, zip(*columns, strict=True))
         return True
 
     # ------------------------------------------------------------------ writing
@@ -306,8 +305,7 @@ class Store:
             LasthopError: the file cannot be written, as on a full disk; what waited is not in the store then.
         """
         entries = list(entries)
-        self._waiting += ((run, entry) for entry in entries)
-        _insert(self._fresh, self._items, "", 0, 0, ((run, *entry[:4]) for entry in entries))
+        self._waiting.setdefault(run, []).extend(entries)
         self._cost += cost_s
         self._octets += sum(len(entry.content) for entry in entries if entry.content is not None)
         if self._cost >= UNSAVED_S * self.workers or self._octets >= UNSAVED_OCTETS:
@@ -319,7 +317,8 @@ class Store:
         Raises:
             LasthopError: it cannot be written. It is forgotten: the next call of the campaign makes these runs again.
         """
-        waiting, self._waiting, self._cost, self._octets = self._waiting, [], 0.0, 0
+        waiting = [(run, entry) for run, entries in self._waiting.items() for entry in entries]
+        self._waiting, self._cost, self._octets = {}, 0.0, 0
         if not waiting:
             return
         content = batch(waiting)
@@ -332,11 +331,13 @@ class Store:
                 f"cannot write finished runs to the store '{self.path}': {error.strerror or error}",
                 "once there is room for it, call again: all that was written before is found there",
             ) from error
-        if any(entry.content is not None for _, entry in waiting):
-            # Only contents are looked for in files; without them the entries above say all there is to know.
-            rows = [(run, *entry[:4]) for run, entry in waiting if entry.content is not None]
-            relative = path.relative_to(self.path).as_posix()
-            _insert(self._fresh, self._items, relative, status.st_size, status.st_mtime_ns, rows, replace=True)
+        _insert(
+            self._fresh,
+            path.relative_to(self.path).as_posix(),
+            status.st_size,
+            status.st_mtime_ns,
+            ((run, *entry[:4]) for run, entry in waiting),
+        )
 
     # ------------------------------------------------------------------ index, prune
 
@@ -483,22 +484,21 @@ def batch(rows: Sequence[tuple[str, Entry]]) -> bytes:
 
 def _insert(
     base: sqlite3.Connection,
-    items: dict[str, int],
     path: str,
     size: int,
     when: int,
     rows: Iterable[tuple[str, str, str, float | None, str | None]],
-    replace: bool = False,
 ) -> None:
-    """Adds the entries of a file to a base; `items` remembers the base's numbers of items."""
+    """Adds the entries of a file to a base."""
     base.execute("INSERT OR IGNORE INTO files (path, size, time) VALUES (?, ?, ?)", (path, size, when))
     (file,) = base.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+    items: dict[str, int] = {}
     for run, item, name, value, reason in rows:
         if item not in items:
             base.execute("INSERT OR IGNORE INTO items (item, name) VALUES (?, ?)", (item, name))
             (items[item],) = base.execute("SELECT id FROM items WHERE item = ?", (item,)).fetchone()
         base.execute(
-            f"INSERT OR {'REPLACE' if replace else 'IGNORE'} INTO entries VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?)",
             (bytes.fromhex(run), items[item], value, reason, file),
         )
 
