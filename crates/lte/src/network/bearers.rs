@@ -1,10 +1,11 @@
 //! Data radio bearers: PDCP and RLC at both ends of each, and the timers of all of them.
 //!
 //! Whatever moves a bearer's layers goes through here and is followed by
-//! [`settle`](Bearers::settle), which passes on what they said.
+//! [`settle`](Bearers::settle), which passes on what they said. Where that means something to MAC
+//! or RRC a [`Notice`] stands in a queue, which the network serves after each step.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Index;
 
 use lasthop_units::{BearerId, IndexVec, Instant, UeId};
@@ -35,6 +36,14 @@ pub(super) struct Drb {
     pub direct: bool,
 }
 
+/// The layers of a bearer have moved: what they want to send may have changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notice {
+    pub bearer: BearerId,
+    /// An RLC entity has reached maxRetxThreshold.
+    pub failed: bool,
+}
+
 /// All data radio bearers.
 #[derive(Debug, Default)]
 pub(super) struct Bearers {
@@ -43,6 +52,8 @@ pub(super) struct Bearers {
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
     /// What layers have said since the last [`settle`](Self::settle).
     said: LteBearerOutput,
+    /// What MAC and RRC have not heard of yet, in order.
+    notices: VecDeque<Notice>,
     /// Memory for the PDUs of a transport block.
     pdus: Vec<Pdu>,
 }
@@ -142,6 +153,21 @@ impl Bearers {
             self.timers.push(Reverse((at.max(now), bearer)));
         }
         failed
+    }
+
+    /// MAC and RRC are to hear that the layers of `bearer` have moved; once of what has moved
+    /// several times in a step.
+    #[inline]
+    pub fn notify(&mut self, bearer: BearerId, failed: bool) {
+        match self.notices.back_mut() {
+            Some(last) if last.bearer == bearer => last.failed |= failed,
+            _ => self.notices.push_back(Notice { bearer, failed }),
+        }
+    }
+    /// The next of what MAC and RRC have not heard of yet.
+    #[inline]
+    pub fn next_notice(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
     }
 
     // What moves the layers.

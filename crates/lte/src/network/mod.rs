@@ -34,6 +34,7 @@ mod core_network;
 mod downlink;
 mod handover;
 mod ip_buffer;
+mod layer2;
 mod measure;
 mod mobility;
 mod output;
@@ -65,12 +66,13 @@ use crate::mac::scheduler::{Fault, Policy, Scheduler};
 use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use crate::rrc::mobility::Input;
-use bearers::Bearers;
+use bearers::{Bearers, Notice};
 use calendar::Agenda;
 use core_network::Core;
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
+use layer2::Layer2;
 use mobility::Mobility;
 use state::{Cell, Link, Ue, UeContext};
 
@@ -421,20 +423,37 @@ impl RadioNetwork {
         })
     }
 
-    /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants
-    /// to send.
+    /// Layer 2 of all bearers.
+    #[inline]
+    fn layer2<'a>(&'a mut self, now: Instant, out: &'a mut NetworkOutput) -> Layer2<'a> {
+        let RadioNetwork { bearers, core, sidelink, calendar, .. } = self;
+        let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
+        Layer2 { now, bearers, core, sidelink, calendar, out }
+    }
+
+    /// Passes on what the layers of `bearer` said; MAC and RRC hear of it.
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
-        let ue = self.bearers[bearer].ue;
-        let (delivered, dropped) = (out.delivered.len(), out.dropped.len());
-        let failed = self.bearers.settle(now, bearer, self.core.as_deref_mut(), out);
-        if let Some(s) = &mut self.sidelink {
-            let tti = Tti::containing(now, TTI);
-            s.settle(tti, bearer, [delivered, dropped], &mut self.bearers, &mut self.calendar, out);
-            if self.bearers[bearer].direct {
-                return self.sidelink_data(bearer);
-            }
+        self.layer2(now, out).settle(bearer);
+        self.serve(now, out);
+    }
+
+    /// MAC and RRC hear what has moved in layer 2.
+    #[inline]
+    fn serve(&mut self, now: Instant, out: &mut NetworkOutput) {
+        while let Some(notice) = self.bearers.next_notice() {
+            self.hear(now, notice, out);
         }
+    }
+
+    /// MAC looks at what a bearer wants to send; RRC hears that a link has failed, or that there
+    /// are data for a UE without a connection.
+    #[inline]
+    fn hear(&mut self, now: Instant, Notice { bearer, failed }: Notice, out: &mut NetworkOutput) {
+        if self.bearers[bearer].direct {
+            return self.sidelink_data(bearer);
+        }
+        let ue = self.bearers[bearer].ue;
         if failed {
             self.radio_link_failure(now, ue, out);
         }
@@ -457,8 +476,7 @@ impl RadioNetwork {
         }
     }
 
-    /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
-    /// `from` hears that HARQ has given up.
+    /// MAC is done with the PDUs of a block that `from` has sent.
     #[inline]
     fn hand_up(
         &mut self,
@@ -468,27 +486,16 @@ impl RadioNetwork {
         decoded: bool,
         out: &mut NetworkOutput,
     ) {
-        for (bearer, pdu) in parts.drain(..) {
-            match decoded {
-                true => self.bearers.receive(now, bearer, from.peer(), &pdu),
-                false => self.bearers.lost(bearer, from, &pdu),
-            }
-            self.bearers.recycle(bearer, from, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.layer2(now, out).hand_up(from, parts, decoded);
+        self.serve(now, out);
     }
 
     /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
     #[inline]
     fn wake(&mut self, ue: UeId, direction: Direction) {
-        if self.is_away(ue) {
-            return;
-        }
-        let i = direction.index();
-        if !std::mem::replace(&mut self.contexts[ue].active[i], true) {
-            let active = &mut self.cells[self.links[ue].serving].active[i];
-            let place = active.partition_point(|other| *other < ue);
-            active.insert(place, ue);
+        let link = &self.links[ue];
+        if !link.away {
+            self.cells[link.serving].wake(ue, &mut self.contexts[ue], direction);
         }
     }
 

@@ -56,6 +56,17 @@ impl Cell {
             Direction::Uplink => &mut self.uplink.persistent,
         }
     }
+    /// The UE of `cx` has something to send in `direction`: the cell looks at it from the next TTI
+    /// on.
+    #[inline]
+    pub fn wake(&mut self, ue: UeId, cx: &mut UeContext, direction: Direction) {
+        let i = direction.index();
+        if !std::mem::replace(&mut cx.active[i], true) {
+            let active = &mut self.active[i];
+            let place = active.partition_point(|other| *other < ue);
+            active.insert(place, ue);
+        }
+    }
     /// Switched off.
     #[inline]
     pub const fn is_down(&self) -> bool {

@@ -1,0 +1,51 @@
+//! The layers of bearers, and who takes what leaves them.
+
+use lasthop_units::{BearerId, Instant, Tti};
+
+use super::NetworkOutput;
+use super::bearers::Bearers;
+use super::calendar::Agenda;
+use super::core_network::Core;
+use super::sidelink::state::Sidelink;
+use crate::mac::harq::Parts;
+use crate::phy::TTI;
+use lasthop_bearer::End;
+
+/// Layer 2 at a moment: what MAC hands to it, and where its packets go.
+pub(super) struct Layer2<'a> {
+    pub now: Instant,
+    pub bearers: &'a mut Bearers,
+    /// Takes what the eNBs receive, where there is one.
+    pub core: Option<&'a mut Core>,
+    pub sidelink: Option<&'a mut Sidelink>,
+    pub calendar: &'a mut Agenda,
+    pub out: &'a mut NetworkOutput,
+}
+
+impl Layer2<'_> {
+    /// Passes on what the layers of `bearer` said, and notes that they have moved.
+    #[inline]
+    pub fn settle(&mut self, bearer: BearerId) {
+        let before = [self.out.delivered.len(), self.out.dropped.len()];
+        let failed = self.bearers.settle(self.now, bearer, self.core.as_deref_mut(), self.out);
+        if let Some(s) = &mut self.sidelink {
+            let tti = Tti::containing(self.now, TTI);
+            s.settle(tti, bearer, before, self.bearers, self.calendar, self.out);
+        }
+        self.bearers.notify(bearer, failed);
+    }
+
+    /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
+    /// `from` hears that HARQ has given up.
+    #[inline]
+    pub fn hand_up(&mut self, from: End, parts: &mut Parts, decoded: bool) {
+        for (bearer, pdu) in parts.drain(..) {
+            match decoded {
+                true => self.bearers.receive(self.now, bearer, from.peer(), &pdu),
+                false => self.bearers.lost(bearer, from, &pdu),
+            }
+            self.bearers.recycle(bearer, from, pdu);
+            self.settle(bearer);
+        }
+    }
+}
