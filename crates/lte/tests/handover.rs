@@ -600,7 +600,7 @@ fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
 #[test]
 fn any_drive_goes_through_every_step() {
     let (mut seen, mut phases) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
-    let (mut sums, mut spared) = ([0; 7], 0);
+    let mut spared = 0;
     let failure = |e: &NetworkEvent| ["handover-failure", "radio-link-failure"].contains(&e.name());
     for seed in 0..40 {
         let w = any_drive(seed, &[bearer(HandoverKind::Lossless, Mode::Am)], seed % 2 == 0);
@@ -614,22 +614,17 @@ fn any_drive_goes_through_every_step() {
                 phases.insert(t.0 / 1_000_000 % 10);
             }
         }
-        let c = w.network.mobility_counters();
-        let counted = [
-            c.completed,
-            c.failed,
-            c.radio_link_failures,
-            c.too_late,
-            c.reestablished,
-            c.rejected,
-            c.ping_pong,
-        ];
-        sums.iter_mut().zip(counted).for_each(|(sum, n)| *sum += n);
     }
-    assert!(sums.iter().all(|n| *n > 10), "{sums:?}");
-    for name in
-        ["handover-complete", "handover-failure", "radio-link-failure", "rrc-reestablished", "rrc-connected"]
-    {
+    for name in [
+        "handover-complete",
+        "handover-failure",
+        "handover-ping-pong",
+        "handover-too-late",
+        "radio-link-failure",
+        "rrc-reestablished",
+        "rrc-reestablishment-rejected",
+        "rrc-connected",
+    ] {
         assert!(seen.get(name).is_some_and(|n| *n > 10), "{name}: {seen:?}");
     }
     assert_eq!(phases.len(), 10, "{phases:?}");

@@ -92,8 +92,6 @@ pub struct Backhaul {
     heads: BinaryHeap<Reverse<(Instant, Way)>>,
     /// Packets inside by bearer, those that have a COUNT left out: downlink, uplink.
     inside: IndexVec<BearerId, [usize; 2]>,
-    /// Packets forwarded over X2, and their bytes.
-    pub forwarded: (u64, u64),
 }
 
 impl Backhaul {
@@ -104,7 +102,6 @@ impl Backhaul {
             pipes: BTreeMap::new(),
             heads: BinaryHeap::new(),
             inside: (0..bearers).map(|_| [0; 2]).collect(),
-            forwarded: (0, 0),
         }
     }
 
@@ -155,10 +152,6 @@ impl Backhaul {
         }
         if empty && let Some((at, _)) = pipe.inside.front() {
             self.heads.push(Reverse((*at, way)));
-        }
-        if let Cargo::Forward(_, parcel) = &cargo {
-            self.forwarded.0 += 1;
-            self.forwarded.1 += u64::from(parcel.sdu.size);
         }
         self.count(&cargo, true);
         true

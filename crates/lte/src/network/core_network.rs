@@ -104,11 +104,6 @@ impl Core {
         self.backhaul.inside(bearer, direction)
     }
 
-    /// Packets forwarded over X2, and their bytes.
-    pub const fn forwarded(&self) -> (u64, u64) {
-        self.backhaul.forwarded
-    }
-
     /// When something arrives next.
     pub fn next(&self) -> Option<Instant> {
         self.backhaul.next()
@@ -368,7 +363,7 @@ mod tests {
         assert_eq!((core.inside(BEARER(0), 0), core.path(UE(0)).forwarding), (1, true));
         assert_eq!(until(&mut core, ms(30)), [(17, "accept", 2)]);
         assert_eq!((core.inside(BEARER(0), 0), core.path(UE(0)).forwarding), (0, false));
-        assert_eq!((core.forwarded(), core.next()), ((1, 1000), None));
+        assert_eq!(core.next(), None);
         assert_eq!(core.request_switch(UE(0), Tti(30), Tti(31)), None, "the path is switched");
     }
 

@@ -11,7 +11,7 @@ use crate::phy::TTI;
 use crate::rrc::mobility::{
     Command, Commands, Context, Input, LOOKS, Look, MessageTimes, NOTHING, Question, UeMobility,
 };
-use crate::rrc::{HandoverConfig, LinkEvent, Measured, MobilityEvent, RrcTiming};
+use crate::rrc::{HandoverConfig, LinkEvent, Measured, RrcTiming};
 
 /// Mobility of all UEs.
 #[derive(Debug)]
@@ -20,54 +20,8 @@ pub(super) struct Mobility {
     pub ues: IndexVec<UeId, UeMobility>,
     /// Dedicated preambles that each cell has given out.
     pub preambles: IndexVec<CellId, u32>,
-    counters: MobilityCounters,
     /// Linear power on a resource element of each cell at the UE that looks [mW].
     powers: IndexVec<CellId, f64>,
-}
-
-/// What mobility has come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MobilityCounters {
-    /// Handovers that were prepared.
-    pub prepared: u64,
-    /// Handovers that a target refused.
-    pub refused: u64,
-    /// Handovers that are complete.
-    pub completed: u64,
-    /// Of these, back to the last cell within `handover.ping_pong`.
-    pub ping_pong: u64,
-    /// T304 expired.
-    pub failed: u64,
-    /// Radio link failures.
-    pub radio_link_failures: u64,
-    /// Of these, before a command for the cell of the re-establishment had come (TS 36.300 clause
-    /// 22.4.2: too late).
-    pub too_late: u64,
-    /// Connections that were re-established.
-    pub reestablished: u64,
-    /// Re-establishments that were refused, or found no cell.
-    pub rejected: u64,
-    /// Packets forwarded over X2.
-    pub forwarded_packets: u64,
-    /// Their bytes.
-    pub forwarded_bytes: u64,
-}
-
-impl MobilityCounters {
-    const fn count(&mut self, event: MobilityEvent) {
-        let counter = match event {
-            MobilityEvent::PreparationRefused => &mut self.refused,
-            MobilityEvent::Complete => &mut self.completed,
-            MobilityEvent::PingPong => &mut self.ping_pong,
-            MobilityEvent::Failed => &mut self.failed,
-            MobilityEvent::RadioLinkFailure => &mut self.radio_link_failures,
-            MobilityEvent::TooLate => &mut self.too_late,
-            MobilityEvent::Reestablished => &mut self.reestablished,
-            MobilityEvent::Rejected => &mut self.rejected,
-            MobilityEvent::PreparationStarted | MobilityEvent::Prepared | MobilityEvent::Started => return,
-        };
-        *counter += 1;
-    }
 }
 
 impl Mobility {
@@ -77,20 +31,12 @@ impl Mobility {
             config: *handover,
             ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
             preambles: (0..n).map(|_| 0).collect(),
-            counters: MobilityCounters::default(),
             powers: (0..n).map(|_| 0.0).collect(),
         }
     }
 }
 
 impl RadioNetwork {
-    /// Counters of mobility; all zero without it.
-    pub fn mobility_counters(&self) -> MobilityCounters {
-        let Some(m) = &self.mobility else { return MobilityCounters::default() };
-        let (forwarded_packets, forwarded_bytes) = self.core.as_ref().map_or((0, 0), |core| core.forwarded());
-        MobilityCounters { forwarded_packets, forwarded_bytes, ..m.counters }
-    }
-
     /// What a UE has measured of a cell, after the layer 3 filter.
     pub fn measured(&self, ue: UeId, cell: CellId) -> Option<Measured> {
         self.mobility.as_ref().and_then(|m| m.ues[ue].measured(cell))
@@ -205,9 +151,6 @@ impl RadioNetwork {
             Command::Wake(at) => self.calendar.note(at.max(self.first_open()), Due::Mobility { ue }),
             Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
             Command::Event { event, cell, interruption } => {
-                if let Some(m) = &mut self.mobility {
-                    m.counters.count(event);
-                }
                 let event = NetworkEvent::Mobility { event, cell, seconds: interruption };
                 out.events.push((ue, event));
             }
@@ -232,13 +175,7 @@ impl RadioNetwork {
 
     fn answer(&mut self, tti: Tti, ue: UeId, question: Question) -> Input<'static> {
         match question {
-            Question::Admits(target) => {
-                let admitted = self.admits(target, ue);
-                if let Some(m) = &mut self.mobility {
-                    m.counters.prepared += u64::from(admitted);
-                }
-                Input::Admission(admitted)
-            }
+            Question::Admits(target) => Input::Admission(self.admits(target, ue)),
             Question::HearsCommand => Input::Heard(self.hears_command(tti, ue)),
             Question::SuitableCell => Input::Selected(self.suitable_cell(tti, ue)),
             Question::ContextFrom(source) => Input::Context(self.context_from(ue, source)),

@@ -53,8 +53,8 @@ mod uplink;
 pub use crate::rrc::MobilityEvent;
 pub use capacity::{AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource};
 pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
-pub use mobility::MobilityCounters;
 pub use output::{NetworkEvent, NetworkOutput};
+pub use sidelink::Sidelinks;
 pub use uplink::{Silence, Silenced, UplinkCounters};
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
@@ -74,6 +74,7 @@ use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
 use layer2::Layer2;
 use mobility::Mobility;
+use sidelink::state::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
 
 /// What is due at the start of a TTI. Within a TTI things come in the order in which they were
@@ -158,7 +159,7 @@ pub struct RadioNetwork {
     mobility: Option<Box<Mobility>>,
     core: Option<Box<Core>>,
     /// None without pairs and groups.
-    sidelink: Option<Box<sidelink::state::Sidelink>>,
+    sidelink: Option<Box<Sidelink>>,
     trace: trace::Trace,
 }
 
@@ -198,7 +199,8 @@ impl RadioNetwork {
         for (ue, config) in pairs.chain(groups) {
             network.bearers.add(ue, config, Qos::default(), true, seed);
         }
-        network.set_up_sidelinks(config, seed);
+        let RadioNetwork { cells, links, calendar, .. } = &mut network;
+        network.sidelink = Sidelink::of(config, cells, links, calendar, seed);
         for ue in network.ues.ids() {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;

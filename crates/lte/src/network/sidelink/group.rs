@@ -20,7 +20,7 @@ use crate::mac::harq::{PROCESSES, Parts, State};
 use crate::network::bearers::Bearers;
 use crate::network::config::GroupConfig;
 use crate::phy::TTI;
-use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_bearer::{DropCause, End};
 use lasthop_radio::lte::SoftBuffer;
 
 /// Who receives, and by which CQI the eNB chooses the MCS.
@@ -79,36 +79,6 @@ impl Group {
 }
 
 impl RadioNetwork {
-    /// The group to which `from` sends and whose receivers are `to`, if there is one.
-    pub fn group_lane(&self, from: UeId, to: &[UeId]) -> Option<u32> {
-        let s = self.sidelink.as_ref()?;
-        let is = |lane: &&u32| {
-            let l = &s.lanes[**lane as usize];
-            l.group.is_some() && l.receivers().eq(to.iter().copied())
-        };
-        s.of_ue[from].iter().find(is).copied()
-    }
-
-    /// Blocks of a group that its receiver number `member` could not decode.
-    pub fn group_lost(&self, lane: u32, member: usize) -> Option<u64> {
-        let l = self.sidelink.as_ref()?.lanes.get(lane as usize)?;
-        Some(l.group.as_ref()?.members.get(member)?.lost)
-    }
-
-    /// `packet` enters at the sender of a group for its receiver number `member`. The copies of a
-    /// packet enter together, those of the later receivers first: with that of receiver 0 the
-    /// packet is sent.
-    pub fn push_group(&mut self, now: Instant, lane: u32, member: u32, packet: Sdu, out: &mut NetworkOutput) {
-        let Some(g) = self.sidelink.as_ref().and_then(|s| s.lanes[lane as usize].group.as_ref()) else {
-            return;
-        };
-        let bearer = g.members[member as usize].bearer;
-        match member {
-            0 => self.push(now, bearer, End::Network, packet, out),
-            _ => self.bearers.push_copy(bearer, End::Network, packet),
-        }
-    }
-
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
     pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {

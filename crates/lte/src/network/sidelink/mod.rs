@@ -19,90 +19,34 @@ mod switch;
 #[cfg(test)]
 mod tests;
 mod transmit;
+mod view;
 
 pub(super) use report::SidelinkReport;
+pub use view::Sidelinks;
 
-use lasthop_units::{BearerId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
 use super::bearers::Bearers;
 use super::calendar::Agenda;
 use super::config::NetworkConfig;
+use super::state::{Cell, Link};
 use super::{Due, NetworkOutput, RadioNetwork};
-use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
 use crate::phy::RbSet;
 use lasthop_bearer::{DropCause, End, Sdu};
 use state::{Lane, Persistent, Sidelink};
 
 impl RadioNetwork {
-    /// Sets up the pairs and groups of `config`, whose bearers are there already.
-    pub(super) fn set_up_sidelinks(&mut self, config: &NetworkConfig, seed: u64) {
-        if config.pairs.is_empty() && config.groups.is_empty() {
-            return;
-        }
-        let (cells, links) = (&self.cells, &self.links);
-        let first = config.bearers.len();
-        let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
-        let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
-        // Persistent blocks lie one after the other from the upper end of the band, phases
-        // likewise.
-        let mut top = None;
-        for i in 0..all.lanes.len() {
-            let Some(persistent) = all.lanes[i].link.persistent else { continue };
-            let cell = &self.cells[self.links[all.lanes[i].tx].serving];
-            let band = cell.uplink.band;
-            let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
-            let first = band.first().unwrap_or(0);
-            let blocks = persistent.blocks.min(band.len());
-            let end = if end < first + blocks { first + band.len() } else { end };
-            top = Some(end - blocks);
-            let rbs = RbSet::range(end - blocks, blocks);
-            let phase = i as u64 % persistent.period.as_millis();
-            all.lanes[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
-        }
-        for (i, pair) in config.pairs.iter().enumerate() {
-            if let Some(selection) = &pair.selection {
-                self.calendar.note(Tti(selection.first.as_millis()), Due::ModeSelection { pair: i as u32 });
-            }
-        }
-        self.sidelink = Some(Box::new(all));
-    }
-
-    /// The lane from `from` to `to`, if they are a pair.
-    pub fn lane(&self, from: UeId, to: UeId) -> Option<u32> {
-        let s = self.sidelink.as_ref()?;
-        s.of_ue[from].iter().copied().find(|l| s.lanes[*l as usize].rx == to)
-    }
-
-    /// Which way the packets of a lane go.
-    pub fn lane_mode(&self, lane: u32) -> Option<LinkMode> {
-        self.sidelink.as_ref()?.lanes.get(lane as usize).map(|l| l.mode)
-    }
-
-    /// What was counted on a lane's sidelink.
-    pub fn lane_stats(&self, lane: u32) -> Option<&LinkStats> {
-        self.sidelink.as_ref()?.lanes.get(lane as usize).map(|l| &l.stats)
-    }
-
-    /// Lanes of the network, with the UEs that send and receive; of a group, the first that does.
-    pub fn lanes(&self) -> impl Iterator<Item = (u32, UeId, UeId)> + '_ {
-        let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
-        lanes.enumerate().map(|(i, l)| (i as u32, l.tx, l.rx))
-    }
-
     /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on
-    /// its way there.
-    pub fn push_lane(&mut self, now: Instant, lane: u32, packet: Sdu, out: &mut NetworkOutput) {
+    /// its way there. A group has a copy of it for each receiver, number `member`: they enter
+    /// together, those of the later receivers first, and with that of receiver 0 the packet is
+    /// sent. A pair has receiver 0 alone.
+    pub fn push_lane(&mut self, now: Instant, lane: u32, member: u32, packet: Sdu, out: &mut NetworkOutput) {
         let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
-        if let Some(order) = &mut l.receiver.order {
-            order.sent(packet.id);
+        match s.entrance(lane, member, packet) {
+            (bearer, end) if member == 0 => self.push(now, bearer, end, packet, out),
+            (bearer, end) => self.bearers.push_copy(bearer, end, packet),
         }
-        let (bearer, end) = match l.mode {
-            LinkMode::Direct => (l.bearer, l.end),
-            LinkMode::Infrastructure => (s.infrastructure(lane), End::Ue),
-        };
-        self.push(now, bearer, end, packet, out);
     }
 
     /// What the senders of a bearer have waiting may have changed.
@@ -127,15 +71,63 @@ impl RadioNetwork {
             }
         }
     }
-
-    /// Packets that wait for their turn at a receiver.
-    pub fn reordering(&self) -> usize {
-        let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
-        lanes.filter_map(|l| l.receiver.order.as_ref()).map(|o| o.inside()).sum()
-    }
 }
 
 impl Sidelink {
+    /// The pairs and groups of `config`, with the draws of the run `seed`; none without any. Their
+    /// bearers follow those of the UEs.
+    pub fn of(
+        config: &NetworkConfig,
+        cells: &IndexVec<CellId, Cell>,
+        links: &IndexVec<UeId, Link>,
+        calendar: &mut Agenda,
+        seed: u64,
+    ) -> Option<Box<Sidelink>> {
+        if config.pairs.is_empty() && config.groups.is_empty() {
+            return None;
+        }
+        let first = config.bearers.len();
+        let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
+        let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
+        // Persistent blocks lie one after the other from the upper end of the band, phases
+        // likewise.
+        let mut top = None;
+        for i in 0..all.lanes.len() {
+            let Some(persistent) = all.lanes[i].link.persistent else { continue };
+            let cell = &cells[links[all.lanes[i].tx].serving];
+            let band = cell.uplink.band;
+            let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
+            let first = band.first().unwrap_or(0);
+            let blocks = persistent.blocks.min(band.len());
+            let end = if end < first + blocks { first + band.len() } else { end };
+            top = Some(end - blocks);
+            let rbs = RbSet::range(end - blocks, blocks);
+            let phase = i as u64 % persistent.period.as_millis();
+            all.lanes[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
+        }
+        for (i, pair) in config.pairs.iter().enumerate() {
+            if let Some(selection) = &pair.selection {
+                calendar.note(Tti(selection.first.as_millis()), Due::ModeSelection { pair: i as u32 });
+            }
+        }
+        Some(Box::new(all))
+    }
+
+    /// Where `packet` for receiver number `member` of a lane enters.
+    fn entrance(&mut self, lane: u32, member: u32, packet: Sdu) -> (BearerId, End) {
+        let l = &mut self.lanes[lane as usize];
+        if let Some(group) = &l.group {
+            return (group.members[member as usize].bearer, End::Network);
+        }
+        if let Some(order) = &mut l.receiver.order {
+            order.sent(packet.id);
+        }
+        match l.mode {
+            LinkMode::Direct => (l.bearer, l.end),
+            LinkMode::Infrastructure => (self.infrastructure(lane), End::Ue),
+        }
+    }
+
     /// What `bearer` has just said, in `out` from `delivered` and `dropped` on: copies of what was
     /// dropped are, and packets of pairs with lossless switches are delivered in the order in
     /// which they were sent.

@@ -63,7 +63,7 @@ impl RadioNetwork {
     /// second, and back.
     pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
         for (lane, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
-            if self.lane_mode(lane).is_some_and(|old| old != mode) {
+            if self.sidelinks().mode(lane).is_some_and(|old| old != mode) {
                 self.switch_lane(now, lane, mode, out);
             }
         }
@@ -98,7 +98,7 @@ impl RadioNetwork {
         let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: lost.len() as u64, bytes };
         out.events.push((tx, switched));
         for sdu in kept {
-            self.push_lane(now, lane, sdu, out);
+            self.push_lane(now, lane, 0, sdu, out);
         }
         for i in 0..self.links[tx].drbs.len() {
             let drb = self.links[tx].drbs[i];

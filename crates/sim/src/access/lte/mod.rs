@@ -133,9 +133,9 @@ impl Adapter for LteAccess {
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
         let direct = end == End::Ue && !self.direct.is_empty();
         if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
-            self.network.push_group(now, lane, flow.member, sdu, &mut self.output);
+            self.network.push_lane(now, lane, flow.member, sdu, &mut self.output);
         } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
-            self.network.push_lane(now, lane, sdu, &mut self.output);
+            self.network.push_lane(now, lane, 0, sdu, &mut self.output);
         } else {
             let bearer = self.ues[ue].bearer_of(flow.table);
             self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
@@ -172,7 +172,7 @@ impl Adapter for LteAccess {
 
     fn packets_inside(&self) -> usize {
         let both = |b| self.network.inside(b, End::Network) + self.network.inside(b, End::Ue);
-        self.bearers.ids().map(both).sum::<usize>() + self.network.reordering()
+        self.bearers.ids().map(both).sum::<usize>() + self.network.sidelinks().reordering()
     }
 
     fn place(&self, bearer: u32) -> &str {

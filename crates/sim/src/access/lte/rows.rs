@@ -44,8 +44,8 @@ impl LteAccess {
                 }
             }
         }
-        for (lane, tx, _) in network.lanes() {
-            let Some(stats) = network.lane_stats(lane) else { continue };
+        for (lane, tx, _) in network.sidelinks().lanes() {
+            let Some(stats) = network.sidelinks().stats(lane) else { continue };
             let last = std::mem::replace(&mut sampled_lanes[lane as usize], *stats);
             if stats.ttis > last.ttis {
                 let names = [&*ues[tx].name, &cells[network.serving(tx)], "sidelink"];
