@@ -1,14 +1,17 @@
 //! Random access in the network: answers to preambles, Msg3, and what follows.
 
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
-use super::mobility::Mobility;
+use super::calendar::Agenda;
+use super::rrc::Mobility;
+use super::state::{Cell, Link, Ue};
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::{MSG3_DELAY, Response, WINDOW_START};
 use crate::mac::uplink::largest_allocation;
-use crate::phy::TTI;
+use crate::phy::air::Air;
+use crate::phy::{RbSet, TTI};
 use crate::rrc::RrcTiming;
 use crate::rrc::mobility::Input;
 
@@ -16,6 +19,91 @@ use crate::rrc::mobility::Input;
 /// need three with MCS 0.
 const MSG3_BLOCKS: u32 = 3;
 const MSG3_MCS: u8 = 0;
+
+/// A cell that answers preambles in one TTI, and the UEs that may hear it.
+struct Answering<'a> {
+    tti: Tti,
+    id: CellId,
+    cell: &'a mut Cell,
+    ues: &'a mut IndexVec<UeId, Ue>,
+    links: &'a IndexVec<UeId, Link>,
+    mobility: Option<&'a Mobility>,
+    air: &'a mut Air,
+    calendar: &'a mut Agenda,
+}
+
+impl Answering<'_> {
+    /// Random access responses of this TTI; `persistent`: blocks of persistent grants for Msg3's
+    /// TTI. The UEs whose handover is complete with their response.
+    fn respond(&mut self, persistent: RbSet) -> Vec<UeId> {
+        let mut landed = Vec::new();
+        for _ in 0..self.cell.uplink.config.random_access.responses_per_tti {
+            let Some(rbs) = self.free_blocks(persistent) else { break };
+            let c = &mut self.cell.uplink;
+            let Some(answer) = c.responder.respond(&c.config.random_access, self.tti) else { break };
+            c.plan.slot(self.tti.plus(MSG3_DELAY)).used |= rbs;
+            for ue in &answer.ues {
+                if !self.is_heard_by(*ue) {
+                    continue;
+                }
+                if self.completes_handover(*ue) {
+                    let access = &mut self.ues[*ue].uplink.access;
+                    if access.on_response(answer.to, answer.preamble, self.tti) {
+                        access.stop();
+                        landed.push(*ue);
+                        continue;
+                    }
+                }
+                self.grant_msg3(*ue, &answer, rbs);
+            }
+        }
+        landed
+    }
+
+    /// Notes when the cell answers next.
+    fn arm(&mut self) {
+        if let Some(next) = self.cell.uplink.responder.poll_at(self.tti.plus(1)) {
+            self.calendar.note(next, Due::Responses { cell: self.id });
+        }
+    }
+
+    fn free_blocks(&mut self, persistent: RbSet) -> Option<RbSet> {
+        let msg3 = self.tti.plus(MSG3_DELAY);
+        let c = &mut self.cell.uplink;
+        // What was sent 8 TTIs before Msg3 may have to be sent again on the same blocks.
+        let pending = c.plan.used(Tti(msg3.0.saturating_sub(super::uplink::HARQ_PERIOD)));
+        let free = c.band.without(c.plan.slot(msg3).used).without(pending | persistent);
+        free.run(largest_allocation(MSG3_BLOCKS))
+    }
+
+    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
+    /// well enough.
+    fn is_heard_by(&mut self, ue: UeId) -> bool {
+        let link = &self.links[ue];
+        let downlink = &mut self.ues[ue].downlink;
+        link.serving == self.id
+            && !(link.away && downlink.misses_control(self.tti, self.id, ue, self.cell, self.air))
+    }
+
+    /// Where messages take no time, a handover is complete with the random access response.
+    fn completes_handover(&self, ue: UeId) -> bool {
+        self.cell.config.rrc.timing == RrcTiming::Ideal
+            && self.mobility.is_some_and(|m| m.ues[ue].is_accessing())
+    }
+
+    fn grant_msg3(&mut self, ue: UeId, answer: &Response, rbs: RbSet) {
+        let msg3 = self.tti.plus(MSG3_DELAY);
+        let c = &mut self.cell.uplink;
+        let access = &mut self.ues[ue].uplink.access;
+        access.on_backoff(answer.to, c.config.random_access.backoff.as_millis());
+        if access.on_response(answer.to, answer.preamble, msg3) {
+            let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
+            let granted = Granted { ue, rbs, mcs: MSG3_MCS, bytes, content: Content::Msg3 };
+            c.plan.slot(msg3).granted.push(granted);
+            self.calendar.note(msg3, Due::Transmit);
+        }
+    }
+}
 
 impl RadioNetwork {
     /// The preambles of this TTI are on the air: the cells will answer.
@@ -29,82 +117,33 @@ impl RadioNetwork {
 
     /// Random access responses of `cell` in this TTI.
     pub(super) fn respond(&mut self, tti: Tti, cell: CellId, out: &mut NetworkOutput) {
-        let msg3 = tti.plus(MSG3_DELAY);
-        let most = self.cells[cell].uplink.config.random_access.responses_per_tti;
         if self.cells[cell].is_down() {
             return;
         }
-        let persistent = self.granting(tti, cell).persistent_blocks(msg3);
-        for _ in 0..most {
-            let c = &mut self.cells[cell].uplink;
-            let Some(rbs) = ({
-                // What was sent 8 TTIs before Msg3 may have to be sent again on the same blocks.
-                let pending = c.plan.used(Tti(msg3.0.saturating_sub(super::uplink::HARQ_PERIOD)));
-                let free = c.band.without(c.plan.slot(msg3).used).without(pending | persistent);
-                free.run(largest_allocation(MSG3_BLOCKS))
-            }) else {
-                break;
-            };
-            let Some(answer) = c.responder.respond(&c.config.random_access, tti) else { break };
-            let backoff = c.config.random_access.backoff.as_millis();
-            c.plan.slot(msg3).used |= rbs;
-            let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
-            for ue in &answer.ues {
-                // Its sender may be in another cell meanwhile; one on its way there must hear this
-                // one well enough.
-                if !self.hears_response(tti, cell, *ue) {
-                    continue;
-                }
-                if self.lands(tti, *ue, &answer, out) {
-                    continue;
-                }
-                let c = &mut self.cells[cell].uplink;
-                let access = &mut self.ues[*ue].uplink.access;
-                access.on_backoff(answer.to, backoff);
-                if access.on_response(answer.to, answer.preamble, msg3) {
-                    let granted = Granted { ue: *ue, rbs, mcs: MSG3_MCS, bytes, content: Content::Msg3 };
-                    c.plan.slot(msg3).granted.push(granted);
-                    self.calendar.note(msg3, Due::Transmit);
-                }
-            }
+        let persistent = self.granting(tti, cell).persistent_blocks(tti.plus(MSG3_DELAY));
+        for ue in self.answering(tti, cell).respond(persistent) {
+            self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::ResponseHeard), out);
         }
-        let next = self.cells[cell].uplink.responder.poll_at(tti.plus(1));
-        if let Some(next) = next {
-            self.calendar.note(next, Due::Responses { cell });
-        }
+        self.answering(tti, cell).arm();
     }
 
-    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
-    /// well enough.
-    fn hears_response(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        self.links[ue].serving == cell && !(self.is_away(ue) && self.misses_control(tti, cell, ue))
-    }
-
-    /// Where messages take no time, a handover is complete with the random access response.
-    fn lands(&mut self, tti: Tti, ue: UeId, answer: &Response, out: &mut NetworkOutput) -> bool {
-        let ideal = self.cells[self.links[ue].serving].config.rrc.timing == RrcTiming::Ideal;
-        let accessing = |m: &Mobility| m.ues[ue].is_accessing();
-        if !ideal || !self.mobility.as_deref().is_some_and(accessing) {
-            return false;
-        }
-        let heard = self.ues[ue].uplink.access.on_response(answer.to, answer.preamble, tti);
-        if heard {
-            self.ues[ue].uplink.access.stop();
-            self.mobility_input(tti.start(TTI), tti, ue, Input::ResponseHeard, out);
-        }
-        heard
+    fn answering(&mut self, tti: Tti, id: CellId) -> Answering<'_> {
+        let RadioNetwork { cells, ues, links, mobility, air, calendar, .. } = self;
+        let (cell, mobility) = (&mut cells[id], mobility.as_deref());
+        Answering { tti, id, cell, ues, links, mobility, air, calendar }
     }
 
     /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an
-    /// RRCConnectionRequest.
+    /// RRCConnectionRequest. A cell without room for a UE does not answer: T300 will expire.
     pub(super) fn msg3_received(&mut self, now: Instant, ue: UeId, known: bool, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
-        if self.is_away(ue) {
-            self.mobility_input(now, tti, ue, Input::Msg3, out);
+        let serving = self.links[ue].serving;
+        if self.links[ue].away {
+            self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::Msg3), out);
         } else if known {
             self.contexts[ue].uplink.view.request();
-        } else {
-            self.connection_requested(tti, ue);
+        } else if self.rrc(now, tti, ue).is_none_or(|rrc| rrc.admits(serving)) {
+            self.attachment(ue).connection_requested(tti);
         }
     }
 
@@ -117,7 +156,7 @@ impl RadioNetwork {
         }
         let now = tti.start(TTI);
         match self.mobility.is_some() {
-            true => self.mobility_input(now, tti, ue, Input::AccessProblem, out),
+            true => self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::AccessProblem), out),
             false => self.radio_link_failure(now, ue, out),
         }
     }

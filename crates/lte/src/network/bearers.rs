@@ -94,6 +94,12 @@ impl Bearers {
         self.drbs[bearer].ip.as_deref().is_some_and(|ip| ip.packets() > 0)
     }
 
+    /// True if an end of one of `drbs` has something to send.
+    pub fn wait(&self, drbs: &[BearerId]) -> bool {
+        let waits = |b: &BearerId, end| self.drbs[*b].layers.buffer_status(end).total() > 0;
+        drbs.iter().any(|b| [End::Network, End::Ue].into_iter().any(|end| waits(b, end)))
+    }
+
     /// When a timer of PDCP or RLC may expire next.
     pub fn next_timer(&self) -> Option<Instant> {
         self.timers.peek().map(|Reverse((t, _))| *t)

@@ -67,7 +67,7 @@ impl RadioNetwork {
         self.contexts[ue].activity = self.calendar.next();
         match self.ues[ue].rrc.is_connected() {
             true => self.wake(ue, Direction::Downlink),
-            false => self.want_connection(ue, Direction::Downlink),
+            false => self.attachment(ue).want_connection(Direction::Downlink),
         }
     }
 }

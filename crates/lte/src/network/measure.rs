@@ -143,11 +143,6 @@ impl RadioNetwork {
         let boost = self.links[ue].downlink.boost;
         Observer { at, boost, air: &mut self.air, memory: &mut self.memory }
     }
-
-    /// True if `ue` misses what the control channels of `cell` say in `tti`.
-    pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        self.ues[ue].downlink.misses_control(tti, cell, ue, &self.cells[cell], &mut self.air)
-    }
 }
 
 /// Brings what the eNB knows of the downlink to a UE to what it knows in `tti`.

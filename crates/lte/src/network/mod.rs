@@ -24,30 +24,29 @@
 
 mod access;
 mod ahead;
+mod attachment;
 mod backhaul;
 mod bearers;
 mod calendar;
 mod capacity;
 pub mod config;
-mod connect;
 mod core_network;
 mod downlink;
-mod handover;
 mod ip_buffer;
 mod layer2;
 mod measure;
-mod mobility;
 mod output;
-mod paths;
 mod persistent;
 pub mod profile;
 mod rank;
 mod reading;
+mod rrc;
 mod sidelink;
 mod state;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+mod ue_bearers;
 mod uplink;
 
 pub use crate::rrc::MobilityEvent;
@@ -73,7 +72,7 @@ use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
 use layer2::Layer2;
-use mobility::Mobility;
+use rrc::Mobility;
 use sidelink::state::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
 
@@ -225,7 +224,12 @@ impl RadioNetwork {
                 }
             }
         }
-        network.begin_connections();
+        for ue in network.ues.ids() {
+            if network.attachment(ue).begin() {
+                let mut out = NetworkOutput::default();
+                network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.connected(), &mut out);
+            }
+        }
         for cell in network.cells.ids() {
             if network.cells[cell].config.down {
                 network.set_cell_down(Instant::ZERO, cell, true);
@@ -239,7 +243,7 @@ impl RadioNetwork {
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         self.reach(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
-            return self.enter_gateway(now, bearer, packet, out);
+            return self.layer2(now, out).enter_gateway(bearer, packet);
         }
         self.bearers.push(now, bearer, end, packet);
         self.settle(now, bearer, out);
@@ -340,8 +344,8 @@ impl RadioNetwork {
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
-            Due::Look { ue } => self.look(now, tti, ue, out),
-            Due::Mobility { ue } => self.mobility_input(now, tti, ue, Input::Wake, out),
+            Due::Look { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.look(), out),
+            Due::Mobility { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::Wake), out),
             Due::PathSwitch { ue } => {
                 if let Some(core) = &mut self.core {
                     core.switch_path(now, tti, ue);
@@ -370,7 +374,9 @@ impl RadioNetwork {
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
         self.reach(now);
-        self.backhaul_arrivals(now, out);
+        while self.layer2(now, out).take_arrival() {
+            self.serve(now, out);
+        }
         while let Some(due) = self.calendar.take_early(now) {
             self.happen(now, Tti::containing(now, TTI), due, out);
         }
@@ -468,13 +474,13 @@ impl RadioNetwork {
         if above || self.bearers[bearer].layers.wants(End::Network) {
             match connected {
                 true => self.wake(ue, Direction::Downlink),
-                false => self.want_connection(ue, Direction::Downlink),
+                false => self.attachment(ue).want_connection(Direction::Downlink),
             }
         }
         if connected {
             self.uplink_data(now, ue, bearer);
         } else if self.bearers[bearer].layers.wants(End::Ue) {
-            self.want_connection(ue, Direction::Uplink);
+            self.attachment(ue).want_connection(Direction::Uplink);
         }
     }
 
@@ -498,22 +504,6 @@ impl RadioNetwork {
         let link = &self.links[ue];
         if !link.away {
             self.cells[link.serving].wake(ue, &mut self.contexts[ue], direction);
-        }
-    }
-
-    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
-    /// bearers are re-established; what was on the air is gone.
-    fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
-        if self.mobility.is_some() {
-            let tti = Tti::containing(now, TTI);
-            return self.mobility_input(now, tti, ue, Input::LinkFailure, out);
-        }
-        self.reset_downlink(ue);
-        self.reset_uplink(ue);
-        for i in 0..self.links[ue].drbs.len() {
-            let bearer = self.links[ue].drbs[i];
-            self.bearers.re_establish(now, bearer);
-            self.settle(now, bearer, out);
         }
     }
 }

@@ -126,30 +126,6 @@ impl RadioNetwork {
         self.contexts[ue].uplink.view.on_request(sent);
         self.wake(ue, Direction::Uplink);
     }
-
-    /// MAC reset of the uplink (TS 36.321 clause 5.9).
-    pub(super) fn reset_uplink(&mut self, ue: UeId) {
-        let tti = self.first_open();
-        let serving = self.links[ue].serving;
-        let link = &mut self.links[ue].uplink;
-        let cx = &mut self.contexts[ue].uplink;
-        let u = &mut self.ues[ue].uplink;
-        for (process, block) in link.harq.iter_mut().zip(&mut link.blocks) {
-            process.free(|_| ());
-            *block = state::Block::new();
-        }
-        u.sr.cancel();
-        u.bsr.reset();
-        u.mux.reset(tti);
-        u.access.stop();
-        cx.view.reset();
-        u.had.fill(false);
-        u.granted_until = None;
-        if let Some(p) = &mut link.persistent {
-            p.release();
-        }
-        self.cells[serving].uplink.plan.forget(ue);
-    }
 }
 
 /// A UE that acts: what it knows of its uplink, and how it reaches its cell.

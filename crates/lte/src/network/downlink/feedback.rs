@@ -63,11 +63,6 @@ impl RadioNetwork {
         p.free(|_| ());
         self.hand_up(now, End::Network, &mut parts, false, out);
     }
-
-    /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
-    pub(in crate::network) fn reset_downlink(&mut self, ue: UeId) {
-        self.links[ue].downlink.reset();
-    }
 }
 
 /// What becomes of a block whose feedback has come.
@@ -116,7 +111,7 @@ impl DownlinkContext {
 
 impl DownlinkLink {
     /// All processes are flushed.
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         for processes in self.harq.iter_mut().flatten() {
             processes.iter_mut().for_each(|process| process.free(|_| ()));
         }

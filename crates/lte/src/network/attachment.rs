@@ -1,0 +1,227 @@
+//! A UE and the cell that serves it: what either keeps because of the other, and the steps of the
+//! UE's RRC connection.
+
+use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
+
+use super::Due;
+use super::calendar::Agenda;
+use super::state::{Cell, Link, Ue, UeContext};
+use super::uplink::state::Block;
+use crate::mac::adaptation::Quality;
+use crate::mac::downlink::Average;
+use crate::rrc::InitialState;
+use lasthop_bearer::Direction;
+
+/// A UE, at both ends of its link, and the cells.
+pub(super) struct Attachment<'a> {
+    pub id: UeId,
+    pub ue: &'a mut Ue,
+    pub context: &'a mut UeContext,
+    pub link: &'a mut Link,
+    pub cells: &'a mut IndexVec<CellId, Cell>,
+    pub calendar: &'a mut Agenda,
+}
+
+impl Attachment<'_> {
+    fn cell(&self) -> &Cell {
+        &self.cells[self.link.serving]
+    }
+
+    /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
+    #[inline]
+    pub fn wake(&mut self, direction: Direction) {
+        if !self.link.away {
+            self.cells[self.link.serving].wake(self.id, self.context, direction);
+        }
+    }
+
+    /// The UE is in no list of its cell any more.
+    pub fn leave_lists(&mut self) {
+        let cell = &mut self.cells[self.link.serving];
+        for direction in Direction::BOTH {
+            let i = direction.index();
+            if std::mem::take(&mut self.context.active[i]) {
+                cell.active[i].retain(|other| *other != self.id);
+            }
+        }
+    }
+
+    /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
+    pub fn reset(&mut self) {
+        self.link.downlink.reset();
+        self.reset_uplink();
+    }
+
+    /// MAC reset of the uplink.
+    pub fn reset_uplink(&mut self) {
+        let tti = self.calendar.first_open();
+        let (link, cx, u) = (&mut self.link.uplink, &mut self.context.uplink, &mut self.ue.uplink);
+        for (process, block) in link.harq.iter_mut().zip(&mut link.blocks) {
+            process.free(|_| ());
+            *block = Block::new();
+        }
+        u.sr.cancel();
+        u.bsr.reset();
+        u.mux.reset(tti);
+        u.access.stop();
+        cx.view.reset();
+        u.had.fill(false);
+        u.granted_until = None;
+        if let Some(p) = &mut link.persistent {
+            p.release();
+        }
+        self.cells[self.link.serving].uplink.plan.forget(self.id);
+    }
+
+    /// The UE leaves its cell for `cell`, and nobody schedules it.
+    pub fn detach(&mut self, cell: CellId) {
+        self.link.away = true;
+        self.camp(cell);
+    }
+
+    /// The UE has left its cell for `cell`.
+    pub fn camp(&mut self, cell: CellId) {
+        self.reset();
+        self.leave_lists();
+        self.move_persistent(cell);
+        self.link.serving = cell;
+        let config = &self.cells[cell].config;
+        let (link, cx) = (&mut self.link.downlink, &mut self.context.downlink);
+        cx.quality = Quality::new(config.downlink.olla());
+        cx.average = Average::default();
+        if config.downlink.mimo.two_code_words() && link.harq[1].is_none() {
+            link.harq[1] = Some(Box::default());
+        }
+        cx.served = None;
+        (cx.zone_until, link.boost) = (Tti(0), lasthop_radio::linear(link.p_a) as f32);
+        let cx = &mut self.context.uplink;
+        cx.quality.reset(config.uplink.outer_loop.olla());
+        cx.average = Average::default();
+        self.ue.uplink.power = lasthop_radio::lte::PowerControl::default();
+        cx.headroom = None;
+        cx.served = None;
+    }
+
+    fn move_persistent(&mut self, cell: CellId) {
+        let persistent = [
+            self.link.downlink.persistent.is_some().then_some(Direction::Downlink),
+            self.link.uplink.persistent.is_some().then_some(Direction::Uplink),
+        ];
+        for direction in persistent.into_iter().flatten() {
+            self.cells[self.link.serving].persistent(direction).retain(|other| *other != self.id);
+            let list = self.cells[cell].persistent(direction);
+            let place = list.partition_point(|other| *other < self.id);
+            list.insert(place, self.id);
+        }
+    }
+
+    /// The UE's cell schedules it from now on. Its bearers and what they hold are another matter.
+    pub fn serve(&mut self, tti: Tti) {
+        self.link.away = false;
+        self.ue.uplink.access.stop();
+        self.context.activity = tti;
+        for direction in Direction::BOTH {
+            if self.link.full_buffer[direction.index()] {
+                self.wake(direction);
+            }
+        }
+        self.context.uplink.view.request();
+        self.wake(Direction::Uplink);
+    }
+
+    /// The connection of the UE is gone.
+    pub fn release(&mut self) {
+        self.link.away = false;
+        self.reset();
+        self.ue.rrc.release();
+    }
+
+    /// Random access in the UE's cell from `tti` on; `preamble`: one that no other UE has.
+    pub fn access(&mut self, tti: Tti, preamble: Option<u8>) {
+        let config = self.cell().uplink.config.random_access;
+        self.ue.uplink.access.stop();
+        self.ue.uplink.access.start(&config, tti, preamble);
+    }
+
+    // The RRC connection.
+
+    /// The UE begins as its cell says; true if it is connected.
+    pub fn begin(&mut self) -> bool {
+        let config = self.cell().config.rrc;
+        match config.start {
+            InitialState::Attach => {
+                self.ue.rrc.establish(&config, Tti(0));
+                self.arm_connection();
+            }
+            InitialState::Connected => self.watch_activity(Tti(0)),
+            InitialState::Idle => {}
+        }
+        config.start == InitialState::Connected
+    }
+
+    /// There is data for the UE, which may be without a connection.
+    pub fn want_connection(&mut self, direction: Direction) {
+        if !self.ue.rrc.is_idle() {
+            return;
+        }
+        let from = self.calendar.first_open();
+        let config = self.cell().config.rrc;
+        let at = match direction {
+            Direction::Uplink => from,
+            // Its paging occasion: UEs are spread over the cycle (TS 36.304 clause 7.1).
+            Direction::Downlink => {
+                let cycle = config.paging_cycle.as_millis();
+                let mine = (self.id.index() as u64).wrapping_mul(37) % cycle;
+                from.plus((cycle + mine - from.0 % cycle) % cycle)
+            }
+        };
+        self.ue.rrc.establish(&config, at);
+        self.arm_connection();
+    }
+
+    /// Notes when the connection's next step is due.
+    pub fn arm_connection(&mut self) {
+        if let Some(at) = self.ue.rrc.poll_at() {
+            self.calendar.note(at.max(self.calendar.first_open()), Due::Rrc { ue: self.id });
+        }
+    }
+
+    /// RRCConnectionRequest is at the eNB, which admits the UE.
+    pub fn connection_requested(&mut self, tti: Tti) {
+        let config = &self.cells[self.link.serving].config;
+        let exchange = config.rrc.exchange(config.timing.decode, config.timing.grant);
+        self.ue.rrc.on_request_heard(tti, exchange);
+        // RRCConnectionSetup carries the contention resolution identity.
+        self.resolve_contention(tti);
+        self.arm_connection();
+    }
+
+    /// The cell answers the contention in `tti`.
+    pub fn resolve_contention(&mut self, tti: Tti) {
+        let decoded = tti.plus(self.cell().config.timing.decode);
+        self.calendar.note(decoded, Due::ContentionResolved { ue: self.id });
+    }
+
+    /// The eNB looks again when the UE could have been inactive for long enough.
+    pub fn watch_activity(&mut self, since: Tti) {
+        if let Some(timer) = self.cell().config.rrc.inactivity.value() {
+            let at = since.plus(timer.as_millis()).max(self.calendar.first_open());
+            self.calendar.note(at, Due::Inactivity { ue: self.id });
+        }
+    }
+
+    /// True if the UE had no data for the inactivity timer; otherwise the eNB looks again.
+    /// `waits`: one of its bearers has some.
+    pub fn is_inactive(&mut self, tti: Tti, waits: bool) -> bool {
+        let Some(timer) = self.cell().config.rrc.inactivity.value() else { return false };
+        if !self.ue.rrc.is_connected() {
+            return false;
+        }
+        let since = if self.link.away || waits { tti } else { self.context.activity };
+        let inactive = since.plus(timer.as_millis()) <= tti;
+        if !inactive {
+            self.watch_activity(since);
+        }
+        inactive
+    }
+}

@@ -1,0 +1,439 @@
+//! RRC in the network: what a UE and its eNB decide, and one place that carries it out.
+//!
+//! [`Rrc`] sees what the decisions need: it measures cells, builds the [`Context`] of the state
+//! machines ([`crate::rrc`]) and answers their questions. Besides their state it changes nothing.
+//! What follows is a list of commands, each carried out at the parts of the network that it
+//! concerns.
+
+use lasthop_engine::math::db;
+use lasthop_radio::milliwatts;
+use lasthop_units::{BearerId, CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
+
+use super::attachment::Attachment;
+use super::config::NetworkConfig;
+use super::core_network::Core;
+use super::layer2::Layer2;
+use super::state::{Cell, Link, Ue};
+use super::ue_bearers::UeBearers;
+use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use crate::mac::random_access::RandomAccessConfig;
+use crate::phy::TTI;
+use crate::phy::air::Air;
+use crate::rrc::mobility::{
+    Answer, Command, Commands, Context, Input, LOOKS, Look, MessageTimes, NOTHING, Question, UeMobility,
+};
+use crate::rrc::{Command as ConnectionCommand, HandoverConfig, LinkEvent, Measured, RrcTiming};
+use lasthop_bearer::{Direction, End};
+
+/// Preambles of a cell in all (TS 36.211 clause 5.7.2).
+const PREAMBLES: u8 = 64;
+
+/// Mobility of all UEs.
+#[derive(Debug)]
+pub(super) struct Mobility {
+    pub config: HandoverConfig,
+    pub ues: IndexVec<UeId, UeMobility>,
+    /// Dedicated preambles that each cell has given out.
+    preambles: IndexVec<CellId, u32>,
+    /// Linear power on a resource element of each cell at the UE that looks [mW].
+    powers: IndexVec<CellId, f64>,
+}
+
+impl Mobility {
+    pub fn new(config: &NetworkConfig, handover: &HandoverConfig) -> Mobility {
+        let n = config.cells.iter().count();
+        Mobility {
+            config: *handover,
+            ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
+            preambles: (0..n).map(|_| 0).collect(),
+            powers: (0..n).map(|_| 0.0).collect(),
+        }
+    }
+
+    /// A preamble of `cell` that no other UE has, where some are kept for that.
+    fn dedicated_preamble(&mut self, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
+        let reserved = u32::from(PREAMBLES.saturating_sub(config.preambles));
+        (reserved > 0).then(|| {
+            let n = self.preambles[cell];
+            self.preambles[cell] = (n + 1) % reserved;
+            config.preambles + n as u8
+        })
+    }
+}
+
+/// A UE that may move and its eNB, at a moment: what they see when they decide.
+pub(super) struct Rrc<'a> {
+    pub now: Instant,
+    pub tti: Tti,
+    /// The first TTI for which something can be noted.
+    pub open: Tti,
+    pub ue: UeId,
+    pub mobility: &'a mut Mobility,
+    pub core: &'a Core,
+    pub cells: &'a IndexVec<CellId, Cell>,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub ues: &'a mut IndexVec<UeId, Ue>,
+    pub air: &'a mut Air,
+}
+
+impl Rrc<'_> {
+    fn serving(&self) -> CellId {
+        self.links[self.ue].serving
+    }
+
+    /// What follows from `input`.
+    pub fn step(&mut self, input: Input<'_>) -> Commands {
+        self.step_with(|_| input)
+    }
+
+    /// What follows from an input that the powers of all cells may be a part of.
+    fn step_with<'b>(&'b mut self, input: impl FnOnce(&'b IndexVec<CellId, f64>) -> Input<'b>) -> Commands {
+        let serving = self.serving();
+        let cell = &self.cells[serving].config;
+        let (decode, grant) = (cell.timing.decode, cell.timing.grant);
+        let Mobility { config, ues, powers, .. } = &mut *self.mobility;
+        let context = Context {
+            config,
+            now: self.now,
+            tti: self.tti,
+            open: self.open,
+            serving,
+            messages: (cell.rrc.timing == RrcTiming::Real).then_some(MessageTimes { decode, grant }),
+            connected: self.ues[self.ue].rrc.is_connected(),
+            data: self.core.path(self.ue),
+        };
+        ues[self.ue].step(&context, input(powers))
+    }
+
+    /// The UE, which is connected, begins to look around.
+    pub fn connected(&mut self) -> Commands {
+        // Looks of different UEs are spread over the frames.
+        let look = self.open.plus(self.ue.index() as u64 % LOOKS);
+        self.step(Input::Connected { look })
+    }
+
+    /// The UE looks at all cells.
+    pub fn look(&mut self) -> Commands {
+        if !self.ues[self.ue].rrc.is_connected() {
+            return self.step(Input::Look(None));
+        }
+        let found = self.survey();
+        let sinr = self.air.pinned(self.ue).map_or(found, f64::from);
+        let noise = self.air.noise_on_element(self.ue);
+        self.step_with(|powers| Input::Look(Some(Look { powers, noise, sinr })))
+    }
+
+    /// The answer to `question`.
+    pub fn answer(&mut self, question: Question) -> Input<'static> {
+        match question {
+            Question::Admits(target) => Input::Admission(self.admits(target)),
+            Question::HearsCommand => Input::Heard(self.hears_command()),
+            Question::SuitableCell => Input::Selected(self.suitable_cell()),
+            Question::ContextFrom(source) => Input::Context(self.context_from(source)),
+        }
+    }
+
+    /// Admission control: the cell takes the UE beside those that it has.
+    pub fn admits(&self, cell: CellId) -> bool {
+        if self.cells[cell].is_down() {
+            return false;
+        }
+        let Some(most) = self.mobility.config.users.value() else { return true };
+        let other =
+            |u: &UeId| *u != self.ue && self.links[*u].serving == cell && self.ues[*u].rrc.is_connected();
+        self.ues.ids().filter(other).count() < most as usize
+    }
+
+    /// What the UE's cell finds for its re-establishment: nobody answers for an eNB that is
+    /// switched off.
+    fn context_from(&self, source: CellId) -> Answer {
+        let dead = self.cells[source].is_down() && self.core.is_home(self.ue, source);
+        Answer { admitted: self.admits(self.serving()), reachable: !dead }
+    }
+
+    /// The UE hears the command of its eNB.
+    fn hears_command(&mut self) -> bool {
+        let id = self.serving();
+        let cell = &self.cells[id];
+        cell.config.rrc.timing == RrcTiming::Ideal
+            || !self.ues[self.ue].downlink.misses_control(self.tti, id, self.ue, cell, self.air)
+    }
+
+    /// Cell selection (TS 36.304 clause 5.2.7): the strongest suitable cell, and when its system
+    /// information is read.
+    fn suitable_cell(&mut self) -> Option<(CellId, Tti)> {
+        let cell = self.strongest_cell()?;
+        let rrc = self.cells[cell].config.rrc;
+        Some((cell, if rrc.timing == RrcTiming::Ideal { self.tti } else { rrc.informed(self.tti) }))
+    }
+
+    /// The strongest cell that the UE could camp on now.
+    pub fn strongest_cell(&mut self) -> Option<CellId> {
+        self.survey();
+        let Mobility { config, powers, .. } = &*self.mobility;
+        let suits = |c: &CellId| powers[*c] > 0.0 && db(powers[*c]) >= config.suitable.0;
+        let best = powers.ids().filter(suits);
+        best.max_by(|a, b| powers[*a].total_cmp(&powers[*b]).then(b.cmp(a)))
+    }
+
+    /// Measures the powers of all cells; the linear SINR of the serving cell's reference signals,
+    /// when every cell sends.
+    fn survey(&mut self) -> f64 {
+        let mut total = 0.0;
+        for cell in self.cells.ids() {
+            let config = &self.cells[cell].config;
+            let element = milliwatts(config.radio.power) / f64::from(12 * config.resource_blocks);
+            let gain = f64::from(self.air.gains(self.tti, cell, self.ue).downlink);
+            let power = if self.cells[cell].is_down() { 0.0 } else { (gain * element).max(NOTHING) };
+            self.mobility.powers[cell] = power;
+            total += power;
+        }
+        let own = self.mobility.powers[self.serving()];
+        own / (total - own + self.air.noise_on_element(self.ue))
+    }
+
+    /// A preamble of the UE's cell that no other UE has.
+    fn dedicated_preamble(&mut self) -> Option<u8> {
+        let cell = self.serving();
+        self.mobility.dedicated_preamble(cell, &self.cells[cell].uplink.config.random_access)
+    }
+}
+
+impl RadioNetwork {
+    /// `ue` and the cells.
+    #[inline]
+    pub(super) fn attachment(&mut self, ue: UeId) -> Attachment<'_> {
+        let RadioNetwork { ues, contexts, links, cells, calendar, .. } = self;
+        let (context, link) = (&mut contexts[ue], &mut links[ue]);
+        Attachment { id: ue, ue: &mut ues[ue], context, link, cells, calendar }
+    }
+
+    /// The bearers of `ue`.
+    fn ue_bearers<'a>(&'a mut self, now: Instant, ue: UeId, out: &'a mut NetworkOutput) -> UeBearers<'a> {
+        let RadioNetwork { links, bearers, core, sidelink, calendar, .. } = self;
+        let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
+        let layer2 = Layer2 { now, bearers, core, sidelink, calendar, out };
+        UeBearers { ue, drbs: &links[ue].drbs, layer2 }
+    }
+
+    /// True if the UE is connected and served: not on its way between cells.
+    #[inline]
+    pub(super) fn is_served(&self, ue: UeId) -> bool {
+        self.ues[ue].rrc.is_connected() && !self.is_away(ue)
+    }
+
+    /// True while a handover or a re-establishment keeps everybody from scheduling it.
+    #[inline]
+    pub(super) fn is_away(&self, ue: UeId) -> bool {
+        self.links[ue].away
+    }
+
+    /// Msg3 of this UE is an RRCConnectionReestablishmentRequest.
+    pub(super) fn asks_for_its_connection(&self, ue: UeId) -> bool {
+        self.mobility.as_ref().is_some_and(|m| m.ues[ue].is_requesting())
+    }
+
+    /// RRC of `ue`; None where UEs stay in their cells.
+    pub(super) fn rrc(&mut self, now: Instant, tti: Tti, ue: UeId) -> Option<Rrc<'_>> {
+        let open = self.calendar.first_open();
+        let RadioNetwork { mobility, core, cells, links, ues, air, .. } = self;
+        let (mobility, core) = (mobility.as_deref_mut()?, core.as_deref()?);
+        Some(Rrc { now, tti, open, ue, mobility, core, cells, links, ues, air })
+    }
+
+    /// A step of RRC of `ue`, and what follows from it.
+    pub(super) fn rrc_step(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        step: impl FnOnce(&mut Rrc<'_>) -> Commands,
+        out: &mut NetworkOutput,
+    ) {
+        let Some(mut rrc) = self.rrc(now, tti, ue) else { return };
+        for command in step(&mut rrc) {
+            self.carry_out(now, tti, ue, command, out);
+        }
+    }
+
+    fn carry_out(&mut self, now: Instant, tti: Tti, ue: UeId, command: Command, out: &mut NetworkOutput) {
+        match command {
+            Command::Wake(at) => {
+                self.calendar.note(at.max(self.calendar.first_open()), Due::Mobility { ue });
+            }
+            Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
+            Command::Event { event, cell, interruption } => {
+                let event = NetworkEvent::Mobility { event, cell, seconds: interruption };
+                out.events.push((ue, event));
+            }
+            Command::Link(event) => {
+                let event = link_event(self.links[ue].serving, event);
+                out.events.extend(event.map(|event| (ue, event)));
+            }
+            Command::Ask(question) => {
+                self.rrc_step(
+                    now,
+                    tti,
+                    ue,
+                    |rrc| {
+                        let answer = rrc.answer(question);
+                        rrc.step(answer)
+                    },
+                    out,
+                );
+            }
+            Command::Detach(cell) => self.attachment(ue).detach(cell),
+            Command::MoveData(cell) => self.ue_bearers(now, ue, out).hand_over(cell),
+            Command::Access { dedicated } => {
+                let rrc = self.rrc(now, tti, ue).filter(|_| dedicated);
+                let preamble = rrc.and_then(|mut rrc| rrc.dedicated_preamble());
+                self.attachment(ue).access(tti, preamble);
+                self.terminal(ue).arm();
+            }
+            Command::ResolveContention => self.attachment(ue).resolve_contention(tti),
+            Command::Recall => self.ue_bearers(now, ue, out).recall(),
+            Command::StopForwarding => self.ue_bearers(now, ue, out).stop_forwarding(),
+            Command::Serve => {
+                self.attachment(ue).serve(tti);
+                self.ue_bearers(now, ue, out).serve(tti);
+            }
+            Command::Release => {
+                let cell = self.links[ue].serving;
+                self.attachment(ue).release();
+                let mut bearers = self.ue_bearers(now, ue, out);
+                bearers.abandon();
+                bearers.attach(cell);
+            }
+        }
+        self.serve(now, out);
+    }
+
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
+    /// bearers are re-established, where it cannot leave its cell; what was on the air is gone.
+    pub(super) fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
+        if self.mobility.is_some() {
+            let tti = Tti::containing(now, TTI);
+            return self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::LinkFailure), out);
+        }
+        self.attachment(ue).reset();
+        self.ue_bearers(now, ue, out).re_establish();
+        self.serve(now, out);
+    }
+
+    /// A step of the UE's connection is due, or was until something else came first.
+    pub(super) fn connection_step(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        let cell = self.links[ue].serving;
+        let config = self.cells[cell].config.rrc;
+        let Some(command) = self.ues[ue].rrc.on_tti(&config, tti) else { return };
+        match command {
+            ConnectionCommand::Access => {
+                // A UE that is about to connect does so in the strongest cell, where cells can be
+                // changed.
+                let strongest = self.rrc(now, tti, ue).and_then(|mut rrc| rrc.strongest_cell());
+                if let Some(other) = strongest.filter(|other| *other != cell) {
+                    self.attachment(ue).camp(other);
+                    self.ue_bearers(now, ue, out).attach(other);
+                    self.serve(now, out);
+                }
+                self.attachment(ue).access(tti.plus(1), None);
+                self.terminal(ue).arm();
+            }
+            ConnectionCommand::Failed => {
+                self.ues[ue].uplink.access.stop();
+                out.events.push((ue, NetworkEvent::ConnectionFailed(cell)));
+            }
+            ConnectionCommand::Connected => {
+                out.events.push((ue, NetworkEvent::Connected(cell)));
+                self.attachment(ue).reset_uplink();
+                self.ue_bearers(now, ue, out).settle();
+                self.serve(now, out);
+                self.attachment(ue).watch_activity(tti);
+                self.rrc_step(now, tti, ue, |rrc| rrc.connected(), out);
+            }
+        }
+        self.attachment(ue).arm_connection();
+    }
+
+    /// A UE that had no data for the inactivity timer is released.
+    pub(super) fn check_activity(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        let waits = self.bearers.wait(&self.links[ue].drbs);
+        let mut attachment = self.attachment(ue);
+        if !attachment.is_inactive(tti, waits) {
+            return;
+        }
+        attachment.release();
+        let cell = attachment.link.serving;
+        self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::Released), out);
+        out.events.push((ue, NetworkEvent::Released(cell)));
+    }
+
+    /// What a UE has measured of a cell, after the layer 3 filter.
+    pub fn measured(&self, ue: UeId, cell: CellId) -> Option<Measured> {
+        self.mobility.as_ref().and_then(|m| m.ues[ue].measured(cell))
+    }
+
+    /// Where a UE is [m].
+    pub fn place(&mut self, now: Instant, ue: UeId) -> lasthop_radio::Place {
+        self.air.place(Tti::containing(now, TTI), ue)
+    }
+
+    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
+    /// while another one goes on.
+    pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
+        self.reach(now);
+        let mut out = NetworkOutput::default();
+        let order = |rrc: &mut Rrc<'_>| rrc.step(Input::Order(target));
+        self.rrc_step(now, Tti::containing(now, TTI), ue, order, &mut out);
+        debug_assert!(out.is_empty(), "the order is noted");
+    }
+
+    /// A cell sends with another power from now on; its measurements follow.
+    pub fn set_cell_power(&mut self, cell: CellId, power: Dbm) {
+        let c = &mut self.cells[cell];
+        c.config.radio.power = power;
+        c.reference_power = c.config.reference_power();
+        if !self.cells[cell].is_down() {
+            self.air.set_power(cell, milliwatts(power));
+        }
+    }
+
+    /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
+    pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
+        self.reach(now);
+        self.cells[cell].config.down = down;
+        let power = milliwatts(self.cells[cell].config.radio.power);
+        self.air.set_power(cell, if down { 0.0 } else { power });
+        if down {
+            for ue in self.ues.ids() {
+                if self.links[ue].serving == cell {
+                    let mut attachment = self.attachment(ue);
+                    attachment.reset();
+                    attachment.leave_lists();
+                }
+            }
+        } else {
+            for bearer in self.bearers.ids() {
+                self.look_at(bearer);
+            }
+        }
+    }
+
+    /// MAC looks at what an end of `bearer` has.
+    fn look_at(&mut self, bearer: BearerId) {
+        let ue = self.bearers[bearer].ue;
+        if self.is_served(ue) {
+            if self.bearers[bearer].layers.wants(End::Network) {
+                self.attachment(ue).wake(Direction::Downlink);
+            }
+            self.uplink_data(self.calendar.first_open().start(TTI), ue, bearer);
+        }
+    }
+}
+
+fn link_event(serving: CellId, event: LinkEvent) -> Option<NetworkEvent> {
+    match event {
+        LinkEvent::Problem => Some(NetworkEvent::RadioProblem(serving)),
+        LinkEvent::Recovered => Some(NetworkEvent::RadioRecovered(serving)),
+        LinkEvent::Failed => None,
+    }
+}

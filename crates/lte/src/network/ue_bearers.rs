@@ -1,0 +1,148 @@
+//! The bearers of one UE where RRC or the core network moves them together.
+
+use lasthop_units::{BearerId, CellId, Tti, UeId};
+
+use super::core_network::Passage;
+use super::layer2::Layer2;
+use super::{Due, NetworkEvent};
+use lasthop_bearer::{DropCause, End, Sdu};
+
+/// The bearers of a UE, and layer 2 in which they are.
+pub(super) struct UeBearers<'a> {
+    pub ue: UeId,
+    pub drbs: &'a [BearerId],
+    pub layer2: Layer2<'a>,
+}
+
+impl UeBearers<'_> {
+    /// Passes on what they said.
+    pub fn settle(&mut self) {
+        for bearer in self.drbs {
+            self.layer2.settle(*bearer);
+        }
+    }
+
+    /// The UE's cell serves it from now on: the path is switched if its data takes a detour.
+    pub fn serve(&mut self, tti: Tti) {
+        self.settle();
+        let Layer2 { core, calendar, .. } = &mut self.layer2;
+        let open = calendar.first_open();
+        if let Some(at) = core.as_mut().and_then(|core| core.request_switch(self.ue, tti, open)) {
+            calendar.note(at, Due::PathSwitch { ue: self.ue });
+        }
+    }
+
+    /// RLC and PDCP begin anew on both ends.
+    pub fn re_establish(&mut self) {
+        for bearer in self.drbs {
+            self.layer2.bearers.re_establish(self.layer2.now, *bearer);
+            self.layer2.settle(*bearer);
+        }
+    }
+
+    /// Drops all that they hold at the network's end: the UE's context is gone.
+    pub fn abandon(&mut self) {
+        for bearer in self.drbs {
+            self.layer2.bearers.abandon(self.layer2.now, *bearer, DropCause::RadioLinkFailure);
+            self.layer2.settle(*bearer);
+        }
+    }
+
+    /// They leave their home for the eNB of `cell`, which the gateway does not know yet.
+    pub fn hand_over(&mut self, cell: CellId) {
+        let (ue, l2) = (self.ue, &mut self.layer2);
+        let mut all = Vec::new();
+        for bearer in self.drbs {
+            let mut parcels = Vec::new();
+            let queue = l2.bearers[*bearer].layers.retransmission_queue(End::Network).1;
+            l2.bearers.hand_over(l2.now, *bearer, &mut parcels);
+            // What the source has received goes to the gateway from there.
+            l2.settle(*bearer);
+            let forwarded = parcels.len() as u32;
+            l2.out.events.push((ue, NetworkEvent::Moved { bearer: *bearer, queue, forwarded }));
+            all.push((*bearer, parcels));
+        }
+        let Some(source) = l2.core.as_mut().map(|core| core.relocate(ue, cell)) else { return };
+        for (bearer, parcels) in all {
+            for parcel in parcels {
+                let passage = match (source, &mut l2.core) {
+                    (Some(enb), Some(core)) => core.forward(l2.now, enb, bearer, parcel),
+                    _ => Passage::Accept(bearer, parcel),
+                };
+                l2.pass_unsettled(passage);
+            }
+            l2.settle(bearer);
+        }
+    }
+
+    /// The source goes on with a UE that did not arrive: it has kept what it forwarded, and nothing
+    /// more goes to the target.
+    pub fn recall(&mut self) {
+        let back = self.layer2.core.as_mut().map(|core| core.recall(self.ue));
+        for (bearer, parcel) in back.into_iter().flatten() {
+            self.layer2.pass(Passage::Accept(bearer, parcel));
+        }
+    }
+
+    /// The UE's connection is gone while its last change of home goes on.
+    pub fn stop_forwarding(&mut self) {
+        let lost = self.layer2.core.as_mut().map(|core| core.stop_forwarding(self.ue));
+        for (bearer, parcel) in lost.into_iter().flatten() {
+            self.layer2.pass(Passage::Lose(bearer, parcel, DropCause::RadioLinkFailure));
+        }
+    }
+
+    /// The UE, which has no connection, is known to the gateway in the eNB of `cell`.
+    pub fn attach(&mut self, cell: CellId) {
+        if let Some(core) = &mut self.layer2.core {
+            core.attach(self.ue, cell);
+        }
+        self.settle();
+    }
+}
+
+/// What the core network does with a packet, carried out at its bearer.
+impl Layer2<'_> {
+    /// A packet enters at the gateway.
+    pub fn enter_gateway(&mut self, bearer: BearerId, packet: Sdu) {
+        let sdu = self.bearers.stamp(bearer, End::Network, packet);
+        let Some(core) = &mut self.core else { return };
+        if !core.enter(self.now, bearer, sdu) {
+            self.out.dropped.push((bearer, End::Network, sdu, DropCause::BackhaulFull));
+        }
+    }
+
+    /// The next of what the core network has brought by now; false if nothing is left.
+    pub fn take_arrival(&mut self) -> bool {
+        let passage = self.core.as_mut().and_then(|core| core.poll(self.now));
+        let found = passage.is_some();
+        passage.into_iter().for_each(|passage| self.pass(passage));
+        found
+    }
+
+    fn pass(&mut self, passage: Passage) {
+        if let Some(bearer) = self.pass_unsettled(passage) {
+            self.settle(bearer);
+        }
+    }
+
+    /// The same; which bearer must be settled.
+    fn pass_unsettled(&mut self, passage: Passage) -> Option<BearerId> {
+        match passage {
+            Passage::Gateway(bearer, sdu) => self.out.delivered.push((bearer, End::Network, sdu)),
+            Passage::Forwarded(bearer, parcel) => {
+                let undelivered = self.bearers[bearer].layers.undelivered(&parcel);
+                self.out.forwarded.extend(undelivered.map(|sdu| (bearer, sdu)));
+            }
+            Passage::Accept(bearer, parcel) => {
+                self.bearers.accept(self.now, bearer, parcel);
+                return Some(bearer);
+            }
+            Passage::Lose(bearer, parcel, cause) => {
+                self.bearers.lose(bearer, parcel, cause);
+                return Some(bearer);
+            }
+        }
+        None
+    }
+}
