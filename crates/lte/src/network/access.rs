@@ -105,16 +105,21 @@ impl Answering<'_> {
     }
 }
 
-impl RadioNetwork {
-    /// The preambles of this TTI are on the air: the cells will answer.
-    pub(super) fn close_preambles(&mut self, tti: Tti) {
-        for cell in self.preambles.drain(..) {
-            let c = &mut self.cells[cell].uplink;
-            c.responder.close(&c.config.random_access, tti);
-            self.calendar.note(tti.plus(WINDOW_START), Due::Responses { cell });
-        }
+/// The preambles to cells in `sent` are on the air: the cells will answer.
+pub(super) fn close_preambles(
+    tti: Tti,
+    sent: &mut Vec<CellId>,
+    cells: &mut IndexVec<CellId, Cell>,
+    calendar: &mut Agenda,
+) {
+    for cell in sent.drain(..) {
+        let c = &mut cells[cell].uplink;
+        c.responder.close(&c.config.random_access, tti);
+        calendar.note(tti.plus(WINDOW_START), Due::Responses { cell });
     }
+}
 
+impl RadioNetwork {
     /// Random access responses of `cell` in this TTI.
     pub(super) fn respond(&mut self, tti: Tti, cell: CellId, out: &mut NetworkOutput) {
         if self.cells[cell].is_down() {

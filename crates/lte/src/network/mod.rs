@@ -283,7 +283,7 @@ impl RadioNetwork {
         if !self.waiting.is_empty() {
             self.grant_waiting(now, tti, out);
         }
-        self.close_preambles(tti);
+        access::close_preambles(tti, &mut self.preambles, &mut self.cells, &mut self.calendar);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 if let Some(ahead) = self.ahead() {
@@ -311,7 +311,7 @@ impl RadioNetwork {
             self.send_uplink(now, tti, cell, out);
         }
         if self.sidelink.is_some() {
-            self.send_sidelinks(now, tti, out);
+            self.send_sidelinks(now, out);
         }
         self.air_downlink(tti);
         for cell in self.cells.ids() {
@@ -352,9 +352,17 @@ impl RadioNetwork {
                 }
             }
             Due::SidelinkDecoded { lane, process, sent } => {
-                self.sidelink_decoded(now, lane, process.into(), sent, out);
+                if let Some(mut blocks) = self.lane_blocks(now, out) {
+                    blocks.decoded(lane, process.into(), sent);
+                }
+                self.serve(now, out);
             }
-            Due::SidelinkOccasion { lane } => self.sidelink_occasion(tti, lane),
+            Due::SidelinkOccasion { lane } => {
+                if let Some(mut lanes) = self.scheduling_of_lane(tti, lane) {
+                    lanes.occasion(lane);
+                }
+                self.serve(now, out);
+            }
             Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
             Due::Reordering { lane } => {
                 if let Some(s) = &mut self.sidelink {

@@ -9,17 +9,16 @@
 //! it when it can decode what it has heard so far.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Id, Tti, UeId};
 
+use super::super::NetworkOutput;
 use super::super::trace::{Step, TraceLink, TraceRecord};
-use super::super::{NetworkOutput, RadioNetwork};
 use super::oracle::Check;
 use super::state::{Lane, LaneGrant, Sidelink};
-use super::transmit::{LaneAir, process_of};
+use super::transmit::{LaneAir, LaneBlocks, process_of};
 use crate::mac::harq::{PROCESSES, Parts, State};
 use crate::network::bearers::Bearers;
 use crate::network::config::GroupConfig;
-use crate::phy::TTI;
 use lasthop_bearer::{DropCause, End};
 use lasthop_radio::lte::SoftBuffer;
 
@@ -78,53 +77,26 @@ impl Group {
     }
 }
 
-impl RadioNetwork {
+impl LaneBlocks<'_> {
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
-    pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {
-        let tti = Tti::containing(now, TTI);
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
+    pub(super) fn group_decoded(&mut self, lane: u32, process: usize) {
+        let l = &self.sidelink.lanes[lane as usize];
         let (first, end) = (l.bearer, l.end);
         let last = l.harq.get(process).transmissions >= l.link.transmissions;
         let all = l.group.as_ref().map_or(0, |g| g.members.len());
         if !last {
-            let RadioNetwork { cells, links, calendar, .. } = self;
-            s.repeat_later(lane, process, cells, links, calendar);
+            self.repeat_later(lane, process);
         }
-        let Some(s) = &mut self.sidelink else { return };
-        let mut parts = std::mem::take(&mut s.lanes[lane as usize].harq.get_mut(process).parts);
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let mut parts = std::mem::take(&mut l.harq.get_mut(process).parts);
         for k in 0..all {
-            let Some(s) = &mut self.sidelink else { return };
-            let Some(g) = &mut s.lanes[lane as usize].group else { return };
-            let m = &mut g.members[k];
-            let h = &mut m.heard[process];
-            let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
-            let loses = last && !h.decoded;
-            m.lost += u64::from(loses);
-            let bearer = m.bearer;
-            if (takes || loses) && self.trace.is_on() {
-                let step = if takes { Step::Decoded } else { Step::Failed };
-                let l = &s.lanes[lane as usize];
-                let decode = self.cells[self.links[l.tx].serving].config.timing.decode;
-                if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
-                    let record = l.record_at(tti, step, m, decode, &self.bearers, &parts);
-                    self.trace.note(|| record);
-                }
-            }
-            for (_, pdu) in parts.iter().filter(|_| takes || loses) {
-                match takes {
-                    true => self.bearers.receive(now, bearer, end.peer(), pdu),
-                    false => self.bearers.lost(bearer, end, pdu),
-                }
-                self.settle(now, bearer, out);
-            }
+            self.member_decoded(lane, k, process, &parts);
         }
         if last {
             parts.drain(..).for_each(|(_, pdu)| self.bearers.recycle(first, end, pdu));
         }
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
+        let l = &mut self.sidelink.lanes[lane as usize];
         let p = l.harq.get_mut(process);
         p.parts = parts;
         if last {
@@ -132,6 +104,39 @@ impl RadioNetwork {
             l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
             l.stats.lost += u64::from(!all_have_it);
             p.free(|_| ());
+        }
+    }
+
+    /// Receiver number `k` takes `parts` if it has decoded them only now, and has lost them if it
+    /// has not after the last transmission.
+    fn member_decoded(&mut self, lane: u32, k: usize, process: usize, parts: &Parts) {
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let end = l.end;
+        let last = l.harq.get(process).transmissions >= l.link.transmissions;
+        let Some(m) = l.group.as_mut().map(|g| &mut g.members[k]) else { return };
+        let h = &mut m.heard[process];
+        let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
+        let loses = last && !h.decoded;
+        m.lost += u64::from(loses);
+        let bearer = m.bearer;
+        if !takes && !loses {
+            return;
+        }
+        if self.trace.is_on() {
+            let step = if takes { Step::Decoded } else { Step::Failed };
+            let (tti, decode) = (self.tti(), self.decode(lane));
+            let l = &self.sidelink.lanes[lane as usize];
+            if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
+                let record = l.record_at(tti, step, m, decode, self.bearers, parts);
+                self.trace.note(|| record);
+            }
+        }
+        for (_, pdu) in parts {
+            match takes {
+                true => self.bearers.receive(self.now, bearer, end.peer(), pdu),
+                false => self.bearers.lost(bearer, end, pdu),
+            }
+            self.layer2().settle(bearer);
         }
     }
 }

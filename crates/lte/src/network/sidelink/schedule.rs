@@ -8,6 +8,7 @@ use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::{PROCESSES, State};
 use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::fewest_blocks;
+use crate::network::bearers::Bearers;
 use crate::network::calendar::Agenda;
 use crate::network::state::Cell;
 use crate::network::state::{Link, Ue};
@@ -32,12 +33,23 @@ pub(in crate::network) struct LaneScheduling<'a> {
     pub sidelink: &'a mut Sidelink,
     pub links: &'a IndexVec<UeId, Link>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
+    pub bearers: &'a mut Bearers,
     pub air: &'a mut Air,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
 
 impl RadioNetwork {
+    /// The cell of `lane` grants to its lanes in `tti`.
+    pub(in crate::network) fn scheduling_of_lane(
+        &mut self,
+        tti: Tti,
+        lane: u32,
+    ) -> Option<LaneScheduling<'_>> {
+        let tx = self.sidelink.as_ref()?.lanes[lane as usize].tx;
+        self.lane_scheduling(tti, self.links[tx].serving)
+    }
+
     /// `cell` grants to its lanes in `tti`; None without lanes.
     pub(in crate::network) fn lane_scheduling(
         &mut self,
@@ -51,51 +63,44 @@ impl RadioNetwork {
             sidelink: self.sidelink.as_deref_mut()?,
             links: &self.links,
             ues: &mut self.ues,
+            bearers: &mut self.bearers,
             air: &mut self.air,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         })
     }
+}
 
-    /// A persistent occasion of `lane`: its blocks, with the MCS of the activation.
-    pub(in crate::network) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
-        let process = (tti.0 % PROCESSES as u64) as usize;
-        let Some(s) = &mut self.sidelink else { return };
-        s.lanes[lane as usize].sender.occasion = None;
-        let l = &s.lanes[lane as usize];
+impl LaneScheduling<'_> {
+    /// A persistent occasion of `lane`: its blocks, with the MCS of the activation. The bearer is
+    /// looked at again, for the next one.
+    pub(in crate::network) fn occasion(&mut self, lane: u32) {
+        let process = (self.tti.0 % PROCESSES as u64) as usize;
+        let l = &mut self.sidelink.lanes[lane as usize];
+        l.sender.occasion = None;
         let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
         let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
-        let (busy, cell) = (l.harq.get(process).state != State::Idle, self.links[l.tx].serving);
-        let (tx, bearer) = (l.tx, l.bearer);
-        let mcs = match p.mcs {
-            Some(mcs) => Some(mcs),
-            None => {
-                let on = p.rbs.len() as usize;
-                let mcs = self.lane_scheduling(tti, cell).and_then(|mut s| {
-                    s.learn_lane(lane);
-                    s.lane_mcs(lane)
-                });
-                mcs.map(|mcs| Mcs::new(mcs).decodable_on(McsTable::Uplink, on).index())
-            }
-        };
-        let Some(s) = &mut self.sidelink else { return };
+        let (tx, bearer, busy) = (l.tx, l.bearer, l.harq.get(process).state != State::Idle);
+        let mcs = p.mcs.or_else(|| {
+            self.learn_lane(lane);
+            let mcs = Mcs::new(self.lane_mcs(lane)?);
+            Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
+        });
+        let s = &mut *self.sidelink;
         // What is sent again has its blocks already: the occasion is left to it.
-        let taken = s.plan.granted(tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        let taken = s.plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
             if let Some(p) = &mut s.lanes[lane as usize].persistent {
                 p.mcs = Some(mcs);
             }
             let bytes = tbs_bytes(mcs, p.rbs.len());
-            s.plan.slot(tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
-            self.cells[cell].uplink.plan.slot(tti).used |= p.rbs;
-            self.ues[tx].uplink.pause_rac(&self.cells[cell].uplink.config.request, tti);
+            s.plan.slot(self.tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
+            self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
+            self.ues[tx].uplink.pause_rac(&self.cell.uplink.config.request, self.tti);
         }
-        // The next one, if something is left.
-        self.sidelink_data(bearer);
+        self.bearers.notify(bearer, false);
     }
-}
 
-impl LaneScheduling<'_> {
     /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
     /// what they need, up to half of what is free. Without it a full uplink buffer would starve
     /// every sidelink of the cell.

@@ -9,8 +9,9 @@ use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
 use crate::network::bearers::Bearers;
 use crate::network::calendar::Agenda;
+use crate::network::layer2::Layer2;
 use crate::network::state::{Cell, Link};
-use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::network::uplink::HARQ_PERIOD;
 use crate::phy::TTI;
 use crate::phy::air::Air;
@@ -18,29 +19,42 @@ use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
 use lasthop_radio::{linear, milliwatts};
 use lasthop_units::Db;
 
+/// The UEs of lanes, which fill transport blocks and take what they have decoded.
+pub(in crate::network) struct LaneBlocks<'a> {
+    pub now: Instant,
+    pub sidelink: &'a mut Sidelink,
+    pub cells: &'a mut IndexVec<CellId, Cell>,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub bearers: &'a mut Bearers,
+    pub air: &'a mut Air,
+    pub calendar: &'a mut Agenda,
+    pub trace: &'a mut Trace,
+    pub out: &'a mut NetworkOutput,
+}
+
 impl RadioNetwork {
-    /// UEs whose sidelink grant is for `tti` put their blocks on the air.
-    pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+    /// The UEs of lanes at a moment; None without lanes.
+    pub(in crate::network) fn lane_blocks<'a>(
+        &'a mut self,
+        now: Instant,
+        out: &'a mut NetworkOutput,
+    ) -> Option<LaneBlocks<'a>> {
+        let RadioNetwork { sidelink, cells, links, bearers, air, calendar, trace, .. } = self;
+        let sidelink = sidelink.as_deref_mut()?;
+        Some(LaneBlocks { now, sidelink, cells, links, bearers, air, calendar, trace, out })
+    }
+
+    /// UEs whose sidelink grant is for this TTI put their blocks on the air.
+    pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, out: &mut NetworkOutput) {
         let mut i = 0;
-        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
+        while let Some(mut blocks) = self.lane_blocks(now, out) {
+            let Some(g) = blocks.sidelink.plan.granted(blocks.tti()).get(i).copied() else { return };
+            let sends = blocks.prepare(&g);
+            self.serve(now, out);
+            if let Some(mut blocks) = self.lane_blocks(now, out).filter(|_| sends) {
+                blocks.send(&g);
+            }
             i += 1;
-            let RadioNetwork { sidelink, bearers, cells, links, .. } = self;
-            let Some(s) = sidelink else { return };
-            let l = &mut s.lanes[g.lane as usize];
-            let sends = if g.again {
-                l.repeat(tti)
-            } else {
-                let (bearer, combining) = (l.bearer, cells[links[l.tx].serving].uplink.config.harq.combining);
-                let sends = l.fill(now, tti, &g, bearers, SoftBuffer::new(combining.into()));
-                self.settle(now, bearer, out);
-                sends
-            };
-            let Some(s) = self.sidelink.as_ref().filter(|_| sends) else { continue };
-            let l = &s.lanes[g.lane as usize];
-            let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
-            let tx = l.tx;
-            self.air.ue_transmits_each(tti, tx, g.rbs, each);
-            self.trace_lane(tti, if g.again { Step::Again } else { Step::Data }, g.lane);
         }
     }
 
@@ -53,19 +67,45 @@ impl RadioNetwork {
         }
         LaneAir { tti, sidelink, cells, links, air, calendar }.run();
     }
+}
+
+impl LaneBlocks<'_> {
+    pub(super) fn tti(&self) -> Tti {
+        Tti::containing(self.now, TTI)
+    }
+
+    pub(super) fn layer2(&mut self) -> Layer2<'_> {
+        let LaneBlocks { now, sidelink, bearers, calendar, out, .. } = self;
+        // A bearer between UEs does not lead to the core network.
+        Layer2 { now: *now, bearers, core: None, sidelink: Some(sidelink), calendar, out }
+    }
+
+    /// The block of `g` is filled, or is there still to be sent again; false if it is not sent.
+    fn prepare(&mut self, g: &LaneGrant) -> bool {
+        let tti = self.tti();
+        let l = &mut self.sidelink.lanes[g.lane as usize];
+        if g.again {
+            return l.repeat(tti);
+        }
+        let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
+        let bearer = l.bearer;
+        let sends = l.fill(self.now, tti, g, self.bearers, SoftBuffer::new(combining.into()));
+        self.layer2().settle(bearer);
+        sends
+    }
+
+    /// The block of `g` goes on the air.
+    fn send(&mut self, g: &LaneGrant) {
+        let tti = self.tti();
+        let l = &self.sidelink.lanes[g.lane as usize];
+        let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
+        self.air.ue_transmits_each(tti, l.tx, g.rbs, each);
+        self.note(if g.again { Step::Again } else { Step::Data }, g.lane);
+    }
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
-    pub(in crate::network) fn sidelink_decoded(
-        &mut self,
-        now: Instant,
-        lane: u32,
-        process: usize,
-        sent: Tti,
-        out: &mut NetworkOutput,
-    ) {
-        let tti = Tti::containing(now, TTI);
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
+    pub(in crate::network) fn decoded(&mut self, lane: u32, process: usize, sent: Tti) {
+        let l = &mut self.sidelink.lanes[lane as usize];
         let (end, most) = (l.end, l.link.transmissions);
         let p = l.harq.get_mut(process);
         let State::Awaiting { decoded } = p.state else { return };
@@ -73,18 +113,16 @@ impl RadioNetwork {
             return;
         }
         if l.group.is_some() {
-            return self.group_decoded(now, lane, process, out);
+            return self.group_decoded(lane, process);
         }
         if p.transmissions == 1 {
             l.grants.quality.first_transmission(decoded);
         }
-        self.trace_lane(tti, if decoded { Step::Decoded } else { Step::Failed }, lane);
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[lane as usize];
+        self.note(if decoded { Step::Decoded } else { Step::Failed }, lane);
+        let l = &mut self.sidelink.lanes[lane as usize];
         let p = l.harq.get_mut(process);
         if !decoded && p.transmissions < most {
-            let RadioNetwork { cells, links, calendar, .. } = self;
-            return s.repeat_later(lane, process, cells, links, calendar);
+            return self.repeat_later(lane, process);
         }
         if decoded {
             l.stats.decoded_bytes += u64::from(p.bytes);
@@ -93,17 +131,33 @@ impl RadioNetwork {
         }
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        self.hand_up(now, end, &mut parts, decoded, out);
+        self.layer2().hand_up(end, &mut parts, decoded);
         // The memory goes back to the process.
-        if let Some(s) = &mut self.sidelink {
-            s.lanes[lane as usize].harq.get_mut(process).parts = parts;
-        }
+        self.sidelink.lanes[lane as usize].harq.get_mut(process).parts = parts;
     }
 
-    fn trace_lane(&mut self, tti: Tti, step: Step, lane: u32) {
-        if let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) {
-            let decode = self.cells[self.links[s.lanes[lane as usize].tx].serving].config.timing.decode;
-            self.trace.note(|| s.record(tti, step, lane, decode, &self.bearers));
+    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
+    pub(super) fn repeat_later(&mut self, lane: u32, process: usize) {
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.state = State::Failed;
+        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+        let again = p.sent.plus(HARQ_PERIOD);
+        let cell = self.links[l.tx].serving;
+        self.sidelink.plan.slot(again).push(g);
+        self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
+        self.calendar.note(again, Due::Transmit);
+    }
+
+    /// From a transmission of `lane` to its decoding [TTI].
+    pub(super) fn decode(&self, lane: u32) -> u64 {
+        self.cells[self.links[self.sidelink.lanes[lane as usize].tx].serving].config.timing.decode
+    }
+
+    fn note(&mut self, step: Step, lane: u32) {
+        if self.trace.is_on() {
+            let record = self.sidelink.record(self.tti(), step, lane, self.decode(lane), self.bearers);
+            self.trace.note(|| record);
         }
     }
 }
@@ -169,26 +223,6 @@ impl Lane {
 }
 
 impl Sidelink {
-    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
-    pub(super) fn repeat_later(
-        &mut self,
-        lane: u32,
-        process: usize,
-        cells: &mut IndexVec<CellId, Cell>,
-        links: &IndexVec<UeId, Link>,
-        calendar: &mut Agenda,
-    ) {
-        let l = &mut self.lanes[lane as usize];
-        let p = l.harq.get_mut(process);
-        p.state = State::Failed;
-        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
-        let again = p.sent.plus(HARQ_PERIOD);
-        let cell = links[l.tx].serving;
-        self.plan.slot(again).push(g);
-        cells[cell].uplink.plan.slot(again).used |= g.rbs;
-        calendar.note(again, Due::Transmit);
-    }
-
     /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was
     /// sent.
     fn record(&self, tti: Tti, step: Step, lane: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
