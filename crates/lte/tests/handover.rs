@@ -201,12 +201,12 @@ fn a_handover_takes_no_longer_than_the_reference() {
 }
 
 /// A target that detects no preamble. Where messages take no time T304 starts when the command is
-/// heard, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes out
-/// in the second TTI after the start (the UE synchronises in the next one), and every 16 TTIs (3 to the
-/// window, 10 of it, 3 more with retry_delay = 4): after 2, 18, ... 98 TTIs, 7 of them, although preambleTransMax is 3 (TS 36.331
-/// clause 5.3.11.3: no radio link failure while T304 runs). The UE goes on in the same cell, the
-/// strongest: after the search of 100 ms it asks for its connection in the next TTI, until T301 ends
-/// (clause 5.3.7.7).
+/// heard, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes
+/// out in the second TTI after the start (the UE synchronises in the next one), and every 16 TTIs
+/// (3 to the window, 10 of it, 3 more with retry_delay = 4): after 2, 18, ... 98 TTIs, 7 of them,
+/// although preambleTransMax is 3 (TS 36.331 clause 5.3.11.3: no radio link failure while T304
+/// runs). The UE goes on in the same cell, the strongest: after the search of 100 ms it asks for
+/// its connection in the next TTI, until T301 ends (clause 5.3.7.7).
 #[test]
 fn preambles_go_out_until_t304_or_t301_ends() {
     let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);

@@ -117,8 +117,8 @@ impl CapacityEstimator {
         }
     }
 
-    /// The share of the resource blocks of the carrier that the UE gets, by the `blocks` that it has
-    /// got since the start.
+    /// The share of the resource blocks of the carrier that the UE gets, by the `blocks` that it
+    /// has got since the start.
     fn share_got(&mut self, now: Instant, blocks: u64, carrier_blocks: u32) -> f64 {
         let (before, since) = std::mem::replace(&mut self.counted, (blocks, now));
         let ttis = (now.since(since).as_secs_f64() * 1e3).max(1.0);
