@@ -1,3 +1,6 @@
+import math
+from collections.abc import Callable
+
 import pytest
 
 from lasthop.harness import find_study
@@ -91,6 +94,76 @@ def test_one_failing_part_makes_a_claim_differ_and_is_named() -> None:
     assert "outside: bad" in finding.note
 
 
+def noisy(mean: float, half: float) -> Estimate:
+    """An estimate of five values whose 95 % interval is mean +- half.
+
+    The deviation of (-d, -d, 0, d, d) is d (divisor 4), and half = t d / sqrt(5) with t(4; 0.975) = 2.776.
+    """
+    d = half * math.sqrt(5) / 2.776
+    return Estimate.of([mean - d, mean - d, mean, mean + d, mean + d])
+
+
+def test_the_interval_of_the_made_up_estimate_is_as_told() -> None:
+    assert noisy(10, 3).half_width == pytest.approx(3, rel=1e-3)
+
+
+def test_a_comparison_that_fails_is_open_where_its_interval_reaches_what_is_accepted() -> None:
+    makes: list[Callable[[float], j.Check]] = [
+        lambda half: j.in_band("x", noisy(12, half), (5, 10)),
+        lambda half: j.in_band("x", noisy(3, half), (5, 10)),
+        lambda half: j.at_most("x", noisy(12, half), 10),
+        lambda half: j.at_least("x", noisy(8, half), 10),
+        lambda half: j.above("x", noisy(8, half), 10),
+    ]
+    for make in makes:
+        wide, narrow = make(2.5), make(1.5)
+        assert not wide.passed
+        assert not narrow.passed
+        assert wide.open
+        assert not narrow.open
+        assert j.all_of([wide]).verdict == "undecided"
+        assert j.all_of([narrow]).verdict == "differs"
+
+
+def test_an_order_is_open_while_the_interval_of_the_difference_allows_it() -> None:
+    zero = near(0, 0)
+    below = j.ordered({"a": zero, "b": noisy(1, 2)})  # b - a is 1 +- 2
+    assert (below.passed, below.open) == (False, True)
+    above = j.ordered({"a": zero, "b": noisy(-1, 2)})
+    assert (above.passed, above.open) == (False, True)
+    surely = j.ordered({"a": zero, "b": noisy(-3, 2)})
+    assert (surely.passed, surely.open) == (False, False)
+    alike = j.ordered({"a": near(1, 0), "b": near(1, 0)})
+    assert (alike.passed, alike.open) == (False, False)  # equal on every seed: more seeds change nothing
+    mixed = j.ordered({"a": zero, "b": noisy(1, 2), "c": noisy(-9, 2)})
+    assert (mixed.passed, mixed.open) == (False, False)
+
+
+def test_an_equality_and_a_trend_are_open_while_their_differences_allow_them() -> None:
+    wide = j.equal_within({"a": near(100, 0), "b": noisy(110, 8)}, 5)
+    narrow = j.equal_within({"a": near(100, 0), "b": noisy(110, 2)}, 5)
+    assert (wide.passed, wide.open) == (False, True)
+    assert (narrow.passed, narrow.open) == (False, False)
+    for direction, step in (("falling", 1.0), ("rising", -1.0)):
+        open_ = j.monotone("y", [1, 2], [near(0, 0), noisy(step, 2)], direction)  # type: ignore[arg-type]
+        shut = j.monotone("y", [1, 2], [near(0, 0), noisy(3 * step, 2)], direction)  # type: ignore[arg-type]
+        assert (open_.passed, open_.open) == (False, True)
+        assert (shut.passed, shut.open) == (False, False)
+        slack = j.monotone("y", [1, 2], [near(0, 0), noisy(3 * step, 2)], direction, slack=1.5)  # type: ignore[arg-type]
+        assert slack.open
+
+
+def test_a_claim_is_undecided_only_if_every_part_that_fails_is_open() -> None:
+    good, open_, bad = (j.at_most(n, e, 10) for n, e in (("g", near(1)), ("o", noisy(12, 3)), ("b", near(12))))
+    assert j.all_of([good, open_]).verdict == "undecided"
+    assert j.all_of([good, open_, bad]).verdict == "differs"
+    assert "outside: o" in j.all_of([good, open_]).note
+
+
+def test_one_replication_has_no_interval_and_is_judged_by_its_number() -> None:
+    assert j.all_of([j.at_most("x", near(3, n=1), 2)]).verdict == "differs"
+
+
 def test_ours_is_a_number_or_an_object_with_intervals_in_the_same_shape() -> None:
     one = j.all_of([j.at_most("a", near(1), 2)])
     assert one.ours == pytest.approx(1)
@@ -129,3 +202,4 @@ def test_a_mechanism_whose_test_also_passes_when_off_shows_nothing() -> None:
     assert with_switch(agrees, agrees, off).verdict == "differs"
     assert "shows no mechanism" in with_switch(agrees, agrees, off).note
     assert with_switch(differs, agrees, off).verdict == "differs"
+    assert with_switch(agrees, Finding("undecided", "off"), off).verdict == "undecided"

@@ -73,7 +73,8 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, f
     """Run a study: simulate, draw its figures, compare its claims, write a report.
 
     NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim gets a verdict:
-    agrees, differs, ambiguous or not-testable. A study whose claims differ has still run well: the exit code is 0.
+    agrees, differs, undecided, ambiguous or not-testable. A study whose claims differ has still run well: the exit
+    code is 0.
     An earlier result of the same study in DIR is replaced. Finished runs are kept in DIR.runs: after a stop the same
     command goes on from there.
 

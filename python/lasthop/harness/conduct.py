@@ -273,9 +273,14 @@ def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
 
 
 def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
-    """A mechanism claim agrees only if its test passes with the mechanism on and fails with it off."""
+    """A mechanism claim agrees only if its test passes with the mechanism on and fails with it off.
+
+    If it is undecided whether the test fails with the mechanism off, so is the claim.
+    """
     if off.verdict == "agrees" and on.verdict == "agrees":
         return replace(on, verdict="differs").noting(f"the test also passes with {switch.name}: it shows no mechanism")
+    if off.verdict == "undecided" and on.verdict == "agrees":
+        on = replace(on, verdict="undecided")
     return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")
 
 

@@ -2,12 +2,19 @@
 
 A study's evaluator builds its finding from these. They never see a parameter: what they judge is data, and each of
 them can say `differs`.
+
+A comparison that does not hold is **open** where the 95 % interval of what it judges, at the replications that there
+are, overlaps the band that the claim accepts: the interval of the mean for a band or a limit, that of the difference
+(paired by seed) for an order, an equality or a step. More replications may turn it. A claim is `undecided` if
+comparisons fail and each of them is open; it `differs` if one fails that is not. One replication has no interval:
+the number alone decides, and a note says so.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from lasthop.harness.stats import Estimate
@@ -15,7 +22,7 @@ from lasthop.harness.stats import Estimate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Verdict = Literal["agrees", "differs", "ambiguous", "not-testable"]
+Verdict = Literal["agrees", "differs", "undecided", "ambiguous", "not-testable"]
 
 #: Replications that an order claim asks for.
 ORDER_REPLICATIONS = 10
@@ -80,12 +87,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """One part of a claim: passed or not, with the sentence that says so."""
+    """One part of a claim: passed or not, with the sentence that says so.
+
+    `open`: it does not hold, but the interval of what it judges overlaps what the claim accepts.
+    """
 
     passed: bool
     text: str
     values: Mapping[str, Estimate] = field(default_factory=dict)
     note: str = ""
+    open: bool = False
 
 
 def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, unit: str = "") -> Check:
@@ -96,22 +107,27 @@ def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, 
     passed = low <= value.mean <= high
     if interval is not None and (interval[0] < low <= interval[1] or interval[0] <= high < interval[1]):
         note = f"the 95 % interval of {name} reaches over an edge of the band {low:g}-{high:g}"
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, note)
+    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, note, _open(passed, interval, low, high))
 
 
 def at_most(name: str, value: Estimate, high: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no larger than `high`."""
-    return Check(value.mean <= high, f"{name} {value.text(digits, unit)}", {name: value})
+    passed = value.mean <= high
+    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=_open(passed, value.ci95, high=high))
 
 
 def at_least(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no smaller than `low`."""
-    return Check(value.mean >= low, f"{name} {value.text(digits, unit)}", {name: value})
+    passed = value.mean >= low
+    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=_open(passed, value.ci95, low))
 
 
 def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is strictly larger than `low`: a count above zero, a share above a half."""
-    return Check(value.mean > low, f"{name} {value.text(digits, unit)}", {name: value})
+    passed = value.mean > low
+    # Touching the limit is not above it.
+    over = value.ci95 is not None and value.ci95[1] > low
+    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=not passed and over)
 
 
 def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> Check:
@@ -122,20 +138,24 @@ def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> 
     note says so.
     """
     names = list(values)
-    failed, notes = [], []
+    failed, notes, possible = [], [], []
     for low_name, high_name in pairwise(names):
         low, high = values[low_name], values[high_name]
         if low.mean >= high.mean:
             failed.append(f"{low_name} is not below {high_name}")
         elif not _beyond_interval(low, high):
             failed.append(f"{low_name} is below {high_name}, but not beyond the 95 % interval")
+        else:
+            continue
+        interval = _difference(high, low)
+        possible.append(interval is not None and interval[1] > 0)
     n = min(value.n for value in values.values())
     if n == 1:
         notes.append("one replication: order of single numbers")
     elif n < ORDER_REPLICATIONS:
         notes.append(f"n = {n}, an order asks for {ORDER_REPLICATIONS} replications")
     text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
-    return Check(not failed, text, dict(values), "; ".join([*failed, *notes]))
+    return Check(not failed, text, dict(values), "; ".join([*failed, *notes]), bool(failed) and all(possible))
 
 
 def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3, unit: str = "") -> Check:
@@ -146,7 +166,10 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     passed = spread == 0 or (centre != 0 and spread / abs(centre) * 100 < percent)
     text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
     share = spread / abs(centre) * 100 if centre else float("inf") if spread else 0.0
-    return Check(passed, text, dict(values), f"spread {share:.2g} %")
+    limit = percent / 100 * abs(centre)
+    apart = [(a, b) for a, b in combinations(values.values(), 2) if abs(a.mean - b.mean) >= limit]
+    possible = [_open(False, _difference(a, b), -limit, limit) for a, b in apart]
+    return Check(passed, text, dict(values), f"spread {share:.2g} %", not passed and all(possible))
 
 
 def monotone(
@@ -158,14 +181,14 @@ def monotone(
 ) -> Check:
     """Every step of the means goes in `direction`; a step back of up to `slack` is let pass."""
     sign = 1 if direction == "rising" else -1
-    wrong = [
-        f"from {x0:g} to {x1:g}"
-        for (x0, y0), (x1, y1) in pairwise(zip(xs, ys, strict=True))
-        if sign * (y1.mean - y0.mean) < -slack
-    ]
+    steps = [step for step in pairwise(zip(xs, ys, strict=True)) if sign * (step[1][1].mean - step[0][1].mean) < -slack]
+    wrong = [f"from {x0:g} to {x1:g}" for (x0, _), (x1, _) in steps]
+    forward = [_difference(y1, y0) if sign > 0 else _difference(y0, y1) for (_, y0), (_, y1) in steps]
+    possible = [_open(False, interval, -slack) for interval in forward]
     text = f"{name} " + ", ".join(f"{y.mean:.3g} at {x:g}" for x, y in zip(xs, ys, strict=True))
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
-    return Check(not wrong, text, {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}, note)
+    values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
+    return Check(not wrong, text, values, note, bool(wrong) and all(possible))
 
 
 def slope(xs: Sequence[float], ys: Sequence[Estimate]) -> Estimate:
@@ -198,7 +221,7 @@ def holds(text: str, passed: bool, note: str = "") -> Check:
 
 
 def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
-    """Agrees when every part passes; otherwise differs, naming the parts that failed."""
+    """Agrees when every part passes. Otherwise it names the parts that failed: undecided if all of them are open."""
     parts = list(checks)
     failed = [part for part in parts if not part.passed]
     notes = [part.note for part in parts if part.note]
@@ -211,7 +234,13 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     counts = sorted({value.n for value in values.values()})
     if counts:
         text += f" (n = {'-'.join(map(str, counts))})"
-    return Finding("differs" if failed else "agrees", text, values, "; ".join(notes), tuple(evidence))
+    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence))
+
+
+def verdict_of(checks: Iterable[Check]) -> Verdict:
+    """`agrees` if all hold, `undecided` if those that do not are all open, else `differs`."""
+    failed = [check for check in checks if not check.passed]
+    return "agrees" if not failed else "undecided" if all(check.open for check in failed) else "differs"
 
 
 def contradicted(finding: Finding, why: str) -> Finding:
@@ -225,13 +254,21 @@ def not_testable(why: str) -> Finding:
 
 
 def _beyond_interval(low: Estimate, high: Estimate) -> bool:
-    if low.n == high.n:
-        interval = high.minus(low).ci95
-        return interval is None or interval[0] > 0
-    low_interval, high_interval = low.ci95, high.ci95
-    if low_interval is None or high_interval is None:
-        return True
-    return low_interval[1] < high_interval[0]
+    interval = _difference(high, low)
+    return interval is None or interval[0] > 0
+
+
+def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
+    """The 95 % interval of a - b, paired by seed where both have as many; else the ends of the two intervals."""
+    if a.n == b.n:
+        return a.minus(b).ci95
+    one, other = a.ci95, b.ci95
+    return None if one is None or other is None else (one[0] - other[1], one[1] - other[0])
+
+
+def _open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Whether a comparison that does not hold has an interval that overlaps the accepted band."""
+    return not passed and interval is not None and interval[0] <= high and interval[1] >= low
 
 
 def _interval(value: Estimate) -> list[float] | None:

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from lasthop.harness.definition import Study
     from lasthop.harness.result import ClaimResult, Evidence, Figure, TableView
 
-VERDICT_CLASS = {"agrees": "good", "differs": "bad", "ambiguous": "unclear", "not-testable": "mute"}
+VERDICT_CLASS = {
+    "agrees": "good",
+    "differs": "bad",
+    "undecided": "unclear",
+    "ambiguous": "unclear",
+    "not-testable": "mute",
+}
 
 
 def study_report(
@@ -59,7 +65,9 @@ def _summary(study: Study, evidence: Evidence) -> Markup:
             "and verdicts accordingly. The full form is <code>lasthop study run {}</code>.</p>"
         ).format(study.name)
     headers = ("parameter set", *VERDICT_CLASS, "calibrated values")
-    return _section("Verdicts", text, _html_table(headers, rows, ["", *["num"] * 5]), anchor="verdicts")
+    return _section(
+        "Verdicts", text, _html_table(headers, rows, ["", *["num"] * (len(headers) - 1)]), anchor="verdicts"
+    )
 
 
 def _claims(title: str, anchor: str, results: Sequence[ClaimResult]) -> Markup:

@@ -184,7 +184,8 @@ def _beyond(name: str, value: Estimate, low: float, unit: str) -> j.Check:
     """The 95 % interval lies above `low`; with one replication, the number does."""
     least = value.ci95[0] if value.ci95 else value.mean
     note = f"{name}: not above {low:g} {unit} beyond the 95 % interval" if least <= low else ""
-    return j.Check(least > low, f"{name} {value.text(3, unit)}", {name: value}, note)
+    possible = least <= low and value.ci95 is not None and value.ci95[1] > low
+    return j.Check(least > low, f"{name} {value.text(3, unit)}", {name: value}, note, possible)
 
 
 def _sizes(claim: Claim, data: Data) -> Iterator[int]:

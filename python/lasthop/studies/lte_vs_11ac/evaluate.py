@@ -1,13 +1,14 @@
 """How the claims are judged: one evaluator reads each claim's test (statement.py) and compares estimates.
 
-A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it; with none failing
-it agrees only if every part was tested, else it is not testable and says which parts held. What the paper says and
-denies elsewhere is ambiguous: ours is printed, beside both readings.
+A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it; it is undecided if
+the intervals of all parts that fail reach into what the claim accepts. With none failing it agrees only if every part
+was tested, else it is not testable and says which parts held. What the paper says and denies elsewhere is ambiguous:
+ours is printed, beside both readings.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lasthop.harness import Claim, Data, Finding, NoRunsError
@@ -59,7 +60,7 @@ def counted(claim: Claim, data: Data) -> Finding | None:
 
 
 def conjunction(outcomes: Sequence[Outcome]) -> Finding:
-    """Three-valued: false beats unknown, unknown beats true."""
+    """False beats undecided, undecided beats untested, untested beats true."""
     tested = [o for o in outcomes if o.check is not None]
     failed = [o for o in tested if not o.passed]
     unknown = [o for o in outcomes if o.check is None]
@@ -74,7 +75,8 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
     values: dict[str, Estimate] = {}
     for o in tested:
         values.update(o.check.values if o.check else {})
-    verdict: j.Verdict = "differs" if failed else "not-testable" if unknown else "agrees"
+    made = j.verdict_of([o.check for o in tested if o.check is not None])
+    verdict: j.Verdict = "not-testable" if made == "agrees" and unknown else made
     parts = {o.name: bool(o.passed) for o in tested}
     return Finding(verdict, text, values, "; ".join(notes), parts=parts)
 
@@ -124,7 +126,8 @@ def _compared(check: Check, values: dict[str, Estimate]) -> j.Check:
         return j.ordered({left: values[left], right: values[right]})
     above = j.ordered({right: values[right], left: values[left]})
     if check.relation == ">=" and not above.passed:
-        return j.equal_within(values, percent)
+        equal = j.equal_within(values, percent)
+        return equal if equal.passed else replace(equal, open=equal.open or above.open)
     return above
 
 
@@ -134,4 +137,9 @@ def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
     if right.mean == 0:
         return j.Check(False, check.text, values, f"{check.text}: nothing to compare with, the right-hand side is 0")
     ratio = left.mean / right.mean
-    return j.Check(low <= ratio <= high, check.text, values, f"ratio {ratio:.3g}, band {low:g}-{high:g}")
+    passed = low <= ratio <= high
+    by_seed = None
+    if left.n == right.n and all(right.samples):
+        by_seed = Estimate.of([x / y for x, y in zip(left.samples, right.samples, strict=True)]).ci95
+    possible = not passed and by_seed is not None and by_seed[0] <= high and by_seed[1] >= low
+    return j.Check(passed, check.text, values, f"ratio {ratio:.3g}, band {low:g}-{high:g}", possible)

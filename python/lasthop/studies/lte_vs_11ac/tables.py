@@ -85,8 +85,10 @@ def scores(results: Iterable[ClaimResult], data: Data) -> TableView:
             rows.append((r.claim.id, part, finding.verdict, f"{finding.text}. {finding.note}".strip(". ")))
     agreeing = sum(row[2] == "agrees" for row in rows)
     differing = sum(row[2] == "differs" for row in rows)
+    undecided = sum(row[2] == "undecided" for row in rows)
+    waiting = len(rows) - agreeing - differing - undecided
     note = (
-        f"{agreeing} agree, {differing} differ, {len(rows) - agreeing - differing} wait for 802.11ac. No score is a "
+        f"{agreeing} agree, {differing} differ, {undecided} are undecided, {waiting} wait for 802.11ac. No score is a "
         "target: where the variants are alike the table above says so."
     )
     name = data.parameter_set.name

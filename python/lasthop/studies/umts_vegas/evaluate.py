@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lasthop.harness import Check, Claim, Data, Finding
@@ -231,7 +232,7 @@ def bandwidth_delay(claim: Claim, data: Data) -> Finding:
 def percent_in_band(name: str, share: Estimate, low: float, high: float) -> Check:
     """A share in a band, spoken of in percent."""
     check = j.in_band(name, share.scaled(100), (low * 100, high * 100), unit="%")
-    return Check(check.passed, check.text, {name: share}, check.note)
+    return replace(check, values={name: share})
 
 
 def ratio(above: Estimate, below: Estimate) -> Estimate:
