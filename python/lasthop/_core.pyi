@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypedDict, final, type_check_only
 
 import pyarrow as pa
-from typing_extensions import Self, disjoint_base
+from typing_extensions import NotRequired, Self, disjoint_base
 
 __version__: str
 
@@ -19,6 +19,7 @@ class Diagnostic(TypedDict):
     column: int | None  # 1-based
     key: str | None  # dotted path, such as "flow.ftp.tcp.cc"
     help: str | None
+    set: NotRequired[int | None]  # 1-based number of the override that the mistake is in
 
 class LasthopError(ValueError):
     """A mistake in an input: a scenario, a trace, a key. `str()` is the rendered, multi-line message."""
@@ -341,9 +342,39 @@ class Scenario:
         progress: Callable[[float], None] | None = None,
     ) -> pa.Table:
         """Best cell, its RSRP and the SINR at full load over a grid; lengths in metres."""
+    def recorded(self) -> list[str]:
+        """The tables that its runs write while they go on; ends add `flows`, with some applications others."""
     def warnings(self) -> list[Diagnostic]: ...
     def hash(self) -> str:
         """BLAKE3 of the effective scenario and of every file that it reads, as hex."""
+
+@final
+class CampaignFile:
+    """A campaign file whose keys and types are right. What its values mean is found by `lasthop.campaign`."""
+
+    @staticmethod
+    def load(path: str | PathLike[str], set: Sequence[str] = ...) -> CampaignFile:
+        """`set`: texts `key=value`; keys of the campaign's own tables change the file, others are keys of each run."""
+    @staticmethod
+    def parse(
+        text: str, name: str = "<string>", folder: str | PathLike[str] | None = None, set: Sequence[str] = ...
+    ) -> CampaignFile: ...
+    @property
+    def folder(self) -> Path:
+        """Where relative paths in it start."""
+    def content(self) -> dict[str, Any]:
+        """What it says, with every default, tables and lists in the order of the file."""
+    def source(self) -> tuple[str, str, list[str]]:
+        """What it was read from: the text, what messages call it, and the overrides in their order."""
+    def to_toml(self) -> str:
+        """The file as TOML with the overrides applied."""
+    def error_at(self, key: Sequence[str], message: str, help: str | None = None) -> LasthopError:
+        """The exception for a mistake at the value of a key, whose parts are given one by one."""
+    def errors(
+        self, found: Sequence[tuple[Sequence[str], str, str | None, bool, tuple[int, int] | None]]
+    ) -> LasthopError:
+        """One exception for several mistakes: parts of the key, message, remedy, whether the key itself is meant, and
+        the first and the end of the characters that are meant, if the value is a text."""
 
 @final
 class RunOutput:
@@ -440,6 +471,12 @@ def json_schema() -> str:
 
 def describe() -> str:
     """JSON: every plug-in by name, every table with its columns, units and descriptions."""
+
+def campaign_schema() -> str:
+    """JSON Schema of a campaign file."""
+
+def describe_campaign() -> str:
+    """JSON: every key of a campaign file."""
 
 def import_trace(src: str | PathLike[str], dst: str | PathLike[str], format: str | None = None) -> str:
     """Converts a capacity trace to the Mahimahi format; returns statistics as JSON.

@@ -4,6 +4,7 @@
 //! results leave as Arrow record batches that pyarrow, pandas and polars share without copying.
 //! `python/lasthop/_core.pyi` is the contract, held by `stubtest`.
 
+mod campaign;
 mod control;
 mod error;
 mod files;
@@ -62,6 +63,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Congestion>()?;
     m.add_class::<scheduler::Scheduler>()?;
     m.add_class::<scheduler::Candidate>()?;
+    m.add_class::<campaign::CampaignFile>()?;
     m.add_class::<run::RunOutput>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<files::ResultFolder>()?;
@@ -76,5 +78,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(packetdrill::packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(describe, m)?)?;
+    m.add_function(wrap_pyfunction!(campaign::campaign_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(campaign::describe_campaign, m)?)?;
     Ok(())
 }

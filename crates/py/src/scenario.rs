@@ -131,6 +131,11 @@ impl Scenario {
         survey_table(py, progress, |tell| lasthop_sim::survey::radio_map(&self.0, &request, tell))
     }
 
+    /// The tables that its runs write while they go on.
+    fn recorded(&self) -> Vec<&'static str> {
+        lasthop_sim::recorded(&self.0)
+    }
+
     /// Traps that the linter sees.
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json_to_python(py, &self.0.warnings_json().to_string())

@@ -7,6 +7,7 @@
 
 mod access;
 mod attention;
+mod campaign;
 pub mod config;
 mod describe;
 mod error;
@@ -27,6 +28,7 @@ mod track;
 mod transport;
 pub mod world;
 
+pub use campaign::{CampaignFile, CampaignSpec, Place, campaign_schema, describe_campaign};
 pub use describe::{describe, json_schema};
 pub use error::Error;
 pub use extensions::Extensions;
@@ -37,7 +39,7 @@ pub use lasthop_lte::mac::scheduler;
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.
 pub use lasthop_units as units;
-pub use probe::tables;
+pub use probe::{recorded, tables};
 pub use results::RunOutput;
 pub use run::{run, run_many, run_replacing};
 pub use simulation::Simulation;

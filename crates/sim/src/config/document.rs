@@ -190,6 +190,33 @@ impl Document {
         self.at(path, message.into(), true)
     }
 
+    /// An error at some characters of the text at `path` (or at its nearest parent that is there), or
+    /// at all of it where its notation has escapes.
+    pub fn error_within(&self, path: &str, within: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        let mut diagnostic = self.error_at(path, message);
+        let segments = path::parse(path).map_or(Vec::new(), |(segments, _)| segments);
+        let mut node = &self.root;
+        for segment in &segments {
+            let Some((_, inner)) = child(node, &segment.name) else { break };
+            node = inner;
+        }
+        let source = match &node.origin {
+            Origin::File(_) => Some(&self.source),
+            Origin::Set { number, .. } => self.sets.get(number - 1),
+            Origin::Program => None,
+        };
+        let (Origin::File(span) | Origin::Set { span, .. }) = &node.origin else { return diagnostic };
+        let found = source.zip(node.as_str()).and_then(|(source, text)| {
+            let at = span.start + source.text.get(span.clone())?.find(text)?;
+            let byte = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(i, _)| i);
+            Some((source, at + byte(within.start)..at + byte(within.end.max(within.start + 1))))
+        });
+        if let Some((source, span)) = found {
+            source.locate(&mut diagnostic, span);
+        }
+        diagnostic
+    }
+
     /// A warning at the value of `path`, or at the nearest parent that is written somewhere.
     pub fn warning_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         self.at(path, message.into(), false).warning()

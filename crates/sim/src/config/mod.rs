@@ -57,6 +57,7 @@ pub use path::dotted;
 pub use reference::{KeyDoc, reference};
 pub use schema::schema;
 pub use ser::to_toml_string;
+pub(crate) use set::first_of;
 pub(crate) use suggest::near_or_all;
 pub use suggest::suggest;
 pub use tree::{Entry, Node, Origin, Table, Value};

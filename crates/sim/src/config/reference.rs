@@ -116,6 +116,10 @@ impl<'a> Walk<'a> {
             if let Some(own) = kind_of(option) {
                 self.properties(option, path, Some(&own), default);
             }
+            // A text or a table: the type says so itself.
+            if target.get("x-type").is_some() {
+                self.properties(self.defs.resolve(option), path, kind, None);
+            }
         }
         self.properties(target, path, kind, default);
         let named = target.get("additionalProperties").filter(|s| s.is_object()).map(|s| (s, "<name>"));
@@ -135,6 +139,10 @@ impl<'a> Walk<'a> {
             doc.range = Some(range.to_owned()).filter(|r| !r.is_empty());
             doc.units = units.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             doc.example = target.get("examples").and_then(|e| e.get(0)).and_then(default_of);
+            return;
+        }
+        if let Some(said) = text_of(target, "x-type") {
+            doc.ty = said;
             return;
         }
         doc.names = names_of(target);

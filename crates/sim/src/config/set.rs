@@ -18,14 +18,28 @@ impl Document {
     /// as a string. Missing tables are created, elements of lists are numbered from 0, and a
     /// key below a bare enum name (`app = "bulk"`) makes it a table of that `kind`.
     pub fn apply_set(&mut self, text: &str) -> Result<(), Diagnostics> {
+        self.apply_set_by(text, |root, number| apply(root, text, number))
+    }
+
+    fn apply_set_by(
+        &mut self,
+        text: &str,
+        apply: impl FnOnce(&mut Node, usize) -> Result<(), Failure>,
+    ) -> Result<(), Diagnostics> {
         let number = self.sets.len() + 1;
         self.sets.push(Source::new(text.to_owned()));
-        apply(&mut self.root, text, number).map_err(|(message, span, help)| {
+        apply(&mut self.root, number).map_err(|(message, span, help)| {
             let mut diagnostic = Diagnostic::error("--set", message).help_opt(help);
             diagnostic.set = Some(number);
             self.sets[number - 1].locate(&mut diagnostic, span);
             diagnostic.into()
         })
+    }
+
+    /// As [`Document::apply_set`], but the key as it is written becomes one key of `table`:
+    /// `flow.ftp.tcp.cc=reno` is `[set] "flow.ftp.tcp.cc" = "reno"`.
+    pub fn apply_set_in(&mut self, table: &str, text: &str) -> Result<(), Diagnostics> {
+        self.apply_set_by(text, |root, number| apply_in(root, table, text, number))
     }
 
     /// Writes out the default of each table with a `kind` on the way to the key of `text` that
@@ -61,7 +75,25 @@ impl Document {
 
 type Failure = (String, Range<usize>, Option<&'static str>);
 
+/// The first part of the key of `key=value`; None for what is no key.
+pub(crate) fn first_of(text: &str) -> Option<String> {
+    path::parse(text).ok()?.0.into_iter().next().map(|s| s.name)
+}
+
 fn apply(root: &mut Node, text: &str, number: usize) -> Result<(), Failure> {
+    let (segments, equals) = key(text)?;
+    set(root, &segments, text, equals, number)
+}
+
+fn apply_in(root: &mut Node, table: &str, text: &str, number: usize) -> Result<(), Failure> {
+    let (segments, equals) = key(text)?;
+    let whole = path::dotted(segments.into_iter().map(|s| s.name));
+    let way = [table.to_owned(), whole].map(|name| path::Segment { name, span: 0..equals });
+    set(root, &way, text, equals, number)
+}
+
+/// The parts of the key, and where its `=` stands.
+fn key(text: &str) -> Result<(Vec<path::Segment>, usize), Failure> {
     const EXAMPLE: &str = "write it like `--set flow.ftp.tcp.cc=reno`";
     if text.len() > LONGEST {
         return Err((format!("the text is longer than {LONGEST} bytes"), 0..0, None));
@@ -70,9 +102,19 @@ fn apply(root: &mut Node, text: &str, number: usize) -> Result<(), Failure> {
     if equals == text.len() {
         return Err(("there is no `=` and no value".to_owned(), 0..equals, Some(EXAMPLE)));
     }
+    Ok((segments, equals))
+}
+
+fn set(
+    root: &mut Node,
+    segments: &[path::Segment],
+    text: &str,
+    equals: usize,
+    number: usize,
+) -> Result<(), Failure> {
     let origin = |span: Range<usize>| Origin::Set { number, span };
     let node = value(text, equals + 1, &origin)?;
-    put(root, &segments, node, &origin).map_err(|(m, span)| (m, span, None))
+    put(root, segments, node, &origin).map_err(|(m, span)| (m, span, None))
 }
 
 /// The value that begins at byte `from` of `text`.

@@ -8,7 +8,7 @@ use lasthop_units::{Duration, Instant};
 
 use crate::error::Error;
 use crate::sink::{Sink, Table};
-use crate::spec::{Spec, TcpSampling};
+use crate::spec::{Scenario, Spec, TcpSampling};
 use tables::{
     Drops, Events, Hints, Mac, Measurements, Packets, Positions, Queues, Radio, Rlc, Steps, Tcp, Wifi,
 };
@@ -26,6 +26,19 @@ macro_rules! probes {
 
         /// The declarations.
         const DURING: &[&TableDef] = &[$($Row::TABLE,)*];
+
+        /// The tables that runs of a scenario write while they go on. How a run ends decides which of
+        /// `flows`, `applications` and `quality` it adds.
+        pub fn recorded(scenario: &Scenario) -> Vec<&'static str> {
+            let mut found = Vec::new();
+            $({
+                let $spec = scenario.spec();
+                if $wanted {
+                    found.push($Row::TABLE.name);
+                }
+            })*
+            found
+        }
 
         impl Probes {
             /// Opens the tables that the scenario asks for.
