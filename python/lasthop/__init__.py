@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from lasthop._results import Results
     from lasthop._scenario import Scenario, run_many
     from lasthop._simulation import Simulation
+    from lasthop.campaign.definition import Campaign
 
 __all__ = [
     "AckSample",
+    "Campaign",
     "Candidate",
     "Congestion",
     "CongestionControl",
@@ -48,6 +50,7 @@ __all__ = [
 
 #: Names that are not the extension module's, by the module that has them.
 _MODULES = {
+    "Campaign": "lasthop.campaign.definition",
     "Results": "lasthop._results",
     "Scenario": "lasthop._scenario",
     "Simulation": "lasthop._simulation",

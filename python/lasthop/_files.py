@@ -78,6 +78,14 @@ def claimed(folder: Path, what: str) -> Iterator[None]:
         claim.discard()
 
 
+def is_there(path: Path) -> bool:
+    """Whether `path` is a file or folder; a name that is too long for one is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def resolved(path: Path) -> Path:
     """`path` without symbolic links and without `..`; as it is written where it has neither."""
     real = path.resolve()

@@ -1,0 +1,696 @@
+"""`Campaign`: what is run, over which axes and seeds, and what is kept of each run; checked before the first run."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lasthop import _core
+from lasthop._bundled import bundled, campaign_file
+from lasthop._core import CampaignFile, LasthopError
+from lasthop._errors import mistake
+from lasthop._files import is_there
+from lasthop._own import CONTROL, SCHEDULER, Kind, definitions
+from lasthop._scenario import Scenario
+from lasthop._values import Overrides, Value, assignments, to_toml
+from lasthop.campaign import own
+from lasthop.campaign._faults import Faults, Key, nearest
+from lasthop.campaign._trial import check_points, common
+from lasthop.campaign.conduct import Estimate, Progress, conduct, dry_run
+from lasthop.campaign.executors import Executor
+from lasthop.campaign.figures import FigureError, FigureSpec
+from lasthop.campaign.jobs import Expression, Job, Measure, Point
+from lasthop.campaign.metrics import Metric, MetricError
+from lasthop.campaign.plan import (
+    Axis,
+    check_name,
+    grid_size,
+    hides,
+    key_mistakes,
+    override,
+    read_axes,
+    read_points,
+    read_seeds,
+    read_until,
+)
+from lasthop.campaign.results import CampaignResults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lasthop._own import Controls, Schedulers
+    from lasthop._results import Results
+    from lasthop.campaign.sequential import Rule
+
+MetricLike: TypeAlias = "str | Callable[[Results], float | None] | Mapping[str, Any]"
+"""An expression, a Python function of a run's results, or a table with the keys of `[metric.NAME]`."""
+
+#: So many points are made before conditions leave some of them out.
+_MOST_GRID = 2_000_000
+_CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Objects that a campaign was given in Python, in place of what its text names."""
+
+    base: Scenario | None = None
+    cc: Mapping[str, Any] = field(default_factory=dict)
+    schedulers: Mapping[str, Any] = field(default_factory=dict)
+    functions: Mapping[str, own.Function] = field(default_factory=dict)
+
+
+class Campaign:
+    """Many runs of one scenario: each combination of some axes, each with the same seeds.
+
+    From a file: `Campaign.load("campaign.toml")`. In Python:
+
+        campaign = lasthop.Campaign(
+            base="lte-download",
+            axes={"flow.ftp.tcp.cc": ["reno", "cubic", "bbr"]},
+            metrics={"goodput": 'flow("ftp").goodput_bps in Mbit/s'},
+            seeds=10,
+        )
+
+    Everything is checked when the campaign is made: keys, values of each axis, metrics, conditions, names. Nothing is
+    run. Campaigns pickle.
+
+    Args:
+        base: the scenario that is varied: a `Scenario`, a file, or the name of a bundled scenario.
+        axes: what is varied: a scenario key and its values, or a name and a table with the keys of `[axis.NAME]`.
+        metrics: what is kept of each run by name: an expression (docs, Metrics), a function that takes `Results` and
+            returns a number or None, or a table with the keys of `[metric.NAME]`.
+        name: names the result folder; None: made of the base and the axes.
+        description: one sentence.
+        set: scenario keys to override in every run, a mapping or texts `key=value`.
+        seeds: how many from 1 on, a list, or `{"first": 1, "count": 5}`; None: 5, or the `min` of `until`.
+        until: the stopping rule, such as "ci95(goodput) < 2 %".
+        keep: tables that are kept whole of every run.
+        where: conditions on the labels of the axes; a point stays where all hold.
+        cc: congestion controls of your own: classes, or texts "FILE.py:CLASS".
+        schedulers: schedulers of your own: classes, or texts "FILE.py:CLASS".
+        figures: tables with the keys of `[figure.NAME]` by name.
+        limit: more runs than this are refused; None: 100,000.
+        folder: where files that are named in texts are looked for; None: the current folder.
+
+    Raises:
+        LasthopError: something is wrong; the message shows each place with a remedy.
+        TypeError: an argument is of a wrong type.
+    """
+
+    def __init__(
+        self,
+        base: str | PathLike[str] | Scenario,
+        axes: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, MetricLike] | None = None,
+        *,
+        name: str | None = None,
+        description: str = "",
+        set: Overrides = (),
+        seeds: int | Sequence[int] | Mapping[str, int] | None = None,
+        until: str | None = None,
+        keep: Sequence[str] = (),
+        where: str | Sequence[str] = (),
+        cc: Controls | Mapping[str, str] | None = None,
+        schedulers: Schedulers | Mapping[str, str] | None = None,
+        figures: Mapping[str, Mapping[str, Value]] | None = None,
+        limit: int | None = None,
+        folder: str | PathLike[str] | None = None,
+    ) -> None:
+        named = named_axes(axes or {})
+        functions = {n: _function(n, m) for n, m in (metrics or {}).items() if callable(m)}
+        stem = base.name if isinstance(base, Scenario) else Path(base).stem
+        head: dict[str, Any] = {
+            "name": name if name is not None else "-".join([stem, *named]),
+            "description": description,
+            "base": stem if isinstance(base, Scenario) else str(base),
+            "seeds": seeds,
+            "until": until,
+            "keep": list(keep),
+            "where": where if isinstance(where, str) else list(where),
+            "limit": limit,
+        }
+        tables: dict[str, Mapping[str, Any]] = {
+            "cc": {n: _place_of(c) for n, c in (cc or {}).items()},
+            "scheduler": {n: _place_of(s) for n, s in (schedulers or {}).items()},
+            "metric": {n: _function_table(functions[n]) if n in functions else m for n, m in (metrics or {}).items()},
+            "figure": figures or {},
+        }
+        given = Given(
+            base if isinstance(base, Scenario) else None, _objects(cc or {}), _objects(schedulers or {}), functions
+        )
+        text = campaign_text(head, named, tables)
+        file = CampaignFile.parse(
+            text, "Campaign(...)", Path(folder) if folder is not None else Path(), assignments(set)
+        )
+        self._read(file, given, checked=False)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], set: Overrides = (), *, limit: int | None = None) -> Campaign:
+        """Reads a campaign file.
+
+        Args:
+            path: a TOML file, or the name of a bundled campaign such as "bufferbloat" where there is no such file.
+            set: keys to override, a mapping or texts `key=value`. A key of the campaign's own tables
+                (`campaign.seeds`, `axis.cc.values`) changes the file, any other is a scenario's key and changes each
+                run.
+            limit: more runs than this are refused; None: what the file says, else 100,000.
+
+        Raises:
+            LasthopError: the file has a mistake; the message shows where and what to do.
+        """
+        sets = [*assignments(set), *([] if limit is None else [f"campaign.limit={limit}"])]
+        return cls.of(CampaignFile.load(campaign_file(path), sets))
+
+    @classmethod
+    def parse(
+        cls, text: str, name: str = "<string>", folder: str | PathLike[str] | None = None, set: Overrides = ()
+    ) -> Campaign:
+        """Reads a campaign from TOML text.
+
+        Args:
+            text: the campaign.
+            name: what messages call the text.
+            folder: where relative paths in it start; None: the current folder.
+            set: as for `load`.
+
+        Raises:
+            LasthopError: the text has a mistake.
+        """
+        return cls.of(CampaignFile.parse(text, name, Path(folder) if folder is not None else Path(), assignments(set)))
+
+    @classmethod
+    def of(cls, file: CampaignFile, given: Given | None = None, *, checked: bool = False) -> Campaign:
+        """The campaign of a file that is read. `checked`: its points have been tried before."""
+        campaign = cls.__new__(cls)
+        campaign._read(file, given or Given(), checked=checked)
+        return campaign
+
+    def _read(self, file: CampaignFile, given: Given, *, checked: bool) -> None:
+        """Reads what the file says. `checked`: its points have been tried before."""
+        self._file, self._given = file, given
+        self._content: Mapping[str, Any] = file.content()
+        faults = Faults(file)
+        head = self._content["campaign"]
+        self._check_name(faults)
+        self._axes = read_axes(self._content.get("axis", {}), faults)
+        self._measures = self._read_measures(faults)
+        rule = read_until(head.get("until"), [m.name for m in self._measures], faults)
+        explicit = re.search(r",\s*min\b", head.get("until") or "") is not None
+        self._seeds, self._until = read_seeds(head.get("seeds"), rule, explicit, faults)
+        self._check_tables(faults)
+        self._sets, set_places = self._read_sets(faults)
+        self._points = self._read_points(faults)
+        self._figures = self._read_figures(faults)
+        self._cc = self._policies("cc", CONTROL, given.cc, faults)
+        self._schedulers = self._policies("scheduler", SCHEDULER, given.schedulers, faults)
+        faults.end()
+        policies = [("cc", self._cc), ("scheduler", self._schedulers)]
+        self._code = own.digest({f"{kind} {name}": made for kind, all_ in policies for name, made in all_.items()})
+        base = self._base(faults)
+        faults.end()
+        assert base is not None  # else there is a fault
+        found = common(base.core, self._sets, set_places, faults)
+        faults.end()
+        assert found is not None  # else there is a fault
+        self._common = Scenario(found, self._cc, self._schedulers)
+        if not checked:
+            check_points(found, self._points, self._axes, self._tables_read(), faults)
+            faults.end()
+
+    # What a campaign is
+
+    @property
+    def name(self) -> str:
+        """The campaign's name."""
+        return str(self._content["campaign"]["name"])
+
+    @property
+    def description(self) -> str:
+        """One sentence on what it shows; may be empty."""
+        return str(self._content["campaign"].get("description", ""))
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths in it start."""
+        return self._file.folder
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What is varied, in the order of the file."""
+        return self._axes
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The combinations of the axes that are run; the last axis varies fastest."""
+        return self._points
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of each point; with `until` those before the first look."""
+        return self._seeds.listed
+
+    def seed_at(self, index: int) -> int:
+        """The seed of replication `index`, from 0 on, of each point."""
+        return self._seeds.at(index)
+
+    @property
+    def until(self) -> Rule | None:
+        """The rule that says how many seeds a point needs; None: those of `seeds`."""
+        return self._until
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is kept of each run as numbers."""
+        return self._measures
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The tables that are kept whole of each run."""
+        return tuple(self._content["campaign"].get("keep", ()))
+
+    @property
+    def figures(self) -> tuple[FigureSpec, ...]:
+        """The figures that the file describes."""
+        return self._figures
+
+    @property
+    def base(self) -> Scenario:
+        """The base scenario with what the campaign sets in each run."""
+        return self._common
+
+    @property
+    def held_by_gil(self) -> bool:
+        """Whether runs call Python code: then threads would wait for one another."""
+        return bool(self._cc or self._schedulers) or any(m.needs_processes for m in self._measures)
+
+    @property
+    def runs(self) -> int:
+        """Runs before the first look of `until`, or in all."""
+        return len(self._points) * len(self._seeds.listed)
+
+    @property
+    def most_runs(self) -> int:
+        """Runs at most: `runs`, or with `until` its `max` of each point."""
+        return len(self._points) * (self._until.max if self._until else len(self._seeds.listed))
+
+    @property
+    def code(self) -> str:
+        """Digest of the sources of own policies and of what they import; empty without any."""
+        return self._code
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the campaign by all that its results depend on, as hex: not by its description and figures."""
+        parts = [
+            self._common.hash,
+            self.code,
+            [(p.labels, p.overrides) for p in self._points],
+            self.seeds,
+            str(self._until),
+            [(m.name, m.unit, m.identity) for m in self._measures],
+            self.keep,
+        ]
+        return hashlib.blake2b(json.dumps(parts, ensure_ascii=True).encode(), digest_size=16).hexdigest()
+
+    def scenario(self, job: Job) -> Scenario:
+        """The scenario of a run: base, `[set]`, the point's overrides, the seed, own policies.
+
+        Raises:
+            LasthopError: the point makes no scenario (only where a campaign has too many points to try all before).
+        """
+        core = self._common.core.with_set([*job.point.overrides, f"scenario.seed={job.seed}"])
+        return Scenario(core, self._cc, self._schedulers)
+
+    def run(
+        self,
+        out: str | PathLike[str] | None = None,
+        *,
+        store: str | PathLike[str] | None = None,
+        using: Executor | str | None = None,
+        jobs: int = 0,
+        shard: tuple[int, int] | None = None,
+        progress: Progress | None = None,
+    ) -> CampaignResults:
+        """Makes the runs that the store does not have, and returns the results.
+
+        Args:
+            out: a folder for the results, figures and report; None: results stay in memory.
+            store: where finished runs are kept; None: the folder of the variable LASTHOP_STORE, else `results/store`.
+            using: who makes the runs: "threads", "processes" or "ray"; None: threads, or processes where Python code
+                takes part.
+            jobs: runs at a time; 0: one per processor.
+            shard: (i, n): only part i of n, 1 to n.
+            progress: gets a `lasthop.campaign.conduct.Event` after each run.
+
+        Raises:
+            LasthopError: the store cannot be written, or `out` holds something else.
+            KeyboardInterrupt: Ctrl-C; what is finished is in the store.
+        """
+        return conduct(self, store, using=using, jobs=jobs, shard=shard, out=out, progress=progress, also=_report)
+
+    def dry_run(
+        self,
+        *,
+        store: str | PathLike[str] | None = None,
+        using: Executor | str | None = None,
+        jobs: int = 0,
+    ) -> Estimate:
+        """Estimates time and disk from a few runs; writes nothing. The arguments are those of `run`."""
+        return dry_run(self, store, using=using, jobs=jobs)
+
+    def results(self, out: str | PathLike[str] | None = None) -> pa.Table:
+        """The results that a run of this campaign has left: a row for each point and seed, with units.
+
+        Args:
+            out: their folder; None: `results/NAME`, where `lasthop sweep` leaves them.
+
+        Raises:
+            LasthopError: there are none, or they are those of another campaign.
+        """
+        found = CampaignResults.load(Path(out) if out is not None else Path("results") / self.name)
+        if found.about["digest"] != self.digest:
+            raise mistake(
+                f"the results in '{found.folder}' are not those of this campaign as it is now",
+                "run it again: runs that did not change are taken from the store",
+            )
+        return found.table()
+
+    def to_toml(self) -> str:
+        """The campaign as TOML, with overrides applied; comments are not kept."""
+        return self._file.to_toml()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: the text is read again; own code from files is loaded again, other code is imported by name."""
+        text, name, sets = self._file.source()
+        return _restored, (text, name, str(self._file.folder.absolute()), sets, self._given)
+
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{len(a)} {a.name}" for a in self._axes) or "one point"
+        return f"<Campaign {self.name}: {axes}, {len(self._points)} points, {len(self._seeds.listed)} seeds>"
+
+    # How it is read
+
+    def _check_name(self, faults: Faults) -> None:
+        name = self._content["campaign"]["name"]
+        if not _CAMPAIGN_NAME.match(name):
+            faults.add(
+                ("campaign", "name"),
+                "the name is not one that a folder can have",
+                "up to 100 letters, digits, '-', '_' and '.', not beginning with '.' or '-'",
+            )
+
+    def _read_measures(self, faults: Faults) -> tuple[Measure, ...]:
+        found: list[Measure] = []
+        columns = {axis.lower(): axis for axis in self._content.get("axis", {})}
+        for name, said in self._content.get("metric", {}).items():
+            check_name(name, ("metric", name), "a metric", columns, faults)
+            measure = self._expression(name, said, faults) if isinstance(said, str) else self._own(name, said, faults)
+            if measure is not None:
+                found.append(measure)
+        if not self._content.get("metric") and not self._content["campaign"].get("keep"):
+            faults.add(
+                ("campaign",),
+                "the campaign keeps nothing of its runs",
+                'add a metric, such as [metric] goodput = \'flow("ftp").goodput_bps in Mbit/s\', or keep = ["flows"]',
+            )
+        return tuple(found)
+
+    def _expression(self, name: str, text: str, faults: Faults) -> Measure | None:
+        place = ("metric", name)
+        try:
+            return Expression(Metric.parse(name, text))
+        except MetricError as error:
+            # A name that is none is reported as that of a column.
+            if error.column:
+                faults.add(place, error.what, error.help, within=(error.column - 1, error.column))
+            elif not text.strip() or len(faults) == 0:
+                faults.add(place, error.what, error.help)
+            return None
+
+    def _own(self, name: str, said: Mapping[str, Any], faults: Faults) -> Measure | None:
+        place = ("metric", name)
+        self._check_known_tables(said["tables"], (*place, "tables"), faults)
+        if not said["unit"] or not said["unit"].isprintable():
+            faults.add(
+                (*place, "unit"), "the unit is empty", "the unit of the function's values; '1' for plain numbers"
+            )
+        if name in self._given.functions:
+            return self._given.functions[name]
+        try:
+            call = own.load(self.folder, said["python"])
+        except LasthopError as error:
+            _pass_on(error, (*place, "python"), faults)
+            return None
+        if not callable(call):
+            faults.add(
+                (*place, "python"), f"'{said['python']}' is no function", "a function that takes lasthop.Results"
+            )
+            return None
+        where = (said["python"], str(self.folder.absolute()))
+        return own.Function.of(name, said["unit"], said["tables"], call, where)
+
+    def _check_tables(self, faults: Faults) -> None:
+        keep = self._content["campaign"].get("keep", [])
+        self._check_known_tables(keep, ("campaign", "keep"), faults)
+        for i, table in enumerate(keep):
+            if table in keep[:i]:
+                faults.add(("campaign", "keep", str(i)), f"the table '{table}' is there twice", "remove one")
+
+    def _check_known_tables(self, names: Sequence[str], place: Key, faults: Faults) -> None:
+        known = run_tables()
+        for i, table in enumerate(names):
+            if table not in known:
+                remedy = nearest(table, known, "'lasthop describe tables' lists the tables of a run")
+                faults.add((*place, str(i)), f"a run has no table '{table}'", remedy)
+
+    def _tables_read(self) -> dict[str, Key]:
+        """The tables that runs must record, each with the place that needs it."""
+        found: dict[str, Key] = {t: ("campaign", "keep", str(i)) for i, t in enumerate(self.keep)}
+        for measure in self._measures:
+            for table in sorted(measure.tables):
+                found.setdefault(table, ("metric", measure.name))
+        return found
+
+    def _read_sets(self, faults: Faults) -> tuple[list[str], list[Key]]:
+        sets: list[str] = []
+        places: list[Key] = []
+        for key, value in self._content.get("set", {}).items():
+            place = ("set", key)
+            for what, remedy in key_mistakes(key):
+                faults.add(place, what, remedy, at_key=True)
+            for axis in self._axes:
+                mine = next((k for k in axis.keys if hides(k, key)), None)
+                if mine is not None:
+                    faults.add(
+                        place,
+                        f"'{key}' is set in each run and varied by the axis '{axis.name}'",
+                        "remove it here, or the axis",
+                        at_key=True,
+                    )
+            sets.append(override(key, value))
+            places.append(place)
+        return sets, places
+
+    def _read_points(self, faults: Faults) -> tuple[Point, ...]:
+        if len(faults):
+            return ()
+        head = self._content["campaign"]
+        limit = int(head.get("limit", DEFAULT_LIMIT))
+        grid = grid_size(self._axes)
+        if grid > max(limit, _MOST_GRID):
+            self._too_many(faults, grid, limit)
+            return ()
+        conditions = head.get("where", [])
+        points = read_points(self._axes, conditions, faults)
+        each = self._until.max if self._until else len(self._seeds.listed)
+        if len(points) * each > limit:
+            self._too_many(faults, len(points), limit)
+        return points
+
+    def _too_many(self, faults: Faults, points: int, limit: int) -> None:
+        each = self._until.max if self._until else len(self._seeds.listed)
+        runs = points * each
+        seeds = f"{each:,} seeds" if self._until is None else f"up to {each:,} seeds"
+        sizes = " x ".join(f"{len(a):,} {a.name}" for a in self._axes) or "one point"
+        faults.add(
+            ("campaign", "limit")
+            if self._content["campaign"].get("limit", DEFAULT_LIMIT) != DEFAULT_LIMIT
+            else ("campaign",),
+            f"the campaign has {runs:,} runs ({points:,} points of {sizes}, {seeds} each), more than {limit:,}",
+            f"fewer values or seeds; or allow it: --limit {runs}, or limit = {runs} in [campaign]",
+        )
+
+    def _read_figures(self, faults: Faults) -> tuple[FigureSpec, ...]:
+        sound = len(faults) == 0
+        found = [self._figure(name, t, sound, faults) for name, t in self._content.get("figure", {}).items()]
+        return tuple(spec for spec in found if spec is not None)
+
+    def _figure(self, name: str, table: Mapping[str, Any], sound: bool, faults: Faults) -> FigureSpec | None:
+        try:
+            spec = FigureSpec.parse(name, table)
+            if sound:
+                labels = {axis.name: axis.labels for axis in self._axes}
+                spec.check(axes=labels, metrics=[m.name for m in self._measures], keep=self.keep)
+        except FigureError as error:
+            key = tuple(error.key.split("."))
+            faults.add(key, error.what, error.help, at_key=len(key) == 2 or key[-1] not in table)
+            return None
+        return spec
+
+    def _policies(self, table: str, kind: Kind, given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+        names = self._content.get(table, {})
+        found = {name: self._policy(table, name, text, kind, given.get(name), faults) for name, text in names.items()}
+        return {name: made for name, made in found.items() if made is not None}
+
+    def _policy(self, table: str, name: str, text: str, kind: Kind, given: Any, faults: Faults) -> Any:
+        """The class that an entry of `[cc]` or `[scheduler]` means; None: it is none, which is noted."""
+        base = f"lasthop.{kind.base.__name__}"
+        try:
+            made = given if given is not None else own.load(self.folder, text)
+            if given is None and not inspect.isclass(made):
+                raise TypeError(f"'{text}' is no class")
+            [definition] = definitions(kind, {name: made})
+            # What the core refuses, such as the name of a built-in control, it refuses here.
+            _core.Scenario.parse(_EMPTY, "", None, [], *(([definition], []) if kind is CONTROL else ([], [definition])))
+        except LasthopError as error:
+            _pass_on(error, (table, name), faults)
+            return None
+        except TypeError as error:
+            faults.add((table, name), str(error), f"a class that derives from {base}")
+            return None
+        return made
+
+    def _base(self, faults: Faults) -> Scenario | None:
+        """The base scenario as its file says it, with own policies."""
+        if self._given.base is not None:
+            base = self._given.base
+            if self._cc:
+                base = base.with_cc(self._cc)
+            return base.with_schedulers(self._schedulers) if self._schedulers else base
+        said = str(self._content["campaign"]["base"])
+        path, known = self.folder / said, bundled()
+        if not said or not is_there(path):
+            if said not in known:
+                here = sorted(p.name for p in path.parent.glob("*.toml")) if is_there(path.parent) else []
+                faults.add(
+                    ("campaign", "base"),
+                    f"there is no file '{said}' beside the campaign, nor a bundled scenario of this name",
+                    nearest(said, [*known, *here], "'lasthop scenarios list' shows the bundled ones"),
+                )
+                return None
+            path = known[said]
+        if path.is_dir():
+            faults.add(("campaign", "base"), f"'{said}' is a folder", "a scenario is a TOML file")
+            return None
+        return Scenario.load(path, cc=self._cc, schedulers=self._schedulers)
+
+
+#: A scenario without content, to which policies can be added.
+_EMPTY = '[scenario]\nname = "x"\nduration = "1 s"\n'
+#: As in the campaign file's reference.
+DEFAULT_LIMIT = 100_000
+
+
+@lru_cache(maxsize=1)
+def run_tables() -> tuple[str, ...]:
+    """The tables that a run may have."""
+    tables = json.loads(_core.describe())["tables"]
+    return tuple(t["name"] for t in tables if t["name"] not in ("geometry", "radio-map"))
+
+
+def _report(folder: Path, results: CampaignResults) -> None:
+    """Figures and report; what draws them takes long to import."""
+    from lasthop.campaign import report
+
+    report.write(folder, results)
+
+
+def _restored(text: str, name: str, folder: str, sets: list[str], given: Given) -> Campaign:
+    return Campaign.of(CampaignFile.parse(text, name, folder, sets), given, checked=True)
+
+
+def _pass_on(error: LasthopError, place: Key, faults: Faults) -> None:
+    """A mistake that was found without a place, at its place."""
+    for found in error.diagnostics:
+        faults.add(place, found["message"], found["help"])
+
+
+def _function(name: str, call: Callable[..., Any]) -> own.Function:
+    """A function of Python's as a measure; its unit and tables are attributes, if it has them."""
+    if getattr(call, "__name__", "") == "<lambda>":
+        raise TypeError(f"the metric '{name}' is a lambda, which cannot reach another process: write it with def")
+    unit, tables = getattr(call, "unit", "1"), getattr(call, "tables", ())
+    return own.Function.of(name, str(unit), tables, call)
+
+
+def _function_table(function: own.Function) -> dict[str, Any]:
+    text = f"{getattr(function.call, '__module__', '')}:{getattr(function.call, '__qualname__', 'function')}"
+    return {"python": text, "unit": function.unit, "tables": sorted(function.tables)}
+
+
+def _place_of(policy: Any) -> str:
+    """`FILE.py:CLASS` of a class, for the campaign's text."""
+    if isinstance(policy, str):
+        return policy
+    try:
+        file = inspect.getsourcefile(policy)
+    except (TypeError, OSError):
+        file = None
+    return f"{file or '<python>'}:{getattr(policy, '__qualname__', repr(policy))}"
+
+
+def _objects(policies: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: p for name, p in policies.items() if not isinstance(p, str)}
+
+
+def named_axes(axes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Axes by name: a scenario key gives its last part, or more of it where two would be equal."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, said in axes.items():
+        if isinstance(said, Mapping):
+            name = key if "." not in key else _free(key, found)
+            found[name] = dict(said) if "." not in key else {"key": key, "range": dict(said)}
+        elif isinstance(said, (str, bytes)) or not hasattr(said, "__iter__"):
+            raise TypeError(f"the axis '{key}' needs a list of values, not {said!r}")
+        else:
+            found[_free(key, found)] = {"key": key, "values": list(said)}
+    return found
+
+
+def _free(key: str, taken: Mapping[str, Any]) -> str:
+    parts = [re.sub(r"\W", "_", p, flags=re.ASCII) for p in key.replace('"', "").split(".")]
+    for count in range(1, len(parts) + 1):
+        name = "_".join(parts[-count:])
+        if name not in taken and not name[:1].isdigit():
+            return name
+    return "_".join(parts)
+
+
+def campaign_text(
+    head: Mapping[str, Any], axes: Mapping[str, Mapping[str, Any]], tables: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """A campaign as TOML text; what is None or empty in its head is left out."""
+    lines = ["[campaign]", *_keys({k: v for k, v in head.items() if v is not None and v != "" and v != []})]
+    for name, table in axes.items():
+        lines += ["", f"[axis.{_quoted(name)}]", *_keys(table)]
+    for name, table in tables.items():
+        if table:
+            lines += ["", f"[{name}]", *_keys(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _keys(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_quoted(key)} = {to_toml(value)}" for key, value in table.items()]
+
+
+def _quoted(key: str) -> str:
+    return to_toml({key: 0})[2:-6]

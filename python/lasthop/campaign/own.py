@@ -1,0 +1,236 @@
+"""Code of the user's own that a campaign names: controls, schedulers, and metrics as Python functions."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from lasthop._errors import mistake
+from lasthop._files import is_there
+from lasthop._sources import closure, digest_of
+from lasthop.campaign._faults import nearest
+from lasthop.campaign.metrics import Outcome
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+#: What is told of an exception's text.
+_MOST_TOLD = 200
+
+
+def load(folder: Path, text: str) -> Any:
+    """The object that `FILE.py:NAME` means; the file is looked for in `folder`.
+
+    Raises:
+        LasthopError: the text has another form, there is no such file or name, or the file cannot be loaded.
+    """
+    file, _, attribute = text.rpartition(":")
+    if not file or not attribute.isidentifier():
+        raise mistake(f"'{text}' is not of the form FILE.py:NAME", 'such as "mine.py:Mine"')
+    path = folder / file
+    if not (is_there(path) and path.is_file()):
+        near = nearest(Path(file).name, _python_files(path.parent), f"it is looked for in {path.parent.absolute()}")
+        raise mistake(f"there is no file '{file}'", near)
+    module = module_of(path)
+    if not hasattr(module, attribute):
+        own = [n for n, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__]
+        raise mistake(f"'{file}' has no '{attribute}'", nearest(attribute, own))
+    return getattr(module, attribute)
+
+
+def _python_files(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.glob("*.py")) if is_there(folder) else []
+
+
+def module_of(path: Path) -> ModuleType:
+    """The module of a Python file, loaded again if the file has changed since.
+
+    Modules beside it can be imported while it is loaded.
+
+    Raises:
+        LasthopError: it is no Python file, or raises an exception.
+    """
+    real = path.resolve()
+    if real.suffix != ".py":
+        raise mistake(f"'{path.name}' is not a Python file", "its name must end in .py")
+    name = f"lasthop_own_{real.stem}_{hashlib.blake2b(str(real).encode(), digest_size=6).hexdigest()}"
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        files, libraries = _sources(loaded)
+        if _LOADED.get(name) == digest_of(files, libraries):
+            return loaded
+        _forget(files, real.parent)
+    spec = importlib.util.spec_from_file_location(name, real)
+    if spec is None or spec.loader is None:
+        raise mistake(f"'{path.name}' is not a Python file", "its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # the source of a class is found through its module
+    try:
+        with importing_from(real.parent):
+            spec.loader.exec_module(module)
+    except Exception as err:
+        del sys.modules[name]
+        told = f"{type(err).__name__}: {str(err)[:_MOST_TOLD]}"
+        raise mistake(f"'{path.name}' cannot be loaded: {told}", "mend the file; 'python FILE' shows where") from err
+    _LOADED[name] = digest_of(*_sources(module))
+    return module
+
+
+#: What loaded modules were made of.
+_LOADED: dict[str, str] = {}
+
+
+def _forget(files: set[Path], folder: Path) -> None:
+    """The modules below a folder that are made of these files are imported anew."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and Path(file).resolve() in files and Path(file).resolve().is_relative_to(folder):
+            del sys.modules[name]
+
+
+def _sources(module: ModuleType) -> tuple[set[Path], set[str]]:
+    """The files of a module and of what it imports, and its libraries."""
+    if module.__file__ is None:
+        return set(), set()
+    with importing_from(Path(module.__file__).resolve().parent):
+        files, libraries = closure([module], package=False)
+    return {f.resolve() for f in files}, libraries
+
+
+@contextmanager
+def importing_from(folder: Path) -> Iterator[None]:
+    """Modules in `folder` can be imported in this block."""
+    entry = str(folder)
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        if entry in sys.path:
+            sys.path.remove(entry)
+
+
+def digest(objects: Mapping[str, Callable[..., Any]]) -> str:
+    """Digest of the sources of classes and functions, and of all that their modules import; empty without any.
+
+    What was typed into a prompt has no file: its code counts then.
+    """
+    if not objects:
+        return ""
+    files: set[Path] = set()
+    libraries: set[str] = set()
+    for name, found in sorted(objects.items()):
+        inner = inspect.unwrap(found)
+        module = sys.modules.get(getattr(inner, "__module__", "") or "")
+        file = getattr(module, "__file__", None)
+        qualified = getattr(inner, "__qualname__", type(inner).__qualname__)
+        if module is None or file is None:
+            libraries.add(f"{name} {qualified} {_code_of(inner)}")
+            continue
+        more, versions = _sources(module)
+        files |= more
+        libraries |= {*versions, f"{name} {qualified}"}
+    return digest_of(files, libraries)
+
+
+def _code_of(found: Any) -> str:
+    """Digest of compiled code: instructions, constants and names, of a class those of its methods."""
+    hasher = hashlib.sha256()
+    for member in vars(found).values() if inspect.isclass(found) else (found,):
+        code = getattr(member, "__code__", None)
+        if code is not None:
+            hasher.update(repr((code.co_code, code.co_consts, code.co_names)).encode())
+    return hasher.hexdigest()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A Python function of a run's results as a measure.
+
+    Attributes:
+        name: its column in the results.
+        unit: the unit of what it returns; `1` for a plain number.
+        tables: the tables that it reads, as far as it says.
+        call: the function: takes a `lasthop.Results`, returns a number, or None where the run has none.
+        place: `FILE.py:NAME` and the folder of the campaign, for other processes; None: it pickles by its name.
+    """
+
+    name: str
+    unit: str
+    tables: frozenset[str]
+    call: Callable[[Results], Any] = field(compare=False)
+    #: Digest of the function's sources and of what they import, as they were when it was loaded.
+    sources: str
+    place: tuple[str, str] | None = None
+
+    #: It holds the interpreter's lock.
+    needs_processes = True
+
+    @property
+    def text(self) -> str:
+        """File and function as the campaign says it; else the function's name."""
+        return self.place[0] if self.place is not None else getattr(self.call, "__qualname__", type(self.call).__name__)
+
+    @staticmethod
+    def of(
+        name: str,
+        unit: str,
+        tables: Iterable[str],
+        call: Callable[[Results], Any],
+        place: tuple[str, str] | None = None,
+    ) -> Function:
+        """The measure of a function, with the digest of its sources."""
+        return Function(name, unit, frozenset(tables), call, digest({"": call}), place)
+
+    @property
+    def identity(self) -> str:
+        """Digest of the function's sources, of what they import and of the unit."""
+        return f"function {self.unit} {self.sources}"
+
+    def outcome(self, run: Results) -> Outcome:
+        """What the function returns for a run [`unit`]; no value where it returns None or raises an exception."""
+        try:
+            found = self.call(run)
+        except Exception as error:
+            return Outcome(None, _raised(error))
+        if found is None:
+            return Outcome(None, "the function returned None")
+        try:
+            value = float(found)
+        except (TypeError, ValueError, OverflowError):
+            return Outcome(None, f"the function returned no number but {type(found).__name__}")
+        if not math.isfinite(value):
+            return Outcome(None, f"the function returned {value}")
+        # -0.0 would be another byte in the results.
+        return Outcome(value + 0.0)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For `pickle`: worker processes load the file again."""
+        if self.place is None:
+            return Function, (self.name, self.unit, self.tables, self.call, self.sources)
+        return _again, (self.name, self.unit, self.tables, self.place)
+
+
+def _again(name: str, unit: str, tables: frozenset[str], place: tuple[str, str]) -> Function:
+    text, folder = place
+    return Function.of(name, unit, tables, load(Path(folder), text), place)
+
+
+def _raised(error: Exception) -> str:
+    """An exception in words, with the line that raised it."""
+    told = " ".join(str(error).split())[:_MOST_TOLD]
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = ""
+    if frame is not None:
+        where = f" ({Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno})"
+    return "".join(c if c.isprintable() else " " for c in f"{type(error).__name__}: {told}{where}")
