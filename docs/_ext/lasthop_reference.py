@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import gallery
 from docstrings import module_page
 from lte_gallery import draw_all
-from scenario_keys import cell, prose, scenario_page
+from scenario_keys import campaign_page, cell, prose, scenario_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +68,7 @@ def package_pages() -> dict[str, str]:
     described = json.loads(core.describe())
     pages = {
         "scenario.md": scenario_page(described["keys"]),
+        "campaign.md": campaign_page(json.loads(core.describe_campaign())),
         "plugins.md": plugins_page(described),
         "profiles.md": profiles_page(described["profile"]),
         "tables.md": tables_page(described),

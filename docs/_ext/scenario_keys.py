@@ -11,14 +11,31 @@ Key = dict[str, Any]
 HEAD = ["| key | type | default | what |", "|---|---|---|---|"]
 
 
+ABOUT = (
+    "`<name>` stands for a name of your choice, `<n>` for the number of an element, from 0. A key without a\n"
+    "default may be absent, unless it is required.\n"
+)
+
+
 def scenario_page(keys: list[Key]) -> str:
     """One section per table of a scenario file, one row per key."""
-    out = [
-        "# Scenario keys\n",
-        "`<name>` stands for a name of your choice, `<n>` for the number of an element, from 0. A key without a",
-        "default may be absent, unless it is required.\n",
-        *quantities(keys),
-    ]
+    return page(["# Scenario keys\n", ABOUT, *quantities(keys)], keys)
+
+
+def campaign_page(keys: list[Key]) -> str:
+    """One section per table of a campaign file, one row per key."""
+    return page(["# Campaign keys\n", ABOUT, *tables_by_name(keys)], keys)
+
+
+def tables_by_name(keys: list[Key]) -> list[str]:
+    """The tables whose keys are the user's own names."""
+    deeper = {parent(k).removesuffix(".<name>") for k in keys}
+    named = [k for k in keys if not parent(k) and k["path"] not in deeper]
+    return ["## Tables by name\n", *HEAD, *(row(k) for k in named), ""]
+
+
+def page(out: list[str], keys: list[Key]) -> str:
+    """`out`, then one section per table."""
     sections = by_table(keys)
     about: dict[tuple[str, str | None], str] = {}
     for k in keys:

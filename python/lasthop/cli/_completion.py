@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from lasthop import LasthopError, Scenario, _core
 from lasthop._bundled import bundled
+from lasthop._bundled import campaigns as bundled_campaigns
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,6 +28,17 @@ _PLACES = ("<name>", "<n>")
 def scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of bundled scenarios, and files."""
     return [*_starting(bundled(), incomplete), CompletionItem(incomplete, type="file")]
+
+
+def campaigns(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of bundled campaigns, words of `lasthop sweep`, and files."""
+    names = [*bundled_campaigns(), "prune", "index"]
+    return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
+
+
+def axes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Keys of `--axis KEY=A,B`, with the names of the base scenario's own tables where one is given."""
+    return [] if "=" in incomplete else _parts(_keys(ctx.params.get("base")), incomplete, "=")
 
 
 def bundled_scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -48,7 +60,8 @@ def assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
         return []
     # An option that waits for its value keeps click from giving the words before it their places.
     words = [word for word in ctx.args if not word.startswith("-")]
-    return _parts(_keys(ctx.params.get("scenario") or next(iter(words), None)), incomplete, "=")
+    given = ctx.params.get("scenario") or ctx.params.get("base") or next(iter(words), None)
+    return _parts(_keys(given), incomplete, "=")
 
 
 def questions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -58,10 +71,12 @@ def questions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     kinds = [kind for kind in facts if kind not in ("keys", "runtime", "tables")]
     match said:
         case []:
-            found = _starting((*kinds, "keys", "runtime", "tables"), incomplete)
+            found = _starting((*kinds, "keys", "runtime", "tables", "campaign"), incomplete)
             return [*found, *_parts([k["path"] for k in facts["keys"]], incomplete, "")]
         case ["keys"]:
             return _parts([k["path"] for k in facts["keys"]], incomplete, "")
+        case ["campaign"]:
+            return _parts([k["path"] for k in json.loads(_core.describe_campaign())], incomplete, "")
         case ["runtime"]:
             return _starting((k["key"] for k in facts["runtime"]), incomplete)
         case ["tables" | "table"]:

@@ -15,7 +15,9 @@ from lasthop.cli import _completion, _output
 
 @click.command()
 @click.argument("what", nargs=-1, shell_complete=_completion.questions)
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
+@click.option(
+    "--schema", is_flag=True, help="Print the JSON Schema of scenario files (of campaigns: describe campaign --schema)."
+)
 @_output.json_option
 def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
     """Explain what a scenario may say and what a run leaves behind.
@@ -27,6 +29,7 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       keys flow.ftp.tcp    the keys below a path (the word 'keys' may be left out)
       runtime              the keys that [[at]] may change while a run goes on
       tables [NAME]        the tables that a run leaves, or the columns of one
+      campaign [KEY]       every key of a campaign file, or those below a path
       KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
                            the kinds are cc, profile, cell-profile, scenario-profile, queue,
                            scheduler, app and trace-format; 'profile' shows those of whole
@@ -40,7 +43,10 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       lasthop describe --schema > lasthop.schema.json
     """
     if schema:
-        click.echo(json.dumps(json.loads(_core.json_schema()), indent=2, ensure_ascii=False))
+        if what not in ((), ("campaign",)):
+            raise click.UsageError("--schema takes nothing, or the word 'campaign'")
+        text = _core.campaign_schema() if what else _core.json_schema()
+        click.echo(json.dumps(json.loads(text), indent=2, ensure_ascii=False))
         return
     found = _Book().look_up(what)
     if as_json:
@@ -62,6 +68,8 @@ class _Book:
         self.keys = facts.pop("keys")
         self.runtime = facts.pop("runtime")
         self.tables = facts.pop("tables")
+        #: The keys of a campaign file.
+        self.campaign: list[Entry] = json.loads(_core.describe_campaign())
         #: Everything else is a kind of plug-in with its entries.
         self.plugins = facts
 
@@ -78,6 +86,10 @@ class _Book:
                 return {"keys": self.keys}
             case ("keys", path):
                 return {"keys": self._below(path) or self._no_key(path)}
+            case ("campaign",):
+                return {"keys": self.campaign}
+            case ("campaign", path):
+                return {"keys": _at_or_below(path, self.campaign) or self._no_campaign_key(path)}
             case ("runtime",):
                 return {"runtime": self.runtime}
             case ("runtime", key):
@@ -111,8 +123,12 @@ class _Book:
 
     def _below(self, path: str) -> list[Entry]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
-        words = path.split(".")
-        return [k for k in self.keys if _leads_to(words, k["path"])]
+        return _at_or_below(path, self.keys)
+
+    def _no_campaign_key(self, path: str) -> list[Entry]:
+        close = difflib.get_close_matches(path, [k["path"] for k in self.campaign], 1)
+        hint = f"did you mean '{close[0]}'?" if close else "'lasthop describe campaign' lists all"
+        raise mistake(f"a campaign has no key '{path}'", hint)
 
     def _sections(self) -> list[str]:
         return list(dict.fromkeys(k["path"].split(".")[0] for k in self.keys))
@@ -152,7 +168,10 @@ class _Book:
         said = " ".join(what)
         places = {name: f"{kind} {name}" for kind, entries in self.plugins.items() for name in _names(entries)}
         places |= {name: f"tables {name}" for name in _names(self.tables)}
-        places |= {word: word for word in (*self._sections(), "keys", "runtime", "tables", "plugins", *self.plugins)}
+        places |= {
+            word: word
+            for word in (*self._sections(), "keys", "runtime", "tables", "campaign", "plugins", *self.plugins)
+        }
         if what[0] in places and len(what) > 1:
             return mistake(f"'lasthop describe {said}' asks too much", f"ask: lasthop describe {places[what[0]]}")
         if len(what) == 1 and "." in said:
@@ -174,6 +193,11 @@ def _pick(kind: str, name: str, entries: list[Entry], key: str = "name") -> Entr
     close = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean '{close[0]}'? " if close else ""
     raise mistake(f"there is no {kind} '{name}'", f"{hint}there are: {', '.join(known)}")
+
+
+def _at_or_below(path: str, keys: list[Entry]) -> list[Entry]:
+    words = path.split(".")
+    return [k for k in keys if _leads_to(words, k["path"])]
 
 
 def _leads_to(words: list[str], path: str) -> bool:
@@ -223,6 +247,7 @@ def _show_overview(found: dict[str, Any]) -> None:
     _output.line("\nTables of a run (lasthop describe tables NAME)", style="bold")
     _words(found["tables"])
     _output.line("\nKeys that may change during a run: lasthop describe runtime")
+    _output.line("Keys of a campaign file: lasthop describe campaign")
 
 
 def _words(names: list[str], indent: str = "  ") -> None:

@@ -21,6 +21,7 @@ from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
 from lasthop.cli._study import study
 from lasthop.cli._survey import rem, survey
+from lasthop.cli._sweep import sweep
 from lasthop.cli._timeline import timeline
 from lasthop.cli._trace import import_trace
 
@@ -118,7 +119,7 @@ def main() -> None:
     """
 
 
-_VERBS = (run, validate, describe, report, results, compare, timeline, study, scenarios, import_trace, packetdrill)
+_VERBS = (run, sweep, validate, describe, report, results, compare, timeline, study, scenarios)
 
-for _verb in (*_VERBS, survey, rem):
+for _verb in (*_VERBS, import_trace, packetdrill, survey, rem):
     main.add_command(_verb)

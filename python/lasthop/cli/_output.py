@@ -65,7 +65,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     grid = Table(box=None, pad_edge=False, show_header=any(headers), header_style="bold", padding=(0, 2, 0, 0))
     numbers = set(right)
     for i, header in enumerate(headers):
-        grid.add_column(header, justify="right" if i in numbers else "left", no_wrap=i == 0, overflow="fold")
+        # A unit in brackets would be taken for a style.
+        grid.add_column(Text(header), justify="right" if i in numbers else "left", no_wrap=i == 0, overflow="fold")
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     if console.is_terminal:

@@ -1,0 +1,404 @@
+"""`lasthop sweep`: campaigns of many runs, and the store that keeps them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from lasthop import _format
+from lasthop._errors import mistake
+from lasthop._progress import Lines
+from lasthop._stop import leaving
+from lasthop.cli import _completion, _output
+
+if TYPE_CHECKING:
+    from lasthop.campaign.conduct import Estimate, Event
+    from lasthop.campaign.definition import Campaign
+    from lasthop.campaign.results import CampaignResults
+
+#: Where the words of the command are kept, which campaign.json repeats.
+_WORDS = "lasthop.sweep.words"
+#: Longer tables of results are left to `lasthop results`.
+_MOST_SHOWN = 40
+_store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where finished runs are kept. [LASTHOP_STORE, else results/store]",
+)
+
+
+class _Sweep(click.Command):
+    """A command whose first word may be that of a command below it, else a campaign."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands: dict[str, click.Command] = {}
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        words = list(args)
+        if words and words[0] in self.commands:
+            # A context of this command would put its argument into the usage of the other.
+            here = click.Context(click.Command(self.name), info_name=info_name, parent=parent)
+            return self.commands[words[0]].make_context(words[0], words[1:], parent=here, **extra)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_WORDS] = words
+        return context
+
+
+@click.command(cls=_Sweep)
+@click.argument("campaign", required=False, metavar="[CAMPAIGN]", shell_complete=_completion.campaigns)
+@click.option("--base", metavar="SCENARIO", shell_complete=_completion.scenarios, help="Vary this scenario; no file.")
+@click.option(
+    "--axis",
+    "axes",
+    multiple=True,
+    metavar="KEY=A,B,C",
+    shell_complete=_completion.axes,
+    help="With --base: a scenario key and its values, or FROM..TO:STEP, FROM..TO:xFACTOR, FROM..TO:#COUNT.",
+)
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME=EXPRESSION", help="With --base: what is kept of each run."
+)
+@click.option("--name", metavar="NAME", help="With --base: name of the campaign.")
+@click.option("--seeds", metavar="N", help="Seeds of each point: 5 is 1 to 5; 10..19; 3,7,9.")
+@click.option("--until", metavar="RULE", help='Add seeds until then: "ci95(goodput) < 2 %, max 100".')
+@click.option("--keep", multiple=True, metavar="TABLE", help="Keep this table of every run whole.")
+@click.option("--where", multiple=True, metavar="CONDITION", help="With --base: only points that meet it.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=_completion.assignments,
+    help="Override a scenario key in every run, or a key of the campaign, such as campaign.seeds.",
+)
+@click.option(
+    "--cc", multiple=True, metavar="NAME=FILE.py:CLASS", help="With --base: a congestion control of your own."
+)
+@click.option(
+    "--scheduler", "schedulers", multiple=True, metavar="NAME=FILE.py:CLASS", help="With --base: a scheduler."
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Refuse more runs than this. [100000]")
+@click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
+@click.option(
+    "--executor",
+    type=click.Choice(("threads", "processes", "ray")),
+    help="Who makes the runs. [threads; processes where Python code takes part]",
+)
+@click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
+@_store_option
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
+@click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
+@_output.json_option
+@click.pass_context
+def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said: Any) -> None:
+    """Run a campaign: every combination of its axes, each with the same seeds.
+
+    CAMPAIGN is a TOML file, or the name of a bundled campaign. Without one, --base, --axis and --metric describe a
+    small one. All is checked before the first run.
+
+    Finished runs are kept in the store, by their content: after a stop the same command goes on from there, and other
+    campaigns find the runs they share. DIR gets results.parquet (a row for each point and seed), failures.parquet,
+    campaign.json and campaign.toml. With a failed run the exit code is 1; the next call makes it again.
+
+    \b
+    Examples:
+      lasthop sweep campaign.toml --dry-run
+      lasthop sweep campaign.toml --set campaign.seeds=20 --jobs 8
+      lasthop sweep --base lte-download --axis flow.download.tcp.cc=reno,cubic \\
+          --metric 'goodput=flow("download").goodput_bps in Mbit/s' --seeds 5
+      lasthop sweep campaign.toml --shard 3/8
+      lasthop sweep prune --older-than 30d
+      lasthop sweep index
+    """
+    from lasthop.campaign.executors import parse_shard
+
+    shard = parse_shard(said["shard"]) if said["shard"] else None
+    chosen = _campaign(campaign, base, said)
+    if said["dry_run"]:
+        _estimate(chosen, said)
+        return
+    from lasthop.campaign.conduct import conduct
+    from lasthop.campaign.store import Store
+
+    store = Store(said["store"])
+    folder = said["out"] or Path("results") / (chosen.name + (f"-{shard[0]}-of-{shard[1]}" if shard else ""))
+    command = shlex.join(["lasthop", "sweep", *ctx.meta.get(_WORDS, [])])
+    quiet = said["quiet"] or said["as_json"]
+    with (
+        leaving(lambda: f"finished runs are kept in {store.path}: the same command continues with them"),
+        _bar(chosen.name, shown=not quiet) as progress,
+    ):
+        results = conduct(
+            chosen, store, using=said["executor"], jobs=said["jobs"], shard=shard, out=folder, command=command,
+            progress=progress, also=_report,
+        )  # fmt: skip
+    with leaving(lambda: f"the results are complete in {folder}"):
+        for note in store.notes:
+            _output.note(note)
+        _tell(chosen, results, folder, said)
+    if results.about["runs"]["failed"]:
+        ctx.exit(1)
+
+
+def _report(folder: Path, results: CampaignResults) -> None:
+    """Figures and report go into the folder of the results."""
+    from lasthop.campaign import report
+
+    report.write(folder, results)
+
+
+def _campaign(campaign: str | None, base: str | None, said: dict[str, Any]) -> Campaign:
+    """The campaign of a file, or of flags."""
+    from lasthop.campaign.definition import Campaign
+    from lasthop.campaign.flags import campaign_of, seeds_of
+
+    if (campaign is None) == (base is None):
+        raise click.UsageError("give a campaign, or --base with --axis and --metric" if base is None else _BOTH)
+    if base is not None:
+        keys = ("name", "seeds", "until", "keep", "where", "cc", "schedulers", "limit")
+        return campaign_of(base, said["axes"], said["metrics"], set=said["sets"], **{k: said[k] for k in keys})
+    for option, key in (("--axis", "axes"), ("--metric", "metrics"), ("--where", "where"), ("--name", "name"),
+                        ("--cc", "cc"), ("--scheduler", "schedulers")):  # fmt: skip
+        if said[key]:
+            raise click.UsageError(f"{option} goes with --base; --set changes a campaign's file, as in {_CHANGED[key]}")
+    sets = list(said["sets"])
+    if said["seeds"] is not None:
+        from lasthop._values import to_toml
+
+        sets.append(f"campaign.seeds={to_toml(seeds_of(said['seeds']))}")
+    if said["until"] is not None:
+        sets.append(f"campaign.until={said['until']}")
+    if said["keep"]:
+        sets.append(f"campaign.keep=[{', '.join(repr(k) for k in said['keep'])}]")
+    assert campaign is not None  # one of the two is given
+    return Campaign.load(campaign, sets, limit=said["limit"])
+
+
+_BOTH = "a campaign and --base: give one of the two"
+_CHANGED = {
+    "axes": '--set \'axis.cc.values=["reno", "cubic"]\'',
+    "metrics": "--set 'metric.late=count(drops)'",
+    "where": "--set 'campaign.where=cc != \"reno\"'",
+    "name": "--set campaign.name=NAME",
+    "cc": "--set cc.mine=FILE.py:CLASS",
+    "schedulers": "--set scheduler.mine=FILE.py:CLASS",
+}
+
+
+@contextmanager
+def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
+    """Progress: a bar with rate, time to go and failures on a terminal, lines elsewhere."""
+    if not shown or sys.stderr is None:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        lines = Lines(name)
+        yield lambda event: lines.show(event.done / max(event.total, 1), _how_far(event))
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[far]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None, far="")
+
+        def report(event: Event) -> None:
+            left = "" if event.eta_s is None else f", {_format.duration(event.eta_s)} to go"
+            bar.update(task, completed=event.done, total=event.total, far=_how_far(event) + left)
+
+        yield report
+
+
+def _how_far(event: Event) -> str:
+    taken = f", {event.taken:,} found" if event.taken else ""
+    failed = f", {event.failed:,} failed" if event.failed else ""
+    rate = f", {event.rate:.3g} a second" if event.rate else ""
+    return f"{event.done:,} of {event.total:,} runs{taken}{failed}{rate}"
+
+
+def _tell(campaign: Campaign, results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
+    about = results.about
+    if said["as_json"]:
+        _output.json_object({**about, "out": str(folder)})
+        return
+    if said["quiet"]:
+        return
+    rows = _rows(results)
+    if len(rows) <= _MOST_SHOWN:
+        units = [f"{m.name} [{m.unit}]" if m.unit != "1" else m.name for m in campaign.measures]
+        axes = [f"{a.name} [{a.unit}]" if a.unit else a.name for a in campaign.axes]
+        _output.table((*axes, "seeds", *units), rows, right=range(len(axes), len(axes) + 1 + len(units)))
+        _output.line()
+        _output.line("Mean and half-width of its 95 % interval over seeds.", style="dim")
+    runs = about["runs"]
+    made = runs["done"] - runs["taken"]
+    found = f", {runs['taken']:,} found in the store" if runs["taken"] else ""
+    _output.line(f"{made:,} runs made in {_format.duration(about['seconds'])}{found}")
+    _show_failures(about)
+    _output.line(f"Results: {folder}")
+    _output.line(f"Look at them: {folder / 'report.html'}, or lasthop results {folder}")
+
+
+def _show_failures(about: dict[str, Any]) -> None:
+    failed = about["runs"]["failed"]
+    missing = [f for f in about["failures"] if f["metric"] is not None]
+    if failed:
+        first = next((f for f in about["failures"] if f["metric"] is None), None)
+        why = f"; the first (seed {first['seed']}): {first['reason']}" if first else ""
+        _output.note(f"{failed:,} runs failed{why}. The same command makes them again.")
+    if missing:
+        first = missing[0]
+        _output.note(f"{len(missing):,} values are missing; the first, {first['metric']}: {first['reason']}")
+
+
+def _rows(results: CampaignResults) -> list[tuple[str, ...]]:
+    """A row of each point: labels, number of seeds, means with half-widths."""
+    table = results.table()
+    names = results.axes
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    by_point: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(table.num_rows):
+        by_point.setdefault(tuple(columns[name][row] for name in names), []).append(row)
+    found = []
+    for labels, rows in by_point.items():
+        values = (_interval([columns[m][r] for r in rows]) for m in results.metrics)
+        found.append((*(_label(v) for v in labels), str(len(rows)), *values))
+    return found
+
+
+def _interval(values: Sequence[float | None]) -> str:
+    """`12.3 ± 0.4`: the mean and half of the width of its 95 % t interval; a dash without values."""
+    from lasthop.campaign._moments import moments
+    from lasthop.campaign.student import quantile_two_sided
+
+    there = [v for v in values if v is not None]
+    if not there:
+        return "-"
+    mean, deviation = moments(there)
+    if len(there) < 2:
+        return f"{mean:.4g}"
+    half = quantile_two_sided(0.05, len(there) - 1) * deviation / len(there) ** 0.5
+    return f"{mean:.4g} ± {half:.2g}"
+
+
+def _label(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _estimate(campaign: Campaign, said: dict[str, Any]) -> None:
+    from lasthop.campaign.conduct import dry_run
+
+    with leaving(lambda: "nothing was written"):
+        found: Estimate = dry_run(campaign, said["store"], using=said["executor"], jobs=said["jobs"])
+        if said["as_json"]:
+            keys = ("runs", "found", "probes", "run_s", "spread", "seconds", "octets", "workers", "executor")
+            shown = {key: getattr(found, key) for key in keys}
+            _output.json_object({"campaign": campaign.name, "points": len(campaign.points), **shown})
+            return
+        sizes = " x ".join(f"{len(a)} {a.name}" for a in campaign.axes)
+        _output.line(f"{campaign.name}: {len(campaign.points):,} points{f' of {sizes}' if sizes else ''}")
+        _output.line(f"Runs: {_span(found.runs, '{:,}'.format)}, of them {found.found:,} in the store")
+        if not found.probes:
+            return
+        least, mean, most = (_format.duration(s) for s in found.run_s)
+        _output.line(f"A run takes {mean} of a core ({least} to {most} in {found.probes} probes)")
+        where = f"{found.workers} at a time, {found.executor}"
+        _output.line(f"Time: {_span(found.seconds, _format.duration)} ({where})")
+        _output.line(f"Store: {_span(found.octets, _octets)}")
+
+
+def _span(ends: tuple[Any, Any], form: Callable[[Any], str]) -> str:
+    low, high = (form(end) for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def _octets(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+_AGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d)\s*\Z")
+_AGES = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)\s*\Z")
+_SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+@click.command()
+@_store_option
+@click.option("--older-than", metavar="AGE", help="Remove runs that were written longer ago: 30d, 12h.")
+@click.option("--larger-than", metavar="SIZE", help="Remove the oldest runs until the rest takes no more: 10GB.")
+@_output.json_option
+def prune(store: Path | None, older_than: str | None, larger_than: str | None, as_json: bool) -> None:
+    """Remove finished runs from the store, by age or size. Result folders stay.
+
+    \b
+    Examples:
+      lasthop sweep prune --older-than 30d
+      lasthop sweep prune --larger-than 10GB --store /data/store
+    """
+    from lasthop.campaign.store import Store
+
+    age = None if older_than is None else _number("--older-than", older_than, _AGE, _AGES, "30d, 12h or 90min")
+    size = None if larger_than is None else _number("--larger-than", larger_than, _SIZE, _SIZES, "10GB or 500MB")
+    if age is None and size is None:
+        raise click.UsageError("give --older-than or --larger-than")
+    opened = Store(store)
+    done = opened.prune(age, None if size is None else round(size))
+    for note in opened.notes:
+        _output.note(note)
+    if as_json:
+        keys = ("files", "octets", "files_left", "octets_left")
+        _output.json_object({"store": str(opened.path), **{key: getattr(done, key) for key in keys}})
+        return
+    _output.line(f"{done.files:,} files removed ({_octets(done.octets)}) from {opened.path}")
+    _output.line(f"{done.files_left:,} files are left ({_octets(done.octets_left)})")
+
+
+@click.command()
+@_store_option
+@_output.json_option
+def index(store: Path | None, as_json: bool) -> None:
+    """Make the index of the store anew from its files.
+
+    The index is a cache: it makes finding runs faster, and nothing is lost without it. Files that are not whole are
+    named and set aside.
+
+    \b
+    Example:
+      lasthop sweep index
+    """
+    from lasthop.campaign.store import Store
+
+    opened = Store(store)
+    files, entries = opened.index()
+    for note in opened.notes:
+        _output.note(note)
+    if as_json:
+        _output.json_object({"store": str(opened.path), "files": files, "entries": entries, "notes": opened.notes})
+        return
+    _output.line(f"{entries:,} entries in {files:,} files of {opened.path}")
+
+
+def _number(option: str, text: str, pattern: re.Pattern[str], units: dict[str, Any], example: str) -> float:
+    found = pattern.match(text)
+    if found is None:
+        raise mistake(f"{option} '{text[:40]}' is no number with its unit", f"such as {example}")
+    return float(found[1]) * float(units[found[2]])
+
+
+sweep.commands.update({"prune": prune, "index": index})
