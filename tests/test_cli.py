@@ -43,9 +43,8 @@ def lasthop_json(*args: str, code: int = 0) -> dict[str, Any]:
 
 def verbs(group: click.Command = main, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     found = [path]
-    if isinstance(group, click.Group):
-        for name, command in group.commands.items():
-            found += verbs(command, (*path, name))
+    for name, command in getattr(group, "commands", {}).items():
+        found += verbs(command, (*path, name))
     return found
 
 

@@ -45,8 +45,9 @@ def resolved(text: str) -> tuple[click.Command, list[str]] | None:
     """The command of a text and the words after it; `None` for prose about lasthop."""
     command: click.Command = main
     words = text.split(" ")
-    while words and isinstance(command, click.Group) and words[0] in command.commands:
-        command = command.commands[words.pop(0)]
+    # `sweep` is a command, with others below it.
+    while words and words[0] in (below := getattr(command, "commands", {})):
+        command = below[words.pop(0)]
     return None if command is main else (command, words)
 
 
