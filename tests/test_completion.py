@@ -76,3 +76,13 @@ def test_progress_that_is_redirected_is_lines_and_short_runs_have_none(capsys: p
 def test_every_bundled_study_says_how_long_it_takes() -> None:
     for study in list_studies():
         assert 0 < study.cpu_minutes.get("quick", 0.1) < study.cpu_minutes["full"], study.name
+
+
+def test_campaigns_their_keys_and_axes_are_completed(tmp_path: Path) -> None:
+    assert completed("lasthop", "sweep", "pru") == ["plain,prune", "file,pru"]
+    assert completed("lasthop", "sweep", "prune", "--older") == ["plain,--older-than"]
+    (tmp_path / "a.toml").write_text("[scenario]\nname = 'a'\nduration = '1 s'\n[link.wired]\nbetween = ['x', 'y']\n")
+    start = ("lasthop", "sweep", "--base", "a.toml")
+    assert completed(*start, "--axis", "link.wired.dela", cwd=tmp_path) == ["plain,link.wired.delay="]
+    assert completed(*start, "--set", "link.wired.dela", cwd=tmp_path) == ["plain,link.wired.delay="]
+    assert completed("lasthop", "describe", "campaign", "campaign.se") == ["plain,campaign.seeds."]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import lasthop as lh
-from lasthop import Campaign, LasthopError, Results
+from lasthop import Campaign, LasthopError, Results, _core
 from lasthop.campaign._filters import Known, compile_filter
 from lasthop.campaign.flags import campaign_of, seeds_of
 from lasthop.campaign.jobs import Job
@@ -367,3 +367,19 @@ def test_a_campaign_runs_and_its_results_are_found_again(tmp_path: Path) -> None
         other.results(tmp_path / "out")
     again = campaign.run(store=tmp_path / "store")
     assert again.about["runs"]["taken"] == 4
+
+
+def test_the_campaign_of_the_guide_is_right() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "campaigns.md").read_text(encoding="utf-8")
+    text = guide.split("```toml\n")[1].split("```")[0]
+    assert 'name = "buffers"' in text
+    campaign = Campaign.parse(text)
+    assert (len(campaign.points), campaign.runs, campaign.axes[1].unit) == (5, 25, "kB")
+
+
+def test_the_core_shows_what_python_finds_at_its_place() -> None:
+    file = _core.CampaignFile.parse(GOOD, "c.toml")
+    error = file.error_at(["axis", "cc", "values", "1"], "no such control", "take another")
+    assert str(error).splitlines()[:2] == ["error: no such control", "  --> c.toml:13:19"]
+    assert error.diagnostics[0]["help"] == "take another"
+    assert file.source() == (GOOD, "c.toml", [])
