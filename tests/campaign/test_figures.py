@@ -217,6 +217,17 @@ def test_labels_stand_at_their_values() -> None:
         assert (mixed.at, mixed.numeric) == ((0, 1), False)
 
 
+def test_labels_that_are_numbers_have_the_unit_of_their_column() -> None:
+    results = synthetic.table({"buffer": [50, 200, 800], "cc": ["reno"]}, synthetic.one("s", lambda _at, s: float(s)))
+    kb = results.schema.field("buffer").with_metadata({"unit": "kB"})
+    results = results.cast(results.schema.set(0, kb))
+    assert drawn({"kind": "line", "x": "buffer"}, results).axes[0].get_xlabel() == "buffer (kB)"
+    named = [t.get_text() for t in texts(drawn({"kind": "rank"}, results))]
+    assert "200 kB" in named
+    titles = drawn({"kind": "line", "x": "cc", "columns": "buffer"}, results).axes
+    assert [a.get_title() for a in titles] == ["buffer: 50 kB", "buffer: 200 kB", "buffer: 800 kB"]
+
+
 def test_units_have_steps_of_their_own() -> None:
     assert steps("dB", 0, 12) == [0, 3, 6, 9, 12]
     assert steps("min", 0, 61) == [0, 15, 30, 45, 60]
@@ -230,6 +241,7 @@ def test_units_have_steps_of_their_own() -> None:
 def test_a_value_has_as_many_digits_as_its_interval() -> None:
     assert measured(31.2345, 30.8025, 31.6665) == "31.23 ± 0.43"
     assert measured(788.0, 477.8, 1098.2) == "788 ± 310"
+    assert measured(-0.01, -1.61, 1.59) == "0.0 ± 1.6"
     assert measured(5.0, 5.0, 5.0) == "5 ± 0"
     assert measured(5.25, -math.inf, math.inf) == "5.25"
     assert measured(math.nan, -math.inf, math.inf) == "–"

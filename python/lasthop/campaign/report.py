@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from lasthop import _format
 from lasthop._errors import mistake
-from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text
+from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text, title
 from lasthop.campaign.tidy import Estimate, Tidy, tidy
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -178,7 +178,7 @@ def _points(data: Tidy, level: float) -> str:
     found = {m: data.estimates(m, level) for m in metrics}
     units = {m: shown_unit(data.units[m], _largest(found[m].values())) for m in metrics}
     heads = [m if units[m][1] in ("", "1") else f"{m} ({units[m][1]})" for m in metrics]
-    headers = [*data.axis_names, "runs", *heads]
+    headers = [*(title(a, unit) for a, unit in data.axis_units.items()), "runs", *heads]
     rows = []
     for point in data.points[:MOST_POINTS]:
         estimates = [found[m][point] for m in metrics]

@@ -84,7 +84,7 @@ def _json(c: Contrast) -> dict[str, Any]:
 
 
 def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
-    from lasthop.campaign.figures import measured, shown_unit, text
+    from lasthop.campaign.figures import measured, shown_unit, text, title
 
     largest: dict[str, float] = {}
     for c in made:
@@ -107,7 +107,14 @@ def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
                 _answer(c),
             )
         )
-    headers = ("metric", *others, axis, "difference", "p (Holm)", "saved", "first is")
+    headers = (
+        "metric",
+        *(title(a, data.axis_units[a]) for a in (*others, axis)),
+        "difference",
+        "p (Holm)",
+        "saved",
+        "first is",
+    )
     at = len(others) + 2
     _output.table(headers, rows, right=(at, at + 1, at + 2))
     _output.line()

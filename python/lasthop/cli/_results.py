@@ -131,7 +131,7 @@ def _json_estimate(e: Estimate) -> dict[str, Any]:
 
 
 def _show(found: CampaignResults, data: Tidy, metrics: list[str], level: float, most: int | None) -> None:
-    from lasthop.campaign.figures import measured, shown_unit, text
+    from lasthop.campaign.figures import measured, shown_unit, text, title
 
     by_metric = {m: data.estimates(m, level) for m in metrics}
     units = {m: shown_unit(data.units[m], _largest(by_metric[m])) for m in metrics}
@@ -144,7 +144,7 @@ def _show(found: CampaignResults, data: Tidy, metrics: list[str], level: float, 
             e, factor = by_metric[m][point], units[m][0]
             cells.append(measured(e.mean * factor, e.low * factor, e.high * factor) + _marks(e))
         rows.append((*map(text, point), str(max((by_metric[m][point].n for m in metrics), default=0)), *cells))
-    headers = (*data.axis_names, "runs", *names)
+    headers = (*(title(a, unit) for a, unit in data.axis_units.items()), "runs", *names)
     first = len(data.axis_names)
     _output.table(headers, rows, right=range(first, len(headers)))
     _output.line()

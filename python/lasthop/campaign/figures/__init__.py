@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lasthop.campaign.figures._quantities import measured, shown_unit, text
+from lasthop.campaign.figures._quantities import measured, shown_unit, text, title
 from lasthop.campaign.figures._spec import KEYS, FigureError, FigureSpec
 
-__all__ = ["KEYS", "FigureError", "FigureSpec", "draw", "measured", "shown_unit", "text"]
+__all__ = ["KEYS", "FigureError", "FigureSpec", "draw", "measured", "shown_unit", "text", "title"]
 
 if TYPE_CHECKING:
     from lasthop.plot import Figure

@@ -25,6 +25,7 @@ from lasthop.campaign.figures._quantities import (
     shown_unit,
     text,
     title,
+    with_unit,
 )
 from lasthop.campaign.figures._spec import WIDTHS, FigureSpec
 from lasthop.campaign.ranking import Ranked, ranking
@@ -115,21 +116,25 @@ class _Panelled:
         without: dict[str, Any] = {**({} if joined else {"linestyle": ""}), **({} if marked else {"marker": ""})}
         handles = [Line2D([], [], **{**_panels.curve(i), **without}) for i in range(len(self.curve_labels))]
         texts = [text(v) for v in self.curve_labels if v is not None]
-        _panels.legend(grid.figure, handles, texts, title(self.spec.lines, ""), self.width)
+        name = title(self.spec.lines, self.data.axis_units[self.spec.lines])
+        _panels.legend(grid.figure, handles, texts, name, self.width)
 
     def panel_titles(self, axes: Axes, place: _Place) -> None:
         """The label of a column above its first panel, that of a row beside its last one."""
         if place.column_label is not None and place.row == 0:
-            axes.set_title(f"{title(str(self.spec.columns), '')}: {text(place.column_label)}")
+            axes.set_title(self._named(self.spec.columns, place.column_label))
         if place.row_label is not None and place.column == len(self.column_labels) - 1:
             axes.annotate(
-                f"{title(str(self.spec.rows), '')}: {text(place.row_label)}",
+                self._named(self.spec.rows, place.row_label),
                 (1.02, 0.5),
                 xycoords="axes fraction",
                 rotation=-90,
                 va="center",
                 ha="left",
             )
+
+    def _named(self, axis: str | None, label: Label) -> str:
+        return f"{title(str(axis), '')}: {with_unit(label, self.data.axis_units[str(axis)])}"
 
 
 class _Lines(_Panelled):
@@ -442,7 +447,8 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
         raise spec.error("metric", f"no run has a value of '{metrics[0]}'", "see the failures of the campaign")
     kept, between = _ends(rows)
     varying = [i for i, a in enumerate(data.axis_names) if len(data.axes[a]) > 1] or list(range(len(data.axis_names)))
-    names = [" · ".join(text(r.labels[i]) for i in varying) for r in kept]
+    units = [data.axis_units[a] for a in data.axis_names]
+    names = [" · ".join(with_unit(r.labels[i], units[i]) for i in varying) for r in kept]
     grid = _panels.grid(
         spec, 1, len(metrics), row_mm=4.2 * (len(kept) + bool(between)) + 6, sharex="none", sharey="none"
     )

@@ -125,6 +125,11 @@ def text(label: Label) -> str:
     return number(label) if isinstance(label, float) else str(label)
 
 
+def with_unit(label: Label, unit: str) -> str:
+    """A label of an axis whose labels are numbers with this unit: "50 kB"."""
+    return f"{text(label)} {unit_text(unit)}" if unit not in ("", "1") else text(label)
+
+
 def number(value: float) -> str:
     """A number without needless digits: 3200, 0.25, 1e-06."""
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.6g}"
@@ -148,7 +153,8 @@ def measured(mean: float, low: float, high: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(half)))
     if decimals > 6 or abs(mean) >= 1e7:
         return f"{mean:.4g} ± {half:.2g}"
-    return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
+    # A mean that rounds to zero has no sign.
+    return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def steps(unit: str, low: float, high: float, most: int = 5) -> list[float] | None:
