@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,13 @@ def test_every_key_is_read() -> None:
     assert {k for k, *_ in KEYS} == set(table) | others
     assert {f for f in FigureSpec.__dataclass_fields__ if f != "name"} == {k for k, *_ in KEYS}
     assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+def test_the_guide_has_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "campaign-results.md").read_text(encoding="utf-8")
+    for name, _, _, meaning in KEYS:
+        assert f"| `{name}` |" in page
+        assert meaning in page
 
 
 def test_what_is_not_named_follows_from_the_campaign() -> None:

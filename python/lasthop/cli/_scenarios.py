@@ -1,4 +1,4 @@
-"""`lasthop scenarios`: the annotated examples that come with the package."""
+"""`lasthop scenarios`: the annotated scenarios and campaigns that come with the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lasthop._bundled import bundled
+from lasthop._bundled import bundled, campaigns
 from lasthop._errors import mistake
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
@@ -22,7 +22,7 @@ else:
 
 @click.group()
 def scenarios() -> None:
-    """List or copy the bundled example scenarios.
+    """List or copy the bundled scenarios and campaigns.
 
     \b
     Example:
@@ -34,20 +34,24 @@ def scenarios() -> None:
 @scenarios.command("list")
 @_output.json_option
 def list_(as_json: bool) -> None:
-    """List the bundled scenarios.
+    """List the bundled scenarios and campaigns.
 
     \b
     Example:
       lasthop scenarios list
     """
-    found = [(name, _description(path), str(path)) for name, path in bundled().items()]
+    found = [(name, _description(path, "scenario"), str(path)) for name, path in bundled().items()]
+    swept = [(name, _description(path, "campaign"), str(path)) for name, path in campaigns().items()]
     if as_json:
         keys = ("name", "description", "path")
-        _output.json_object({"scenarios": [dict(zip(keys, row, strict=True)) for row in found]})
+        told = {"scenarios": found, "campaigns": swept}
+        _output.json_object({kind: [dict(zip(keys, row, strict=True)) for row in rows] for kind, rows in told.items()})
         return
     _output.table(("scenario", "shows"), [row[:2] for row in found])
     _output.line()
-    _output.line("Run one: lasthop run NAME    Make it yours: lasthop scenarios copy NAME")
+    _output.table(("campaign", "shows"), [row[:2] for row in swept])
+    _output.line()
+    _output.line("Run one: lasthop run SCENARIO, lasthop sweep CAMPAIGN    Make it yours: lasthop scenarios copy NAME")
 
 
 @scenarios.command()
@@ -56,16 +60,16 @@ def list_(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @_output.json_option
 def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
-    """Copy a bundled scenario, and the traces it reads, to FOLDER (default: here), to change and run it.
+    """Copy a bundled scenario with its traces, or a bundled campaign, to FOLDER (default: here), to change and run it.
 
     \b
     Example:
       lasthop scenarios copy umts-download
       lasthop run umts-download.toml
     """
-    known = bundled()
+    known = {**bundled(), **campaigns()}
     if name not in known:
-        raise mistake(f"no bundled scenario is called '{name}'", f"there are: {', '.join(known)}")
+        raise mistake(f"no bundled scenario or campaign is called '{name}'", f"there are: {', '.join(known)}")
     source = known[name]
     files = [Path(source.name), *_traces(source)]
     taken = [folder / f for f in files if (folder / f).exists()]
@@ -79,11 +83,11 @@ def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
             return
         for path in written:
             _output.line(f"wrote {path}")
-        _output.line(f"Run it: lasthop run {written[0]}")
+        _output.line(f"Run it: lasthop {'sweep' if name in campaigns() else 'run'} {written[0]}")
 
 
-def _description(path: Path) -> str:
-    general = _toml(path).get("scenario", {})
+def _description(path: Path, kind: str) -> str:
+    general = _toml(path).get(kind, {})
     return str(general.get("description", "")) if isinstance(general, dict) else ""
 
 
