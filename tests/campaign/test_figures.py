@@ -194,6 +194,30 @@ def test_many_points_are_ranked_by_their_ends() -> None:
     assert any(t.get_text() == "40 more" for t in texts(figure))
 
 
+@pytest.mark.parametrize("kind", ["line", "heat", "rank"])
+def test_long_labels_have_room(kind: str) -> None:
+    axes: dict[str, list[Any]]
+    axes = {"scheduler": ["proportional-fair", "round-robin", "max-throughput", "blind-equal-throughput"], "x": [1, 2]}
+    results = synthetic.table(axes, synthetic.one("dB", lambda at, s: at["x"] + synthetic.noise(s)))
+    places = {"line": {"x": "scheduler", "columns": "x"}, "heat": {"x": "scheduler", "y": "x"}, "rank": {}}[kind]
+    figure = drawn({"kind": kind, **places}, results)
+    figure.canvas.draw()
+    width, height = figure.get_size_inches()
+    box = figure.get_tightbbox()
+    assert box.x0 > -0.01
+    assert box.y0 > -0.01
+    assert box.x1 < width + 0.01
+    assert box.y1 < height + 0.01
+    assert all(a.get_position().height * height * 25.4 > 15 for a in figure.axes)
+
+
+def test_a_title_wider_than_a_panel_stands_once() -> None:
+    name = "a long name of a scheduler"
+    results = synthetic.table({name: [1, 2], "x": [1, 2, 3]}, synthetic.one("s", lambda _at, s: float(s)))
+    titles = [a.get_xlabel() for a in drawn({"kind": "line", "x": name, "columns": "x"}, results).axes]
+    assert titles == ["", name, ""]
+
+
 def test_too_many_curves_or_panels_are_refused() -> None:
     metrics = synthetic.one("s", lambda at, s: float(s))
     wide = synthetic.table({"x": [1, 2], "y": list(range(70))}, metrics)

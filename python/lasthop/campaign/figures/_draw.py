@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,13 @@ class _Panelled:
                 ha="left",
             )
 
+    def x_title(self, axes: Axes, place: _Place, name: str, panel_mm: float) -> None:
+        """The title of the horizontal axis: below each panel, or below the middle one where it is wider than a panel."""
+        shown = self.spec.x_label or name
+        columns = len(self.column_labels)
+        if len(shown) * _panels.LETTER <= panel_mm or place.column == columns // 2:
+            axes.set_xlabel(shown)
+
     def _named(self, axis: str | None, label: Label) -> str:
         return f"{title(str(axis), '')}: {with_unit(label, self.data.axis_units[str(axis)])}"
 
@@ -153,7 +161,9 @@ class _Lines(_Panelled):
             raise spec.error("x_scale", f"axis '{self.x}' has labels that are not above 0", "x_scale = 'linear'")
 
     def figure(self) -> Figure:
-        grid = _panels.grid(self.spec, self.rows, len(self.column_labels), above=self.above(), sharey=self.shared())
+        columns = len(self.column_labels)
+        turned = _panels.turned_mm(self.places_of_x, _panels.panel_width(self.spec, columns))
+        grid = _panels.grid(self.spec, self.rows, columns, above=self.above() + turned, sharey=self.shared())
         estimates = {m: self.data.estimates(m, self.spec.level) for m in self.metrics}
         single = False
         for metric in self.metrics:
@@ -166,7 +176,7 @@ class _Lines(_Panelled):
                 if place.column == 0:
                     axes.set_ylabel(self.spec.y_label or title(metric, unit))
                 if place.row == self.rows - 1:
-                    axes.set_xlabel(self.spec.x_label or title(self.x, self.places_of_x.unit))
+                    self.x_title(axes, place, title(self.x, self.places_of_x.unit), grid.panel_mm)
                 _panels.label_ticks(axes.xaxis, self.x_scale, self.places_of_x, grid.panel_mm)
             for place in (p for p in self.places() if p.metric == metric and p.column == 0):
                 self._vertical(grid.panels[place.row][0], metric, unit)
@@ -263,6 +273,7 @@ class _Heat(_Panelled):
             self.rows,
             len(self.column_labels),
             row_mm=min(120.0, max(24.0, 6.5 * len(y) + 6)),
+            above=_panels.turned_mm(along, _panels.panel_width(self.spec, len(self.column_labels))),
             sharey="all",
         )
         for metric in self.metrics:
@@ -281,7 +292,7 @@ class _Heat(_Panelled):
                 # Quantities grow upwards; other labels are read from the top.
                 axes.set_ylim((0, len(y)) if up.numeric else (len(y), 0))
                 if place.row == self.rows - 1:
-                    axes.set_xlabel(self.spec.x_label or title(str(self.spec.x), along.unit))
+                    self.x_title(axes, place, title(str(self.spec.x), along.unit), grid.panel_mm)
                 if place.column == 0:
                     axes.set_ylabel(self.spec.y_label or title(str(self.spec.y), up.unit))
             whole = [grid.panels[p.row][p.column] for p in panels]
@@ -358,7 +369,7 @@ class _Distribution(_Panelled):
                 if place.column == 0:
                     axes.set_ylabel(self.spec.y_label or ("share of rows" if self.spec.column else "share of runs"))
                 if place.row == self.rows - 1 or len(self.metrics) > 1:
-                    axes.set_xlabel(self.spec.x_label or title(name, unit))
+                    self.x_title(axes, place, title(name, unit), grid.panel_mm)
                     axes.xaxis.set_tick_params(labelbottom=True)
                 low, high = axes.get_xlim()
                 _panels.value_ticks(axes.xaxis, self.x_scale, unit, low, high, max(3, int(grid.panel_mm / 13)))
@@ -449,9 +460,12 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
     varying = [i for i, a in enumerate(data.axis_names) if len(data.axes[a]) > 1] or list(range(len(data.axis_names)))
     units = [data.axis_units[a] for a in data.axis_names]
     names = [" · ".join(with_unit(r.labels[i], units[i]) for i in varying) for r in kept]
-    grid = _panels.grid(
-        spec, 1, len(metrics), row_mm=4.2 * (len(kept) + bool(between)) + 6, sharex="none", sharey="none"
-    )
+    # Names take at most half of a figure with one metric, and less beside several.
+    most = max(12, int(WIDTHS[spec.width] * (0.5 if len(metrics) == 1 else 0.3) / _panels.LETTER))
+    names = ["\n".join(wrap(name, most)) for name in names]
+    lines = max(name.count("\n") + 1 for name in names)
+    row = (4.2 if lines == 1 else 3.6 * lines + 1) * (len(kept) + bool(between)) + 6
+    grid = _panels.grid(spec, 1, len(metrics), row_mm=row, sharex="none", sharey="none")
     at = [float(i + (1 if between and i >= len(kept) // 2 else 0)) for i in range(len(kept))]
     for j, metric in enumerate(metrics):
         axes = grid.panels[0][j]

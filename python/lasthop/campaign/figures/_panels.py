@@ -88,7 +88,7 @@ def grid(
         sharey: which panels share the vertical axis.
     """
     width = WIDTHS[spec.width]
-    panel = (width - 14) / columns
+    panel = panel_width(spec, columns)
     row = row_mm if row_mm is not None else min(55.0, max(26.0, 0.72 * panel))
     height = spec.height or min(400.0, rows * row + 9 + above + (5 if columns > 1 else 0))
     figure = Figure(figsize=(width * MM, height * MM), layout="constrained")
@@ -97,6 +97,17 @@ def grid(
     engine.set(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
     return Grid(figure, [list(line) for line in panels], panel)
+
+
+def panel_width(spec: FigureSpec, columns: int) -> float:
+    """Width of a panel, about [mm]."""
+    return (WIDTHS[spec.width] - 14) / columns
+
+
+def turned_mm(places: Positions, panel_mm: float) -> float:
+    """Height of the texts below a panel beyond one line [mm]: of labels without room side by side, which are turned."""
+    need = sum(len(t) * LETTER + 2.5 for t in places.texts)
+    return 0.0 if places.numeric or need <= panel_mm else max(len(t) for t in places.texts) * LETTER - 3
 
 
 def curve(index: int) -> dict[str, Any]:
@@ -155,7 +166,7 @@ def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, verti
             rank = {at: i for i, at in enumerate(sorted(places.at))}
             texts = [t if rank[at] % every == 0 else "" for t, at in zip(texts, places.at, strict=True)]
         else:
-            axis.set_tick_params(rotation=90 if max(map(len, texts)) * LETTER > 3 * panel_mm / len(texts) else 40)
+            axis.set_tick_params(rotation=90)
     axis.set_major_locator(FixedLocator(list(places.at)))
     axis.set_major_formatter(FixedFormatter(texts))
     axis.set_minor_locator(FixedLocator([]))
