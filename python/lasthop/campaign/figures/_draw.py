@@ -135,7 +135,7 @@ class _Panelled:
             )
 
     def x_title(self, axes: Axes, place: _Place, name: str, panel_mm: float) -> None:
-        """The title of the horizontal axis: below each panel, or below the middle one where it is wider than a panel."""
+        """The title of the horizontal axis: below each panel, or below the middle one where it is wider than one."""
         shown = self.spec.x_label or name
         columns = len(self.column_labels)
         if len(shown) * _panels.LETTER <= panel_mm or place.column == columns // 2:
