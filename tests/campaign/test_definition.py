@@ -383,3 +383,10 @@ def test_the_core_shows_what_python_finds_at_its_place() -> None:
     assert str(error).splitlines()[:2] == ["error: no such control", "  --> c.toml:13:19"]
     assert error.diagnostics[0]["help"] == "take another"
     assert file.source() == (GOOD, "c.toml", [])
+
+
+def test_half_of_a_character_is_refused() -> None:
+    with pytest.raises(LasthopError, match="not valid UTF-8"):
+        campaign_of("wired.toml", ["flow.ftp.tcp.cc=a\ud800"], ['g=flow("ftp").goodput_bps'])
+    with pytest.raises(LasthopError, match="not valid UTF-8"):
+        Campaign("wired.toml", metrics=GOODPUT, description="\ud800")

@@ -20,7 +20,7 @@ from lasthop._errors import mistake
 from lasthop._files import is_there
 from lasthop._own import CONTROL, SCHEDULER, Kind, definitions
 from lasthop._scenario import Scenario
-from lasthop._values import Overrides, Value, assignments, to_toml
+from lasthop._values import Overrides, Value, assignments, plain_text, to_toml
 from lasthop.campaign import own
 from lasthop.campaign._faults import Faults, Key, nearest
 from lasthop.campaign._trial import check_points, common
@@ -147,7 +147,7 @@ class Campaign:
         given = Given(
             base if isinstance(base, Scenario) else None, _objects(cc or {}), _objects(schedulers or {}), functions
         )
-        text = campaign_text(head, named, tables)
+        text = plain_text(campaign_text(head, named, tables), "the campaign")
         file = CampaignFile.parse(
             text, "Campaign(...)", Path(folder) if folder is not None else Path(), assignments(set)
         )
@@ -185,7 +185,8 @@ class Campaign:
         Raises:
             LasthopError: the text has a mistake.
         """
-        return cls.of(CampaignFile.parse(text, name, Path(folder) if folder is not None else Path(), assignments(set)))
+        beside = Path(folder) if folder is not None else Path()
+        return cls.of(CampaignFile.parse(plain_text(text, name), name, beside, assignments(set)))
 
     @classmethod
     def of(cls, file: CampaignFile, given: Given | None = None, *, checked: bool = False) -> Campaign:

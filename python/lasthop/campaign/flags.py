@@ -10,7 +10,7 @@ from typing import Any
 
 from lasthop._core import CampaignFile
 from lasthop._errors import mistake
-from lasthop._values import assignments
+from lasthop._values import assignments, plain_text
 from lasthop.campaign.definition import Campaign, campaign_text, named_axes
 
 if sys.version_info >= (3, 11):
@@ -72,7 +72,7 @@ def campaign_of(
         "scheduler": dict(_pair("--scheduler", text, "NAME=FILE.py:CLASS") for text in schedulers),
         "metric": {n: _metric(e) for n, e in (_pair("--metric", text, "NAME=EXPRESSION") for text in metrics)},
     }
-    text = campaign_text(head, given, tables)
+    text = plain_text(campaign_text(head, given, tables), "the command line")
     return Campaign.of(CampaignFile.parse(text, "the command line, as a file", Path(), assignments(set)))
 
 

@@ -172,14 +172,14 @@ def load(
     schedulers: tuple[str, ...] = (),
 ) -> Scenario:
     """The scenario of a file or of a bundled example."""
-    overrides = [*map(_utf8, sets), *([] if seed is None else [f"scenario.seed={seed}"])]
+    overrides = [*map(utf8, sets), *([] if seed is None else [f"scenario.seed={seed}"])]
     cc = dict(_own_class("--cc", CONTROL, text) for text in own)
     return Scenario.load(
         scenario, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers)
     )
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
     """An argument in UTF-8, also where the locale says that arguments are ASCII."""
     try:
         return os.fsencode(text).decode()

@@ -18,6 +18,7 @@ from lasthop._errors import mistake
 from lasthop._progress import Lines
 from lasthop._stop import leaving
 from lasthop.cli import _completion, _output
+from lasthop.cli._run import utf8
 
 if TYPE_CHECKING:
     from lasthop.campaign.conduct import Estimate, Event
@@ -165,6 +166,8 @@ def _campaign(campaign: str | None, base: str | None, said: dict[str, Any]) -> C
     from lasthop.campaign.definition import Campaign
     from lasthop.campaign.flags import campaign_of, seeds_of
 
+    for key in ("axes", "metrics", "sets", "where", "cc", "schedulers"):
+        said[key] = tuple(map(utf8, said[key]))
     if (campaign is None) == (base is None):
         raise click.UsageError("give a campaign, or --base with --axis and --metric" if base is None else _BOTH)
     if base is not None:
