@@ -88,52 +88,56 @@ impl Request {
     }
 }
 
-/// The host's settings.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    request: Request,
-    /// The choices are 4.4BSD's.
-    pub bsd: bool,
-    cc: Option<CcName>,
+/// What a host offers in its SYNs.
+#[derive(Clone, Copy, Debug)]
+struct Offers {
     timestamps: bool,
     sack: bool,
     dsack: bool,
     window_scaling: bool,
-    receive_buffer: Option<u64>,
+    /// Transmissions of a SYN that carry options.
+    option_syns: u32,
+}
+
+/// Sizes of sockets' buffers \[octets\].
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers {
+    receive: Option<u64>,
     /// The second value of net.ipv4.tcp_rmem: SO_RCVBUF of a new socket.
-    receive_buffer_start: Option<u64>,
-    /// Default of SO_SNDBUF \[octets\].
-    pub send_buffer: u64,
-    idle_restart: bool,
-    early_retrans: u64,
-    hystart: Option<bool>,
+    receive_start: Option<u64>,
+    /// Default of SO_SNDBUF.
+    pub send: u64,
+    /// kern.ipc.maxsockbuf.
+    max: u64,
+    /// net.ipv4.tcp_notsent_lowat.
+    pub notsent_lowat: u64,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug)]
+pub struct Ecn {
+    /// net.ipv4.tcp_ecn.
+    pub mode: u64,
+    /// net.ipv4.tcp_ecn_option.
+    option: u64,
+    /// net.ipv4.tcp_ecn_fallback.
+    fallback: bool,
+    /// Transmissions of a SYN that ask for it.
+    syns: u32,
+}
+
+/// The way out of the host.
+#[derive(Clone, Copy, Debug)]
+struct Route {
     initial_window: Option<u32>,
     mss: Option<u64>,
     mtu: u64,
     ipv6: bool,
-    /// kern.ipc.maxsockbuf.
-    buffer_max: u64,
-    ack_delay: Option<u64>,
-    paced: bool,
-    ecn_syns: u32,
-    option_syns: u32,
-    /// net.inet.tcp.drop_synfin.
-    pub drop_syn_fin: bool,
-    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as
-    /// there are.
-    pub set_up_limit: Option<Duration>,
-    /// net.ipv4.tcp_min_tso_segs.
-    pub min_tso_segs: u32,
-    /// net.ipv4.tcp_tso_win_divisor.
-    pub tso_win_divisor: u32,
-    /// net.ipv4.tcp_ecn.
-    pub ecn: u64,
-    /// net.ipv4.tcp_ecn_option.
-    ecn_option: u64,
-    /// net.ipv4.tcp_ecn_fallback.
-    ecn_fallback: bool,
-    /// net.ipv4.tcp_notsent_lowat.
-    pub notsent_lowat: u64,
+}
+
+/// Options of the tool, which say how packets are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
     /// How far the time of an event may be off \[us\].
     pub tolerance: i64,
     /// The same as a share of the time since the event before \[%\].
@@ -143,7 +147,38 @@ pub struct Settings {
     /// Segments are not put together to match a longer one.
     pub strict_segments: bool,
     /// Longer packets arrive as merged segments of this size (`--mss`) \[octets\].
-    pub merged_segment: Option<u32>,
+    merged_segment: Option<u32>,
+}
+
+/// The host's settings, and the tool's.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    request: Request,
+    /// The choices are 4.4BSD's.
+    pub bsd: bool,
+    cc: Option<CcName>,
+    offers: Offers,
+    /// Sizes of sockets' buffers.
+    pub buffers: Buffers,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
+    route: Route,
+    /// How packets are compared.
+    pub tool: Tool,
+    idle_restart: bool,
+    early_retrans: u64,
+    hystart: Option<bool>,
+    ack_delay: Option<u64>,
+    paced: bool,
+    /// net.inet.tcp.drop_synfin.
+    pub drop_syn_fin: bool,
+    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as
+    /// there are.
+    pub set_up_limit: Option<Duration>,
+    /// net.ipv4.tcp_min_tso_segs.
+    min_tso_segs: u32,
+    /// net.ipv4.tcp_tso_win_divisor.
+    tso_win_divisor: u32,
 }
 
 /// Why an option has no effect.
@@ -202,38 +237,38 @@ impl Settings {
             request: request.clone(),
             bsd: request.host == Some(HostKind::Bsd),
             cc: request.cc,
-            timestamps: true,
-            sack: true,
-            dsack: true,
-            window_scaling: true,
-            receive_buffer: None,
-            receive_buffer_start: None,
-            send_buffer: SEND_BUFFER,
+            offers: Offers {
+                timestamps: true,
+                sack: true,
+                dsack: true,
+                window_scaling: true,
+                option_syns: u32::MAX,
+            },
+            buffers: Buffers {
+                receive: None,
+                receive_start: None,
+                send: SEND_BUFFER,
+                max: 2_097_152,
+                notsent_lowat: u64::from(u32::MAX),
+            },
+            ecn: Ecn { mode: 2, option: 2, fallback: true, syns: 1 },
+            route: Route { initial_window: None, mss: None, mtu: 1500, ipv6: false },
+            tool: Tool {
+                tolerance: 4000,
+                tolerance_percent: 12.5,
+                timestamp_tick: 0,
+                strict_segments: false,
+                merged_segment: None,
+            },
             idle_restart: true,
             early_retrans: 3,
             hystart: None,
-            initial_window: None,
-            mss: None,
-            mtu: 1500,
-            ipv6: false,
-            buffer_max: 2_097_152,
             ack_delay: None,
             paced: false,
-            ecn_syns: 1,
-            option_syns: u32::MAX,
             drop_syn_fin: false,
             set_up_limit: None,
             min_tso_segs: 2,
             tso_win_divisor: 3,
-            ecn: 2,
-            ecn_option: 2,
-            ecn_fallback: true,
-            notsent_lowat: u64::from(u32::MAX),
-            tolerance: 4000,
-            tolerance_percent: 12.5,
-            timestamp_tick: 0,
-            strict_segments: false,
-            merged_segment: None,
         }
     }
 
@@ -254,24 +289,24 @@ impl Settings {
             })
         };
         match name {
-            "tolerance_usecs" => self.tolerance = number(0, 1 << 40)?,
+            "tolerance_usecs" => self.tool.tolerance = number(0, 1 << 40)?,
             "tolerance_percent" => {
                 let share = value.parse().ok().filter(|p: &f64| p.is_finite() && *p >= 0.0);
-                self.tolerance_percent = share.ok_or_else(|| {
+                self.tool.tolerance_percent = share.ok_or_else(|| {
                     Refused::Mistake(format!("--{name}={value}: a number from 0 is expected, in per cent"))
                 })?;
             }
-            "tcp_ts_tick_usecs" => self.timestamp_tick = number(0, 1 << 40)?,
-            "mtu" => self.mtu = number(68, 65_535)? as u64,
+            "tcp_ts_tick_usecs" => self.tool.timestamp_tick = number(0, 1 << 40)?,
+            "mtu" => self.route.mtu = number(68, 65_535)? as u64,
             "ip_version" if ["ipv4", "ipv4-mapped-ipv6", "ipv6"].contains(&value) => {
-                self.ipv6 = value == "ipv6";
+                self.route.ipv6 = value == "ipv6";
             }
             "ip_version" => {
                 let told = format!("--{name}={value}: ipv4, ipv6 or ipv4-mapped-ipv6 is expected");
                 return Err(Refused::Mistake(told));
             }
-            "strict_segments" => self.strict_segments = true,
-            "mss" => self.merged_segment = Some(number(1, 65_535)? as u32),
+            "strict_segments" => self.tool.strict_segments = true,
+            "mss" => self.tool.merged_segment = Some(number(1, 65_535)? as u32),
             "define" => return Err(Refused::Mistake("symbols are defined with -D NAME".into())),
             "non_fatal" | "dry_run" => return Err(Refused::NotApplicable(format!("the option --{name}"))),
             "udp_encapsulation" => return Err(Refused::NotApplicable("encapsulated packets".into())),
@@ -324,12 +359,12 @@ impl Settings {
     /// What both public collections mean by their common `defaults.sh`.
     fn defaults(&mut self) {
         self.cc = Some(CcName::Cubic);
-        self.receive_buffer = Some(15 << 20);
-        self.receive_buffer_start = Some(540_000);
-        self.send_buffer = 256 << 10;
+        self.buffers.receive = Some(15 << 20);
+        self.buffers.receive_start = Some(540_000);
+        self.buffers.send = 256 << 10;
         self.idle_restart = false;
         self.early_retrans = 4;
-        self.ecn = 0;
+        self.ecn.mode = 0;
     }
 
     fn sysctl(&mut self, key: &str, value: &str) -> Understood {
@@ -342,7 +377,7 @@ impl Settings {
             return self.bsd_sysctl(name, value);
         }
         if key == "kern.ipc.maxsockbuf" {
-            self.buffer_max = number?;
+            self.buffers.max = number?;
             return Ok(());
         }
         if key.starts_with("kern.") || key.starts_with("net.inet.") {
@@ -362,22 +397,22 @@ impl Settings {
         match name {
             "congestion_control" => self.cc = Some(cc(value)?),
             "rmem" => {
-                self.receive_buffer = Some(number?);
-                self.receive_buffer_start = numbers.get(1).copied();
+                self.buffers.receive = Some(number?);
+                self.buffers.receive_start = numbers.get(1).copied();
             }
-            "wmem" => self.send_buffer = numbers.get(1).copied().ok_or_else(wrong)?,
-            "timestamps" => self.timestamps = number? != 0,
-            "sack" => self.sack = number? != 0,
-            "dsack" => self.dsack = number? != 0,
-            "window_scaling" => self.window_scaling = number? != 0,
+            "wmem" => self.buffers.send = numbers.get(1).copied().ok_or_else(wrong)?,
+            "timestamps" => self.offers.timestamps = number? != 0,
+            "sack" => self.offers.sack = number? != 0,
+            "dsack" => self.offers.dsack = number? != 0,
+            "window_scaling" => self.offers.window_scaling = number? != 0,
             "slow_start_after_idle" => self.idle_restart = number? != 0,
             "early_retrans" => self.early_retrans = number?,
             "min_tso_segs" => self.min_tso_segs = small(number?),
             "tso_win_divisor" => self.tso_win_divisor = small(number?),
-            "notsent_lowat" => self.notsent_lowat = number?,
-            "ecn" => self.ecn = number?,
-            "ecn_option" => self.ecn_option = number?,
-            "ecn_fallback" => self.ecn_fallback = number? != 0,
+            "notsent_lowat" => self.buffers.notsent_lowat = number?,
+            "ecn" => self.ecn.mode = number?,
+            "ecn_option" => self.ecn.option = number?,
+            "ecn_fallback" => self.ecn.fallback = number? != 0,
             // Bits beyond 1 and 2, the client's and the server's, concern data on a SYN without a
             // cookie.
             "fastopen" if hexadecimal(value).is_some_and(|v| v > 3) => {
@@ -392,17 +427,17 @@ impl Settings {
         self.bsd = self.request.host != Some(HostKind::Linux);
         let number: Option<u64> = value.parse().ok();
         match (name, number) {
-            ("sack.enable", Some(n)) => self.sack = n != 0,
-            ("rfc1323", Some(n)) => (self.timestamps, self.window_scaling) = (n != 0, n != 0),
-            ("recvspace", Some(n)) => self.receive_buffer = Some(n),
-            ("sendspace", Some(n)) => self.send_buffer = n,
+            ("sack.enable", Some(n)) => self.offers.sack = n != 0,
+            ("rfc1323", Some(n)) => (self.offers.timestamps, self.offers.window_scaling) = (n != 0, n != 0),
+            ("recvspace", Some(n)) => self.buffers.receive = Some(n),
+            ("sendspace", Some(n)) => self.buffers.send = n,
             ("delacktime", Some(n)) => self.ack_delay = Some(n),
             ("cc.algorithm", _) => self.cc = Some(cc(value)?),
-            ("ecn.enable", Some(n)) => self.ecn = n,
-            ("ecn.maxretries", Some(n)) => self.ecn_syns = small(n) + 1,
+            ("ecn.enable", Some(n)) => self.ecn.mode = n,
+            ("ecn.maxretries", Some(n)) => self.ecn.syns = small(n) + 1,
             // TCP_REXMT drops them at the third retransmission.
-            ("rexmit_drop_options", Some(n)) => self.option_syns = if n == 0 { u32::MAX } else { 3 },
-            ("initcwnd_segments", Some(n)) => self.initial_window = Some(small(n)),
+            ("rexmit_drop_options", Some(n)) => self.offers.option_syns = if n == 0 { u32::MAX } else { 3 },
+            ("initcwnd_segments", Some(n)) => self.route.initial_window = Some(small(n)),
             ("drop_synfin", Some(n)) => self.drop_syn_fin = n != 0,
             ("keepinit", Some(n)) => self.set_up_limit = Some(Duration::from_millis(n.min(1 << 32))),
             ("insecure_syn" | "insecure_rst" | "insecure_ack", Some(n)) if n != 0 => {
@@ -451,10 +486,10 @@ impl Settings {
             return Err("a path MTU that changes".into());
         }
         if let Some(n) = after("initcwnd").and_then(|v| v.parse().ok()) {
-            self.initial_window = Some(n);
+            self.route.initial_window = Some(n);
         }
         if let Some(n) = after("advmss").and_then(|v| v.parse().ok()) {
-            self.mss = Some(n);
+            self.route.mss = Some(n);
         }
         match ["rto_min", "quickack", "features", "congctl", "initrwnd", "fastopen_no_cookie"]
             .iter()
@@ -467,13 +502,13 @@ impl Settings {
 
     /// The MTU less 40 octets of headers, 60 with IPv6.
     fn largest_segment(&self) -> u64 {
-        self.mtu - if self.ipv6 { 60 } else { 40 }
+        self.route.mtu - if self.route.ipv6 { 60 } else { 40 }
     }
 
     /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss`
     /// octets.
     pub fn default_receive_buffer(&self, mss: Option<u64>) -> u64 {
-        let buffer = if self.bsd { self.receive_buffer } else { self.receive_buffer_start };
+        let buffer = if self.bsd { self.buffers.receive } else { self.buffers.receive_start };
         let buffer = buffer.unwrap_or(if self.bsd { BSD_RECEIVE_BUFFER } else { 131_072 });
         match mss {
             Some(mss) if self.bsd => buffer.next_multiple_of(mss.max(1)),
@@ -485,27 +520,27 @@ impl Settings {
     pub fn config(&self, mss: Option<u64>) -> Result<Config, OptionError> {
         let fallback = if self.bsd { Profile::Rfc } else { Profile::Linux6 };
         let profile = self.request.profile.unwrap_or(fallback);
-        let mss = mss.or(self.mss).unwrap_or(self.largest_segment());
+        let mss = mss.or(self.route.mss).unwrap_or(self.largest_segment());
         let buffer = if self.bsd {
-            Some(self.receive_buffer.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
+            Some(self.buffers.receive.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
         } else {
             // Octets of window are half of the kernel's octets of memory
             // (net.ipv4.tcp_adv_win_scale 1).
-            self.receive_buffer.map(|b| b / 2)
+            self.buffers.receive.map(|b| b / 2)
         };
-        let start = self.receive_buffer_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
+        let start = self.buffers.receive_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
         let start = start.zip(buffer).map(|(start, most)| start.min(most.max(256)));
         let ack_delay = self.ack_delay.or(self.bsd.then_some(BSD_ACK_DELAY));
         let options = Options {
             profile,
             cc: self.cc,
             negotiated: NegotiatedOptions {
-                timestamps: Some(self.timestamps),
-                sack: Some(self.sack),
-                window_scaling: Some(self.window_scaling),
+                timestamps: Some(self.offers.timestamps),
+                sack: Some(self.offers.sack),
+                window_scaling: Some(self.offers.window_scaling),
             },
             acks: AckOptions {
-                dsack: Some(self.dsack),
+                dsack: Some(self.offers.dsack),
                 ack_delay: ack_delay.map(Duration::from_millis),
                 ..AckOptions::default()
             },
@@ -527,13 +562,13 @@ impl Settings {
             },
             window: WindowOptions {
                 // FreeBSD's net.inet.tcp.initcwnd_segments (RFC 6928).
-                initial_window: self.initial_window.or(self.bsd.then_some(10)),
+                initial_window: self.route.initial_window.or(self.bsd.then_some(10)),
                 mss: Some(Bytes(mss.max(64))),
                 ..WindowOptions::default()
             },
             ecn: EcnOptions {
                 // Some controls ask for ECN by themselves, whatever the host's setting.
-                ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(match self.ecn {
+                ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(match self.ecn.mode {
                     0 => EcnMode::Off,
                     1 => EcnMode::On,
                     3 => EcnMode::Accurate,
@@ -542,7 +577,7 @@ impl Settings {
                     4 | 5 => EcnMode::AccuratePassive,
                     _ => EcnMode::Passive,
                 }),
-                accecn_option: Some(match self.ecn_option {
+                accecn_option: Some(match self.ecn.option {
                     0 => AccEcnOption::Off,
                     1 => AccEcnOption::Minimum,
                     _ => AccEcnOption::Full,
@@ -553,14 +588,14 @@ impl Settings {
         };
         let mut config = options.resolve()?;
         config.window.mss = mss.clamp(1, 65_495) as u16;
-        config.host.merged_segment = self.merged_segment;
+        config.host.merged_segment = self.tool.merged_segment;
         config.host.loss_probes = self.early_retrans >= 3;
-        config.host.ecn_fallback = self.ecn_fallback;
+        config.host.ecn_fallback = self.ecn.fallback;
         if self.bsd {
             config.host = Host {
-                scale_for: Some(self.buffer_max),
-                ecn_syns: self.ecn_syns,
-                option_syns: self.option_syns,
+                scale_for: Some(self.buffers.max),
+                ecn_syns: self.ecn.syns,
+                option_syns: self.offers.option_syns,
                 ..Host::BSD
             };
             // TCP_MAXRXTSHIFT and TCPTV_REXMTMAX.
@@ -640,7 +675,7 @@ fn words(line: &str) -> Vec<String> {
 impl Settings {
     /// How far off an event may be that comes `since` the one before.
     pub fn tolerance_of(&self, since: Duration) -> Duration {
-        let share = since.mul_f64((self.tolerance_percent / 100.0).min(10.0));
-        share.max(Duration::from_micros(self.tolerance as u64))
+        let share = since.mul_f64((self.tool.tolerance_percent / 100.0).min(10.0));
+        share.max(Duration::from_micros(self.tool.tolerance as u64))
     }
 }

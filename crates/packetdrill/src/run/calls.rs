@@ -394,7 +394,7 @@ impl World {
             },
             "TCP_NODELAY" => i64::from(options.nodelay),
             "TCP_CORK" => i64::from(options.cork),
-            "SO_SNDBUF" => options.send_buffer.unwrap_or(self.settings.send_buffer) as i64,
+            "SO_SNDBUF" => options.send_buffer.unwrap_or(self.settings.buffers.send) as i64,
             "SO_RCVBUF" => {
                 // The segment size is known once a SYN has arrived.
                 let known = |i: &usize| {
@@ -524,8 +524,11 @@ impl World {
 
     /// A writer would be woken.
     fn has_room(&self, i: usize, options: &SocketOptions) -> bool {
-        let lowat =
-            if options.notsent_lowat > 0 { options.notsent_lowat } else { self.settings.notsent_lowat };
+        let lowat = if options.notsent_lowat > 0 {
+            options.notsent_lowat
+        } else {
+            self.settings.buffers.notsent_lowat
+        };
         let e = &self.connections[i].endpoint;
         2 * e.notsent() < lowat && self.is_writeable(i)
     }

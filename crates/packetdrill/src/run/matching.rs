@@ -46,7 +46,7 @@ impl Gathered {
     /// Whether this is what the script says.
     pub fn compare(&self, expected: &Packet, world: &mut World, window: Window) -> Result<(), String> {
         let Some((at, connection, segment)) = self.whole() else { return Err("nothing was sent".into()) };
-        let tick = world.settings.timestamp_tick;
+        let tick = world.settings.tool.timestamp_tick;
         let connection = &mut world.connections[connection];
         if expected.flags.has(Flags::SYN) {
             connection.script_isn = expected.seq;

@@ -224,7 +224,7 @@ impl<'a> Player<'a, '_> {
             while let Some(sent) = self.world.take_sent() {
                 self.transcript.note(|| format!("{}  > {}", seconds(sent.at), matching::spell(&sent.packet)));
                 gathered.add(sent);
-                if gathered.is_enough(packet, self.world.settings.strict_segments) {
+                if gathered.is_enough(packet, self.world.settings.tool.strict_segments) {
                     let told = gathered.compare(packet, &mut self.world, window);
                     return told.map_err(|message| Failed::At { place, message });
                 }

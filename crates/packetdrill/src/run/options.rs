@@ -48,8 +48,8 @@ impl SocketOptions {
 
     /// Limits of an endpoint that may change at any time.
     pub fn apply_limits(&self, endpoint: &mut Endpoint, settings: &Settings) {
-        endpoint.set_send_buffer(self.send_buffer.unwrap_or(settings.send_buffer));
-        let lowat = if self.notsent_lowat > 0 { self.notsent_lowat } else { settings.notsent_lowat };
+        endpoint.set_send_buffer(self.send_buffer.unwrap_or(settings.buffers.send));
+        let lowat = if self.notsent_lowat > 0 { self.notsent_lowat } else { settings.buffers.notsent_lowat };
         endpoint.set_notsent_limit(lowat);
         endpoint.set_user_timeout((self.user_timeout > 0).then(|| Duration::from_millis(self.user_timeout)));
     }
