@@ -11,14 +11,14 @@
 
 mod arithmetic;
 mod code;
+mod problem;
 mod report;
 mod run;
 mod script;
 mod settings;
 
+pub use problem::{Place, Problem};
 pub use report::{Category, Outcome, Summary, Verdict, run_text};
 pub use run::{Failed, Transcript, run};
-pub use script::{
-    Call, Defines, Event, Expr, Kind, Packet, Place, Problem, Script, Time, ToolOption, parse, parse_with,
-};
+pub use script::{Call, Defines, Event, Expr, Kind, Packet, Script, Time, ToolOption, parse, parse_with};
 pub use settings::{HostKind, Request, Settings};

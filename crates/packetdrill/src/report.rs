@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::problem::{Place, Problem};
 use crate::run::{Failed, Transcript, run};
-use crate::script::{Place, Problem, parse_with};
+use crate::script::parse_with;
 use crate::settings::Request;
 
 /// How a script ended.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Node, Statement};
-use crate::script::Place;
+use crate::problem::Place;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]

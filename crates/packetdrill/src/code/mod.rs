@@ -10,7 +10,7 @@ mod token;
 
 pub use eval::{Failure, Value, Variables};
 
-use crate::script::{Place, Problem};
+use crate::problem::{Place, Problem};
 
 /// A piece of code, parsed.
 #[derive(Clone, Debug, Default)]

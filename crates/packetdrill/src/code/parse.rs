@@ -2,7 +2,7 @@
 
 use super::token::{Token, tokens};
 use super::{Node, Statement, Value};
-use crate::script::{Place, Problem};
+use crate::problem::{Place, Problem};
 
 /// How deep expressions may nest.
 const DEPTH_MAX: u32 = 64;

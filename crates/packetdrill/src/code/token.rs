@@ -1,6 +1,6 @@
 //! Words of the code.
 
-use crate::script::{Place, Problem};
+use crate::problem::{Place, Problem};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {

@@ -10,7 +10,8 @@ mod world;
 use lasthop_units::{Duration, Instant};
 
 use crate::code::{Value, Variables};
-use crate::script::{Event, Kind, Packet, Place, Problem, Script, Time};
+use crate::problem::{Place, Problem};
+use crate::script::{Event, Kind, Packet, Script, Time};
 use crate::settings::{Refused, Request, Settings};
 use calls::Step;
 use world::World;

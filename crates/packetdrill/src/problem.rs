@@ -1,0 +1,31 @@
+//! What is wrong with a script, and where.
+
+/// A place in a script, counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column, in characters.
+    pub column: u32,
+}
+
+/// Why a script cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The text is not a script.
+    #[error("{}:{}: {message}", place.line, place.column)]
+    Mistake {
+        /// Where.
+        place: Place,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A script, but of something that a simulated endpoint has not.
+    #[error("{}:{}: not applicable: {reason}", place.line, place.column)]
+    NotApplicable {
+        /// Where.
+        place: Place,
+        /// What it asks for.
+        reason: String,
+    },
+}
