@@ -49,7 +49,7 @@ impl Bbr {
     pub(super) fn sample_long_term(&mut self, ack: &AckSample, app_limited: bool) {
         self.lt.total_lost += ack.lost;
         if self.lt.in_use {
-            if self.mode == Mode::ProbeBw && self.round_start {
+            if self.mode == Mode::ProbeBw && self.round.starts {
                 self.lt.rounds += 1;
                 if self.lt.rounds >= LT_USE_ROUNDS {
                     self.reset_long_term(ack);
@@ -69,7 +69,7 @@ impl Bbr {
             self.reset_long_term(ack);
             return;
         }
-        self.lt.rounds += u32::from(self.round_start);
+        self.lt.rounds += u32::from(self.round.starts);
         if self.lt.rounds < LT_ROUNDS {
             return;
         }

@@ -78,6 +78,64 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
+/// Rounds, counted by what is delivered (bbr_update_bw).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Round {
+    count: u64,
+    /// The round ends with what is sent after so many octets were delivered.
+    next_delivered: u64,
+    pub(super) starts: bool,
+}
+
+/// Whether the pipe is full: the bandwidth has stopped growing (bbr_check_full_bw_reached).
+#[derive(Clone, Copy, Debug, Default)]
+struct Pipe {
+    bw: f64,
+    rounds: u32,
+    is_full: bool,
+}
+
+/// The smallest round trip, and ProbeRTT, which measures it anew (bbr_update_min_rtt).
+#[derive(Clone, Copy, Debug)]
+struct RoundTrip {
+    min: Option<Duration>,
+    min_at: Instant,
+    done_at: Option<Instant>,
+    round_done: bool,
+    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its
+    /// last ACK: what is sent in between tells of the four segments, not of the path (Linux
+    /// sets tcp_sock.app_limited).
+    sent: [u64; 2],
+}
+
+/// ProbeBW's cycle of gains (bbr_update_cycle_phase).
+#[derive(Clone, Copy, Debug)]
+struct Cycle {
+    phase: usize,
+    phase_at: Instant,
+}
+
+/// The window during loss recovery: packet conservation, and what to come back to
+/// (bbr_set_cwnd_to_recover_or_restore).
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    prior_cwnd: f64,
+    conserves: bool,
+    state_before: CaState,
+}
+
+/// How much more than the bandwidth was acknowledged, because ACKs come together
+/// (bbr_update_ack_aggregation).
+#[derive(Clone, Copy, Debug)]
+struct Extra {
+    /// The most in each of two windows of rounds \[segments\].
+    acked: [f64; 2],
+    slot: usize,
+    rounds: u32,
+    epoch_at: Instant,
+    epoch_acked: f64,
+}
+
 /// BBR's model of the path.
 #[derive(Clone, Debug)]
 pub struct Bbr {
@@ -94,39 +152,15 @@ pub struct Bbr {
     /// Octets per second; 0: not known yet.
     pacing_rate: f64,
     seen_rtt: bool,
-
-    bw: MaxFilter,
-    rounds: u64,
-    next_round_delivered: u64,
-    pub(super) round_start: bool,
-    full_bw: f64,
-    full_bw_rounds: u32,
-    full: bool,
-
-    min_rtt: Option<Duration>,
-    min_rtt_at: Instant,
-    probe_rtt_done_at: Option<Instant>,
-    probe_rtt_round_done: bool,
-    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its
-    /// last ACK: what is sent in between tells of the four segments, not of the path (Linux
-    /// sets tcp_sock.app_limited).
-    probe_rtt_sent: [u64; 2],
     /// The application had nothing to send, and nothing has been delivered since it has.
     idle_restart: bool,
-
-    cycle: usize,
-    cycle_at: Instant,
-
-    prior_cwnd: f64,
-    conserving: bool,
-    previous_state: CaState,
-
-    extra_acked: [f64; 2],
-    extra_slot: usize,
-    extra_rounds: u32,
-    epoch_at: Instant,
-    epoch_acked: f64,
-
+    bw: MaxFilter,
+    pub(super) round: Round,
+    pipe: Pipe,
+    rtt: RoundTrip,
+    cycle: Cycle,
+    recovery: Recovery,
+    extra: Extra,
     pub(super) lt: LongTerm,
 }
 
@@ -146,29 +180,20 @@ impl Bbr {
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
             seen_rtt: false,
-            bw: MaxFilter::new(BW_ROUNDS),
-            rounds: 0,
-            next_round_delivered: 0,
-            round_start: false,
-            full_bw: 0.0,
-            full_bw_rounds: 0,
-            full: false,
-            min_rtt: None,
-            min_rtt_at: Instant::ZERO,
-            probe_rtt_done_at: None,
-            probe_rtt_round_done: false,
-            probe_rtt_sent: [u64::MAX, 0],
             idle_restart: false,
-            cycle: 0,
-            cycle_at: Instant::ZERO,
-            prior_cwnd: 0.0,
-            conserving: false,
-            previous_state: CaState::Open,
-            extra_acked: [0.0; 2],
-            extra_slot: 0,
-            extra_rounds: 0,
-            epoch_at: Instant::ZERO,
-            epoch_acked: 0.0,
+            bw: MaxFilter::new(BW_ROUNDS),
+            round: Round::default(),
+            pipe: Pipe::default(),
+            rtt: RoundTrip {
+                min: None,
+                min_at: Instant::ZERO,
+                done_at: None,
+                round_done: false,
+                sent: [u64::MAX, 0],
+            },
+            cycle: Cycle { phase: 0, phase_at: Instant::ZERO },
+            recovery: Recovery { prior_cwnd: 0.0, conserves: false, state_before: CaState::Open },
+            extra: Extra { acked: [0.0; 2], slot: 0, rounds: 0, epoch_at: Instant::ZERO, epoch_acked: 0.0 },
             lt: LongTerm::default(),
         }
     }
@@ -191,7 +216,7 @@ impl Bbr {
     }
 
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        match self.min_rtt {
+        match self.rtt.min {
             None => 10.0,
             Some(rtt) => (bw * rtt.as_secs_f64() * gain).ceil(),
         }
@@ -208,7 +233,7 @@ impl Bbr {
     /// Room for the end hosts' own queues, in pairs of segments.
     fn quantised(&self, segments: f64) -> f64 {
         let even = 2.0 * ((segments + 3.0 * self.burst()) / 2.0).ceil();
-        if self.mode == Mode::ProbeBw && self.cycle == 0 { even + 2.0 } else { even }
+        if self.mode == Mode::ProbeBw && self.cycle.phase == 0 { even + 2.0 } else { even }
     }
 
     fn inflight(&self, bw: f64, gain: f64) -> f64 {
@@ -216,20 +241,20 @@ impl Bbr {
     }
 
     fn update_bandwidth(&mut self, ack: &AckSample, rate: &RateSample) {
-        self.round_start = false;
+        self.round.starts = false;
         if rate.interval.is_zero() {
             return;
         }
-        if rate.prior_delivered >= self.next_round_delivered {
-            self.next_round_delivered = ack.total_delivered;
-            self.rounds += 1;
-            self.round_start = true;
-            self.conserving = false;
+        if rate.prior_delivered >= self.round.next_delivered {
+            self.round.next_delivered = ack.total_delivered;
+            self.round.count += 1;
+            self.round.starts = true;
+            self.recovery.conserves = false;
         }
         self.sample_long_term(ack, rate.app_limited);
         let bw = rate.delivered as f64 / self.mss / rate.interval.as_secs_f64();
         if !rate.app_limited || bw >= self.max_bw() {
-            self.bw.add(self.rounds, bw);
+            self.bw.add(self.round.count, bw);
         }
     }
 
@@ -237,36 +262,38 @@ impl Bbr {
         if ack.delivered == 0 || rate.interval.is_zero() {
             return;
         }
-        if self.round_start {
-            self.extra_rounds += 1;
-            if self.extra_rounds >= EXTRA_ACKED_ROUNDS {
-                self.extra_rounds = 0;
-                self.extra_slot = 1 - self.extra_slot;
-                self.extra_acked[self.extra_slot] = 0.0;
+        if self.round.starts {
+            self.extra.rounds += 1;
+            if self.extra.rounds >= EXTRA_ACKED_ROUNDS {
+                self.extra.rounds = 0;
+                self.extra.slot = 1 - self.extra.slot;
+                self.extra.acked[self.extra.slot] = 0.0;
             }
         }
-        let mut expected = (self.bandwidth() * ack.now.since(self.epoch_at).as_secs_f64()).floor();
-        if self.epoch_acked <= expected || self.epoch_acked + ack.segments() >= f64::from(1u32 << 20) {
-            self.epoch_acked = 0.0;
-            self.epoch_at = ack.now;
+        let mut expected = (self.bandwidth() * ack.now.since(self.extra.epoch_at).as_secs_f64()).floor();
+        if self.extra.epoch_acked <= expected
+            || self.extra.epoch_acked + ack.segments() >= f64::from(1u32 << 20)
+        {
+            self.extra.epoch_acked = 0.0;
+            self.extra.epoch_at = ack.now;
             expected = 0.0;
         }
-        self.epoch_acked += ack.segments();
-        let extra = (self.epoch_acked - expected).min(self.cwnd);
-        let slot = &mut self.extra_acked[self.extra_slot];
+        self.extra.epoch_acked += ack.segments();
+        let extra = (self.extra.epoch_acked - expected).min(self.cwnd);
+        let slot = &mut self.extra.acked[self.extra.slot];
         *slot = slot.max(extra);
     }
 
     fn advance_cycle(&mut self, now: Instant) {
-        self.cycle = (self.cycle + 1) % CYCLE.len();
-        self.cycle_at = now;
+        self.cycle.phase = (self.cycle.phase + 1) % CYCLE.len();
+        self.cycle.phase_at = now;
     }
 
     fn update_cycle(&mut self, ack: &AckSample, rate: &RateSample) {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let full_length = self.min_rtt.is_some_and(|m| ack.now.since(self.cycle_at) > m);
+        let full_length = self.rtt.min.is_some_and(|m| ack.now.since(self.cycle.phase_at) > m);
         let flight = rate.prior_in_flight as f64 / self.mss;
         let done = if self.pacing_gain > 1.0 {
             let enough = flight + self.burst() >= self.inflight(self.max_bw(), self.pacing_gain);
@@ -284,25 +311,25 @@ impl Bbr {
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         // Any phase but the one that drains.
-        self.cycle = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
+        self.cycle.phase = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
         self.advance_cycle(now);
     }
 
     fn check_full(&mut self, app_limited: bool) {
-        if self.full || !self.round_start || app_limited {
+        if self.pipe.is_full || !self.round.starts || app_limited {
             return;
         }
-        if self.max_bw() >= self.full_bw * FULL_BW_THRESHOLD {
-            self.full_bw = self.max_bw();
-            self.full_bw_rounds = 0;
+        if self.max_bw() >= self.pipe.bw * FULL_BW_THRESHOLD {
+            self.pipe.bw = self.max_bw();
+            self.pipe.rounds = 0;
             return;
         }
-        self.full_bw_rounds += 1;
-        self.full = self.full_bw_rounds >= FULL_BW_ROUNDS;
+        self.pipe.rounds += 1;
+        self.pipe.is_full = self.pipe.rounds >= FULL_BW_ROUNDS;
     }
 
     fn check_drain(&mut self, ack: &AckSample) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.pipe.is_full {
             self.mode = Mode::Drain;
             self.ssthresh = self.inflight(self.max_bw(), 1.0);
         }
@@ -323,20 +350,20 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let now = self.clock.jiffy(ack.now);
-        let expired = now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
+        let expired = now > self.rtt.min_at.saturating_add(MIN_RTT_WINDOW);
         // Until Linux 5.10 a round trip equal to the smallest renewed it too.
         if let Some(rtt) = ack.rtt.map(|rtt| self.counted(ack.now, rtt))
-            && (self.min_rtt.is_none_or(|m| rtt < m) || expired)
+            && (self.rtt.min.is_none_or(|m| rtt < m) || expired)
         {
-            self.min_rtt = Some(rtt);
-            self.min_rtt_at = now;
+            self.rtt.min = Some(rtt);
+            self.rtt.min_at = now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             // Linux looks at the mode that is entered, so that a larger window of before remains.
             self.save_cwnd_in(true);
-            self.probe_rtt_done_at = None;
-            self.probe_rtt_sent[0] = ack.total_delivered;
+            self.rtt.done_at = None;
+            self.rtt.sent[0] = ack.total_delivered;
         }
         if self.mode == Mode::ProbeRtt {
             self.stay_in_probe_rtt(ack);
@@ -346,17 +373,17 @@ impl Bbr {
     }
 
     fn stay_in_probe_rtt(&mut self, ack: &AckSample) {
-        self.probe_rtt_sent[1] = ack.total_delivered + ack.in_flight;
-        match self.probe_rtt_done_at {
+        self.rtt.sent[1] = ack.total_delivered + ack.in_flight;
+        match self.rtt.done_at {
             None if ack.in_flight as f64 <= MIN_CWND * self.mss => {
-                self.probe_rtt_done_at = Some(self.clock.jiffy(ack.now) + self.clock.up(PROBE_RTT_TIME));
-                self.probe_rtt_round_done = false;
-                self.next_round_delivered = ack.total_delivered;
+                self.rtt.done_at = Some(self.clock.jiffy(ack.now) + self.clock.up(PROBE_RTT_TIME));
+                self.rtt.round_done = false;
+                self.round.next_delivered = ack.total_delivered;
             }
             None => {}
             Some(at) => {
-                self.probe_rtt_round_done |= self.round_start;
-                if self.probe_rtt_round_done {
+                self.rtt.round_done |= self.round.starts;
+                if self.rtt.round_done {
                     self.end_probe_rtt(ack.now, at);
                 }
             }
@@ -366,14 +393,14 @@ impl Bbr {
     fn end_probe_rtt(&mut self, now: Instant, due: Instant) {
         let jiffy = self.clock.jiffy(now);
         if jiffy > due {
-            self.min_rtt_at = jiffy;
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.rtt.min_at = jiffy;
+            self.cwnd = self.cwnd.max(self.recovery.prior_cwnd);
             self.restore_mode(now);
         }
     }
 
     fn restore_mode(&mut self, now: Instant) {
-        if self.full {
+        if self.pipe.is_full {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
@@ -385,7 +412,7 @@ impl Bbr {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
             Mode::ProbeBw if self.lt.in_use => (1.0, CWND_GAIN),
-            Mode::ProbeBw => (CYCLE[self.cycle], CWND_GAIN),
+            Mode::ProbeBw => (CYCLE[self.cycle.phase], CWND_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
     }
@@ -397,7 +424,7 @@ impl Bbr {
             self.first_pacing_rate(srtt);
         }
         let rate = self.bandwidth() * self.mss * self.pacing_gain * PACING_MARGIN;
-        if self.full || rate > self.pacing_rate {
+        if self.pipe.is_full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -411,14 +438,14 @@ impl Bbr {
     fn set_window(&mut self, ack: &AckSample) {
         let acked = ack.segments();
         if acked > 0.0 && !self.conserve_or_restore(ack, acked) {
-            let aggregation = if self.full {
+            let aggregation = if self.pipe.is_full {
                 let most = self.bandwidth() * EXTRA_ACKED_MAX;
-                self.extra_acked[0].max(self.extra_acked[1]).min(most).floor()
+                self.extra.acked[0].max(self.extra.acked[1]).min(most).floor()
             } else {
                 0.0
             };
             let target = self.quantised(self.bdp(self.bandwidth(), self.cwnd_gain) + aggregation);
-            if self.full {
+            if self.pipe.is_full {
                 self.cwnd = (self.cwnd + acked).min(target);
             } else if self.cwnd < target || (ack.total_delivered as f64) < self.initial_window * self.mss {
                 self.cwnd += acked;
@@ -439,26 +466,26 @@ impl Bbr {
         if lost > 0.0 {
             self.cwnd = (self.cwnd - lost).max(1.0);
         }
-        let (before, now) = (in_recovery(self.previous_state), in_recovery(ack.state));
-        if ack.state == CaState::Recovery && self.previous_state != CaState::Recovery {
-            self.conserving = true;
-            self.next_round_delivered = ack.total_delivered;
+        let (before, now) = (in_recovery(self.recovery.state_before), in_recovery(ack.state));
+        if ack.state == CaState::Recovery && self.recovery.state_before != CaState::Recovery {
+            self.recovery.conserves = true;
+            self.round.next_delivered = ack.total_delivered;
             self.cwnd = flight + acked;
         } else if before && !now {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-            self.conserving = false;
+            self.cwnd = self.cwnd.max(self.recovery.prior_cwnd);
+            self.recovery.conserves = false;
         }
-        self.previous_state = ack.state;
-        if self.conserving {
+        self.recovery.state_before = ack.state;
+        if self.recovery.conserves {
             self.cwnd = self.cwnd.max(flight + acked);
         }
-        self.conserving
+        self.recovery.conserves
     }
 
     /// The window worth coming back to.
     fn save_cwnd_in(&mut self, already_low: bool) {
-        let low = already_low || in_recovery(self.previous_state);
-        self.prior_cwnd = if low { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+        let low = already_low || in_recovery(self.recovery.state_before);
+        self.recovery.prior_cwnd = if low { self.recovery.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 }
 
@@ -477,8 +504,8 @@ impl CongestionControl for Bbr {
         self.cwnd = e.initial_window.clamp(1.0, self.ceiling.max(1.0));
         self.initial_window = e.initial_window;
         self.random = Random::new(e.seed);
-        (self.min_rtt, self.min_rtt_at) = (e.rtt, self.clock.jiffy(e.now));
-        (self.epoch_at, self.cycle_at) = (e.now, e.now);
+        (self.rtt.min, self.rtt.min_at) = (e.rtt, self.clock.jiffy(e.now));
+        (self.extra.epoch_at, self.cycle.phase_at) = (e.now, e.now);
         self.mss = f64::from(e.mss.max(1));
         // Without a sample of the handshake Linux takes 1 ms.
         self.first_pacing_rate(e.rtt.unwrap_or(Duration::from_millis(1)));
@@ -487,7 +514,7 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, ack: &AckSample) {
         self.mss = f64::from(ack.mss.max(1));
         let mut rate = ack.rate.unwrap_or_default();
-        let [from, to] = self.probe_rtt_sent;
+        let [from, to] = self.rtt.sent;
         rate.app_limited |= (from..=to).contains(&rate.prior_delivered);
         self.update_bandwidth(ack, &rate);
         self.update_aggregation(ack, &rate);
@@ -504,23 +531,23 @@ impl CongestionControl for Bbr {
     }
     fn on_timeout(&mut self, _: &Congestion) {
         self.save_cwnd_in(self.mode == Mode::ProbeRtt);
-        self.previous_state = CaState::Loss;
-        self.full_bw = 0.0;
+        self.recovery.state_before = CaState::Loss;
+        self.pipe.bw = 0.0;
         // A timeout ends the round.
-        self.round_start = true;
+        self.round.starts = true;
         self.cwnd = 1.0;
     }
     /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained.
     fn on_transmit_start(&mut self, now: Instant, _: Duration) {
         self.idle_restart = true;
-        (self.epoch_at, self.epoch_acked) = (now, 0.0);
+        (self.extra.epoch_at, self.extra.epoch_acked) = (now, 0.0);
         match self.mode {
             Mode::ProbeBw => {
                 self.pacing_gain = 1.0;
                 self.set_pacing_rate(None);
             }
             Mode::ProbeRtt => {
-                if let Some(due) = self.probe_rtt_done_at {
+                if let Some(due) = self.rtt.done_at {
                     self.end_probe_rtt(now, due);
                 }
             }
@@ -529,7 +556,7 @@ impl CongestionControl for Bbr {
     }
     fn on_undo(&mut self, _: f64, _: f64) {
         // Spurious: the pipe may not be full after all.
-        (self.full_bw, self.full_bw_rounds) = (0.0, 0);
+        (self.pipe.bw, self.pipe.rounds) = (0.0, 0);
         self.lt = self.lt.forgotten();
     }
     fn set_cwnd(&mut self, segments: f64) {
@@ -564,7 +591,7 @@ mod tests {
         assert_eq!(f.b.mode(), "PROBE_BW");
         f.run(9.0);
         assert!((f.b.bandwidth() - 1000.0).abs() < 20.0, "{}", f.b.bandwidth());
-        assert!((f.b.min_rtt.unwrap().as_secs_f64() - 0.051).abs() < 0.002);
+        assert!((f.b.rtt.min.unwrap().as_secs_f64() - 0.051).abs() < 0.002);
         // Steady state: at most 1.25 BDP in flight and a little: radio.md 8.3.
         f.max_queue = 0.0;
         let delivered = f.delivered;
@@ -602,8 +629,8 @@ mod tests {
         f.run(9.0);
         let before = f.b.bandwidth();
         let start = f.delivered as u64 * MSS;
-        (f.b.mode, f.b.probe_rtt_sent) = (Mode::ProbeRtt, [start, start]);
-        let rounds = f.b.rounds;
+        (f.b.mode, f.b.rtt.sent) = (Mode::ProbeRtt, [start, start]);
+        let rounds = f.b.round.count;
         for n in 0..12 {
             let prior = start + n * 5 * MSS;
             let rate = RateSample {
@@ -619,7 +646,7 @@ mod tests {
                 ..ack_at(5, 9_100 + 50 * n, 50)
             });
         }
-        assert_eq!((f.b.mode(), f.b.rounds - rounds), ("PROBE_RTT", 12));
+        assert_eq!((f.b.mode(), f.b.round.count - rounds), ("PROBE_RTT", 12));
         assert_eq!(f.b.bandwidth(), before);
     }
 
@@ -632,9 +659,9 @@ mod tests {
         assert_eq!(f.b.mode(), "PROBE_BW");
         f.b.on_transmit_start(Instant::from_secs(20), Duration::from_secs(15));
         f.b.on_ack(&ack_at(1, 20_060, 60));
-        assert_eq!((f.b.mode(), f.b.min_rtt), ("PROBE_BW", Some(Duration::from_millis(60))));
+        assert_eq!((f.b.mode(), f.b.rtt.min), ("PROBE_BW", Some(Duration::from_millis(60))));
         // Without a restart the same ACK begins a probe.
-        f.b.min_rtt_at = Instant::from_secs(5);
+        f.b.rtt.min_at = Instant::from_secs(5);
         f.b.on_ack(&ack_at(1, 20_120, 60));
         assert_eq!(f.b.mode(), "PROBE_RTT");
     }
@@ -646,7 +673,7 @@ mod tests {
             ..Options::default()
         });
         let mut b = Bbr::new(&config);
-        (b.full, b.mode) = (true, Mode::ProbeBw);
+        (b.pipe.is_full, b.mode) = (true, Mode::ProbeBw);
         b.update_min_rtt(&at_us(1_003_900, 50_000_000));
         b
     }
@@ -661,12 +688,12 @@ mod tests {
     #[test]
     fn the_smallest_round_trip_expires_by_jiffies() {
         let mut b = counting_jiffies();
-        assert_eq!(b.min_rtt_at, Instant::from_millis(1_000));
+        assert_eq!(b.rtt.min_at, Instant::from_millis(1_000));
         b.update_min_rtt(&at_us(11_003_950, 60_000_000));
-        assert_eq!((b.mode, b.min_rtt), (Mode::ProbeBw, Some(Duration::from_millis(50))));
+        assert_eq!((b.mode, b.rtt.min), (Mode::ProbeBw, Some(Duration::from_millis(50))));
         b.update_min_rtt(&at_us(11_004_000, 60_000_000));
-        assert_eq!((b.mode, b.min_rtt), (Mode::ProbeRtt, Some(Duration::from_millis(60))));
-        assert_eq!(b.min_rtt_at, Instant::from_millis(11_004));
+        assert_eq!((b.mode, b.rtt.min), (Mode::ProbeRtt, Some(Duration::from_millis(60))));
+        assert_eq!(b.rtt.min_at, Instant::from_millis(11_004));
     }
 
     /// probe_rtt_done_stamp = tcp_jiffies32 + msecs_to_jiffies(200): four segments are reached at
@@ -677,12 +704,12 @@ mod tests {
         let mut b = counting_jiffies();
         b.mode = Mode::ProbeRtt;
         b.update_min_rtt(&at_us(12_003_900, 50_000_000));
-        assert_eq!(b.probe_rtt_done_at, Some(Instant::from_millis(12_200)));
-        b.probe_rtt_round_done = true;
+        assert_eq!(b.rtt.done_at, Some(Instant::from_millis(12_200)));
+        b.rtt.round_done = true;
         b.update_min_rtt(&at_us(12_203_950, 50_000_000));
         assert_eq!(b.mode, Mode::ProbeRtt);
         b.update_min_rtt(&at_us(12_204_000, 50_000_000));
-        assert_eq!((b.mode, b.min_rtt_at), (Mode::ProbeBw, Instant::from_millis(12_204)));
+        assert_eq!((b.mode, b.rtt.min_at), (Mode::ProbeBw, Instant::from_millis(12_204)));
     }
 
     /// tcp_stamp_us_delta of two clocks cut to microseconds: sent at 49.999950 ms, acknowledged at
@@ -692,7 +719,7 @@ mod tests {
     #[test]
     fn round_trips_are_differences_of_whole_microseconds() {
         let mut b = counting_jiffies();
-        b.min_rtt = None;
+        b.rtt.min = None;
         for (now, rtt, us, stamp) in [
             (100_000_900, 50_000_950, 50_001, 100),
             (104_000_100, 50_000_050, 50_000, 104),
@@ -701,7 +728,7 @@ mod tests {
         ] {
             b.update_min_rtt(&AckSample { now: Instant(now), ..at_us(0, rtt) });
             let expected = (Some(Duration::from_micros(us)), Instant::from_millis(stamp));
-            assert_eq!((b.min_rtt, b.min_rtt_at), expected, "at {now} ns");
+            assert_eq!((b.rtt.min, b.rtt.min_at), expected, "at {now} ns");
         }
     }
 
