@@ -3,9 +3,9 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::ack_linux::{Arrival, LinuxAcks, When};
-use crate::jiffies::Timers;
 
-/// The delayed-acknowledgement policy and its state.
+/// The delayed-acknowledgement policy and its state. It says how long an ACK may wait; the timer is
+/// its owner's.
 #[derive(Clone, Debug)]
 pub struct AckPolicy {
     /// Full-sized segments per ACK; 1 acknowledges each at once.
@@ -15,8 +15,6 @@ pub struct AckPolicy {
     delay: Duration,
     unacknowledged: u32,
     now_due: bool,
-    deadline: Instant,
-    timers: Timers,
     /// Linux' heuristics, which then decide instead of `every`, `quick` and `delay`.
     linux: Option<Box<LinuxAcks>>,
 }
@@ -24,27 +22,19 @@ pub struct AckPolicy {
 impl AckPolicy {
     /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment
     /// (>= 1), and no later than `delay` after the first.
-    pub const fn new(every: u32, delay: Duration, quick: u32, timers: Timers) -> AckPolicy {
-        AckPolicy {
-            every,
-            quick,
-            delay,
-            unacknowledged: 0,
-            now_due: false,
-            deadline: Instant::MAX,
-            timers,
-            linux: None,
-        }
+    pub const fn new(every: u32, delay: Duration, quick: u32) -> AckPolicy {
+        AckPolicy { every, quick, delay, unacknowledged: 0, now_due: false, linux: None }
     }
 
     /// By Linux' heuristics; delays begin at `delay`.
-    pub fn linux(delay: Duration, linux: LinuxAcks, timers: Timers) -> AckPolicy {
-        AckPolicy { linux: Some(Box::new(linux)), ..AckPolicy::new(2, delay, 0, timers) }
+    pub fn linux(delay: Duration, linux: LinuxAcks) -> AckPolicy {
+        AckPolicy { linux: Some(Box::new(linux)), ..AckPolicy::new(2, delay, 0) }
     }
 
-    /// In-order data of `len` octets arrived; `full` is the size of a full segment.
+    /// In-order data of `len` octets arrived; `full` is the size of a full segment. How long its
+    /// ACK may wait, if none waits already; `None`: it is due.
     #[inline]
-    pub fn on_in_order_data(&mut self, now: Instant, len: u32, full: u32) {
+    pub fn on_in_order_data(&mut self, len: u32, full: u32) -> Option<Duration> {
         // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized
         // segment, within 0.5 s.
         self.unacknowledged = self.unacknowledged.saturating_add(len);
@@ -52,9 +42,9 @@ impl AckPolicy {
         self.quick = self.quick.saturating_sub(1);
         if quick || self.every <= 1 || self.unacknowledged >= full.saturating_mul(self.every) {
             self.now_due = true;
-        } else if self.deadline == Instant::MAX {
-            self.deadline = self.timers.at(now, self.delay);
+            return None;
         }
+        Some(self.delay)
     }
 
     /// Linux' heuristics, where they are at work.
@@ -75,19 +65,17 @@ impl AckPolicy {
         self.linux.as_deref().map(LinuxAcks::peer_segment)
     }
 
-    /// In-order data by Linux' heuristics.
-    pub fn on_arrival(&mut self, arrival: &Arrival) {
-        let Some(linux) = &mut self.linux else { return };
+    /// In-order data by Linux' heuristics. In which jiffy its ACK leaves at the latest, where that is
+    /// another one than before.
+    pub fn on_arrival(&mut self, arrival: &Arrival) -> Option<Instant> {
+        let linux = self.linux.as_mut()?;
         linux.learn(arrival);
         self.unacknowledged = self.unacknowledged.saturating_add(arrival.len);
-        match linux.when(arrival) {
-            When::Now => self.now_due = true,
-            When::By(expires) if linux.expires != expires => {
-                linux.expires = expires;
-                self.deadline = self.timers.at_jiffy(arrival.now, expires);
-            }
-            When::By(_) => {}
-        }
+        let When::By(expires) = linux.when(arrival) else {
+            self.now_due = true;
+            return None;
+        };
+        (std::mem::replace(&mut linux.expires, expires) != expires).then_some(expires)
     }
 
     /// Data or a FIN has arrived, in order or not: by Linux' heuristics the next ACK counts as a
@@ -111,21 +99,17 @@ impl AckPolicy {
     pub fn sent(&mut self) {
         self.unacknowledged = 0;
         self.now_due = false;
-        self.deadline = Instant::MAX;
         if let Some(linux) = &mut self.linux {
             linux.sent();
         }
     }
 
     /// The delay has passed; `rto` is the retransmission timeout.
-    pub fn on_time(&mut self, now: Instant, rto: Duration) {
-        if self.deadline <= now {
-            self.deadline = Instant::MAX;
-            if let Some(linux) = &mut self.linux {
-                linux.missed(rto);
-            }
-            self.now_due = true;
+    pub fn on_time(&mut self, rto: Duration) {
+        if let Some(linux) = &mut self.linux {
+            linux.missed(rto);
         }
+        self.now_due = true;
     }
 
     /// Data has arrived that no ACK tells of yet.
@@ -138,41 +122,31 @@ impl AckPolicy {
     pub const fn is_due(&self) -> bool {
         self.now_due
     }
-    /// Until when an ACK may wait; [`Instant::MAX`] when none waits.
-    #[inline]
-    pub const fn deadline(&self) -> Instant {
-        self.deadline
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jiffies::{KernelClock, Wheel};
 
     #[test]
     fn every_second_full_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
-        let exact = Timers::new(KernelClock::Exact, Wheel::Levels);
-        let mut p = AckPolicy::new(2, Duration::from_millis(200), 0, exact);
-        p.on_in_order_data(Instant::ZERO, 1000, 1000);
+        let delay = Duration::from_millis(200);
+        let mut p = AckPolicy::new(2, delay, 0);
+        assert_eq!(p.on_in_order_data(1000, 1000), Some(delay));
         assert!(!p.is_due());
-        assert_eq!(p.deadline(), Instant::from_millis(200));
-        p.on_in_order_data(Instant::from_millis(5), 1000, 1000);
+        assert_eq!(p.on_in_order_data(1000, 1000), None);
         assert!(p.is_due());
         p.sent();
-        p.on_in_order_data(Instant::from_millis(10), 400, 1000);
-        p.on_time(Instant::from_millis(209), Duration::from_secs(1));
+        assert_eq!(p.on_in_order_data(400, 1000), Some(delay));
         assert!(!p.is_due());
-        p.on_time(Instant::from_millis(210), Duration::from_secs(1));
+        p.on_time(Duration::from_secs(1));
         assert!(p.is_due());
     }
 
     #[test]
     fn without_delay_each_segment_is_acknowledged() {
-        let exact = Timers::new(KernelClock::Exact, Wheel::Levels);
-        let mut p = AckPolicy::new(1, Duration::from_millis(200), 0, exact);
-        p.on_in_order_data(Instant::ZERO, 1, 1000);
+        let mut p = AckPolicy::new(1, Duration::from_millis(200), 0);
+        assert_eq!(p.on_in_order_data(1, 1000), None);
         assert!(p.is_due());
-        assert_eq!(p.deadline(), Instant::MAX);
     }
 }

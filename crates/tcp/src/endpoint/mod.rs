@@ -100,14 +100,16 @@ impl Endpoint {
         let timers = &self.conn.timers;
         let pace =
             if self.send.pace_holds_something(&self.conn) { timers.at(Timer::Pacing) } else { Instant::MAX };
-        let at = timers.first().min(self.receive.ack.deadline()).min(pace);
+        let at = timers.first().min(pace);
         (at != Instant::MAX).then_some(at)
     }
 
     /// Its moment has come: fires what is due. Harmless when nothing is.
     pub fn on_time(&mut self, now: Instant) {
         let (c, send) = (&mut self.conn, &mut self.send);
-        self.receive.ack.on_time(now, c.rtt.rto.current());
+        if c.timers.take_due(Timer::DelayedAck, now) {
+            self.receive.ack.on_time(c.rtt.rto.current());
+        }
         if !c.timers.holds(Timer::Pacing, now) {
             // No longer held: what the windows hold now needs no wake-up.
             c.timers.stop(Timer::Pacing);

@@ -4,8 +4,7 @@ use lasthop_units::{Duration, Instant};
 
 use crate::jiffies;
 
-/// What a moment is waited for. The delayed ACK has its deadline in
-/// [`AckPolicy`](crate::ack_policy::AckPolicy), which alone moves it.
+/// What a moment is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     /// The retransmission timeout (RFC 6298); before the handshake's end the SYN's.
@@ -19,6 +18,8 @@ pub(super) enum Timer {
     Persist,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// A delayed ACK leaves (RFC 9293 section 3.8.6.3).
+    DelayedAck,
     /// The next departure of a paced sender. Only a moment of this one that is to come means
     /// something: until then nothing leaves.
     Pacing,

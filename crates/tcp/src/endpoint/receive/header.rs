@@ -3,6 +3,7 @@
 use lasthop_units::{Instant, Seq, SeqRange};
 
 use super::super::connection::Connection;
+use super::super::timers::Timer;
 use super::Receiver;
 use crate::sample::timestamp;
 use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
@@ -70,5 +71,6 @@ impl Receiver {
         c.ecn.on_header(&c.config, segment);
         self.last_ack_sent = self.nxt;
         self.ack.sent();
+        c.timers.stop(Timer::DelayedAck);
     }
 }

@@ -10,6 +10,7 @@ use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 use super::connection::Connection;
 use super::ecn::Prompt;
 use super::meters::Event;
+use super::timers::Timer;
 use crate::ack_linux::{Arrival, LinuxAcks};
 use crate::ack_policy::AckPolicy;
 use crate::config::Config;
@@ -57,14 +58,9 @@ fn ack_policy(config: &Config) -> AckPolicy {
         rule if rule.is_linux() => {
             let linux =
                 LinuxAcks::new(config.acks.ack_delay, config.acks.quick_acks, rule, config.kernel_timers());
-            AckPolicy::linux(config.acks.ack_delay, linux, config.kernel_timers())
+            AckPolicy::linux(config.acks.ack_delay, linux)
         }
-        _ => AckPolicy::new(
-            config.acks.ack_every,
-            config.acks.ack_delay,
-            config.acks.quick_acks,
-            config.kernel_timers(),
-        ),
+        _ => AckPolicy::new(config.acks.ack_every, config.acks.ack_delay, config.acks.quick_acks),
     }
 }
 
@@ -236,10 +232,15 @@ impl Receiver {
             self.ack_as_linux(c, now, seg, opened);
         }
         if self.reassembly.is_empty() {
-            match c.config.host.acks {
-                AckRule::Octets => self.ack.on_in_order_data(now, seg.len, c.negotiated.mss),
-                AckRule::Segments => self.ack.on_in_order_data(now, c.negotiated.mss, c.negotiated.mss),
-                AckRule::Linux | AckRule::LinuxBefore6157 => {}
+            let wait = match c.config.host.acks {
+                AckRule::Octets => self.ack.on_in_order_data(seg.len, c.negotiated.mss),
+                AckRule::Segments => self.ack.on_in_order_data(c.negotiated.mss, c.negotiated.mss),
+                AckRule::Linux | AckRule::LinuxBefore6157 => None,
+            };
+            if let Some(wait) = wait
+                && !c.timers.runs(Timer::DelayedAck)
+            {
+                c.timers.start(Timer::DelayedAck, now, wait);
             }
         } else {
             // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that
@@ -250,7 +251,7 @@ impl Receiver {
     }
 
     /// In-order data counts towards an ACK; `opened`: it has opened the window.
-    fn ack_as_linux(&mut self, c: &Connection, now: Instant, seg: &Segment, opened: bool) {
+    fn ack_as_linux(&mut self, c: &mut Connection, now: Instant, seg: &Segment, opened: bool) {
         let unread = self.unread_on_arrival(c);
         let options = c.negotiated.fixed_options();
         let arrival = Arrival {
@@ -269,7 +270,9 @@ impl Receiver {
             rto: c.rtt.rto.current(),
             srtt: c.rtt.rto.srtt(),
         };
-        self.ack.on_arrival(&arrival);
+        if let Some(expires) = self.ack.on_arrival(&arrival) {
+            c.timers.set(Timer::DelayedAck, c.timers.clock().at_jiffy(now, expires));
+        }
     }
 
     /// What waits for the application, which may read at once.
