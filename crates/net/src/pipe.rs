@@ -100,7 +100,7 @@ impl Pipe {
 
     /// When the next packet arrives at the far end (or is found lost there). `None`: nothing will
     /// happen without input.
-    #[inline]
+    #[inline(always)]
     pub fn poll_at(&self) -> Option<Instant> {
         self.wire.poll_at().or_else(|| {
             let waiting = !self.queue.is_empty() && self.rate != Some(Bitrate(0));

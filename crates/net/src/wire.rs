@@ -144,7 +144,7 @@ impl Wire {
     }
 
     /// Hands out what has arrived by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) {
         while let Some(flight) = self.flights.front()
             && flight.arrival <= now
