@@ -133,7 +133,7 @@ pub trait Adapter {
 
 impl Access {
     /// [`enter`](Adapter::enter) and [`set_clocks`](Adapter::set_clocks), with one choice of the
-    /// kind for both.
+    /// kind for both. A packet larger than the [`mtu`](Adapter::mtu) does not enter: that is told.
     #[inline(always)]
     pub fn take_in(
         &mut self,
@@ -143,11 +143,16 @@ impl Access {
         dst: NodeId,
         out: &mut AccessOutput,
         clocks: &mut Clocks<'_>,
-    ) {
+    ) -> Result<(), u32> {
         each!(self, access => {
+            let mtu = access.mtu(entry);
+            if item.size > mtu {
+                return Err(mtu);
+            }
             access.enter(now, entry, item, dst, out);
             access.set_clocks(clocks);
         });
+        Ok(())
     }
     /// [`on_time`](Adapter::on_time) and, unless the event was void,
     /// [`set_clocks`](Adapter::set_clocks).

@@ -69,8 +69,9 @@ impl World {
     #[cold]
     #[inline(never)]
     fn process(&mut self, now: Instant, from: End, id: PacketId) {
-        if let Some(accesses) = self.flows[self.packets[id].flow].processing {
-            self.enter(now, accesses[from as usize], Entry(0), id);
+        let packet = &self.packets[id];
+        if let Some(accesses) = self.flows[packet.flow].processing {
+            self.enter(now, packet.src, accesses[from as usize], Entry(0), id);
         }
     }
 
@@ -87,30 +88,23 @@ impl World {
     /// A packet leaves `node` by `port`.
     #[inline]
     pub(super) fn leave(&mut self, now: Instant, node: NodeId, port: Option<Port>, id: PacketId) {
-        let packet = &self.packets[id];
-        let (mtu, size) = match port {
-            Some(Port::Access(access, entry)) => {
-                let mtu = self.accesses[access].mtu(entry);
-                if packet.size <= mtu {
-                    return self.enter(now, access, entry, id);
-                }
-                (mtu, packet.size)
-            }
-            Some(Port::Snoop(agent)) => return self.pass_snoop(now, agent, id),
+        match port {
+            Some(Port::Access(access, entry)) => self.enter(now, node, access, entry, id),
+            Some(Port::Snoop(agent)) => self.pass_snoop(now, agent, id),
             // The scenario's check refuses flows without a route; only a bug can come here.
-            None => return self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), Place::Node(node)),
-        };
-        debug_assert!(size > mtu);
-        self.fragment(now, node, id, mtu);
+            None => self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), Place::Node(node)),
+        }
     }
 
-    /// A packet enters an access.
+    /// A packet enters an access at `node`, in fragments where it is too large.
     #[inline(always)]
-    fn enter(&mut self, now: Instant, id: AccessId, entry: Entry, packet: PacketId) {
+    fn enter(&mut self, now: Instant, node: NodeId, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
         let clocks = &mut Clocks::of(&mut self.queue, id);
-        self.accesses[id].take_in(now, entry, item, dst, &mut self.output, clocks);
+        if let Err(mtu) = self.accesses[id].take_in(now, entry, item, dst, &mut self.output, clocks) {
+            return self.fragment(now, node, packet, mtu);
+        }
         if !self.output.steps.is_empty() {
             self.carry_out(now, id);
         }
