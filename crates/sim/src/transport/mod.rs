@@ -32,6 +32,10 @@ pub enum Payload {
     Udp(End, u32),
 }
 
+/// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP alone
+/// has something to send by itself; another one makes this an enum.
+pub type Outgoing = Segment;
+
 impl Payload {
     /// The end of the flow that it is for.
     #[inline]
@@ -65,6 +69,16 @@ impl Payload {
     /// Whether its data has numbers: data that is sent again can be known by them.
     pub const fn has_numbers(&self) -> bool {
         matches!(self, Payload::Tcp(..))
+    }
+    /// What an end sends: the size of its packet [B].
+    #[inline(always)]
+    pub fn size_of(outgoing: &Outgoing) -> u32 {
+        IP_HEADER + outgoing.header_len() + outgoing.len
+    }
+    /// What an end sends, in its packet.
+    #[inline(always)]
+    pub const fn sent(from: End, outgoing: &Outgoing) -> Payload {
+        Payload::Tcp(from.other(), *outgoing)
     }
     /// A datagram from an end, and the size of its packet [B].
     pub const fn datagram(from: End, bytes: u32) -> (u32, Payload) {
@@ -254,10 +268,10 @@ impl Transport {
             Payload::Udp(_, bytes) => Arrived::Datagram(*bytes),
         }
     }
-    /// What an end wants to send next, and the size of its packet [B].
+    /// What an end wants to send next.
     #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<(u32, Payload)> {
-        self.socket_mut(end)?.poll_transmit(now, end)
+    pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<Outgoing> {
+        self.socket_mut(end)?.poll_transmit(now)
     }
     /// A packet of an end leaves. True: all of its data was sent before.
     #[inline(always)]

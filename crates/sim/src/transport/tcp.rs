@@ -6,10 +6,7 @@ use lasthop_tcp::{CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guid
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 use serde_json::{Value, json};
 
-use super::{
-    ConnectionEvent, Ends, IP_HEADER, Numbers, Payload, Report, SenderState, SenderTotals, Shown,
-    StreamOctets,
-};
+use super::{ConnectionEvent, Ends, Numbers, Report, SenderState, SenderTotals, Shown, StreamOctets};
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
 
@@ -122,11 +119,8 @@ impl Socket {
         self.endpoint.handle_segment(now, segment);
     }
     #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<(u32, Payload)> {
-        // By reference: a segment is copied once, into its packet.
-        let segment = &self.endpoint.poll_transmit(now)?;
-        let size = IP_HEADER + segment.header_len() + segment.len;
-        Some((size, Payload::Tcp(end.other(), *segment)))
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        self.endpoint.poll_transmit(now)
     }
     /// `segment` is sent: true if all of its numbers were sent before.
     #[inline(always)]

@@ -99,8 +99,9 @@ impl World {
 
     #[inline]
     fn transmit(&mut self, now: Instant, flow: FlowId, end: End) {
-        while let Some((size, payload)) = self.flows[flow].transport.poll_transmit(now, end) {
-            self.send(now, flow, end, size, payload);
+        // By reference: it is large.
+        while let Some(outgoing) = &self.flows[flow].transport.poll_transmit(now, end) {
+            self.send(now, flow, end, Payload::size_of(outgoing), Payload::sent(end, outgoing));
         }
     }
 
