@@ -216,6 +216,7 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn place(&mut self, c: &mut Connection, now: Instant, from: u64, to: u64, seg: &Segment) {
         if from > self.nxt {
             // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged
