@@ -134,18 +134,24 @@ impl Multiplexer {
     }
 
     /// What a report would say, given what each bearer has waiting.
-    pub fn buffers(&self, mut backlog: impl FnMut(usize) -> u64) -> Buffers {
+    pub fn buffers(&self, backlog: impl FnMut(usize) -> u64) -> Buffers {
+        self.buffers_and_need(backlog).0
+    }
+
+    /// The same, and what all waiting data takes with its headers [B]; 0 without data.
+    pub fn buffers_and_need(&self, mut backlog: impl FnMut(usize) -> u64) -> (Buffers, u64) {
         let mut buffers = Buffers::default();
-        let mut urgent = None;
+        let (mut urgent, mut need) = (None, 0);
         for channel in &self.channels {
             let bytes = backlog(channel.index);
             buffers.bytes[usize::from(channel.config.group)] += bytes;
             if bytes > 0 {
+                need += bytes + HEADERS;
                 urgent = urgent.or(Some(channel.config.group));
             }
         }
         buffers.most_urgent = urgent.unwrap_or(0);
-        buffers
+        (buffers, need)
     }
 
     /// True if data that has just come for bearer `index` makes a regular report: no channel that
@@ -167,12 +173,6 @@ impl Multiplexer {
         self.channels.iter().filter(move |c| c.config.priority == of.config.priority && c.index != of.index)
     }
 
-    /// What all waiting data takes with its headers [B]; 0 without data.
-    pub fn need(&self, mut backlog: impl FnMut(usize) -> u64) -> u64 {
-        let with_headers = |bytes: u64| if bytes > 0 { bytes + HEADERS } else { 0 };
-        self.channels.iter().map(|c| with_headers(backlog(c.index))).sum()
-    }
-
     /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
     /// gets a bearer and its grant and answers what RLC has used of it, as [`Grant`] counts.
     // 5.4.3.1: "all the logical channels with Bj > 0 are allocated resources in a decreasing
@@ -191,19 +191,19 @@ impl Multiplexer {
         // The last part's subheader has no L field: what it saves is there for data.
         let mut left = room + (per_pdu - SHORT_SUBHEADER);
         let mut reserved: u64 = 0;
-        let mut quotas = smallvec::SmallVec::<[u64; 8]>::new();
+        let mut quotas = smallvec::SmallVec::<[(u64, bool); 8]>::new();
         for channel in &mut self.channels {
             channel.refill(tti);
             let waiting = backlog(channel.index);
             let wanted = if waiting > 0 { waiting + HEADERS } else { 0 };
             let quota = channel.quota().min(wanted).min(u64::from(left).saturating_sub(reserved));
             reserved += quota;
-            quotas.push(quota);
+            quotas.push((quota, waiting > 0));
         }
-        for (channel, quota) in self.channels.iter_mut().zip(quotas) {
+        for (channel, (quota, waits)) in self.channels.iter_mut().zip(quotas) {
             reserved -= quota;
             let bytes = left - (reserved as u32).min(left);
-            if bytes <= per_pdu || backlog(channel.index) == 0 {
+            if bytes <= per_pdu || !waits {
                 continue;
             }
             let used = pull(channel.index, Grant { bytes, per_pdu });
@@ -249,8 +249,7 @@ impl Assembly {
             // The report of an Msg3 that was lost is as good as never sent.
             bsr.on_data();
         }
-        let before = mux.buffers(&backlog);
-        let need = mux.need(&backlog);
+        let (before, need) = mux.buffers_and_need(backlog);
         let reserved = bsr.reserve(size.saturating_sub(controls), need, &before);
         Assembly { tti, size, controls: controls + reserved, reserved, before }
     }

@@ -209,7 +209,12 @@ impl Bearers {
     #[inline]
     pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
         let used = self.drbs[bearer].layers.pull(now, end, grant, &mut self.pdus, &mut self.said);
-        parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+        // Mostly it is one PDU.
+        if self.pdus.len() == 1 {
+            parts.extend(self.pdus.pop().map(|pdu| (bearer, pdu)));
+        } else {
+            parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+        }
         used
     }
     /// The same of `bytes` where MAC follows RLC's reports.

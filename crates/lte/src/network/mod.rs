@@ -329,17 +329,17 @@ impl RadioNetwork {
             Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
             Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
             Due::UplinkDecoded { ue, process, sent } => {
-                self.uplink_decoded(now, ue, process.into(), sent, out);
+                self.uplink_decoded(now, tti, ue, process.into(), sent, out);
             }
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
-            Due::Proactive { ue } => self.grant_proactively(tti, ue),
-            Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
+            Due::Proactive { ue } => self.enb_of(tti, ue).grant_proactively(ue),
+            Due::RequestHeard { ue, sent } => self.enb_of(tti, ue).hear_request(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell, out),
-            Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::GrantMissed { ue, target } => self.enb_of(tti, ue).grant_unused(ue, target),
             Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
-            Due::BufferReport { cell, ue, bytes } => self.buffer_reported(cell, ue, bytes),
+            Due::BufferReport { cell, ue, bytes } => self.enb_of(tti, ue).hear_report(cell, ue, bytes),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),

@@ -24,6 +24,7 @@ use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
+pub(super) use self::send::Sending;
 pub use self::state::UplinkCounters;
 use self::state::{UplinkContext, UplinkLink, UplinkUe};
 use super::calendar::Agenda;
@@ -34,15 +35,11 @@ use crate::mac::downlink::LinkStats;
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
-use crate::phy::air::Air;
-use lasthop_bearer::{Direction, End};
+use lasthop_bearer::End;
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
 /// 36.213 clause 8).
 pub(super) const HARQ_PERIOD: u64 = crate::mac::harq::PROCESSES as u64;
-
-/// How long after downlink data proactive grants go on [TTI].
-const PROACTIVE: u64 = 100;
 
 impl RadioNetwork {
     /// What has happened in the uplink of `cell`.
@@ -64,7 +61,9 @@ impl RadioNetwork {
     #[inline]
     pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
-            return self.pass_report_on(now, ue, bearer);
+            let RadioNetwork { links, cells, bearers, calendar, .. } = self;
+            let (link, of) = (&links[ue], (ue, bearer));
+            return report::pass_report_on(now, of, link, &cells[link.serving], bearers, calendar);
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
         let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);
@@ -79,11 +78,8 @@ impl RadioNetwork {
         Terminal {
             id: ue,
             ue: &mut self.ues[ue].uplink,
-            serving: link.serving,
             cell: &mut self.cells[link.serving],
             link: &mut link.uplink,
-            preambles: &mut self.preambles,
-            air: &mut self.air,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         }
@@ -98,6 +94,9 @@ impl RadioNetwork {
     pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
             let access = self.terminal(ue).on_timers(tti);
+            if let Some(Action::Preamble(preamble)) = access {
+                self.send_preamble(tti, ue, preamble);
+            }
             if access == Some(Action::Problem) {
                 self.random_access_problem(tti, ue, out);
             }
@@ -105,26 +104,25 @@ impl RadioNetwork {
         }
     }
 
-    /// A grant without a request, and again until there was no downlink data for a while.
-    pub(super) fn grant_proactively(&mut self, tti: Tti, ue: UeId) {
-        let cx = &mut self.contexts[ue];
-        cx.uplink.proactive = false;
-        let recent = cx.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
-        if recent && self.is_served(ue) {
-            self.contexts[ue].uplink.view.request();
-            self.wake(ue, Direction::Uplink);
-            let period = self.cells[self.links[ue].serving].uplink.config.proactive_period.as_millis();
-            self.contexts[ue].uplink.note_downlink(tti, ue, period, &mut self.calendar);
+    /// `ue` sends `preamble`, and the cell hears it if it is loud enough.
+    fn send_preamble(&mut self, tti: Tti, ue: UeId, preamble: u8) {
+        let link = &mut self.links[ue];
+        let cell = &mut self.cells[link.serving];
+        let c = &mut cell.uplink;
+        c.counters.preambles += 1;
+        link.uplink.stats.preambles += 1;
+        // A link of a given SINR has no power that matters.
+        let heard = link.uplink.pinned || {
+            let gains = self.air.gains(tti, link.serving, ue);
+            let u = &mut self.ues[ue].uplink;
+            let loss = u.path_loss(gains.downlink);
+            let power = u.preamble_power(&c.config.random_access, loss);
+            c.hears_preamble(power, gains.uplink, cell.config.radio.noise_figure)
+        };
+        if heard {
+            c.responder.preamble(ue, preamble);
+            self.preambles.push(link.serving);
         }
-    }
-
-    /// A scheduling request that was sent in `sent` reaches the eNB.
-    pub(super) fn request_heard(&mut self, ue: UeId, sent: Tti) {
-        if self.is_away(ue) {
-            return;
-        }
-        self.contexts[ue].uplink.view.on_request(sent);
-        self.wake(ue, Direction::Uplink);
     }
 }
 
@@ -133,12 +131,8 @@ pub(super) struct Terminal<'a> {
     id: UeId,
     ue: &'a mut UplinkUe,
     link: &'a mut UplinkLink,
-    serving: CellId,
     /// What it was told of its cell, and who counts what it sends.
     cell: &'a mut Cell,
-    /// Cells that preambles were sent to in this TTI.
-    preambles: &'a mut Vec<CellId>,
-    air: &'a mut Air,
     calendar: &'a mut Agenda,
     trace: &'a mut Trace,
 }
@@ -204,11 +198,7 @@ impl Terminal<'_> {
         if self.asks(tti) {
             self.ask(tti);
         }
-        let action = self.ue.access.on_tti(&self.cell.uplink.config.random_access, tti)?;
-        if let Action::Preamble(preamble) = action {
-            self.send_preamble(tti, preamble);
-        }
-        Some(action)
+        self.ue.access.on_tti(&self.cell.uplink.config.random_access, tti)
     }
 
     /// A report is due and there is no grant for it.
@@ -238,23 +228,6 @@ impl Terminal<'_> {
         self.link.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, 0);
         self.calendar.note(heard, Due::RequestHeard { ue: self.id, sent: tti });
-    }
-
-    fn send_preamble(&mut self, tti: Tti, preamble: u8) {
-        let c = &mut self.cell.uplink;
-        c.counters.preambles += 1;
-        self.link.stats.preambles += 1;
-        // A link of a given SINR has no power that matters.
-        let heard = self.link.pinned || {
-            let gains = self.air.gains(tti, self.serving, self.id);
-            let loss = self.ue.path_loss(gains.downlink);
-            let power = self.ue.preamble_power(&c.config.random_access, loss);
-            c.hears_preamble(power, gains.uplink, self.cell.config.radio.noise_figure)
-        };
-        if heard {
-            c.responder.preamble(self.id, preamble);
-            self.preambles.push(self.serving);
-        }
     }
 }
 

@@ -18,17 +18,18 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let decode = self.cells[self.links[ue].serving].config.timing.decode;
-        let Some(p) = self.links[ue].downlink.process(process) else { return };
-        if self.trace.is_on()
-            && let State::Awaiting { decoded } = p.state
-            && p.sent.plus(decode).start(TTI) == now
-        {
+        let link = &mut self.links[ue];
+        let decode = self.cells[link.serving].config.timing.decode;
+        let Some(p) = link.downlink.process(process).filter(|p| p.sent.plus(decode).start(TTI) == now) else {
+            // A MAC reset has given the process to another block since.
+            return;
+        };
+        let State::Awaiting { decoded } = p.state else { return };
+        if self.trace.is_on() {
             let step = if decoded { Step::Decoded } else { Step::Failed };
             self.trace.block(p.sent.plus(decode), step, TraceLink::Downlink, ue, p);
         }
-        // A MAC reset may have given the process to another block since.
-        if p.state != (State::Awaiting { decoded: true }) || p.sent.plus(decode).start(TTI) != now {
+        if !decoded {
             return;
         }
         let mut parts = std::mem::take(&mut p.parts);
@@ -51,17 +52,14 @@ impl RadioNetwork {
         match cx.hear_feedback(now, &self.cells[link.serving].config, &mut link.downlink, process) {
             None | Some(Verdict::Acknowledged) => {}
             Some(Verdict::Again) => self.wake(ue, Direction::Downlink),
-            Some(Verdict::GivenUp) => self.give_up(now, ue, process, out),
+            Some(Verdict::GivenUp) => {
+                let Some(p) = link.downlink.process(process) else { return };
+                let mut parts = std::mem::take(&mut p.parts);
+                p.free(|_| ());
+                // The PDUs will not arrive.
+                self.hand_up(now, End::Network, &mut parts, false, out);
+            }
         }
-    }
-
-    /// HARQ has sent a block as often as it may: its PDUs will not arrive.
-    #[cold]
-    fn give_up(&mut self, now: Instant, ue: UeId, process: u8, out: &mut NetworkOutput) {
-        let Some(p) = self.links[ue].downlink.process(process) else { return };
-        let mut parts = std::mem::take(&mut p.parts);
-        p.free(|_| ());
-        self.hand_up(now, End::Network, &mut parts, false, out);
     }
 }
 

@@ -3,9 +3,9 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::RadioNetwork;
 use super::super::bearers::Bearers;
 use super::super::trace::Step;
+use super::super::uplink::Sending;
 use super::state::Sidelink;
 use crate::mac::bsr::{Report, level};
 
@@ -50,39 +50,32 @@ impl Sidelink {
             self.wake(*lane);
         }
     }
+
+    /// A report was lost with its block: what it said is said again.
+    #[cold]
+    pub fn lose_report(&mut self, report: &SidelinkReport, bearers: &mut Bearers) {
+        for (lane, _) in report {
+            let l = &mut self.lanes[*lane as usize];
+            l.sender.covered = 0;
+            bearers.notify(l.bearer, false);
+        }
+    }
 }
 
-impl RadioNetwork {
-    /// A report of the lanes of `ue` for an uplink block with `room` bytes in `tti`, if one is due
-    /// and fits; and its size [B].
+impl Sending<'_> {
+    /// A report of the UE's lanes for its block with `room` bytes left, if one is due and fits; and
+    /// its size [B].
     #[cold]
-    pub(in crate::network) fn sidelink_report(
-        &mut self,
-        tti: Tti,
-        ue: UeId,
-        room: u32,
-    ) -> (SidelinkReport, u32) {
-        let Some(s) = &mut self.sidelink else { return (Vec::new(), 0) };
-        let report = s.report(ue, &self.bearers, room);
-        self.ues[ue].uplink.direct_wants = s.wants(ue);
+    pub(in crate::network) fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
+        let Some(s) = &mut self.layer2.sidelink else { return (Vec::new(), 0) };
+        let report = s.report(self.id, self.layer2.bearers, room);
+        self.ue.direct_wants = s.wants(self.id);
         if report.is_empty() {
             return (report, 0);
         }
         let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].sender.covered).sum();
-        self.trace.step(tti, Step::Report, ue, tti, bytes, 0);
+        self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, 0);
         let size = size(report.len());
         (report, size)
-    }
-
-    /// A report was lost with its block: what it said is said again.
-    #[cold]
-    pub(in crate::network) fn sidelink_report_lost(&mut self, report: &SidelinkReport) {
-        for (lane, _) in report {
-            let Some(s) = &mut self.sidelink else { return };
-            let l = &mut s.lanes[*lane as usize];
-            l.sender.covered = 0;
-            let bearer = l.bearer;
-            self.sidelink_data(bearer);
-        }
     }
 }

@@ -1,14 +1,12 @@
 //! Semi-persistent grants: activated by the first grant that answers data, prepared before each
 //! occasion.
 
-use lasthop_units::{Instant, Tti, UeId};
+use lasthop_units::{Tti, UeId};
 
-use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::super::{Due, RadioNetwork};
 use super::schedule::Granting;
-use super::send::process_of;
 use super::state::{Content, Granted};
 use super::tbs_bytes;
-use crate::mac::harq::State;
 use crate::mac::uplink::{ConfiguredGrant, fewest_blocks};
 use crate::phy::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
@@ -135,30 +133,5 @@ impl RadioNetwork {
             self.granting(tti, cell).prepare_occasion(ue, target);
         }
         self.occasions = occasions;
-    }
-
-    /// If `tti` is an occasion: what waits in its process is lost, and the report's timer starts
-    /// anew.
-    #[inline]
-    pub(super) fn begin_occasion(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        if !self.links[ue].uplink.is_occasion(tti) {
-            return;
-        }
-        self.ues[ue].uplink.bsr.on_grant(tti);
-        if self.links[ue].uplink.harq.get(process_of(tti)).state != State::Idle {
-            self.give_up_block(now, ue, process_of(tti), out);
-        }
-    }
-
-    /// The block of `tti` is filled: with nothing but padding too often, and the grant ends.
-    #[inline]
-    pub(super) fn end_occasion(&mut self, tti: Tti, ue: UeId) {
-        let has_data = !self.block_sdus.is_empty();
-        if self.links[ue].uplink.is_occasion(tti)
-            && let Some(p) = &mut self.links[ue].uplink.persistent
-            && !p.on_block(has_data)
-        {
-            self.arm_uplink(ue);
-        }
     }
 }

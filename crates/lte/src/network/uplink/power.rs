@@ -10,7 +10,7 @@ use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::RadioNetwork;
-use super::state::{CellUplink, Granted, SentWith, UplinkContext, UplinkUe};
+use super::state::{CellUplink, SentWith, UplinkContext, UplinkUe};
 use super::tbs_bytes;
 use crate::mac::phr;
 use crate::mac::random_access::RandomAccessConfig;
@@ -352,21 +352,6 @@ impl RadioNetwork {
             Some(rbs) => self.air.uplink(tti, cell, ue, rbs),
             None => &[],
         }
-    }
-
-    /// A UE puts its block on the air.
-    #[inline]
-    pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
-        let (ue, blocks) = (granted.ue, granted.rbs.len());
-        let serving = self.links[ue].serving;
-        let u = &mut self.ues[ue].uplink;
-        let loss = u.path_loss(self.air.gains(tti, serving, ue).downlink);
-        let config = &self.cells[serving].uplink.config.power_control;
-        let SentWith { each, power, .. } = u.transmit(config, blocks, loss);
-        let stats = &mut self.links[ue].uplink.stats;
-        stats.power_count += 1;
-        stats.power_dbm_sum += power.0;
-        self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
 }
 

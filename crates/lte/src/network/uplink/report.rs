@@ -4,65 +4,75 @@
 
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
-use super::super::{Due, NetworkOutput, RadioNetwork};
-use super::send::process_of;
+use super::super::Due;
+use super::schedule::Granting;
+use super::send::{Sending, process_of};
 use crate::mac::bsr;
+use crate::network::bearers::Bearers;
+use crate::network::calendar::Agenda;
+use crate::network::state::{Cell, Link};
 use crate::phy::TTI;
-use lasthop_bearer::{Direction, End};
+use lasthop_bearer::End;
 
-impl RadioNetwork {
-    /// RLC of `bearer` may have reported: LteUeMac sends the sum of all bearers at the start of the
-    /// next TTI.
-    #[cold]
-    pub(in crate::network) fn pass_report_on(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
-        if !self.bearers.take_fresh_report(bearer) {
-            return;
-        }
-        let bytes = self.links[ue].drbs.iter().filter_map(|b| self.bearers[*b].layers.rlc(End::Ue).reports());
-        let level = bsr::level(bytes.map(|r| r.total()).sum());
-        let cell = self.links[ue].serving;
-        let delay = self.cells[cell].config.uplink.report_delay;
-        // What comes at the start of a TTI is still in its report.
-        let here = Tti::containing(now, TTI);
-        let sent = if here.start(TTI) == now { here } else { here.plus(1) };
-        let heard = sent.plus(delay).max(self.first_open());
-        self.calendar.note(heard, Due::BufferReport { cell, ue, bytes: bsr::bytes(level) });
+/// RLC of `bearer` of `ue` may have reported: LteUeMac sends the sum of all bearers at the start of
+/// the next TTI.
+#[cold]
+pub(super) fn pass_report_on(
+    now: Instant,
+    (ue, bearer): (UeId, BearerId),
+    link: &Link,
+    cell: &Cell,
+    bearers: &mut Bearers,
+    calendar: &mut Agenda,
+) {
+    if !bearers.take_fresh_report(bearer) {
+        return;
     }
+    let bytes = link.drbs.iter().filter_map(|b| bearers[*b].layers.rlc(End::Ue).reports());
+    let level = bsr::level(bytes.map(|r| r.total()).sum());
+    // What comes at the start of a TTI is still in its report.
+    let here = Tti::containing(now, TTI);
+    let sent = if here.start(TTI) == now { here } else { here.plus(1) };
+    let heard = sent.plus(cell.config.uplink.report_delay).max(calendar.first_open());
+    calendar.note(heard, Due::BufferReport { cell: link.serving, ue, bytes: bsr::bytes(level) });
+}
 
-    /// A report reaches the eNB, whose scheduler forgets what it has granted since.
-    pub(in crate::network) fn buffer_reported(&mut self, cell: CellId, ue: UeId, bytes: u32) {
-        if self.is_away(ue) || self.links[ue].serving != cell {
-            return;
+impl Granting<'_> {
+    /// A report of `bytes` to this cell reaches it; its scheduler forgets what it has granted
+    /// since.
+    pub(in crate::network) fn hear_report(&mut self, cell: CellId, ue: UeId, bytes: u32) {
+        if !self.links[ue].away && self.id == cell {
+            self.contexts[ue].uplink.view.replace(bytes);
+            self.wake(ue);
         }
-        self.contexts[ue].uplink.view.replace(bytes);
-        self.wake(ue, Direction::Uplink);
+    }
+}
+
+impl Sending<'_> {
+    /// The UE's MAC follows RLC's reports.
+    #[inline]
+    pub(super) fn follows_reports(&self) -> bool {
+        let first = self.link.drbs.first();
+        first.is_some_and(|b| self.layer2.bearers[*b].layers.rlc(End::Ue).reports().is_some())
     }
 
     /// Fills a grant of `bytes` for such a UE.
     #[cold]
-    pub(super) fn fill_by_reports(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        ue: UeId,
-        bytes: u32,
-        out: &mut NetworkOutput,
-    ) {
-        let RadioNetwork { links, cells, bearers, .. } = self;
-        let active = links[ue].drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
-        let process = process_of(tti);
-        let read = now + cells[links[ue].serving].config.timing.uplink_fill;
-        for i in 0..links[ue].drbs.len() {
-            let bearer = links[ue].drbs[i];
-            if bearers[bearer].layers.wants(End::Ue) {
-                let share = bytes / active.max(1);
-                let parts = &mut links[ue].uplink.harq.get_mut(process).parts;
-                bearers.pull_by_reports(read, bearer, End::Ue, share, parts);
+    pub(super) fn fill_by_reports(&mut self, bytes: u32) {
+        let (link, layer2) = (&mut *self.link, &mut self.layer2);
+        let (now, bearers) = (layer2.now, &mut *layer2.bearers);
+        let active = link.drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
+        let read = now + self.cell.config.timing.uplink_fill;
+        let parts = &mut link.uplink.harq.get_mut(process_of(self.tti)).parts;
+        for bearer in &link.drbs {
+            if bearers[*bearer].layers.wants(End::Ue) {
+                bearers.pull_by_reports(read, *bearer, End::Ue, bytes / active.max(1), parts);
             }
         }
-        for i in 0..self.links[ue].drbs.len() {
-            let bearer = self.links[ue].drbs[i];
-            self.settle(now, bearer, out);
+        for bearer in &self.link.drbs {
+            self.layer2.settle(*bearer);
+            let of = (self.id, *bearer);
+            pass_report_on(now, of, self.link, self.cell, self.layer2.bearers, self.layer2.calendar);
         }
     }
 }

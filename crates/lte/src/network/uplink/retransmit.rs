@@ -115,7 +115,7 @@ impl Granting<'_> {
 
     /// What persistent sidelinks have in the TTI `at`.
     pub(super) fn reserved_for_lanes(&self, at: Tti) -> RbSet {
-        self.sidelink.map_or(RbSet::EMPTY, |s| s.reserved(at))
+        self.sidelink.as_deref().map_or(RbSet::EMPTY, |s| s.reserved(at))
     }
 
     pub(super) fn wait_for_next_move(&mut self, target: Tti, ue: UeId) {

@@ -21,6 +21,9 @@ use lasthop_radio::lte::{Mcs, McsTable};
 /// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
 const OVERHEAD: u64 = 8;
 
+/// How long after downlink data proactive grants go on [TTI].
+const PROACTIVE: u64 = 100;
+
 /// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
 /// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
 const GRANT_SAFE: f64 = 316.0;
@@ -39,13 +42,18 @@ pub(in crate::network) struct Granting<'a> {
     pub links: &'a mut IndexVec<UeId, Link>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
     /// Who has blocks of the uplink beside it.
-    pub sidelink: Option<&'a Sidelink>,
+    pub sidelink: Option<&'a mut Sidelink>,
     pub air: &'a mut Air,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
 
 impl RadioNetwork {
+    /// The eNB that serves `ue` grants in `tti`.
+    pub(in crate::network) fn enb_of(&mut self, tti: Tti, ue: UeId) -> Granting<'_> {
+        self.granting(tti, self.links[ue].serving)
+    }
+
     /// `cell` grants in `tti`.
     pub(in crate::network) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
         Granting {
@@ -56,26 +64,54 @@ impl RadioNetwork {
             contexts: &mut self.contexts,
             links: &mut self.links,
             ues: &mut self.ues,
-            sidelink: self.sidelink.as_deref(),
+            sidelink: self.sidelink.as_deref_mut(),
             air: &mut self.air,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
+        }
+    }
+}
+
+impl Granting<'_> {
+    /// `ue`, unless it is on its way between cells, has something to send.
+    pub(super) fn wake(&mut self, ue: UeId) {
+        if !self.links[ue].away {
+            self.cell.wake(ue, &mut self.contexts[ue], Direction::Uplink);
         }
     }
 
     /// Nothing came on the grant for `target`.
     pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
         self.contexts[ue].uplink.view.on_nothing(target);
-        self.wake(ue, Direction::Uplink);
+        self.wake(ue);
     }
-}
 
-impl Granting<'_> {
+    /// A scheduling request that was sent in `sent` reaches the eNB.
+    pub(in crate::network) fn hear_request(&mut self, ue: UeId, sent: Tti) {
+        if !self.links[ue].away {
+            self.contexts[ue].uplink.view.on_request(sent);
+            self.wake(ue);
+        }
+    }
+
+    /// A grant without a request, and again until there was no downlink data for a while.
+    pub(in crate::network) fn grant_proactively(&mut self, ue: UeId) {
+        let cx = &mut self.contexts[ue];
+        cx.uplink.proactive = false;
+        let recent = cx.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > self.tti);
+        if recent && self.ues[ue].rrc.is_connected() && !self.links[ue].away {
+            cx.uplink.view.request();
+            let period = self.cell.uplink.config.proactive_period.as_millis();
+            cx.uplink.note_downlink(self.tti, ue, period, self.calendar);
+            self.wake(ue);
+        }
+    }
+
     /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
     /// `cell`.
     pub(in crate::network) fn schedule(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
-        if let Some(s) = self.sidelink {
+        if let Some(s) = self.sidelink.as_deref() {
             self.cell.uplink.plan.slot(target).used |= s.reserved(target);
         }
         let mut active = std::mem::take(&mut self.cell.active[Direction::Uplink.index()]);

@@ -2,15 +2,33 @@
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
-use super::super::trace::{Step, TraceLink};
+use super::super::trace::{Step, Trace, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
-use super::HARQ_PERIOD;
-use super::state::{Block, Content, Granted};
+use super::state::{Block, Content, Granted, SentWith, UplinkUe};
+use super::{HARQ_PERIOD, Terminal};
 use crate::mac::harq::State;
 use crate::mac::multiplex::Assembly;
+use crate::network::layer2::Layer2;
+use crate::network::state::{Cell, Link};
 use crate::phy::TTI;
+use crate::phy::air::Air;
 use lasthop_bearer::End;
 use lasthop_radio::lte::SoftBuffer;
+
+/// A UE that has a grant for a TTI: what it knows of its uplink, its bearers, and the air.
+pub(in crate::network) struct Sending<'a> {
+    pub tti: Tti,
+    pub id: UeId,
+    pub ue: &'a mut UplinkUe,
+    pub link: &'a mut Link,
+    /// What it was told of its cell, and who counts what it sends.
+    pub cell: &'a mut Cell,
+    pub layer2: Layer2<'a>,
+    pub air: &'a mut Air,
+    pub trace: &'a mut Trace,
+    /// Sizes of the MAC SDUs of the block that is being filled [B].
+    pub sdus: &'a mut Vec<u32>,
+}
 
 impl RadioNetwork {
     /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
@@ -31,153 +49,214 @@ impl RadioNetwork {
         for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
             let request = &self.cells[self.links[g.ue].serving].uplink.config.request;
             self.ues[g.ue].uplink.pause_rac(request, tti);
-            let sends = match g.content {
-                Content::Again => {
-                    let link = &mut self.links[g.ue].uplink;
-                    // A process that Msg3 takes is not repeated.
-                    let again = !self.ues[g.ue].uplink.access.sends_msg3(tti) && link.repeat(tti);
-                    if again {
-                        let p = link.harq.get(process_of(tti));
-                        self.trace.block(tti, Step::Again, TraceLink::Uplink, g.ue, p);
-                    }
-                    again
-                }
-                Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
-                Content::New | Content::ReportOnly => {
-                    self.begin_occasion(now, tti, g.ue, out);
-                    self.send_block(now, tti, cell, g, out);
-                    self.end_occasion(tti, g.ue);
-                    true
-                }
-            };
-            if sends {
-                self.ue_transmits(tti, g);
+            if self.flushes(tti, g) {
+                self.give_up_block(now, g.ue, process_of(tti), out);
             }
+            // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest.
+            let asks = g.content == Content::Msg3
+                && (!self.ues[g.ue].rrc.is_connected() || self.asks_for_its_connection(g.ue));
+            let RadioNetwork { ues, links, cells, bearers, sidelink, calendar, air, trace, .. } = self;
+            let link = &mut links[g.ue];
+            let sidelink = sidelink.as_deref_mut();
+            let mut sending = Sending {
+                tti,
+                id: g.ue,
+                ue: &mut ues[g.ue].uplink,
+                cell: &mut cells[link.serving],
+                link,
+                layer2: Layer2 { now, bearers, core: None, sidelink, calendar, out },
+                air,
+                trace,
+                sdus: &mut self.block_sdus,
+            };
+            sending.send(g, asks);
+            self.serve(now, out);
         }
         let slot = self.cells[cell].uplink.plan.slot(tti);
         (slot.granted, slot.missed) = (granted, missed);
     }
 
-    /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for
-    /// new data flushes it (TS 36.321 clause 5.4.2.2).
-    fn send_msg3(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        g: &Granted,
-        out: &mut NetworkOutput,
-    ) -> bool {
-        if !self.ues[g.ue].uplink.access.sends_msg3(tti) {
+    /// True if the grant `g` for `tti` takes the process of a block that waits: a semi-persistent
+    /// one, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
+    #[inline]
+    fn flushes(&mut self, tti: Tti, g: &Granted) -> bool {
+        let u = &mut self.ues[g.ue].uplink;
+        let link = &self.links[g.ue].uplink;
+        let takes = match g.content {
+            Content::Again => return false,
+            Content::Msg3 => u.access.sends_msg3(tti),
+            Content::New | Content::ReportOnly => link.is_occasion(tti),
+        };
+        if takes && g.content != Content::Msg3 {
+            u.bsr.on_grant(tti);
+        }
+        takes && link.harq.get(process_of(tti)).state != State::Idle
+    }
+}
+
+impl Sending<'_> {
+    /// What was granted goes on the air. `asks`: Msg3 carries an RRC message.
+    fn send(&mut self, g: &Granted, asks: bool) {
+        let sends = match g.content {
+            Content::Again => self.repeat(),
+            Content::Msg3 => self.send_msg3(g, asks),
+            Content::New | Content::ReportOnly => {
+                self.send_block(g, asks);
+                self.end_occasion();
+                true
+            }
+        };
+        if sends {
+            self.transmit(g);
+        }
+    }
+
+    /// The block of this TTI's process once more; not of a process that Msg3 takes.
+    fn repeat(&mut self) -> bool {
+        let again = !self.ue.access.sends_msg3(self.tti) && self.link.uplink.repeat(self.tti);
+        if again {
+            let p = self.link.uplink.harq.get(process_of(self.tti));
+            self.trace.block(self.tti, Step::Again, TraceLink::Uplink, self.id, p);
+        }
+        again
+    }
+
+    /// Msg3, unless the UE has given up.
+    fn send_msg3(&mut self, g: &Granted, asks: bool) -> bool {
+        if !self.ue.access.sends_msg3(self.tti) {
             return false;
         }
-        if self.links[g.ue].uplink.harq.get(process_of(tti)).state != State::Idle {
-            self.give_up_block(now, g.ue, process_of(tti), out);
-        }
-        self.send_block(now, tti, cell, g, out);
-        let config = &self.cells[cell].uplink.config.random_access;
-        self.ues[g.ue].uplink.access.on_msg3(config, tti);
-        self.arm_uplink(g.ue);
+        self.send_block(g, asks);
+        self.ue.access.on_msg3(&self.cell.uplink.config.random_access, self.tti);
+        self.terminal().arm();
         true
     }
 
     /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses
     /// 5.4.3.1, 6.1.2).
-    fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
+    fn send_block(&mut self, g: &Granted, asks: bool) {
         let mut block = Block::new();
         block.content = g.content;
-        block.first = tti;
-        self.fill_block(now, tti, g, &mut block, out);
-        let link = &mut self.links[g.ue].uplink;
-        let combining = self.cells[cell].uplink.config.harq.combining;
-        let p = link.put(tti, g, block, SoftBuffer::new(combining.into()));
-        self.trace.block(tti, Step::Data, TraceLink::Uplink, g.ue, p);
-        self.arm_uplink(g.ue);
+        block.first = self.tti;
+        self.fill_block(g, asks, &mut block);
+        let combining = self.cell.uplink.config.harq.combining;
+        let p = self.link.uplink.put(self.tti, g, block, SoftBuffer::new(combining.into()));
+        self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
+        self.terminal().arm();
     }
 
-    fn fill_block(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        g: &Granted,
-        block: &mut Block,
-        out: &mut NetworkOutput,
-    ) {
-        let ue = g.ue;
-        let first = self.links[ue].drbs.first();
-        if g.content == Content::New
-            && first.is_some_and(|b| self.bearers[*b].layers.rlc(End::Ue).reports().is_some())
-        {
-            return self.fill_by_reports(now, tti, ue, g.bytes, out);
+    fn fill_block(&mut self, g: &Granted, asks: bool, block: &mut Block) {
+        let tti = self.tti;
+        if g.content == Content::New && self.follows_reports() {
+            return self.fill_by_reports(g.bytes);
         }
-        let gain = self.air.gains(tti, self.links[ue].serving, ue).downlink;
-        let path_loss = self.ues[ue].uplink.path_loss(gain);
+        let path_loss = self.path_loss();
         if g.content == Content::Msg3 {
-            if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
-                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a
-                // subheader are all there is room for.
+            if asks {
+                // 48 bits and a subheader are all there is room for.
                 return;
             }
             block.c_rnti = true;
         }
-        let u = &mut self.ues[ue].uplink;
+        let u = &mut *self.ue;
         u.bsr.on_tti(tti, u.had.contains(&true));
-        let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
+        let (drbs, bearers) = (&self.link.drbs, &*self.layer2.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
         let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
-            let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
+            let config = &self.cell.uplink.config.power_control;
             block.headroom = Some(u.headroom_level(config, g.rbs.len(), path_loss));
         }
         let mut direct = false;
         if u.direct_wants {
-            let (report, size) = self.sidelink_report(tti, ue, pdu.room());
+            let (report, size) = self.sidelink_report(pdu.room());
             direct = !report.is_empty();
             block.sidelink = report;
             pdu.add(size);
         }
-        self.block_sdus.clear();
+        self.sdus.clear();
         // Msg3 may be lost to another UE's: data does not risk that.
         if g.content == Content::New {
-            self.fill_data(now, tti, ue, pdu.room(), out);
+            self.fill_data(pdu.room());
         }
-        let u = &mut self.ues[ue].uplink;
-        let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
+        let u = &mut *self.ue;
+        let (drbs, bearers) = (&self.link.drbs, &*self.layer2.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
-        let (report, padding) = pdu.finish(&self.block_sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
+        let (report, padding) = pdu.finish(self.sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
         if let (Some(report), true) = (report, self.trace.is_on()) {
-            self.trace.step(tti, Step::Report, ue, tti, report.bytes(), 0);
+            self.trace.step(tti, Step::Report, self.id, tti, report.bytes(), 0);
         }
         block.report = report;
         block.full = report.is_none() && !direct;
-        let (link, padding) = (&mut self.links[ue], u64::from(padding));
-        self.cells[link.serving].uplink.counters.padding_bytes += padding;
-        link.uplink.stats.padding_bytes += padding;
+        let padding = u64::from(padding);
+        self.cell.uplink.counters.padding_bytes += padding;
+        self.link.uplink.stats.padding_bytes += padding;
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
-    fn fill_data(&mut self, now: Instant, tti: Tti, ue: UeId, room: u32, out: &mut NetworkOutput) {
-        let process = process_of(tti);
-        let mut mux = std::mem::take(&mut self.ues[ue].uplink.mux);
-        let mut parts = std::mem::take(&mut self.links[ue].uplink.harq.get_mut(process).parts);
+    fn fill_data(&mut self, room: u32) {
+        let now = self.layer2.now;
+        let drbs = &self.link.drbs;
+        let parts = &mut self.link.uplink.harq.get_mut(process_of(self.tti)).parts;
         debug_assert!(parts.is_empty());
-        let RadioNetwork { links, bearers, block_sdus, .. } = self;
-        let drbs = &links[ue].drbs;
         // Both closures look at the bearers, one after the other.
-        let bearers = std::cell::RefCell::new(bearers);
-        mux.fill(
-            tti,
+        let bearers = std::cell::RefCell::new(&mut *self.layer2.bearers);
+        self.ue.mux.fill(
+            self.tti,
             room,
             |i| bearers.borrow()[drbs[i]].layers.buffer_status(End::Ue).total(),
-            |i, grant| bearers.borrow_mut().pull(now, drbs[i], End::Ue, grant, &mut parts),
+            |i, grant| bearers.borrow_mut().pull(now, drbs[i], End::Ue, grant, parts),
         );
         let bearers = bearers.into_inner();
-        block_sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
-        self.ues[ue].uplink.mux = mux;
-        self.links[ue].uplink.harq.get_mut(process).parts = parts;
-        for i in 0..self.links[ue].drbs.len() {
-            let bearer = self.links[ue].drbs[i];
-            self.settle(now, bearer, out);
+        self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
+        for i in 0..self.link.drbs.len() {
+            let bearer = self.link.drbs[i];
+            self.layer2.settle(bearer);
+            let has = self.layer2.bearers[bearer].layers.has_something(End::Ue);
+            if has != self.ue.had[i] {
+                self.terminal().on_data(i, has);
+            }
+        }
+    }
+
+    /// The block is filled: with nothing but padding too often, and a semi-persistent grant ends.
+    #[inline]
+    fn end_occasion(&mut self) {
+        let has_data = !self.sdus.is_empty();
+        let link = &mut self.link.uplink;
+        if link.is_occasion(self.tti)
+            && let Some(p) = &mut link.persistent
+            && !p.on_block(has_data)
+        {
+            self.terminal().arm();
+        }
+    }
+
+    /// The block goes on the air.
+    #[inline]
+    fn transmit(&mut self, g: &Granted) {
+        let loss = self.path_loss();
+        let config = &self.cell.uplink.config.power_control;
+        let SentWith { each, power, .. } = self.ue.transmit(config, g.rbs.len(), loss);
+        let stats = &mut self.link.uplink.stats;
+        stats.power_count += 1;
+        stats.power_dbm_sum += power.0;
+        self.air.ue_transmits_each(self.tti, self.id, g.rbs, each);
+    }
+
+    fn path_loss(&mut self) -> lasthop_units::Db {
+        self.ue.path_loss(self.air.gains(self.tti, self.link.serving, self.id).downlink)
+    }
+
+    #[inline]
+    fn terminal(&mut self) -> Terminal<'_> {
+        Terminal {
+            id: self.id,
+            ue: self.ue,
+            link: &mut self.link.uplink,
+            cell: self.cell,
+            calendar: self.layer2.calendar,
+            trace: self.trace,
         }
     }
 }
