@@ -26,10 +26,11 @@ mod tests;
 
 pub use app::{App, AppConfig};
 pub use config::DirectionConfig;
+pub use ipv4::Packet;
 pub use lasthop_units::Ecn;
 pub use link::Link;
 pub use monitor::{FlowMonitor, FlowStats, jain};
-pub use packet::{DropCause, Dropped, Item, Packet, PipeOut};
+pub use packet::{DropCause, Dropped, Item, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
 pub use queue::aqm;
 pub use queue::{

@@ -1,63 +1,8 @@
-//! Packets as descriptors: what a node, a queue and a pipe need to know of them.
+//! Packets as descriptors: what a queue and a pipe need to know of them, and how they leave.
 
 use std::fmt;
 
-use lasthop_units::{Ecn, FlowId, Instant, NodeId, PacketId};
-
-use crate::ipv4::{Fragment, Whole};
-
-/// An IPv4 packet. The bytes do not exist; a capture makes them from `payload` when it is asked to.
-///
-/// `P` is what the packet carries: `sim` defines it (a TCP segment, a UDP datagram, ...).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Packet<P> {
-    /// The node that sent it.
-    pub src: NodeId,
-    /// The node it is for.
-    pub dst: NodeId,
-    /// The flow it belongs to.
-    pub flow: FlowId,
-    /// Unique in the run; fragments and duplicates keep the number of the packet they come from.
-    /// Its low 16 bits are the identification field of the IPv4 header.
-    pub serial: u64,
-    /// Total length with all headers from IPv4 on [bytes].
-    pub size: u32,
-    /// ECN codepoint. A queue marks the [`Item`]; whoever takes the item off the pipe copies the
-    /// mark here.
-    pub ecn: Ecn,
-    /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.
-    pub dont_fragment: bool,
-    /// Its transport has sent all of its data before.
-    pub again: bool,
-    /// When the source first handed it to IP: the flow monitor's clock.
-    pub sent: Instant,
-    /// Which part of the original this is; `None` for a whole packet.
-    pub fragment: Option<Fragment>,
-    /// What it carries.
-    pub payload: P,
-}
-
-impl<P> Packet<P> {
-    /// What queues and pipes carry of this packet.
-    pub fn item(&self, id: PacketId, now: Instant) -> Item {
-        Item { id, size: self.size, flow: self.flow, ecn: self.ecn, enqueued: now }
-    }
-}
-
-impl<P: Clone> Packet<P> {
-    /// This packet cut down to `fragment`. Every fragment keeps the payload's descriptor: the first
-    /// one to arrive may be any of them.
-    pub fn part(&self, fragment: Fragment) -> Packet<P> {
-        Packet { size: fragment.size(), fragment: Some(fragment), payload: self.payload.clone(), ..*self }
-    }
-}
-
-impl<P> Packet<P> {
-    /// Makes a fragment the packet that reassembly completed.
-    pub fn make_whole(&mut self, whole: Whole) {
-        (self.size, self.ecn, self.fragment) = (whole.size, whole.ecn, None);
-    }
-}
+use lasthop_units::{Ecn, FlowId, Instant, PacketId};
 
 /// A packet as queues and pipes see it: 24 bytes, copied freely. The packet itself stays in `sim`'s
 /// slab.
@@ -171,32 +116,9 @@ impl PipeOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Id;
 
     #[test]
     fn an_item_is_three_words() {
         assert_eq!(size_of::<Item>(), 24);
-    }
-
-    #[test]
-    fn a_packet_is_cut_and_made_whole() {
-        let packet = Packet {
-            src: NodeId::from_index(0),
-            dst: NodeId::from_index(1),
-            flow: FlowId::from_index(0),
-            serial: 7,
-            size: 3000,
-            ecn: Ecn::Ect0,
-            dont_fragment: false,
-            again: false,
-            sent: Instant(5),
-            fragment: None,
-            payload: "segment",
-        };
-        let cut = crate::ipv4::fragment(packet.size, packet.fragment, packet.dont_fragment, 1500);
-        let mut parts: Vec<_> = cut.unwrap().unwrap().map(|f| packet.part(f)).collect();
-        assert_eq!(parts.iter().map(|p| p.size).collect::<Vec<_>>(), [1500, 1500, 40]);
-        parts[0].make_whole(Whole { size: 3000, ecn: Ecn::Ect0 });
-        assert_eq!(parts[0], packet);
     }
 }

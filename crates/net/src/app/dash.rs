@@ -1,10 +1,119 @@
 //! Adaptive video over HTTP (ISO/IEC 23009-1): a player that asks for segment after segment, each
 //! at the bitrate that its rule chooses, and plays them out.
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::config::{Adaptation, DashConfig};
 use super::exchange::Exchange;
+use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, at_least, parameter};
+use super::streams::Streams;
+use super::{Action, End};
+use crate::registry::Entry;
+
+/// The rule by which a player chooses bitrates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adaptation {
+    /// The highest below `safety` times the harmonic mean of the last three downloads' throughput.
+    #[default]
+    Throughput,
+    /// By the video that waits to be shown (BBA-0, SIGCOMM 2014).
+    Buffer,
+}
+
+/// Parameters of `dash`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DashConfig {
+    /// Bitrates that the server has, lowest first.
+    pub ladder: Vec<Bitrate>,
+    /// Length of a segment, 1 ms to 600 s.
+    pub segment: Duration,
+    /// Most video that the player keeps.
+    pub max_buffer: Duration,
+    /// Video that must be there before it begins, and after a stall.
+    pub startup: Duration,
+    /// The rule for bitrates.
+    pub adaptation: Adaptation,
+    /// With `throughput`: the share of the measured throughput that is used, above 0 and at most 1.
+    pub safety: f64,
+    /// With `buffer`: up to this much video the lowest bitrate is taken.
+    pub reservoir: Duration,
+    /// With `buffer`: this much above the reservoir the highest is taken.
+    pub cushion: Duration,
+    /// Size of a request.
+    pub request: Bytes,
+    /// Number of segments; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+impl Default for DashConfig {
+    fn default() -> Self {
+        let kbps = [400, 800, 1500, 3000, 6000, 9000, 12_000, 16_000];
+        DashConfig {
+            ladder: kbps.map(|k| Bitrate(k * 1000)).into(),
+            segment: Duration::from_secs(2),
+            max_buffer: Duration::from_secs(12),
+            startup: Duration::from_secs(2),
+            adaptation: Adaptation::Throughput,
+            safety: 0.9,
+            reservoir: Duration::from_secs(4),
+            cushion: Duration::from_secs(6),
+            request: Bytes(350),
+            count: None,
+        }
+    }
+}
+
+impl Kind for DashConfig {
+    const ENTRY: Entry = Entry {
+        name: "dash",
+        summary: "a player of adaptive video: stalls, bitrates, switches (TCP)",
+        source: "ISO/IEC 23009-1; T.-Y. Huang and others, SIGCOMM 2014 (buffer)",
+        parameters: &[
+            parameter("ladder", "0.4 to 16 Mbit/s", "bitrates that the server has"),
+            parameter("segment", "2 s", "length of a segment"),
+            parameter("max_buffer", "12 s", "most video that the player keeps"),
+            parameter("startup", "2 s", "video that must be there before it begins"),
+            parameter("adaptation", "throughput", "throughput or buffer"),
+            parameter("safety", "0.9", "share of the measured throughput that is used"),
+            parameter("reservoir", "4 s", "the lowest bitrate up to here"),
+            parameter("cushion", "6 s", "the highest bitrate so much above"),
+            parameter("request", "350 B", "size of a request"),
+            parameter("count", "for ever", "number of segments"),
+        ],
+    };
+    const DATA_END: End = End::B;
+    type Run = Box<Dash>;
+
+    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+        let wrong = |key, message: &str| Err((key, message.to_owned()));
+        if self.ladder.is_empty() || self.ladder[0].0 == 0 {
+            return wrong("ladder", "needs at least one bitrate above zero");
+        }
+        if !self.ladder.is_sorted_by(|a, b| a < b) {
+            return wrong("ladder", "bitrates go from the lowest to the highest, each once");
+        }
+        at_least("segment", self.segment, Duration::from_millis(1))?;
+        above_zero("request", self.request.0)?;
+        above_zero("count", self.count.map_or(1, u64::from))?;
+        if self.startup > self.max_buffer || self.segment > self.max_buffer {
+            return wrong("max_buffer", "is not shorter than `segment` and `startup`");
+        }
+        if self.segment > Duration::from_secs(600) {
+            return wrong("segment", "up to 600 s");
+        }
+        if !(self.safety > 0.0 && self.safety <= 1.0) {
+            return wrong("safety", "a share above 0 and at most 1");
+        }
+        Ok(())
+    }
+    fn run(&self) -> Box<Dash> {
+        Box::new(Dash::new(self))
+    }
+}
 
 /// Downloads that the throughput rule looks back over.
 const SAMPLES: usize = 3;
@@ -91,7 +200,7 @@ impl Video {
 }
 
 impl Dash {
-    pub fn new(config: &DashConfig) -> Dash {
+    fn new(config: &DashConfig) -> Dash {
         Dash {
             config: config.clone(),
             exchange: Exchange::default(),
@@ -102,22 +211,9 @@ impl Dash {
             video: Video { segment: config.segment, ..Video::default() },
         }
     }
-    pub const fn video(&self) -> &Video {
-        &self.video
-    }
-    pub fn start(&mut self, now: Instant) {
-        self.video.since = now;
-        self.next = Some(now);
-    }
-    pub fn stop(&mut self) {
-        self.next = None;
-    }
-    pub const fn poll_at(&self) -> Option<Instant> {
-        self.next
-    }
 
     /// Asks for the next segment if that is due: bytes of the request.
-    pub fn on_time(&mut self, now: Instant) -> Option<u64> {
+    fn due(&mut self, now: Instant) -> Option<u64> {
         self.next.take_if(|at| *at <= now)?;
         self.video.play(now);
         let level = if self.video.segments == 0 { 0 } else { self.choose() };
@@ -127,14 +223,10 @@ impl Dash {
         self.exchange.ask(self.config.request.0, self.segment_bytes());
         Some(self.config.request.0)
     }
-    /// `received` bytes of requests have arrived at the server: bytes of answers, and how many.
-    pub fn at_server(&mut self, received: u64) -> (u64, u64) {
-        self.exchange.read(received)
-    }
 
     /// `received` bytes have arrived at the player: how long the segment took, if one is complete,
     /// and whether it is the last.
-    pub fn at_player(&mut self, now: Instant, received: u64, started: Instant) -> Option<(Duration, bool)> {
+    fn at_player(&mut self, now: Instant, received: u64, started: Instant) -> Option<(Duration, bool)> {
         if self.exchange.arrived(received) == 0 {
             return None;
         }
@@ -205,6 +297,42 @@ impl Dash {
     }
 }
 
+impl Behaviour for Dash {
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        self.video.since = now;
+        self.next = Some(now);
+        self.on_time(now, s, out);
+    }
+    fn stop(&mut self) {
+        self.next = None;
+    }
+    fn poll_at(&self) -> Option<Instant> {
+        self.next
+    }
+    fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        if let Some(request) = self.due(now) {
+            s.ask(1, request, out);
+        }
+    }
+    fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
+        let [at_a, at_b] = s.stats.delivered;
+        if end == End::B {
+            let (bytes, count) = self.exchange.read(at_b);
+            s.answer(bytes, count, out);
+        } else if let Some((took, last)) = self.at_player(now, at_a, s.stats.started.unwrap_or_default()) {
+            s.stats.completions.add(now, took);
+            if last {
+                s.complete(now, out);
+            } else {
+                self.on_time(now, s, out);
+            }
+        }
+    }
+    fn video(&self) -> Option<&Video> {
+        Some(&self.video)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,13 +353,13 @@ mod tests {
         };
         change(&mut config);
         let mut p = Dash::new(&config);
-        p.start(ms(0));
+        (p.video.since, p.next) = (ms(0), Some(ms(0)));
         p
     }
     /// Asks at the moment it wants, and gets the answer `took` later.
     fn get(p: &mut Dash, received: &mut u64, took: u64) -> Instant {
         let at = p.poll_at().unwrap();
-        p.on_time(at).unwrap();
+        p.due(at).unwrap();
         *received += p.segment_bytes();
         let now = at + Duration::from_millis(took);
         p.at_player(now, *received, ms(0)).unwrap();

@@ -9,31 +9,83 @@
 //!
 //! An application never writes more than the room it was told of; what it has to write beyond that
 //! waits inside as a number.
+//!
+//! One file per application, with its configuration (`Kind`) and what it does (`Behaviour`) over the
+//! streams that all have; one list, `built_in_apps!`, names them all. To add one: write its file,
+//! and add its module and its entry of the list here.
 
+/// Hands the list of all applications to the macro `$then`. An entry: the text in the schema of
+/// scenarios, the variant of [`AppConfig`], the name in scenarios, and its configuration, which
+/// implements `Kind`.
+macro_rules! built_in_apps {
+    ($then:ident) => {
+        $then! {
+            /// Sends for ever, as fast as the transport takes it (TCP only).
+            Bulk "bulk" bulk::BulkConfig;
+            /// Sends a file and closes (TCP only).
+            File "file" file::FileConfig;
+            /// Requests from `from`, responses from `to`, one at a time on one connection (TCP only).
+            RequestResponse "request-response" request_response::RequestResponseConfig;
+            /// Packets at a rate while on, silence while off.
+            OnOff "on-off" on_off::OnOffConfig;
+            /// Packets at a constant rate.
+            Cbr "cbr" cbr::CbrConfig;
+            /// One direction of a call: a packet of speech every 20 ms, of no use when it is late (UDP
+            /// only).
+            Voip "voip" voip::VoipConfig;
+            /// The state of a game, at every tick, of no use when it is late (UDP only).
+            Game "game" game::GameConfig;
+            /// Somebody at `from` reads web pages of `to`: a main object, then what it names (TCP only).
+            WebPage "web-page" page::WebPageConfig;
+            /// Files as 3GPP's traffic models send them, on one connection (TCP only).
+            Ftp "ftp" ftp::FtpConfig;
+            /// A player at `from` shows adaptive video of `to` (TCP only).
+            Dash "dash" dash::DashConfig;
+        }
+    };
+}
+
+mod bulk;
+mod cbr;
 mod config;
 mod dash;
+mod distribution;
 mod exchange;
+mod file;
 mod ftp;
+mod game;
+mod kind;
+mod on_off;
 mod page;
 mod quality;
+mod request_response;
 mod source;
 mod stats;
+mod streams;
+mod voip;
 
-pub use config::{
-    APPS, Adaptation, AppConfig, BulkConfig, CbrConfig, DashConfig, Distribution, FileConfig, FtpConfig,
-    FtpModel, GameConfig, OnOffConfig, RequestResponseConfig, Transport, VoipConfig, WebPageConfig,
-};
-pub use dash::Video;
+pub use bulk::BulkConfig;
+pub use cbr::CbrConfig;
+pub use config::{APPS, AppConfig};
+pub use dash::{Adaptation, DashConfig, Video};
+pub use distribution::Distribution;
+pub use file::FileConfig;
+pub use ftp::{FtpConfig, FtpModel};
+pub use game::GameConfig;
+pub use kind::Transport;
+pub use on_off::OnOffConfig;
+pub use page::WebPageConfig;
 pub use quality::Quality;
+pub use request_response::RequestResponseConfig;
 pub use stats::{AppStats, Completions};
+pub use voip::VoipConfig;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Duration, Instant};
 
-use dash::Dash;
-use ftp::Ftp;
-use page::{Page, Wish};
-use source::Source;
+use config::Running;
+use kind::Behaviour;
+use streams::Streams;
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,107 +134,53 @@ pub enum Action {
 /// The application of one flow.
 #[derive(Clone, Debug)]
 pub struct App {
-    kind: Kind,
-    transport: Transport,
-    draw: Draw,
+    running: Running,
+    streams: Streams,
     name: &'static str,
-    running: bool,
+    data_end: End,
     established: bool,
-    sides: [Side; 2],
-    stats: AppStats,
 }
-
-/// One end's stream.
-#[derive(Clone, Debug, Default)]
-struct Side {
-    /// Still to be written; `u64::MAX` is without end.
-    wanted: u64,
-    /// Room in the send buffer as far as known.
-    room: u64,
-    /// Close when all is written.
-    closing: bool,
-    closed: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    Bulk,
-    File { size: u64 },
-    RequestResponse { config: RequestResponseConfig, issued: Instant, next: Option<Instant> },
-    Source { source: Source, size: u64 },
-    Page(Box<Page>),
-    Ftp(Box<Ftp>),
-    Dash(Box<Dash>),
-}
-
-const ENDLESS: u64 = u64::MAX;
 
 impl App {
     /// An application with draws of its own (`seed`, `entity`). `config` is valid for `transport`.
     pub fn new(config: &AppConfig, transport: Transport, seed: u64, entity: u64) -> App {
         let draw = Draw::new(seed, Purpose::Traffic, entity);
-        let kind = match config {
-            AppConfig::Bulk(_) => Kind::Bulk,
-            AppConfig::File(c) => Kind::File { size: c.size.0 },
-            AppConfig::RequestResponse(c) => {
-                Kind::RequestResponse { config: c.clone(), issued: Instant::ZERO, next: None }
-            }
-            AppConfig::OnOff(c) => Kind::Source { source: Source::on_off(c.clone()), size: c.size.0 },
-            AppConfig::Cbr(c) => Kind::Source { source: Source::cbr(c.rate, c.size), size: c.size.0 },
-            AppConfig::Voip(c) => Kind::Source { source: Source::ticks(config::SPEECH), size: c.size.0 },
-            AppConfig::Game(c) => Kind::Source { source: Source::ticks(c.tick), size: c.size.0 },
-            AppConfig::WebPage(c) => Kind::Page(Box::new(Page::new(c))),
-            AppConfig::Ftp(c) => Kind::Ftp(Box::new(Ftp::new(c))),
-            AppConfig::Dash(c) => Kind::Dash(Box::new(Dash::new(c))),
-        };
-        let quality = match config {
-            AppConfig::Voip(c) => Some(Box::new(Quality::new(c.deadline))),
-            AppConfig::Game(c) => Some(Box::new(Quality::new(c.deadline))),
-            _ => None,
-        };
+        let stats = AppStats { quality: config.judged().map(Box::new), ..AppStats::default() };
         App {
-            kind,
-            transport,
-            draw,
+            running: config.run(),
+            streams: Streams::new(transport, draw, stats),
             name: config.name(),
-            running: false,
+            data_end: config.data_end(),
             established: false,
-            sides: Default::default(),
-            stats: AppStats { quality, ..AppStats::default() },
         }
     }
 
     /// The flow starts. Over TCP the application begins when the connection is established, and one
     /// that was stopped stays stopped: its stream is closed.
     pub fn start(&mut self, now: Instant, out: &mut Vec<Action>) {
-        if self.running || self.sides[End::A as usize].closed {
+        let s = &mut self.streams;
+        if s.running || s.is_closed(End::A) {
             return;
         }
-        self.running = true;
-        self.stats.started.get_or_insert(now);
-        if self.established || self.transport == Transport::Udp {
-            self.begin(now, out);
+        s.running = true;
+        s.stats.started.get_or_insert(now);
+        if self.established || s.over == Transport::Udp {
+            self.running.start(now, s, out);
         }
     }
 
     /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow
     /// may start again.
     pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
-        if !self.running {
+        let s = &mut self.streams;
+        if !s.running {
             return;
         }
-        self.running = false;
-        self.sides.iter_mut().for_each(|side| side.wanted = 0);
-        match &mut self.kind {
-            Kind::RequestResponse { next, .. } => *next = None,
-            Kind::Source { source, .. } => source.stop(),
-            Kind::Page(page) => page.stop(),
-            Kind::Ftp(ftp) => ftp.stop(),
-            Kind::Dash(dash) => dash.stop(),
-            Kind::Bulk | Kind::File { .. } => {}
-        }
-        if self.transport == Transport::Tcp {
-            self.close(End::A, out);
+        s.running = false;
+        s.forget();
+        self.running.stop();
+        if s.over == Transport::Tcp {
+            s.close(End::A, out);
         }
     }
 
@@ -190,244 +188,71 @@ impl App {
     pub fn on_established(&mut self, now: Instant, out: &mut Vec<Action>) {
         if !self.established {
             self.established = true;
-            if self.running {
-                self.begin(now, out);
-            }
-        }
-    }
-
-    fn begin(&mut self, now: Instant, out: &mut Vec<Action>) {
-        match &mut self.kind {
-            Kind::Bulk => self.want(End::A, ENDLESS, out),
-            Kind::File { size } => {
-                let size = *size;
-                self.sides[End::A as usize].closing = true;
-                self.want(End::A, size, out);
-            }
-            Kind::RequestResponse { next, .. } => {
-                *next = Some(now);
-                self.on_time(now, out);
-            }
-            Kind::Source { source, .. } => {
-                source.start(now, self.draw);
-                self.on_time(now, out);
-            }
-            Kind::Page(page) => {
-                page.start(now);
-                self.on_time(now, out);
-            }
-            Kind::Ftp(ftp) => {
-                ftp.start(now, self.draw);
-                self.on_time(now, out);
-            }
-            Kind::Dash(dash) => {
-                dash.start(now);
-                self.on_time(now, out);
+            if self.streams.running {
+                self.running.start(now, &mut self.streams, out);
             }
         }
     }
 
     /// When it wants to be woken.
     pub fn poll_at(&self) -> Option<Instant> {
-        match &self.kind {
-            Kind::Bulk | Kind::File { .. } => None,
-            Kind::RequestResponse { next, .. } => *next,
-            Kind::Source { source, .. } => source.poll_at(),
-            Kind::Page(page) => page.poll_at(),
-            Kind::Ftp(ftp) => ftp.poll_at(),
-            Kind::Dash(dash) => dash.poll_at(),
-        }
+        self.running.poll_at()
     }
 
     /// Its moment has come. Early calls are harmless.
     pub fn on_time(&mut self, now: Instant, out: &mut Vec<Action>) {
-        match &mut self.kind {
-            Kind::Bulk | Kind::File { .. } => {}
-            Kind::RequestResponse { config, issued, next } => {
-                if let Some(at) = next.take_if(|at| *at <= now) {
-                    *issued = at;
-                    self.stats.requests_issued += 1;
-                    let request = config.request.0;
-                    self.want(End::A, request, out);
-                }
-            }
-            Kind::Source { source, size } => {
-                let (packets, size) = (source.due(now, self.draw), *size);
-                self.send(packets, size, out);
-            }
-            Kind::Page(page) => {
-                let wish = page.on_time(now, self.draw);
-                self.grant(now, wish, out);
-            }
-            Kind::Ftp(ftp) => {
-                let (files, size) = (ftp.due(now, self.draw), ftp.size());
-                self.stats.requests_issued += files;
-                self.want(End::A, files * size, out);
-            }
-            Kind::Dash(dash) => {
-                if let Some(request) = dash.on_time(now) {
-                    self.stats.requests_issued += 1;
-                    self.want(End::A, request, out);
-                }
-            }
-        }
-    }
-
-    fn send(&mut self, packets: u64, size: u64, out: &mut Vec<Action>) {
-        match self.transport {
-            Transport::Tcp => self.want(End::A, packets * size, out),
-            Transport::Udp => {
-                for _ in 0..packets {
-                    out.push(Action::SendDatagram { end: End::A, size: size as u32 });
-                }
-                self.stats.datagrams_sent += packets;
-                self.stats.written[0] += packets * size;
-            }
-        }
+        self.running.on_time(now, &mut self.streams, out);
     }
 
     /// A datagram of `size` bytes was sent here too: the application of another receiver of the
     /// group has written it.
     pub fn copied(&mut self, size: u32) {
-        self.stats.datagrams_sent += 1;
-        self.stats.written[0] += u64::from(size);
+        let stats = &mut self.streams.stats;
+        stats.datagrams_sent += 1;
+        stats.written[0] += u64::from(size);
     }
 
     /// The send buffer at `end` has room for `free` bytes.
     pub fn on_writable(&mut self, _now: Instant, end: End, free: u64, out: &mut Vec<Action>) {
-        self.sides[end as usize].room = free;
-        self.pump(end, out);
+        self.streams.set_room(end, free, out);
     }
 
     /// The send buffer did not take the last `bytes` of the write at `end`: a buffer that counts
     /// packets, too, may have less space than it announced. They are written when there is space
     /// again, and the close of the stream waits for them.
     pub fn on_refused(&mut self, end: End, bytes: u64) {
-        let side = &mut self.sides[end as usize];
-        side.room = 0;
-        if side.wanted != ENDLESS {
-            side.wanted += bytes;
-        }
-        side.closing |= side.closed;
-        side.closed = false;
-        self.stats.written[end as usize] -= bytes;
+        self.streams.take_back(end, bytes);
     }
 
     /// `bytes` arrived in order at `end`.
     pub fn on_delivered(&mut self, now: Instant, end: End, bytes: u64, out: &mut Vec<Action>) {
-        self.stats.delivered[end as usize] += bytes;
-        let [at_a, at_b] = self.stats.delivered;
-        match &mut self.kind {
-            Kind::File { size } => {
-                if end == End::B && at_b >= *size && self.stats.completion.is_none() {
-                    self.stats.completion = Some(now);
-                }
-            }
-            Kind::RequestResponse { config, issued, next } => {
-                let (request, response) = (config.request.0, config.response.0);
-                let (answered, done) = (self.stats.requests_answered, self.stats.requests_completed());
-                if end == End::B && at_b >= (answered + 1) * request {
-                    self.stats.requests_answered += 1;
-                    self.want(End::B, response, out);
-                } else if end == End::A && at_a >= (done + 1) * response && done < answered {
-                    self.stats.completions.add(now, now.since(*issued));
-                    if config.count.is_some_and(|count| done + 1 >= u64::from(count)) {
-                        self.stats.completion = Some(now);
-                        self.close(End::A, out);
-                    } else if self.running {
-                        let mut stream = self.draw.stream(done);
-                        *next = Some(now + config.think_distribution.draw(config.think, 0.0, &mut stream));
-                        self.on_time(now, out);
-                    }
-                }
-            }
-            Kind::Page(page) => {
-                if end == End::B {
-                    let (bytes, count) = page.at_server(at_b);
-                    self.answer(bytes, count, out);
-                } else {
-                    let wish = page.at_browser(now, at_a, self.draw);
-                    self.grant(now, wish, out);
-                }
-            }
-            Kind::Ftp(ftp) if end == End::B => {
-                while let Some(took) = ftp.complete(now, at_b, self.draw) {
-                    self.stats.completions.add(now, took);
-                }
-                if ftp.is_done() && self.stats.completion.is_none() {
-                    self.stats.completion = Some(now);
-                    self.close(End::A, out);
-                }
-            }
-            Kind::Dash(dash) => {
-                if end == End::B {
-                    let (bytes, count) = dash.at_server(at_b);
-                    self.answer(bytes, count, out);
-                } else if let Some((took, last)) =
-                    dash.at_player(now, at_a, self.stats.started.unwrap_or_default())
-                {
-                    self.stats.completions.add(now, took);
-                    if last {
-                        self.stats.completion = Some(now);
-                        self.close(End::A, out);
-                    } else {
-                        self.on_time(now, out);
-                    }
-                }
-            }
-            Kind::Bulk | Kind::Source { .. } | Kind::Ftp(_) => {}
-        }
-    }
-
-    /// B answers `count` requests with `bytes` in all.
-    fn answer(&mut self, bytes: u64, count: u64, out: &mut Vec<Action>) {
-        self.stats.requests_answered += count;
-        if bytes > 0 {
-            self.want(End::B, bytes, out);
-        }
-    }
-
-    /// What a browser wants.
-    fn grant(&mut self, now: Instant, wish: Wish, out: &mut Vec<Action>) {
-        if let Some(took) = wish.page {
-            self.stats.completions.add(now, took);
-        }
-        if wish.last {
-            self.stats.completion = Some(now);
-            self.close(End::A, out);
-        } else if wish.write > 0 {
-            self.stats.requests_issued += wish.requests;
-            self.want(End::A, wish.write, out);
-        } else if wish.page.is_some() {
-            self.on_time(now, out);
-        }
+        self.streams.stats.delivered[end as usize] += bytes;
+        self.running.on_delivered(now, end, &mut self.streams, out);
     }
 
     /// A datagram of `size` bytes of payload, sent at `sent`, arrived at `end`.
     pub fn on_datagram(&mut self, now: Instant, end: End, size: u32, sent: Instant, _out: &mut Vec<Action>) {
-        if let Some(quality) = &mut self.stats.quality {
+        let stats = &mut self.streams.stats;
+        if let Some(quality) = &mut stats.quality {
             quality.arrived(now, sent);
         }
-        self.stats.datagrams_delivered += 1;
-        self.stats.delivered[end as usize] += u64::from(size);
+        stats.datagrams_delivered += 1;
+        stats.delivered[end as usize] += u64::from(size);
     }
 
     /// The peer of `end` has closed its stream: this end closes too.
     pub fn on_closed(&mut self, _now: Instant, end: End, out: &mut Vec<Action>) {
-        self.sides[end as usize].closing = true;
-        self.pump(end, out);
+        self.streams.close_when_written(end);
+        self.streams.pump(end, out);
     }
 
     /// The end that sends the bulk of the data.
-    pub fn data_end(&self) -> End {
-        match self.kind {
-            Kind::RequestResponse { .. } | Kind::Page(_) | Kind::Dash(_) => End::B,
-            _ => End::A,
-        }
+    pub const fn data_end(&self) -> End {
+        self.data_end
     }
     /// What it has done so far.
-    pub fn stats(&self) -> &AppStats {
-        &self.stats
+    pub const fn stats(&self) -> &AppStats {
+        &self.streams.stats
     }
     /// The kind's name in [`APPS`].
     pub const fn name(&self) -> &'static str {
@@ -435,56 +260,20 @@ impl App {
     }
     /// What the viewer has of it, if it is video.
     pub fn video(&self) -> Option<&Video> {
-        match &self.kind {
-            Kind::Dash(dash) => Some(dash.video()),
-            _ => None,
-        }
+        self.running.video()
     }
     /// True between start and stop.
-    pub fn is_running(&self) -> bool {
-        self.running
+    pub const fn is_running(&self) -> bool {
+        self.streams.running
     }
     /// Bytes it would write at `end` if there were room; `None`: without end.
     pub fn backlog(&self, end: End) -> Option<u64> {
-        let wanted = self.sides[end as usize].wanted;
-        (wanted != ENDLESS).then_some(wanted)
+        self.streams.backlog(end)
     }
     /// Time from the start to the last byte's arrival, for a finite application that is complete.
     pub fn completion_time(&self) -> Option<Duration> {
-        Some(self.stats.completion?.since(self.stats.started?))
-    }
-
-    fn want(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
-        let side = &mut self.sides[end as usize];
-        side.wanted = side.wanted.saturating_add(bytes);
-        self.pump(end, out);
-    }
-
-    fn pump(&mut self, end: End, out: &mut Vec<Action>) {
-        let side = &mut self.sides[end as usize];
-        if side.closed {
-            return;
-        }
-        let bytes = side.wanted.min(side.room);
-        if bytes > 0 {
-            side.room -= bytes;
-            if side.wanted != ENDLESS {
-                side.wanted -= bytes;
-            }
-            self.stats.written[end as usize] += bytes;
-            out.push(Action::Write { end, bytes });
-        }
-        if side.closing && side.wanted == 0 {
-            self.close(end, out);
-        }
-    }
-
-    fn close(&mut self, end: End, out: &mut Vec<Action>) {
-        let side = &mut self.sides[end as usize];
-        if !side.closed {
-            side.closed = true;
-            out.push(Action::Close { end });
-        }
+        let stats = self.stats();
+        Some(stats.completion?.since(stats.started?))
     }
 }
 

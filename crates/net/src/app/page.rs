@@ -3,10 +3,70 @@
 //! alliance's and IEEE 802.16m's).
 
 use lasthop_engine::{Draw, Stream, math};
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::config::WebPageConfig;
 use super::exchange::Exchange;
+use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, parameter};
+use super::streams::Streams;
+use super::{Action, End};
+use crate::registry::Entry;
+
+/// Parameters of `web-page`. The sizes and numbers of objects are drawn as the HTTP model of TR
+/// 25.892 has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebPageConfig {
+    /// Size of a request.
+    pub request: Bytes,
+    /// Mean time between a page and the next one (exponential).
+    pub reading: Duration,
+    /// Mean time between the main object and the requests for what it names (exponential).
+    pub parsing: Duration,
+    /// The embedded objects are asked for at once, as over HTTP/2; else one after another.
+    pub pipelined: bool,
+    /// Number of pages; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+impl Default for WebPageConfig {
+    fn default() -> Self {
+        WebPageConfig {
+            request: Bytes(350),
+            reading: Duration::from_secs(30),
+            parsing: Duration::from_millis(130),
+            pipelined: true,
+            count: None,
+        }
+    }
+}
+
+impl Kind for WebPageConfig {
+    const ENTRY: Entry = Entry {
+        name: "web-page",
+        summary: "pages of a main object and what it names, with times to parse and read (TCP)",
+        source: "HTTP model of 3GPP TR 25.892 annex A, 3GPP2 C.R1002",
+        parameters: &[
+            parameter("request", "350 B", "size of a request"),
+            parameter("reading", "30 s", "mean time between two pages"),
+            parameter("parsing", "130 ms", "mean time between the main object and the next requests"),
+            parameter("pipelined", "true", "objects are asked for at once, else one after another"),
+            parameter("count", "for ever", "number of pages"),
+        ],
+    };
+    const DATA_END: End = End::B;
+    type Run = Box<Page>;
+
+    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+        above_zero("request", self.request.0)?;
+        above_zero("count", self.count.map_or(1, u64::from))
+    }
+    fn run(&self) -> Box<Page> {
+        Box::new(Page::new(self))
+    }
+}
 
 /// A truncated lognormal size [bytes]: mu and sigma of the logarithm, least and most. What lies
 /// outside is drawn again.
@@ -50,18 +110,18 @@ enum Step {
 
 /// What the browser wants of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+struct Wish {
     /// Bytes of requests, and how many.
-    pub write: u64,
-    pub requests: u64,
+    write: u64,
+    requests: u64,
     /// A page is complete: how long it took.
-    pub page: Option<Duration>,
+    page: Option<Duration>,
     /// It was the last one.
-    pub last: bool,
+    last: bool,
 }
 
 impl Page {
-    pub fn new(config: &WebPageConfig) -> Page {
+    fn new(config: &WebPageConfig) -> Page {
         Page {
             config: config.clone(),
             step: Step::Idle,
@@ -71,21 +131,9 @@ impl Page {
             objects: Vec::new(),
         }
     }
-    pub fn start(&mut self, now: Instant) {
-        self.step = Step::Reading(now);
-    }
-    pub fn stop(&mut self) {
-        self.step = Step::Idle;
-    }
-    pub fn poll_at(&self) -> Option<Instant> {
-        match self.step {
-            Step::Reading(at) | Step::Parsing(at) => Some(at),
-            Step::Idle | Step::Main | Step::Objects => None,
-        }
-    }
 
     /// Asks for what is due.
-    pub fn on_time(&mut self, now: Instant, draw: Draw) -> Wish {
+    fn due(&mut self, now: Instant, draw: Draw) -> Wish {
         let request = self.config.request.0;
         match self.step {
             Step::Reading(at) if at <= now => {
@@ -111,13 +159,8 @@ impl Page {
         }
     }
 
-    /// `received` bytes of requests have arrived at the server: bytes of answers, and how many.
-    pub fn at_server(&mut self, received: u64) -> (u64, u64) {
-        self.exchange.read(received)
-    }
-
     /// `received` bytes of answers have arrived at the browser.
-    pub fn at_browser(&mut self, now: Instant, received: u64, draw: Draw) -> Wish {
+    fn at_browser(&mut self, now: Instant, received: u64, draw: Draw) -> Wish {
         if self.exchange.arrived(received) == 0 || !self.exchange.is_idle() {
             return Wish::default();
         }
@@ -159,6 +202,50 @@ impl Size {
 fn objects(stream: &mut Stream) -> u64 {
     let (shape, least, most) = OBJECTS;
     (stream.pareto(shape, least).min(most) - least).round() as u64
+}
+
+/// What a browser wants.
+fn grant(now: Instant, wish: Wish, page: &mut Page, s: &mut Streams, out: &mut Vec<Action>) {
+    if let Some(took) = wish.page {
+        s.stats.completions.add(now, took);
+    }
+    if wish.last {
+        s.complete(now, out);
+    } else if wish.write > 0 {
+        s.ask(wish.requests, wish.write, out);
+    } else if wish.page.is_some() {
+        page.on_time(now, s, out);
+    }
+}
+
+impl Behaviour for Page {
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        self.step = Step::Reading(now);
+        self.on_time(now, s, out);
+    }
+    fn stop(&mut self) {
+        self.step = Step::Idle;
+    }
+    fn poll_at(&self) -> Option<Instant> {
+        match self.step {
+            Step::Reading(at) | Step::Parsing(at) => Some(at),
+            Step::Idle | Step::Main | Step::Objects => None,
+        }
+    }
+    fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        let wish = self.due(now, s.draw);
+        grant(now, wish, self, s, out);
+    }
+    fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
+        let [at_a, at_b] = s.stats.delivered;
+        if end == End::B {
+            let (bytes, count) = self.exchange.read(at_b);
+            s.answer(bytes, count, out);
+        } else {
+            let wish = self.at_browser(now, at_a, s.draw);
+            grant(now, wish, self, s, out);
+        }
+    }
 }
 
 #[cfg(test)]

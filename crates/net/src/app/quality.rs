@@ -8,6 +8,8 @@ const BINS: usize = 2_000;
 /// Arrivals judged against a deadline.
 #[derive(Clone, Debug)]
 pub struct Quality {
+    /// The packets are speech.
+    speech: bool,
     deadline: Duration,
     received: u64,
     late: u64,
@@ -19,9 +21,15 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Packets are of use until `deadline` after they were sent.
-    pub fn new(deadline: Duration) -> Quality {
+    /// Of a call: packets of speech are of use until `deadline` after they were sent.
+    pub fn of_speech(deadline: Duration) -> Quality {
+        Quality { speech: true, ..Quality::of_updates(deadline) }
+    }
+    /// Of a state that is sent again and again: an update is of use until `deadline` after it was
+    /// sent.
+    pub fn of_updates(deadline: Duration) -> Quality {
         Quality {
+            speech: false,
             deadline,
             received: 0,
             late: 0,
@@ -81,13 +89,13 @@ impl Quality {
     }
 
     /// The transmission rating of a call with G.711 in packets of 20 ms and loss concealment,
-    /// played out at the deadline.
+    /// played out at the deadline; `None`: it is no call, or nothing was sent.
     // ITU-T G.107: R = 93.2 - Id - Ie,eff; Id of one-way delay d [ms] as R. Cole, J. Rosenbluth,
     // Voice over IP performance monitoring, ACM CCR 31(2), 2001: 0.024 d + 0.11 (d - 177.3) where d
     // > 177.3. Ie,eff = Ie + (95 - Ie) Ppl / (Ppl + Bpl), ITU-T G.113 appendix I: Ie 0 and Bpl 25.1
     // for G.711 with concealment.
     pub fn rating(&self, sent: u64) -> Option<f64> {
-        let lost = 100.0 * self.unusable(sent)?;
+        let lost = 100.0 * self.unusable(sent).filter(|_| self.speech)?;
         let delay = (self.deadline + PACKET).as_secs_f64() * 1e3;
         let late = 0.024 * delay + 0.11 * (delay - 177.3).max(0.0);
         Some(93.2 - late - 95.0 * lost / (lost + 25.1))
@@ -111,7 +119,7 @@ mod tests {
     use super::*;
 
     fn call(deadline: u64, delays: &[u64]) -> Quality {
-        let mut q = Quality::new(Duration::from_millis(deadline));
+        let mut q = Quality::of_speech(Duration::from_millis(deadline));
         for (i, d) in delays.iter().enumerate() {
             let sent = Instant::from_millis(20 * i as u64);
             q.arrived(sent + Duration::from_millis(*d), sent);
@@ -147,6 +155,7 @@ mod tests {
         assert_eq!((q.delay_quantile_s(0.95), q.delay_quantile_s(0.99)), (Some(0.011), Some(0.091)));
         // The last one comes 20 + 100 ms after the one before it.
         assert_eq!(q.longest_gap(), Duration::from_millis(120));
-        assert_eq!(Quality::new(Duration::ZERO).opinion(0), None);
+        assert_eq!(Quality::of_speech(Duration::ZERO).opinion(0), None);
+        assert_eq!(Quality::of_updates(Duration::ZERO).opinion(1), None);
     }
 }

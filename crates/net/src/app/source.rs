@@ -3,7 +3,10 @@
 use lasthop_engine::Draw;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
-use super::config::OnOffConfig;
+use super::Action;
+use super::kind::Behaviour;
+use super::on_off::OnOffConfig;
+use super::streams::Streams;
 
 /// The clock of `cbr` and `on-off`. The first packet goes at the start.
 #[derive(Clone, Debug)]
@@ -132,4 +135,34 @@ fn on(config: &OnOffConfig, period: &u64, start: Instant, rest: Duration, draw: 
     // At least a nanosecond: periods without length would not let time pass.
     let until = start.saturating_add(length.max(Duration(1)));
     Phase::On { until, packet: start.saturating_add(rest) }
+}
+
+/// Packets of one size from a source.
+#[derive(Clone, Debug)]
+pub(super) struct Packets {
+    source: Source,
+    size: u64,
+}
+
+impl Packets {
+    pub const fn new(source: Source, size: Bytes) -> Packets {
+        Packets { source, size: size.0 }
+    }
+}
+
+impl Behaviour for Packets {
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        self.source.start(now, s.draw);
+        self.on_time(now, s, out);
+    }
+    fn stop(&mut self) {
+        self.source.stop();
+    }
+    fn poll_at(&self) -> Option<Instant> {
+        self.source.poll_at()
+    }
+    fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        let packets = self.source.due(now, s.draw);
+        s.send(packets, self.size, out);
+    }
 }

@@ -4,8 +4,10 @@
 
 mod fragment;
 mod header;
+mod packet;
 mod reassembly;
 
 pub use fragment::{Fragment, FragmentationNeeded, Fragments, HEADER_SIZE, MIN_MTU, fragment};
 pub use header::{HeaderError, Ipv4Header, checksum, checksum_of_parts};
+pub use packet::Packet;
 pub use reassembly::{Reassembler, ReassemblyOut, Whole};

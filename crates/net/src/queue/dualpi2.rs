@@ -6,13 +6,130 @@
 //! of appendix A.2 hold. The names are those of the RFC's pseudo-code; `aqm/coupled.rs` names the
 //! text of it that was read.
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::aqm::Verdict;
 use super::aqm::coupled::{Coupled, CoupledParams, Recur};
-use super::config::{DualPi2Config, Scheduler};
-use super::{Fifo, Limit, mark};
+use super::config::Policy;
+use super::kind::{
+    BYTES, DEFAULT_PACKETS_OF_MANY, Discipline, Kind, MANY_PACKETS, Site, Wrong, check_gain, check_positive,
+    check_that, check_update, limit, mark, parameter,
+};
+use super::{Fifo, Limit};
+use crate::registry::Entry;
 use crate::{DropCause, Dropped, Item};
+
+/// Which of DualPI2's two queues is served next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Weighted round robin: Classic traffic is sure of `classic_share`.
+    #[default]
+    Wrr,
+    /// The older head first, L4S heads counting as `time_shift` older.
+    TsFifo,
+}
+
+/// Parameters of DualPI2. The defaults are Linux' values; RFC 9332 appendix A.1 derives nearly the
+/// same from a largest round trip of 100 ms (update 15 ms, alpha 0.15, beta 3).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualPi2Config {
+    /// Most packets waiting in both queues together. Without it and without `bytes`: 10240.
+    pub packets: Option<u32>,
+    /// Most bytes waiting in both queues together. Without it: no limit.
+    pub bytes: Option<Bytes>,
+    /// Classic queueing delay aimed at.
+    pub target: Duration,
+    /// Time between two updates of the base probability.
+    pub update: Duration,
+    /// Gain of the delay's distance from the target [1/s].
+    pub alpha: f64,
+    /// Gain of the delay's change [1/s].
+    pub beta: f64,
+    /// Coupling factor k, at least 1: an L4S packet is marked k times as often as the base
+    /// probability.
+    pub coupling: f64,
+    /// L4S packets that waited longer than this are marked, if another waits behind them.
+    pub l4s_threshold: Duration,
+    /// Above the threshold the probability rises to 1 over this much more waiting; 0: at once.
+    pub l4s_ramp: Duration,
+    /// How the two queues are served.
+    pub scheduler: Scheduler,
+    /// Least share of Classic traffic under `wrr`.
+    pub classic_share: Ratio,
+    /// Head start of L4S packets under `ts-fifo`.
+    pub time_shift: Duration,
+    /// Mark ECN-capable Classic packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for DualPi2Config {
+    fn default() -> Self {
+        DualPi2Config {
+            packets: None,
+            bytes: None,
+            target: Duration::from_millis(15),
+            update: Duration::from_millis(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            l4s_threshold: Duration::from_millis(1),
+            l4s_ramp: Duration::ZERO,
+            scheduler: Scheduler::Wrr,
+            classic_share: Ratio(0.1),
+            time_shift: Duration::from_millis(50),
+            ecn: true,
+        }
+    }
+}
+
+impl Kind for DualPi2Config {
+    const ENTRY: Entry = Entry {
+        name: "dualpi2",
+        summary: "a queue for L4S (ECT(1)) and one for Classic traffic, coupled to equal rates",
+        source: "RFC 9332 appendix A; defaults as Linux",
+        parameters: &[
+            MANY_PACKETS,
+            BYTES,
+            parameter("target", "15 ms", "Classic queueing delay aimed at"),
+            parameter("update", "16 ms", "time between two updates"),
+            parameter("alpha", "0.16", "gain of the delay's distance from the target [1/s]"),
+            parameter("beta", "3.2", "gain of the delay's change [1/s]"),
+            parameter("coupling", "2", "k: L4S is marked with k p', Classic with p' squared"),
+            parameter("l4s_threshold", "1 ms", "L4S packets that waited longer are marked"),
+            parameter("l4s_ramp", "0 s", "over so much more waiting the probability rises to 1"),
+            parameter(
+                "scheduler",
+                "wrr",
+                "\"wrr\" (weighted round robin) or \"ts-fifo\" (time-shifted FIFO)",
+            ),
+            parameter("classic_share", "10 %", "least share of Classic traffic under \"wrr\""),
+            parameter("time_shift", "50 ms", "head start of L4S under \"ts-fifo\""),
+            parameter("ecn", "true", "mark ECN-capable Classic packets instead of dropping them"),
+        ],
+    };
+
+    fn validate(&self) -> Result<(), Wrong> {
+        check_positive(self.target, "target")?;
+        check_update(self.update)?;
+        check_gain(self.alpha, "alpha")?;
+        check_gain(self.beta, "beta")?;
+        let coupling = self.coupling.is_finite() && (1.0..=100.0).contains(&self.coupling);
+        check_that(coupling, "coupling", "is a factor from 1 to 100")
+    }
+    fn marks(&self) -> bool {
+        true
+    }
+    fn limit(&self) -> Limit {
+        limit(self.packets, self.bytes, DEFAULT_PACKETS_OF_MANY)
+    }
+    fn build(&self, _site: &Site) -> Policy {
+        Policy::DualPi2(Box::new(DualPi2::new(self)))
+    }
+}
 
 /// Size of a full packet [bytes]: the unit of the scheduler's first credit.
 const PACKET: i64 = 1500;
@@ -21,7 +138,7 @@ const PACKET: i64 = 1500;
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     config: DualPi2Config,
-    pub(super) limit: Limit,
+    limit: Limit,
     lq: Line,
     cq: Line,
     control: Coupled,
@@ -54,59 +171,6 @@ impl DualPi2 {
             cq: Line::default(),
             control: Coupled::new(CoupledParams { target, update, alpha, beta, coupling, ecn }),
             credit: first_credit(config),
-        }
-    }
-
-    /// Packets waiting in both queues.
-    pub fn packets(&self) -> usize {
-        self.lq.fifo.packets() + self.cq.fifo.packets()
-    }
-    /// Bytes waiting in both queues.
-    pub fn bytes(&self) -> u64 {
-        self.lq.fifo.bytes() + self.cq.fifo.bytes()
-    }
-    /// Takes `item` into the queue of its class, or drops it when both together are full.
-    pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
-        self.catch_up(now);
-        if !self.limit.allows(self.packets() + 1, self.bytes() + u64::from(item.size)) {
-            return drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
-        }
-        if self.packets() == 0 {
-            // Linux does so once the transmitter finds nothing; here the look at the queue may come
-            // later than that.
-            self.credit = first_credit(&self.config);
-        }
-        // "if ( ecn(pkt) modulo 2 == 1 )": ECT(1) and CE.
-        let line = if item.ecn.is_l4s() { &mut self.lq } else { &mut self.cq };
-        line.fifo.push(item);
-    }
-
-    /// The next item of the queue that the scheduler chooses; adds to `marked` when it is marked.
-    pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
-        self.catch_up(now);
-        loop {
-            let low_latency = self.chooses_l4s(now)?;
-            let (line, other) = if low_latency { (&mut self.lq, &self.cq) } else { (&mut self.cq, &self.lq) };
-            let mut item = line.fifo.pop()?;
-            let both = other.fifo.packets() > 0;
-            let verdict = if low_latency {
-                let native = self.laqm(now.since(item.enqueued));
-                self.control.l4s(native, &mut self.lq.count)
-            } else {
-                self.control.classic(item.ecn, &mut self.cq.count)
-            };
-            match verdict {
-                Verdict::Drop => {
-                    drops.push(Dropped { at: now, item, cause: DropCause::Aqm });
-                    continue;
-                }
-                Verdict::Mark => mark(&mut item, marked),
-                Verdict::Pass => {}
-            }
-            if both {
-                self.charge(low_latency, item.size);
-            }
-            return Some(item);
         }
     }
 
@@ -165,6 +229,66 @@ fn weights(config: &DualPi2Config) -> [i64; 2] {
 fn first_credit(config: &DualPi2Config) -> i64 {
     let [classic, l4s] = weights(config);
     PACKET * (classic - l4s)
+}
+
+impl Discipline for DualPi2 {
+    /// Takes `item` into the queue of its class, or drops it when both together are full.
+    fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>, _marked: &mut u64) {
+        self.catch_up(now);
+        if !self.limit.allows(self.packets() + 1, self.bytes() + u64::from(item.size)) {
+            return drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
+        }
+        if self.packets() == 0 {
+            // Linux does so once the transmitter finds nothing; here the look at the queue may come
+            // later than that.
+            self.credit = first_credit(&self.config);
+        }
+        // "if ( ecn(pkt) modulo 2 == 1 )": ECT(1) and CE.
+        let line = if item.ecn.is_l4s() { &mut self.lq } else { &mut self.cq };
+        line.fifo.push(item);
+    }
+    /// The next item of the queue that the scheduler chooses; adds to `marked` when it is marked.
+    fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
+        self.catch_up(now);
+        loop {
+            let low_latency = self.chooses_l4s(now)?;
+            let (line, other) = if low_latency { (&mut self.lq, &self.cq) } else { (&mut self.cq, &self.lq) };
+            let mut item = line.fifo.pop()?;
+            let both = other.fifo.packets() > 0;
+            let verdict = if low_latency {
+                let native = self.laqm(now.since(item.enqueued));
+                self.control.l4s(native, &mut self.lq.count)
+            } else {
+                self.control.classic(item.ecn, &mut self.cq.count)
+            };
+            match verdict {
+                Verdict::Drop => {
+                    drops.push(Dropped { at: now, item, cause: DropCause::Aqm });
+                    continue;
+                }
+                Verdict::Mark => mark(&mut item, marked),
+                Verdict::Pass => {}
+            }
+            if both {
+                self.charge(low_latency, item.size);
+            }
+            return Some(item);
+        }
+    }
+    /// Packets waiting in both queues.
+    fn packets(&self) -> usize {
+        self.lq.fifo.packets() + self.cq.fifo.packets()
+    }
+    /// Bytes waiting in both queues.
+    fn bytes(&self) -> u64 {
+        self.lq.fifo.bytes() + self.cq.fifo.bytes()
+    }
+    fn limit(&self) -> Limit {
+        self.limit
+    }
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
 }
 
 #[cfg(test)]
@@ -262,7 +386,7 @@ mod tests {
         let (mut drops, mut marked) = (Vec::new(), 0);
         for n in 0..2000 {
             let ecn = if n % 2 == 0 { Ecn::Ect1 } else { Ecn::Ect0 };
-            d.enqueue(Instant(0), of(n, ecn), &mut drops);
+            d.enqueue(Instant(0), of(n, ecn), &mut drops, &mut 0);
         }
         let got: Vec<Ecn> =
             (0..1000).filter_map(|_| d.dequeue(Instant(0), &mut drops, &mut marked)).map(|i| i.ecn).collect();
@@ -280,10 +404,10 @@ mod tests {
         let mut d = dual();
         d.control.next_update = Instant::from_secs(1000);
         let (mut drops, mut marked) = (Vec::new(), 0);
-        (0..1000).for_each(|n| d.enqueue(Instant(0), of(n, Ecn::Ect0), &mut drops));
+        (0..1000).for_each(|n| d.enqueue(Instant(0), of(n, Ecn::Ect0), &mut drops, &mut 0));
         let (mut within, mut between) = (0, 0);
         for n in 0..90 {
-            (0..2).for_each(|_| d.enqueue(Instant(0), of(n, Ecn::Ect1), &mut drops));
+            (0..2).for_each(|_| d.enqueue(Instant(0), of(n, Ecn::Ect1), &mut drops, &mut 0));
             let mut next = || d.dequeue(Instant(0), &mut drops, &mut marked).unwrap().ecn;
             let mut order = vec![next()];
             while order.iter().filter(|e| **e == Ecn::Ect1).count() < 2 {
@@ -313,6 +437,7 @@ mod tests {
                 Instant::from_millis(at),
                 Item { enqueued: Instant::from_millis(at), ..of(0, ecn) },
                 &mut drops,
+                &mut 0,
             );
         }
         assert_eq!(d.chooses_l4s(Instant::from_millis(60)), Some(true), "40 ms of difference are within 50");
@@ -327,7 +452,7 @@ mod tests {
         let mut d = DualPi2::new(&config);
         let mut drops = Vec::new();
         for (n, ecn) in [Ecn::Ect1, Ecn::Ect0, Ecn::Ect1].into_iter().enumerate() {
-            d.enqueue(Instant(0), of(n, ecn), &mut drops);
+            d.enqueue(Instant(0), of(n, ecn), &mut drops, &mut 0);
         }
         assert_eq!((d.packets(), drops.len(), drops[0].cause), (2, 1, DropCause::QueueFull));
     }

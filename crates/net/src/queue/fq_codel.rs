@@ -4,12 +4,96 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Id, Instant};
+use lasthop_units::{Bytes, Duration, Id, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::aqm::{CoDel, CodelParams, Verdict};
-use super::config::{FqCodelConfig, Site};
-use super::{Fifo, Limit, backlog, mark, sight};
+use super::aqm::{CoDel, CodelParams, Parameters, Verdict};
+use super::config::Policy;
+use super::kind::{
+    BYTES, CE_THRESHOLD, CODEL_TARGET, DEFAULT_PACKETS_OF_MANY, Discipline, ECN, INTERVAL, Kind,
+    MANY_PACKETS, Site, Wrong, check_that, limit, mark, parameter,
+};
+use super::managed::{backlog, sight};
+use super::{Fifo, Limit};
+use crate::registry::Entry;
 use crate::{DropCause, Dropped, Item};
+
+/// Parameters of FQ-CoDel; the defaults are RFC 8290's and Linux'.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqCodelConfig {
+    /// Most packets waiting in all queues together. Without it and without `bytes`: 10240.
+    pub packets: Option<u32>,
+    /// Most bytes waiting in all queues together. Without it: no limit.
+    pub bytes: Option<Bytes>,
+    /// Queues that flows are hashed into, 1 to 32768.
+    pub flows: u32,
+    /// Bytes that a queue may send before the next one has its turn, 1 B to 1 MB.
+    pub quantum: Bytes,
+    /// Time that packets of a flow may wait in a queue that stands.
+    pub target: Duration,
+    /// How long they must have waited longer before the first drop: about the longest round trip.
+    pub interval: Duration,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
+    /// Without it: none.
+    pub ce_threshold: Option<Duration>,
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        let CodelParams { target, interval, ecn, ce_threshold } = CodelParams::default();
+        let (flows, quantum) = (1024, Bytes(1514));
+        FqCodelConfig { packets: None, bytes: None, flows, quantum, target, interval, ecn, ce_threshold }
+    }
+}
+
+impl FqCodelConfig {
+    /// CoDel's parameters.
+    pub const fn codel(&self) -> CodelParams {
+        CodelParams {
+            target: self.target,
+            interval: self.interval,
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+        }
+    }
+}
+
+impl Kind for FqCodelConfig {
+    const ENTRY: Entry = Entry {
+        name: "fq-codel",
+        summary: "flow queues by deficit round robin, new flows first, CoDel on each",
+        source: "RFC 8290; `ce_threshold`: Linux",
+        parameters: &[
+            MANY_PACKETS,
+            BYTES,
+            parameter("flows", "1024", "queues that flows are hashed into"),
+            parameter("quantum", "1514 B", "bytes that a queue may send in one turn"),
+            CODEL_TARGET,
+            INTERVAL,
+            ECN,
+            CE_THRESHOLD,
+        ],
+    };
+
+    fn validate(&self) -> Result<(), Wrong> {
+        check_that((1..=32_768).contains(&self.flows), "flows", "takes 1 to 32768 queues")?;
+        check_that((1..=1_000_000).contains(&self.quantum.0), "quantum", "takes 1 B to 1 MB")?;
+        self.codel().validate()
+    }
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+    fn limit(&self) -> Limit {
+        limit(self.packets, self.bytes, DEFAULT_PACKETS_OF_MANY)
+    }
+    fn build(&self, site: &Site) -> Policy {
+        Policy::FqCodel(Box::new(FqCodel::new(self, site)))
+    }
+}
 
 /// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1: "up to a maximum of 64
 /// packets").
@@ -20,7 +104,7 @@ const DROP_BATCH: usize = 64;
 pub struct FqCodel {
     codel: CodelParams,
     quantum: i64,
-    pub(super) limit: Limit,
+    limit: Limit,
     hash: Draw,
     /// Which of `queues` serves a hash value; [`NONE`]: none yet. A queue once made is kept with
     /// its CoDel state.
@@ -61,15 +145,6 @@ impl FqCodel {
         }
     }
 
-    /// Packets waiting.
-    pub const fn packets(&self) -> usize {
-        self.packets
-    }
-    /// Bytes waiting.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a
     /// flow's number stands for its 5-tuple here.
     fn queue_of(&mut self, item: &Item) -> u16 {
@@ -80,25 +155,6 @@ impl FqCodel {
             self.queues.push(FlowQueue { fifo: Fifo::default(), codel, credits: 0, listed: false });
         }
         self.buckets[bucket]
-    }
-
-    /// Takes `item` in; when that exceeds the limit, packets of the longest queue are dropped.
-    pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
-        let n = self.queue_of(&item);
-        let queue = &mut self.queues[usize::from(n)];
-        queue.fifo.push(item);
-        self.packets += 1;
-        self.bytes += u64::from(item.size);
-        if !queue.listed {
-            // "it is added to the end of the list of new queues, and its byte credits are set to
-            // quantum".
-            queue.listed = true;
-            queue.credits = self.quantum;
-            self.new.push_back(n);
-        }
-        while !self.limit.allows(self.packets, self.bytes) && self.packets > 0 {
-            self.drop_batch(now, drops);
-        }
     }
 
     /// Half the packets of the queue with the most bytes, at most 64, from its head.
@@ -112,29 +168,6 @@ impl FqCodel {
             self.packets -= 1;
             self.bytes -= u64::from(item.size);
             drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
-        }
-    }
-
-    /// The next item (RFC 8290 section 4.2); adds to `marked` when it is marked.
-    pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
-        loop {
-            let from_new = !self.new.is_empty();
-            let n = *if from_new { &self.new } else { &self.old }.front()?;
-            let queue = &mut self.queues[usize::from(n)];
-            if queue.credits <= 0 {
-                queue.credits += self.quantum;
-                self.move_head(from_new, true);
-                continue;
-            }
-            if let Some(item) = self.serve(n, now, drops, marked) {
-                self.queues[usize::from(n)].credits -= i64::from(item.size);
-                return Some(item);
-            }
-            // "If the queue selected was from the list of new queues, it is moved to the end of the
-            // list of old queues. If instead it was from the list of old queues, that queue is
-            // removed from the list".
-            self.move_head(from_new, from_new);
-            self.queues[usize::from(n)].listed = from_new;
         }
     }
 
@@ -162,13 +195,69 @@ impl FqCodel {
         }
         None
     }
+}
 
+impl Discipline for FqCodel {
+    /// Takes `item` in; when that exceeds the limit, packets of the longest queue are dropped.
+    fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>, _marked: &mut u64) {
+        let n = self.queue_of(&item);
+        let queue = &mut self.queues[usize::from(n)];
+        queue.fifo.push(item);
+        self.packets += 1;
+        self.bytes += u64::from(item.size);
+        if !queue.listed {
+            // "it is added to the end of the list of new queues, and its byte credits are set to
+            // quantum".
+            queue.listed = true;
+            queue.credits = self.quantum;
+            self.new.push_back(n);
+        }
+        while !self.limit.allows(self.packets, self.bytes) && self.packets > 0 {
+            self.drop_batch(now, drops);
+        }
+    }
+    /// The next item (RFC 8290 section 4.2); adds to `marked` when it is marked.
+    fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let n = *if from_new { &self.new } else { &self.old }.front()?;
+            let queue = &mut self.queues[usize::from(n)];
+            if queue.credits <= 0 {
+                queue.credits += self.quantum;
+                self.move_head(from_new, true);
+                continue;
+            }
+            if let Some(item) = self.serve(n, now, drops, marked) {
+                self.queues[usize::from(n)].credits -= i64::from(item.size);
+                return Some(item);
+            }
+            // "If the queue selected was from the list of new queues, it is moved to the end of the
+            // list of old queues. If instead it was from the list of old queues, that queue is
+            // removed from the list".
+            self.move_head(from_new, from_new);
+            self.queues[usize::from(n)].listed = from_new;
+        }
+    }
+    /// Packets waiting.
+    fn packets(&self) -> usize {
+        self.packets
+    }
+    /// Bytes waiting.
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
     /// The link looked for a packet and found none: by the rules of `dequeue` no queue stays on a
     /// list.
-    pub fn found_empty(&mut self) {
+    fn found_empty(&mut self) {
         for n in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues[usize::from(n)].listed = false;
         }
+    }
+    fn limit(&self) -> Limit {
+        self.limit
+    }
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
     }
 }
 
@@ -176,7 +265,7 @@ impl FqCodel {
 mod tests {
     use super::*;
     use crate::testing::item;
-    use lasthop_units::{Bytes, FlowId};
+    use lasthop_units::FlowId;
 
     fn of(flow: usize, n: usize, size: u32) -> Item {
         Item { flow: FlowId::from_index(flow), ..item(n, size) }
@@ -200,8 +289,8 @@ mod tests {
         let mut q = fq(&FqCodelConfig::default());
         let mut drops = Vec::new();
         for n in 0..200 {
-            q.enqueue(Instant(0), of(0, n, 1500), &mut drops);
-            q.enqueue(Instant(0), of(1, n, 500), &mut drops);
+            q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0);
+            q.enqueue(Instant(0), of(1, n, 500), &mut drops, &mut 0);
         }
         let served = drain(&mut q, 200);
         let bytes = |flow, size| served.iter().filter(|f| **f == flow).count() as i64 * size;
@@ -216,17 +305,17 @@ mod tests {
     fn a_sparse_flow_goes_first() {
         let mut q = fq(&FqCodelConfig::default());
         let mut drops = Vec::new();
-        (0..100).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        (0..100).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));
         assert_eq!(drain(&mut q, 3), [0, 0, 0]);
         for n in 0..5 {
-            q.enqueue(Instant(0), of(1, n, 100), &mut drops);
+            q.enqueue(Instant(0), of(1, n, 100), &mut drops, &mut 0);
             assert_eq!(drain(&mut q, 1), [1], "sparse packet {n}");
             // Two more of the bulk flow: the sparse flow's queue goes from the new list to the old
             // one and off it.
             assert_eq!(drain(&mut q, 3), [0, 0, 0]);
         }
         // A burst of more than a quantum is served for a quantum, then takes its turn.
-        (0..4).for_each(|n| q.enqueue(Instant(0), of(2, n, 1500), &mut drops));
+        (0..4).for_each(|n| q.enqueue(Instant(0), of(2, n, 1500), &mut drops, &mut 0));
         assert_eq!(drain(&mut q, 4)[..2], [2, 2], "1514 - 1500 = 14 credits are left for a second packet");
     }
 
@@ -236,15 +325,15 @@ mod tests {
         let config = FqCodelConfig { packets: Some(20), ..FqCodelConfig::default() };
         let mut q = fq(&config);
         let mut drops = Vec::new();
-        (0..5).for_each(|n| q.enqueue(Instant(0), of(1, n, 1500), &mut drops));
-        (0..16).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        (0..5).for_each(|n| q.enqueue(Instant(0), of(1, n, 1500), &mut drops, &mut 0));
+        (0..16).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));
         // 21 packets are one too many: flow 0 has 16 and loses 8, the oldest first.
         assert_eq!(drops.iter().map(|d| d.item.id.index()).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
         assert!(drops.iter().all(|d| d.item.flow.index() == 0 && d.cause == DropCause::QueueFull));
         assert_eq!((q.packets(), q.bytes()), (13, 13 * 1500));
         let config = FqCodelConfig { packets: Some(300), ..FqCodelConfig::default() };
         let (mut q, mut drops) = (fq(&config), Vec::new());
-        (0..301).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        (0..301).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));
         assert_eq!(drops.len(), 64);
     }
 
@@ -254,10 +343,10 @@ mod tests {
     fn only_the_flow_that_stands_is_dropped_from() {
         let mut q = fq(&FqCodelConfig { quantum: Bytes(1514), ..FqCodelConfig::default() });
         let (mut drops, mut marked) = (Vec::new(), 0);
-        (0..2000).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        (0..2000).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));
         for t in 1..500u64 {
             let now = Instant::from_millis(t);
-            q.enqueue(now, Item { enqueued: now, ..of(1, 0, 100) }, &mut drops);
+            q.enqueue(now, Item { enqueued: now, ..of(1, 0, 100) }, &mut drops, &mut 0);
             q.dequeue(now, &mut drops, &mut marked);
             q.dequeue(now, &mut drops, &mut marked);
         }
@@ -272,7 +361,7 @@ mod tests {
     fn flows_are_spread_over_the_queues() {
         let mut q = fq(&FqCodelConfig::default());
         let mut drops = Vec::new();
-        (0..100).for_each(|f| q.enqueue(Instant(0), of(f, 0, 100), &mut drops));
+        (0..100).for_each(|f| q.enqueue(Instant(0), of(f, 0, 100), &mut drops, &mut 0));
         assert!((87..=100).contains(&q.queues.len()), "{}", q.queues.len());
         q.found_empty();
         assert!(q.new.is_empty() && q.queues.iter().all(|f| !f.listed));

@@ -9,25 +9,66 @@
 //! A queue holds **waiting** packets only. The packet being serialised has left it and counts
 //! against no limit (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link
 //! without a buffer, not a dead one).
+//!
+//! One file per kind, with its configuration (`Kind`) and what it does (`Discipline`); one list,
+//! `built_in_queues!`, names them all. To add one: write its file, and add its module and its entry
+//! of the list here.
+
+/// Hands the list of all queues to the macro `$then`. An entry: the text in the schema of
+/// scenarios, the variant of [`QueueConfig`], the name in scenarios, its configuration, which
+/// implements `Kind`, and the variant of `Policy` that it builds, unless an entry above builds the
+/// same.
+macro_rules! built_in_queues {
+    ($then:ident) => {
+        $then! {
+            /// First in, first out; what arrives when it is full is dropped.
+            Droptail "droptail" drop_tail::DropTailConfig => DropTail(drop_tail::DropTail);
+            /// First in, first out; when it is full the oldest packet makes room.
+            Headdrop "headdrop" head_drop::HeadDropConfig => HeadDrop(head_drop::HeadDrop);
+            /// First in, first out, without any limit: nothing is ever dropped.
+            Infinite "infinite" infinite::InfiniteConfig;
+            /// Random early detection by the average length (Floyd and Jacobson 1993).
+            Red "red" aqm::RedConfig => Managed(Box<managed::Managed>);
+            /// Marks from a threshold on and drops only what does not fit (DCTCP).
+            Step "step" aqm::StepConfig;
+            /// Controlled delay (RFC 8289): drops or marks when packets have waited too long for too long.
+            Codel "codel" aqm::CodelConfig;
+            /// Flow queues with CoDel on each (RFC 8290).
+            FqCodel "fq-codel" fq_codel::FqCodelConfig => FqCodel(Box<fq_codel::FqCodel>);
+            /// Proportional integral controller of the queueing delay (RFC 8033).
+            Pie "pie" aqm::PieConfig;
+            /// A queue for L4S and one for Classic traffic, coupled (RFC 9332).
+            Dualpi2 "dualpi2" dualpi2::DualPi2Config => DualPi2(Box<dualpi2::DualPi2>);
+        }
+    };
+}
 
 pub mod aqm;
 mod config;
+mod drop_tail;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
+mod head_drop;
+mod infinite;
+mod kind;
+mod managed;
 
-pub use config::{
-    CodelConfig, DropTailConfig, DualPi2Config, FqCodelConfig, HeadDropConfig, InfiniteConfig, PieConfig,
-    QUEUES, QueueConfig, RedConfig, Scheduler, Site, StepConfig,
-};
+pub use aqm::{CodelConfig, PieConfig, RedConfig, StepConfig};
+pub use config::{QUEUES, QueueConfig};
+pub use drop_tail::DropTailConfig;
+pub use dualpi2::{DualPi2Config, Scheduler};
 pub use fifo::{Fifo, Limit};
+pub use fq_codel::FqCodelConfig;
+pub use head_drop::HeadDropConfig;
+pub use infinite::InfiniteConfig;
+pub use kind::Site;
 
 use lasthop_units::Instant;
 
-use crate::{DropCause, Dropped, Ecn, Item};
-use aqm::{Aqm, Backlog, Sight, Verdict};
-use dualpi2::DualPi2;
-use fq_codel::FqCodel;
+use crate::{Dropped, Item};
+use config::Policy;
+use kind::Discipline;
 
 /// A queue of one of the kinds in [`QUEUES`].
 #[derive(Clone, Debug)]
@@ -36,24 +77,6 @@ pub struct Queue {
     /// Packets that it has marked.
     marked: u64,
     account: Account,
-}
-
-/// What differs between queues.
-#[derive(Clone, Debug)]
-enum Policy {
-    DropTail { fifo: Fifo, limit: Limit },
-    HeadDrop { fifo: Fifo, limit: Limit },
-    Managed(Box<Managed>),
-    FqCodel(Box<FqCodel>),
-    DualPi2(Box<DualPi2>),
-}
-
-/// One queue under an AQM.
-#[derive(Clone, Debug)]
-struct Managed {
-    fifo: Fifo,
-    limit: Limit,
-    aqm: Aqm,
 }
 
 /// Debug account: everything that went in is out, dropped or inside.
@@ -68,28 +91,7 @@ struct Account {
 impl Queue {
     /// Drops what arrives when it is full.
     pub fn drop_tail(limit: Limit) -> Queue {
-        Queue::of(Policy::DropTail { fifo: Fifo::default(), limit })
-    }
-
-    /// Drops the oldest to make room for what arrives: the sender hears of it one queueing delay
-    /// sooner.
-    pub fn head_drop(limit: Limit) -> Queue {
-        Queue::of(Policy::HeadDrop { fifo: Fifo::default(), limit })
-    }
-
-    /// One queue under an active queue management.
-    pub fn managed(limit: Limit, aqm: Aqm) -> Queue {
-        Queue::of(Policy::Managed(Box::new(Managed { fifo: Fifo::default(), limit, aqm })))
-    }
-
-    /// Flow queues with CoDel on each.
-    pub fn fq_codel(config: &FqCodelConfig, site: &Site) -> Queue {
-        Queue::of(Policy::FqCodel(Box::new(FqCodel::new(config, site))))
-    }
-
-    /// A queue for L4S and one for Classic traffic.
-    pub fn dualpi2(config: &DualPi2Config) -> Queue {
-        Queue::of(Policy::DualPi2(Box::new(DualPi2::new(config))))
+        Queue::of(Policy::DropTail(drop_tail::DropTail::new(limit)))
     }
 
     fn of(policy: Policy) -> Queue {
@@ -101,19 +103,7 @@ impl Queue {
     pub fn enqueue(&mut self, now: Instant, mut item: Item, drops: &mut Vec<Dropped>) {
         item.enqueued = now;
         let before = drops.len();
-        match &mut self.policy {
-            Policy::DropTail { fifo, limit } => {
-                if fifo.fits(&item, limit) {
-                    fifo.push(item);
-                } else {
-                    drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
-                }
-            }
-            Policy::HeadDrop { fifo, limit } => enqueue_dropping_head(fifo, limit, now, item, drops),
-            Policy::Managed(q) => q.enqueue(now, item, drops, &mut self.marked),
-            Policy::FqCodel(q) => q.enqueue(now, item, drops),
-            Policy::DualPi2(q) => q.enqueue(now, item, drops),
-        }
+        self.policy.enqueue(now, item, drops, &mut self.marked);
         self.note(Some(&item), None, &drops[before..]);
     }
 
@@ -121,12 +111,7 @@ impl Queue {
     #[inline]
     pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
         let before = drops.len();
-        let item = match &mut self.policy {
-            Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.pop(),
-            Policy::Managed(q) => q.dequeue(now, drops, &mut self.marked),
-            Policy::FqCodel(q) => q.dequeue(now, drops, &mut self.marked),
-            Policy::DualPi2(q) => q.dequeue(now, drops, &mut self.marked),
-        };
+        let item = self.policy.dequeue(now, drops, &mut self.marked);
         self.note(None, item.as_ref(), &drops[before..]);
         item
     }
@@ -134,18 +119,13 @@ impl Queue {
     /// True if an item that meets an empty queue and an idle server may go by the queue untouched.
     #[inline]
     pub(crate) fn may_be_bypassed(&self) -> bool {
-        match &self.policy {
-            Policy::DropTail { .. } | Policy::HeadDrop { .. } => true,
-            Policy::Managed(_) | Policy::FqCodel(_) | Policy::DualPi2(_) => false,
-        }
+        self.policy.may_be_bypassed()
     }
 
     /// The server looked for an item, found none and went idle.
     #[inline]
     pub(crate) fn found_empty(&mut self) {
-        if let Policy::FqCodel(q) = &mut self.policy {
-            q.found_empty();
-        }
+        self.policy.found_empty();
     }
 
     /// Packets marked (ECN) so far.
@@ -156,22 +136,12 @@ impl Queue {
     /// Packets waiting.
     #[inline]
     pub fn packets(&self) -> usize {
-        match &self.policy {
-            Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.packets(),
-            Policy::Managed(q) => q.fifo.packets(),
-            Policy::FqCodel(q) => q.packets(),
-            Policy::DualPi2(q) => q.packets(),
-        }
+        self.policy.packets()
     }
 
     /// Bytes waiting.
     pub fn bytes(&self) -> u64 {
-        match &self.policy {
-            Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.bytes(),
-            Policy::Managed(q) => q.fifo.bytes(),
-            Policy::FqCodel(q) => q.bytes(),
-            Policy::DualPi2(q) => q.bytes(),
-        }
+        self.policy.bytes()
     }
 
     /// True without waiting packets.
@@ -182,23 +152,13 @@ impl Queue {
 
     /// The limit in force.
     pub fn limit(&self) -> Limit {
-        match &self.policy {
-            Policy::DropTail { limit, .. } | Policy::HeadDrop { limit, .. } => *limit,
-            Policy::Managed(q) => q.limit,
-            Policy::FqCodel(q) => q.limit,
-            Policy::DualPi2(q) => q.limit,
-        }
+        self.policy.limit()
     }
 
     /// A new limit, from now on. What is inside stays, even above a smaller limit: only arrivals
     /// are judged (head-drop makes room at the next arrival).
     pub fn set_limit(&mut self, new: Limit) {
-        match &mut self.policy {
-            Policy::DropTail { limit, .. } | Policy::HeadDrop { limit, .. } => *limit = new,
-            Policy::Managed(q) => q.limit = new,
-            Policy::FqCodel(q) => q.limit = new,
-            Policy::DualPi2(q) => q.limit = new,
-        }
+        self.policy.set_limit(new);
     }
 
     #[inline]
@@ -221,68 +181,16 @@ impl Queue {
     }
 }
 
-impl Managed {
-    /// The AQM sees each arrival, also one that does not fit.
-    fn enqueue(&mut self, now: Instant, mut item: Item, drops: &mut Vec<Dropped>, marked: &mut u64) {
-        match self.aqm.arrives(now, sight(&item), backlog(&self.fifo)) {
-            Verdict::Pass => {}
-            Verdict::Mark => mark(&mut item, marked),
-            Verdict::Drop => return drops.push(Dropped { at: now, item, cause: DropCause::Aqm }),
-        }
-        if self.fifo.fits(&item, &self.limit) {
-            self.fifo.push(item);
-        } else {
-            drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
-        }
-    }
-
-    fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
-        loop {
-            let mut item = self.fifo.pop()?;
-            match self.aqm.leaves(now, sight(&item), item.enqueued, backlog(&self.fifo)) {
-                Verdict::Pass => return Some(item),
-                Verdict::Mark => {
-                    mark(&mut item, marked);
-                    return Some(item);
-                }
-                Verdict::Drop => drops.push(Dropped { at: now, item, cause: DropCause::Aqm }),
-            }
-        }
-    }
-}
-
-const fn sight(item: &Item) -> Sight {
-    Sight { size: item.size, ecn: item.ecn }
-}
-
-fn backlog(fifo: &Fifo) -> Backlog {
-    Backlog { packets: fifo.packets() as u64, bytes: fifo.bytes() }
-}
-
-/// Congestion experienced; counts a packet once.
-fn mark(item: &mut Item, marked: &mut u64) {
-    *marked += u64::from(item.ecn != Ecn::Ce);
-    item.ecn = Ecn::Ce;
-}
-
-fn enqueue_dropping_head(fifo: &mut Fifo, limit: &Limit, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
-    while !fifo.fits(&item, limit) {
-        // An item that no empty queue could hold is dropped itself.
-        let Some(oldest) = fifo.pop() else {
-            drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
-            return;
-        };
-        drops.push(Dropped { at: now, item: oldest, cause: DropCause::QueueFull });
-    }
-    fifo.push(item);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropCause;
     use crate::testing::item;
     use proptest::prelude::*;
 
+    fn head(limit: Limit) -> Queue {
+        Queue::of(Policy::HeadDrop(head_drop::HeadDrop::new(limit)))
+    }
     fn sizes(drops: &[Dropped]) -> Vec<u32> {
         drops.iter().map(|d| d.item.size).collect()
     }
@@ -290,9 +198,7 @@ mod tests {
     #[test]
     fn a_full_droptail_queue_drops_the_newcomer_and_head_drop_the_oldest() {
         let limit = Limit { packets: Some(2), bytes: None };
-        for (mut q, dropped, left) in
-            [(Queue::drop_tail(limit), [3], [1, 2]), (Queue::head_drop(limit), [1], [2, 3])]
-        {
+        for (mut q, dropped, left) in [(Queue::drop_tail(limit), [3], [1, 2]), (head(limit), [1], [2, 3])] {
             let mut drops = Vec::new();
             for size in 1..=3 {
                 q.enqueue(Instant(7), item(0, size), &mut drops);
@@ -315,7 +221,7 @@ mod tests {
         assert_eq!((q.packets(), q.bytes(), drops.len()), (2, 2_000, 1));
         // A limit below one packet drops that packet itself under head-drop, and keeps nothing
         // else.
-        let mut q = Queue::head_drop(Limit { packets: None, bytes: Some(100) });
+        let mut q = head(Limit { packets: None, bytes: Some(100) });
         drops.clear();
         q.enqueue(Instant(0), item(0, 60), &mut drops);
         q.enqueue(Instant(0), item(0, 101), &mut drops);

@@ -103,7 +103,6 @@ pub(super) fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'st
         let app = f.app.stats();
         let Some(q) = &app.quality else { continue };
         let sent = app.datagrams_sent;
-        let call = f.app.name() == "voip";
         table.push(&tables::Quality {
             flow: &f.name,
             app: f.app.name(),
@@ -116,8 +115,8 @@ pub(super) fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'st
             delay_p95_s: q.delay_quantile_s(0.95),
             delay_p99_s: q.delay_quantile_s(0.99),
             longest_gap_s: q.longest_gap().as_secs_f64(),
-            r_factor: q.rating(sent).filter(|_| call),
-            mos: q.opinion(sent).filter(|_| call),
+            r_factor: q.rating(sent),
+            mos: q.opinion(sent),
         });
     }
 }

@@ -8,7 +8,6 @@ use lasthop_lte::mac::adaptation::CqiInterference;
 use lasthop_lte::network::{CellConfig, Silence, Silenced};
 use lasthop_lte::phy::propagation::UeRadioConfig;
 use lasthop_lte::rrc::{InitialState, RrcTiming};
-use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
 use lasthop_radio::PathLoss;
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
@@ -286,9 +285,7 @@ fn before_attach(
 
 /// A transfer that never ends before a buffer that never does.
 fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
-    let bulk =
-        matches!(flow.app, AppConfig::Bulk(_) | AppConfig::File(_)) && flow.transport == Transport::Tcp;
-    if bulk && is_endless(ue) {
+    if flow.app.is_bulk() && is_endless(ue) {
         found.push(
             doc.warning_at(
                 path,
@@ -350,25 +347,9 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         Direction::Uplink => &flow.from,
     };
     let here = group_of(spec, end).and_then(|ue| spec.serving(ue)) == Some(cell);
-    let rate = match &flow.app {
-        AppConfig::Cbr(c) => c.rate.0,
-        AppConfig::OnOff(c) => mean_rate(c),
-        AppConfig::Voip(c) => c.size.bits() * 50,
-        AppConfig::Game(c) => (c.size.bits() as f64 / c.tick.as_secs_f64()) as u64,
-        // These are answered by a congestion control.
-        _ => 0,
-    };
+    // Others are answered by a congestion control.
+    let rate = flow.app.mean_rate().map_or(0, |rate| rate.0);
     // To a group everything is sent once.
     let pairs = if spec.group_of_flow(flow).is_some() { 1 } else { spec.pairs_of(flow) };
     if here { rate * pairs * u64::from(flow.count) } else { 0 }
-}
-
-fn mean_rate(c: &OnOffConfig) -> u64 {
-    debug_assert!(c.on_distribution != Distribution::Pareto || c.shape > 1.0, "checked: the mean exists");
-    let all = c.on.as_nanos() + c.off.as_nanos();
-    if all == 0 {
-        c.rate.0
-    } else {
-        (u128::from(c.rate.0) * u128::from(c.on.as_nanos()) / u128::from(all)) as u64
-    }
 }

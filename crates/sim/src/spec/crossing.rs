@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_net::app::AppConfig;
+use lasthop_net::app::{AppConfig, End};
 
 use super::{BearerSpec, FlowSpec, LinkSpec, Spec};
 
@@ -87,7 +87,7 @@ impl Crossing {
 
 /// Whether the end that opens the flow sends its data.
 pub(super) fn from_opener(app: &AppConfig) -> bool {
-    !matches!(app, AppConfig::RequestResponse(_) | AppConfig::WebPage(_) | AppConfig::Dash(_))
+    app.data_end() == End::A
 }
 
 /// One node for all of a group.

@@ -6,8 +6,9 @@ use lasthop_units::Bitrate;
 
 use super::cellular_traps::BEST_I_TBS;
 use super::hint::at_ue;
-use super::{AppConfig, FlowSpec, HintSpec, Spec, Transport};
+use super::{FlowSpec, HintSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
+use crate::event::End;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, hint) in &spec.hint {
@@ -27,9 +28,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 
 /// The end at which a flow's data arrive.
 fn receiver(flow: &FlowSpec) -> &str {
-    match flow.app {
-        AppConfig::RequestResponse(_) | AppConfig::WebPage(_) | AppConfig::Dash(_) => &flow.from,
-        _ => &flow.to,
+    match flow.app.data_end() {
+        End::A => &flow.to,
+        End::B => &flow.from,
     }
 }
 

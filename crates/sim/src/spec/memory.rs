@@ -8,7 +8,6 @@ use std::sync::Arc;
 use lasthop_bearer::Direction;
 use lasthop_lte::rrc::BackhaulConfig;
 use lasthop_lte_l2::rlc as lte;
-use lasthop_net::app::AppConfig;
 use lasthop_net::{DirectionConfig, Limit, QueueConfig};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
@@ -427,11 +426,7 @@ impl Load {
 /// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow
 /// to count.
 fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
-    match &flow.app {
-        AppConfig::Cbr(c) => (c.rate.0, c.size),
-        AppConfig::OnOff(c) => (c.rate.0, c.size),
-        _ => (0, Bytes(SEGMENT)),
-    }
+    flow.app.peak().map_or((0, Bytes(SEGMENT)), |(rate, size)| (rate.0, size))
 }
 
 /// The largest window of a TCP flow, or all that it sends.
@@ -440,12 +435,8 @@ fn window(flow: &FlowSpec) -> (u64, Bytes) {
         .tcp
         .resolve()
         .map_or(0, |c| c.buffers.receive_buffer.min(c.buffers.send_buffer.unwrap_or(u64::MAX)));
-    let sent = match &flow.app {
-        AppConfig::File(c) => c.size.0,
-        AppConfig::Cbr(c) => c.rate.0,
-        AppConfig::OnOff(c) => c.rate.0,
-        _ => u64::MAX,
-    };
+    let rate = flow.app.peak().map(|(rate, _)| rate.0);
+    let sent = flow.app.total().map(|size| size.0).or(rate).unwrap_or(u64::MAX);
     (window.min(sent), Bytes(SEGMENT))
 }
 

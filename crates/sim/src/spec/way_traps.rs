@@ -8,7 +8,7 @@ use lasthop_tcp::{CcName, Config, EcnMode, Options};
 use lasthop_units::{Bitrate, Bytes};
 
 use super::ways::{Way, Ways};
-use super::{AppConfig, FlowSpec, NodeSpec, Spec, Transport};
+use super::{FlowSpec, NodeSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
 
@@ -124,7 +124,7 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
         for [from, to] in &spec.ends_of(flow) {
             let (there, back) = (ways.between(from, to), ways.between(to, from));
             let regular = flow.transport == Transport::Tcp
-                && matches!(flow.app, AppConfig::Bulk(_) | AppConfig::File(_))
+                && flow.app.is_bulk()
                 && !there.iter().chain(&back).any(|(_, way)| way.is_random());
             let slowest = there.iter().filter_map(|(i, way)| Some((rate(way)?, *i))).min();
             for (i, _) in there.iter().chain(&back) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_net::app::AppConfig;
 use lasthop_units::Bitrate;
 use lasthop_wifi::rate::RateConfig;
 
@@ -206,9 +205,9 @@ fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut D
 /// The constant rates that the flows of an access point's stations offer, against the fastest rate.
 fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let here = |end: &str| group_of(spec, end).and_then(|g| spec.ap_of(g)) == Some(name);
-    let rate = |flow: &FlowSpec| match &flow.app {
-        AppConfig::Cbr(c) => c.rate.0,
-        _ => 0,
+    let rate = |flow: &FlowSpec| {
+        let constant = flow.app.peak().map(|(rate, _)| rate).filter(|r| flow.app.mean_rate() == Some(*r));
+        constant.map_or(0, |rate| rate.0)
     };
     let flows = spec.flow.values().filter(|f| here(&f.from) || here(&f.to));
     let offered: u64 = flows.map(|f| rate(f) * spec.pairs_of(f) * u64::from(f.count)).sum();

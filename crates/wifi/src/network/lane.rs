@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_net::{Dropped, FqCodelConfig, Item, Limit, Queue, Site};
+use lasthop_net::{Dropped, FqCodelConfig, Item, Limit, Queue, QueueConfig, Site};
 use lasthop_units::{Duration, Instant};
 
 use super::config::BufferConfig;
@@ -59,7 +59,7 @@ impl Lane {
                     ecn: c.ecn,
                     ce_threshold: None,
                 };
-                Queue::fq_codel(&config, &site)
+                QueueConfig::FqCodel(config).build(&site)
             }
         };
         Lane {

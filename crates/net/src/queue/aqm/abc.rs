@@ -12,8 +12,38 @@
 use std::collections::VecDeque;
 
 use lasthop_units::{Bitrate, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{AbcParams, Sight, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{Site, Wrong, check_positive, check_that};
+
+/// Parameters of `abc`: the router of Accel-Brake Control. Its rate is the scheduler's, so it is
+/// for downlinks of cells and for bearers of constant rate; elsewhere it never brakes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AbcParams {
+    /// eta: share of the link that is aimed at, above 0 and at most 1.
+    pub utilisation: f64,
+    /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the
+    /// round trip it is stable.
+    pub delta: Duration,
+    /// d_t: a queueing delay up to this is let be.
+    pub threshold: Duration,
+    /// T: rates are averaged over this time.
+    pub window: Duration,
+}
+
+impl Default for AbcParams {
+    fn default() -> Self {
+        AbcParams {
+            utilisation: 0.98,
+            delta: Duration::from_millis(133),
+            threshold: Duration::from_millis(20),
+            window: Duration::from_millis(40),
+        }
+    }
+}
 
 /// Accelerates that may be saved up.
 const TOKEN_LIMIT: f64 = 2.0;
@@ -89,6 +119,34 @@ impl Abc {
         }
         let oldest = (number + 1).saturating_sub(PARTS) * part.0;
         bytes as f64 * 8e9 / (now.0 - oldest).max(1) as f64
+    }
+}
+
+impl Parameters for AbcParams {
+    type Run = Abc;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        let share = self.utilisation > 0.0 && self.utilisation <= 1.0;
+        check_that(share, "utilisation", "must be above 0 and at most 1")?;
+        check_positive(self.delta, "delta")?;
+        check_positive(self.window, "window")
+    }
+    fn wants_rate(&self) -> bool {
+        true
+    }
+    fn build(&self, site: &Site) -> Abc {
+        Abc::new(*self, site.rate)
+    }
+}
+
+impl Management for Abc {
+    #[inline]
+    fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, _behind: Backlog) -> Verdict {
+        Abc::leaves(self, now, packet, since)
+    }
+    #[inline]
+    fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        Abc::set_rate(self, now, rate);
     }
 }
 

@@ -5,9 +5,32 @@
 //! loop does between two packets is done when the second one is seen. With ECN the mark takes the
 //! place of the drop and the packet goes on, so that one packet is told of at a time (as in Linux).
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Backlog, CodelParams, Sight, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{
+    BYTES, CE_THRESHOLD, CODEL_TARGET, ECN, INTERVAL, PACKETS, Site, Wrong, check_positive,
+};
+use crate::queue::managed::ManagedKind;
+use crate::registry::Entry;
+
+aqm_parameters! {
+    /// Parameters of CoDel.
+    CodelParams,
+    /// A queue with CoDel.
+    CodelConfig, default packets "1000",
+    /// Time that packets may wait in a queue that stands.
+    target: Duration = Duration::from_millis(5),
+    /// How long they must have waited longer before the first drop: about the longest round trip.
+    interval: Duration = Duration::from_millis(100),
+    /// Mark ECN-capable packets instead of dropping them.
+    ecn: bool = true,
+    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
+    /// Without it: none.
+    ce_threshold: Option<Duration> = None,
+}
 
 /// CoDel's state, with the names of RFC 8289 section 5.2.
 #[derive(Clone, Debug)]
@@ -123,6 +146,37 @@ impl CoDel {
             Some(t) if sojourn > t && packet.ecn.is_capable() => Verdict::Mark,
             _ => Verdict::Pass,
         }
+    }
+}
+
+impl Parameters for CodelParams {
+    type Run = CoDel;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        check_positive(self.target, "target")?;
+        check_positive(self.interval, "interval")
+    }
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+    fn build(&self, _site: &Site) -> CoDel {
+        CoDel::new(*self)
+    }
+}
+
+impl ManagedKind for CodelConfig {
+    const ENTRY: Entry = Entry {
+        name: "codel",
+        summary: "drops at the head when packets have waited longer than a target for an interval",
+        source: "RFC 8289; `ce_threshold`: Linux",
+        parameters: &[PACKETS, BYTES, CODEL_TARGET, INTERVAL, ECN, CE_THRESHOLD],
+    };
+}
+
+impl Management for CoDel {
+    #[inline]
+    fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, behind: Backlog) -> Verdict {
+        CoDel::leaves(self, now, packet, since, behind)
     }
 }
 

@@ -19,8 +19,44 @@
 //!   and CE.
 
 use lasthop_units::{Duration, Ecn, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Pi2Params, Sight, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{Site, Wrong, check_gain, check_that, check_update};
+
+/// Parameters of `pi2`: coupled marking of Classic and L4S packets in one queue. The defaults are
+/// RFC 9332's for DualPI2.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pi2Params {
+    /// Queueing delay aimed at.
+    pub target: Duration,
+    /// Time between two updates of the base probability, at least 100 us.
+    pub update: Duration,
+    /// Gain of the delay's distance from the target [1/s].
+    pub alpha: f64,
+    /// Gain of the delay's change [1/s].
+    pub beta: f64,
+    /// Coupling factor k, at least 1: an L4S packet is marked with k times the base probability, a
+    /// Classic one with its square.
+    pub coupling: f64,
+    /// Mark ECN-capable Classic packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for Pi2Params {
+    fn default() -> Self {
+        Pi2Params {
+            target: Duration::from_millis(15),
+            update: Duration::from_millis(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            ecn: true,
+        }
+    }
+}
 
 /// The controller's parameters, with the names of RFC 9332.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,6 +199,32 @@ impl Pi2 {
         } else {
             self.control.classic(packet.ecn, classic)
         }
+    }
+}
+
+impl Parameters for Pi2Params {
+    type Run = Pi2;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        check_update(self.update)?;
+        check_gain(self.alpha, "alpha")?;
+        check_gain(self.beta, "beta")?;
+        check_that(self.coupling.is_finite() && self.coupling >= 1.0, "coupling", "is a factor from 1 on")
+    }
+    fn build(&self, _site: &Site) -> Pi2 {
+        Pi2::new(*self)
+    }
+}
+
+impl Management for Pi2 {
+    #[inline]
+    fn arrives(&mut self, now: Instant, _packet: Sight, ahead: Backlog) -> Verdict {
+        Pi2::arrives(self, now, ahead);
+        Verdict::Pass
+    }
+    #[inline]
+    fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, _behind: Backlog) -> Verdict {
+        Pi2::leaves(self, now, packet, since)
     }
 }
 

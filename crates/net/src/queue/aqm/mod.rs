@@ -6,29 +6,80 @@
 //! [`Aqm::leaves`] when it has taken one out, in order of time, and does what the [`Verdict`] says.
 //! After a verdict of drop it takes the next one out and asks again. An AQM owns no timer: what it
 //! does periodically it catches up with when it is asked.
+//!
+//! One file per AQM, with its parameters (`Parameters`) and what it answers (`Management`); the
+//! list `aqms!` below names them all. One that stands in front of a link, too, is a
+//! `ManagedKind` and an entry of the list of queues.
+
+/// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
+macro_rules! aqm_parameters {
+    (
+        $(#[$doc:meta])* $params:ident, $(#[$queue_doc:meta])* $queue:ident, default packets $packets:literal,
+        $($(#[$key_doc:meta])* $key:ident: $ty:ty = $value:expr,)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $params {
+            $($(#[$key_doc])* pub $key: $ty,)*
+        }
+        impl Default for $params {
+            fn default() -> Self {
+                $params { $($key: $value,)* }
+            }
+        }
+        $(#[$queue_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $queue {
+            #[doc = concat!("Most packets waiting. Without it and without `bytes`: ", $packets, ".")]
+            pub packets: Option<u32>,
+            /// Most bytes waiting. Without it: no limit.
+            pub bytes: Option<Bytes>,
+            $($(#[$key_doc])* pub $key: $ty,)*
+        }
+        impl Default for $queue {
+            fn default() -> Self {
+                $queue { packets: None, bytes: None, $($key: $value,)* }
+            }
+        }
+        impl $queue {
+            /// The parameters without the limits.
+            pub const fn params(&self) -> $params {
+                $params { $($key: self.$key,)* }
+            }
+        }
+        impl crate::queue::managed::Limited for $queue {
+            type Params = $params;
+            fn params(&self) -> $params {
+                self.params()
+            }
+            fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+                (self.packets, self.bytes)
+            }
+        }
+    };
+}
 
 mod abc;
 mod codel;
-mod config;
 pub(super) mod coupled;
 mod pie;
 mod red;
 mod step;
 
-pub use abc::Abc;
-pub use codel::{CoDel, control_law};
-pub use config::{
-    AbcParams, AqmConfig, CodelConfig, CodelParams, Pi2Params, PieConfig, PieParams, RedConfig, RedParams,
-    StepConfig, StepParams,
-};
-pub(crate) use config::{check_gain, check_positive, check_that, check_update};
-pub use coupled::Pi2;
-pub use pie::{Pie, scaled};
-pub use red::Red;
-pub(crate) use step::DEFAULT_PACKETS as STEP_PACKETS;
-pub use step::Step;
+pub use abc::{Abc, AbcParams};
+pub use codel::{CoDel, CodelConfig, CodelParams, control_law};
+pub use coupled::{Pi2, Pi2Params};
+pub use pie::{Pie, PieConfig, PieParams, scaled};
+pub use red::{Red, RedConfig, RedParams};
+pub use step::{Step, StepConfig, StepParams};
 
 use lasthop_units::{Bitrate, Ecn, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Site, Wrong};
 
 /// What an AQM sees of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,63 +118,131 @@ impl Verdict {
     }
 }
 
-/// An active queue management for one queue, first in first out.
-#[derive(Clone, Debug)]
-pub enum Aqm {
-    /// Random early detection.
-    Red(Red),
-    /// A mark from a threshold on.
-    Step(Step),
-    /// Controlled delay.
-    CoDel(CoDel),
-    /// Proportional integral controller enhanced.
-    Pie(Pie),
-    /// Coupled marking of Classic and L4S packets.
-    Pi2(Pi2),
-    /// Accel-Brake Control.
-    Abc(Abc),
+/// The parameters of an AQM.
+pub(super) trait Parameters {
+    /// The AQM at work.
+    type Run: Management;
+
+    /// The first key that is wrong, and what is wrong with it.
+    fn validate(&self) -> Result<(), Wrong>;
+    /// It marks ECN-capable packets, at least those of L4S.
+    fn marks(&self) -> bool {
+        true
+    }
+    /// It wants to be told the rate of its link.
+    fn wants_rate(&self) -> bool {
+        false
+    }
+    /// The AQM, with draws of its own.
+    fn build(&self, site: &Site) -> Self::Run;
 }
 
-impl Aqm {
+/// An AQM at work.
+pub(super) trait Management {
     /// `packet` has arrived behind `ahead`.
     #[inline]
-    pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
-        match self {
-            Aqm::Red(a) => a.arrives(now, packet, ahead),
-            Aqm::Step(a) => a.arrives(packet, ahead),
-            Aqm::CoDel(_) | Aqm::Abc(_) => Verdict::Pass,
-            Aqm::Pie(a) => a.arrives(now, packet, ahead),
-            Aqm::Pi2(a) => {
-                a.arrives(now, ahead);
-                Verdict::Pass
-            }
-        }
+    fn arrives(&mut self, _now: Instant, _packet: Sight, _ahead: Backlog) -> Verdict {
+        Verdict::Pass
     }
-
     /// `packet`, here since `since`, has been taken out; `behind` stays.
+    fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, behind: Backlog) -> Verdict;
+    /// What the link would carry for this queue at `now`.
     #[inline]
-    pub fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, behind: Backlog) -> Verdict {
-        match self {
-            Aqm::Red(a) => {
-                a.leaves(now, behind);
-                Verdict::Pass
-            }
-            Aqm::Step(a) => a.leaves(now, packet, since),
-            Aqm::CoDel(a) => a.leaves(now, packet, since, behind),
-            Aqm::Pie(a) => {
-                a.leaves(now, since, behind);
-                Verdict::Pass
-            }
-            Aqm::Pi2(a) => a.leaves(now, packet, since),
-            Aqm::Abc(a) => a.leaves(now, packet, since),
-        }
-    }
+    fn set_rate(&mut self, _now: Instant, _rate: Bitrate) {}
+}
 
-    /// What the link would carry for this queue at `now`, for those that want to know.
-    #[inline]
-    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
-        if let Aqm::Abc(a) = self {
-            a.set_rate(now, rate);
+macro_rules! aqms {
+    ($($(#[$doc:meta])* $Name:ident $module:ident::$Params:ident => $Run:ident;)*) => {
+        /// An active queue management for a buffer that is one queue and has limits of its own,
+        /// such as that of an RLC entity.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum AqmConfig {
+            $($(#[$doc])* $Name($module::$Params),)*
         }
-    }
+
+        impl AqmConfig {
+            /// The first key that is wrong, and what is wrong with it.
+            pub fn validate(&self) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AqmConfig::$Name(p) => p.validate(),)*
+                }
+            }
+            /// It marks ECN-capable packets, at least those of L4S.
+            pub fn marks(&self) -> bool {
+                match self {
+                    $(AqmConfig::$Name(p) => p.marks(),)*
+                }
+            }
+            /// It wants to be told the rate of its link.
+            pub fn wants_rate(&self) -> bool {
+                match self {
+                    $(AqmConfig::$Name(p) => p.wants_rate(),)*
+                }
+            }
+            /// The AQM, with draws of its own.
+            pub fn build(&self, site: &Site) -> Aqm {
+                match self {
+                    $(AqmConfig::$Name(p) => Aqm::$Name(p.build(site)),)*
+                }
+            }
+        }
+
+        /// An active queue management for one queue, first in first out.
+        #[derive(Clone, Debug)]
+        pub enum Aqm {
+            $($(#[$doc])* $Name($module::$Run),)*
+        }
+
+        impl Aqm {
+            /// `packet` has arrived behind `ahead`.
+            #[inline]
+            pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+                match self {
+                    $(Aqm::$Name(a) => Management::arrives(a, now, packet, ahead),)*
+                }
+            }
+            /// `packet`, here since `since`, has been taken out; `behind` stays.
+            #[inline]
+            pub fn leaves(
+                &mut self,
+                now: Instant,
+                packet: Sight,
+                since: Instant,
+                behind: Backlog,
+            ) -> Verdict {
+                match self {
+                    $(Aqm::$Name(a) => Management::leaves(a, now, packet, since, behind),)*
+                }
+            }
+            /// What the link would carry for this queue at `now`, for those that want to know.
+            #[inline]
+            pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+                match self {
+                    $(Aqm::$Name(a) => Management::set_rate(a, now, rate),)*
+                }
+            }
+        }
+
+        $(impl From<$module::$Run> for Aqm {
+            fn from(aqm: $module::$Run) -> Aqm {
+                Aqm::$Name(aqm)
+            }
+        })*
+    };
+}
+
+aqms! {
+    /// Random early detection by the average length.
+    Red red::RedParams => Red;
+    /// A mark from a threshold on (DCTCP).
+    Step step::StepParams => Step;
+    /// Controlled delay (RFC 8289).
+    Codel codel::CodelParams => CoDel;
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie pie::PieParams => Pie;
+    /// Coupled marking of Classic and L4S packets (RFC 9332) in one queue.
+    Pi2 coupled::Pi2Params => Pi2;
+    /// Accel-Brake Control (NSDI 2020).
+    Abc abc::AbcParams => Abc;
 }

@@ -6,10 +6,38 @@
 //! once the queue is empty. The names are those of the RFC's pseudo-code. Not modelled: switching
 //! the algorithm off while the queue is short (optional, section 5.3).
 
-use lasthop_engine::Draw;
-use lasthop_units::{Duration, Instant};
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{Bytes, Duration, Instant, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Backlog, PieParams, Sight, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{
+    BYTES, ECN, PACKETS, Site, Wrong, check_gain, check_positive, check_update, parameter,
+};
+use crate::queue::managed::ManagedKind;
+use crate::registry::Entry;
+
+aqm_parameters! {
+    /// Parameters of PIE.
+    PieParams,
+    /// A queue with PIE.
+    PieConfig, default packets "1000",
+    /// Queueing delay aimed at (QDELAY_REF).
+    target: Duration = Duration::from_millis(15),
+    /// Time between two updates of the probability (T_UPDATE), at least 100 us.
+    update: Duration = Duration::from_millis(15),
+    /// Gain of the delay's distance from the target [1/s].
+    alpha: f64 = 0.125,
+    /// Gain of the delay's change [1/s].
+    beta: f64 = 1.25,
+    /// Bursts up to this long pass (MAX_BURST).
+    max_burst: Duration = Duration::from_millis(150),
+    /// Mark ECN-capable packets instead of dropping them, up to `mark_limit`.
+    ecn: bool = true,
+    /// Drop probability from which ECN-capable packets are dropped too.
+    mark_limit: Ratio = Ratio(0.1),
+}
 
 /// PIE's state.
 #[derive(Clone, Debug)]
@@ -152,10 +180,61 @@ impl Pie {
     }
 }
 
+impl Parameters for PieParams {
+    type Run = Pie;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        check_positive(self.target, "target")?;
+        check_update(self.update)?;
+        check_gain(self.alpha, "alpha")?;
+        check_gain(self.beta, "beta")
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn build(&self, site: &Site) -> Pie {
+        Pie::new(*self, Draw::new(site.seed, Purpose::Aqm, site.entity))
+    }
+}
+
+impl ManagedKind for PieConfig {
+    const ENTRY: Entry = Entry {
+        name: "pie",
+        summary: "drops arrivals with a probability that follows the queueing delay",
+        source: "RFC 8033, with timestamps as its section 5.2 and Linux have them",
+        parameters: &[
+            PACKETS,
+            BYTES,
+            parameter("target", "15 ms", "queueing delay aimed at"),
+            parameter("update", "15 ms", "time between two updates"),
+            parameter("alpha", "0.125", "gain of the delay's distance from the target [1/s]"),
+            parameter("beta", "1.25", "gain of the delay's change [1/s]"),
+            parameter("max_burst", "150 ms", "bursts up to this long pass"),
+            ECN,
+            parameter(
+                "mark_limit",
+                "10 %",
+                "drop probability from which ECN-capable packets are dropped too",
+            ),
+        ],
+    };
+}
+
+impl Management for Pie {
+    #[inline]
+    fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+        Pie::arrives(self, now, packet, ahead)
+    }
+    #[inline]
+    fn leaves(&mut self, now: Instant, _packet: Sight, since: Instant, behind: Backlog) -> Verdict {
+        Pie::leaves(self, now, since, behind);
+        Verdict::Pass
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_engine::Purpose;
     use lasthop_units::Ecn;
 
     const PACKET: Sight = Sight { size: 1500, ecn: Ecn::NotEct };

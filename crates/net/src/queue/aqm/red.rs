@@ -7,10 +7,41 @@
 //! Arrivals are judged by an average of the queue's length in packets. The names are those of the
 //! paper's figure 2.
 
-use lasthop_engine::{Draw, math};
-use lasthop_units::{Duration, Instant};
+use lasthop_engine::{Draw, Purpose, math};
+use lasthop_units::{Bytes, Duration, Instant, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Backlog, RedParams, Sight, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{BYTES, ECN, PACKETS, Site, Wrong, check_that, parameter};
+use crate::queue::managed::ManagedKind;
+use crate::registry::Entry;
+
+aqm_parameters! {
+    /// Parameters of RED.
+    RedParams,
+    /// A queue with RED.
+    RedConfig, default packets "1000",
+    /// Average length below which nothing is dropped or marked [packets], above 0.
+    min_packets: f64 = 5.0,
+    /// Average length from which everything is dropped or marked, or more steeply with `gentle`
+    /// [packets]; at least `min_packets`.
+    max_packets: f64 = 15.0,
+    /// Weight of the newest length in the average, above 0 and at most 1.
+    queue_weight: f64 = 0.002,
+    /// Drop probability just below `max_packets`.
+    max_p: Ratio = Ratio(0.02),
+    /// Between `max_packets` and twice that the probability rises to 1 instead of jumping there
+    /// (ns-2 `gentle_`).
+    gentle: bool = false,
+    /// Size of a typical packet: how fast the average falls while the queue is empty.
+    mean_packet: Bytes = Bytes(1000),
+    /// Mark ECN-capable packets instead of dropping them.
+    ecn: bool = true,
+    /// Drop ECN-capable packets too where everything is dropped or marked (Linux `harddrop`, ns-3
+    /// `UseHardDrop`).
+    harddrop: bool = false,
+}
 
 /// RED's state.
 #[derive(Clone, Debug)]
@@ -108,11 +139,80 @@ impl Red {
     }
 }
 
+impl Parameters for RedParams {
+    type Run = Red;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        let finite = self.min_packets.is_finite() && self.min_packets > 0.0;
+        check_that(finite, "min_packets", "must be above 0 packets")?;
+        let above = self.max_packets.is_finite() && self.max_packets >= self.min_packets;
+        check_that(above, "max_packets", "must not be below `min_packets`")?;
+        let weight = self.queue_weight > 0.0 && self.queue_weight <= 1.0;
+        check_that(weight, "queue_weight", "must be above 0 and at most 1")
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn build(&self, site: &Site) -> Red {
+        let draw = Draw::new(site.seed, Purpose::Aqm, site.entity);
+        Red::new(*self, draw, site.time_for(self.mean_packet))
+    }
+}
+
+impl ManagedKind for RedConfig {
+    const ENTRY: Entry = Entry {
+        name: "red",
+        summary: "drops arrivals at random by the average length",
+        source: "S. Floyd, V. Jacobson, \"Random early detection gateways for congestion avoidance\", IEEE/ACM ToN \
+                 1(4), 1993 (defaults: its section 4); `gentle`: ns-2; `harddrop`: Linux",
+        parameters: &[
+            PACKETS,
+            BYTES,
+            parameter(
+                "min_packets",
+                "5",
+                "average length below which nothing is dropped or marked [packets]",
+            ),
+            parameter(
+                "max_packets",
+                "15",
+                "average length from which everything is dropped or marked [packets]",
+            ),
+            parameter("queue_weight", "0.002", "weight of the newest length in the average"),
+            parameter("max_p", "2 %", "drop probability just below `max_packets`"),
+            parameter("gentle", "false", "the probability rises to 1 between one and two `max_packets`"),
+            parameter("mean_packet", "1 kB", "size of a typical packet, for the decay while empty"),
+            ECN,
+            parameter("harddrop", "false", "drop ECN-capable packets too from `max_packets` on"),
+        ],
+    };
+
+    fn never_marks(&self, fit: u32) -> Option<(&'static str, String)> {
+        let (low, fit) = (self.min_packets, f64::from(fit));
+        if low > fit {
+            return Some(("min_packets", format!("the average never reaches {low} packets: {fit} fit")));
+        }
+        let told = "this key does nothing here: without `ecn` every packet is dropped";
+        (self.harddrop && !self.ecn).then(|| ("harddrop", told.into()))
+    }
+}
+
+impl Management for Red {
+    #[inline]
+    fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+        Red::arrives(self, now, packet, ahead)
+    }
+    #[inline]
+    fn leaves(&mut self, now: Instant, _packet: Sight, _since: Instant, behind: Backlog) -> Verdict {
+        Red::leaves(self, now, behind);
+        Verdict::Pass
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_engine::Purpose;
-    use lasthop_units::{Ecn, Ratio};
+    use lasthop_units::Ecn;
 
     const PACKET: Sight = Sight { size: 1000, ecn: Ecn::NotEct };
 

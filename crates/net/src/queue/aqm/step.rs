@@ -7,12 +7,29 @@
 //! is judged when a packet leaves, as CoDel's `ce_threshold` in Linux is
 //! (include/net/codel_impl.h).
 
-use lasthop_units::Instant;
+use lasthop_units::{Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Sight, StepParams, Verdict};
+use super::{Backlog, Management, Parameters, Sight, Verdict};
+use crate::queue::kind::{BYTES, PACKETS, Site, Wrong, check_positive, check_that, parameter};
+use crate::queue::managed::ManagedKind;
+use crate::registry::Entry;
+
+aqm_parameters! {
+    /// Parameters of a step: the threshold is `threshold_packets` or `threshold_time`, not both.
+    StepParams,
+    /// A queue that marks at a step and drops only what does not fit.
+    StepConfig, default packets "1000",
+    /// Mark an ECN-capable packet that finds so many waiting when it arrives (DCTCP's K), from 1
+    /// on. Without it and without `threshold_time`: 20.
+    threshold_packets: Option<u32> = None,
+    /// Mark an ECN-capable packet that has waited longer than this when it leaves, above 0 s.
+    threshold_time: Option<Duration> = None,
+}
 
 /// Where nothing is given: the K of the paper for 1 Gbit/s (section 3.5).
-pub(crate) const DEFAULT_PACKETS: u32 = 20;
+const DEFAULT_PACKETS: u32 = 20;
 
 /// A step. It has no state.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +65,59 @@ const fn mark_if(beyond: bool, packet: Sight) -> Verdict {
     if beyond && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Pass }
 }
 
+impl Parameters for StepParams {
+    type Run = Step;
+
+    fn validate(&self) -> Result<(), Wrong> {
+        let both = self.threshold_packets.is_some() && self.threshold_time.is_some();
+        check_that(!both, "threshold_time", "and `threshold_packets` exclude each other: keep one")?;
+        check_that(self.threshold_packets != Some(0), "threshold_packets", "must be above 0 packets")?;
+        self.threshold_time.map_or(Ok(()), |t| check_positive(t, "threshold_time"))
+    }
+    fn build(&self, _site: &Site) -> Step {
+        Step::new(*self)
+    }
+}
+
+impl ManagedKind for StepConfig {
+    const ENTRY: Entry = Entry {
+        name: "step",
+        summary: "marks ECN-capable packets from a threshold on; drops only what does not fit",
+        source: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010, section 3.1; RFC 8257",
+        parameters: &[
+            PACKETS,
+            BYTES,
+            parameter(
+                "threshold_packets",
+                "20 if `threshold_time` is absent",
+                "mark a packet that finds so many waiting when it arrives (K)",
+            ),
+            parameter("threshold_time", "none", "mark a packet that has waited longer when it leaves"),
+        ],
+    };
+
+    fn never_marks(&self, fit: u32) -> Option<(&'static str, String)> {
+        let threshold = self.threshold_packets.unwrap_or(DEFAULT_PACKETS);
+        let message = format!("the threshold is never reached: {threshold} packets, and {fit} fit");
+        (self.threshold_time.is_none() && threshold >= fit).then_some(("threshold_packets", message))
+    }
+}
+
+impl Management for Step {
+    #[inline]
+    fn arrives(&mut self, _now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+        Step::arrives(self, packet, ahead)
+    }
+    #[inline]
+    fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, _behind: Backlog) -> Verdict {
+        Step::leaves(self, now, packet, since)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::{Duration, Ecn};
+    use lasthop_units::Ecn;
 
     const ECT: Sight = Sight { size: 1500, ecn: Ecn::Ect0 };
     const NOT_ECT: Sight = Sight { size: 1500, ecn: Ecn::NotEct };

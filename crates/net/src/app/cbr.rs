@@ -1,0 +1,52 @@
+//! `cbr`: packets at a constant rate.
+
+use lasthop_units::{Bitrate, Bytes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Kind, Over, Transport, Wrong, packets, parameter};
+use super::source::{Packets, Source};
+use crate::registry::Entry;
+
+/// Parameters of `cbr`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CbrConfig {
+    /// Rate, payload bytes counted.
+    pub rate: Bitrate,
+    /// Payload of a packet (over TCP: bytes written at a time).
+    pub size: Bytes,
+}
+
+impl Default for CbrConfig {
+    fn default() -> Self {
+        CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) }
+    }
+}
+
+impl Kind for CbrConfig {
+    const ENTRY: Entry = Entry {
+        name: "cbr",
+        summary: "packets at a constant rate",
+        source: "ns-2 CBR",
+        parameters: &[
+            parameter("rate", "1 Mbit/s", "rate"),
+            parameter("size", "1000 B", "payload of a packet"),
+        ],
+    };
+    const OVER: Over = Over::Both;
+    type Run = Packets;
+
+    fn validate(&self, over: Transport) -> Result<(), Wrong> {
+        packets(self.rate, self.size, over)
+    }
+    fn run(&self) -> Packets {
+        Packets::new(Source::cbr(self.rate, self.size), self.size)
+    }
+    fn peak(&self) -> Option<(Bitrate, Bytes)> {
+        Some((self.rate, self.size))
+    }
+    fn mean_rate(&self) -> Option<Bitrate> {
+        Some(self.rate)
+    }
+}

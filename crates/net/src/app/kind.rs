@@ -1,0 +1,150 @@
+//! What a kind of application has to say of itself, and what it does at work.
+
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::dash::Video;
+use super::quality::Quality;
+use super::streams::Streams;
+use super::{Action, End};
+use crate::registry::{Entry, Parameter};
+use crate::udp::MAX_DATAGRAM;
+
+/// What an application runs over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// A byte stream.
+    #[default]
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// A key that is wrong, and what is wrong with it.
+pub(super) type Wrong = (&'static str, String);
+
+/// What a kind runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// A byte stream only.
+    Streams,
+    /// Datagrams only.
+    Datagrams,
+    /// Either.
+    Both,
+}
+
+/// The configuration of a kind of application.
+pub(super) trait Kind {
+    /// Its row of [`APPS`](super::APPS).
+    const ENTRY: Entry;
+    /// What it runs over.
+    const OVER: Over = Over::Streams;
+    /// The end that sends the bulk of the data.
+    const DATA_END: End = End::A;
+    /// The application at work.
+    type Run: Behaviour;
+
+    /// The first mistake that types alone do not catch.
+    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+        Ok(())
+    }
+    /// The application, before its start.
+    fn run(&self) -> Self::Run;
+    /// How its user minds packets that come late; `None`: not at all.
+    fn judged(&self) -> Option<Quality> {
+        None
+    }
+    /// Data as fast as the transport takes it.
+    fn is_bulk(&self) -> bool {
+        false
+    }
+    /// Rate and size of its packets while it sends, of a source that is not answered.
+    fn peak(&self) -> Option<(Bitrate, Bytes)> {
+        None
+    }
+    /// The rate that it offers in the mean, whatever the network does with it.
+    fn mean_rate(&self) -> Option<Bitrate> {
+        None
+    }
+    /// All that it ever sends.
+    fn total(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+/// An application at work, over the streams that all applications have.
+pub(super) trait Behaviour {
+    /// It begins.
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
+    /// It ends: what it has written stays.
+    fn stop(&mut self) {}
+    /// When it wants to be called next.
+    fn poll_at(&self) -> Option<Instant> {
+        None
+    }
+    /// Its moment has come. Early calls are harmless.
+    fn on_time(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
+    /// Bytes have arrived in order at `end`, and are counted.
+    fn on_delivered(&mut self, _now: Instant, _end: End, _s: &mut Streams, _out: &mut Vec<Action>) {}
+    /// What the viewer has of it, if it is video.
+    fn video(&self) -> Option<&Video> {
+        None
+    }
+}
+
+impl<T: Behaviour> Behaviour for Box<T> {
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        (**self).start(now, s, out);
+    }
+    fn stop(&mut self) {
+        (**self).stop();
+    }
+    fn poll_at(&self) -> Option<Instant> {
+        (**self).poll_at()
+    }
+    fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        (**self).on_time(now, s, out);
+    }
+    fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
+        (**self).on_delivered(now, end, s, out);
+    }
+    fn video(&self) -> Option<&Video> {
+        (**self).video()
+    }
+}
+
+pub(super) const fn parameter(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, default, summary }
+}
+
+/// Shortest period of recurring events: with shorter ones a run would hardly advance.
+pub(super) const PERIOD: Duration = Duration::from_micros(100);
+
+/// Checks packets of `size` at a rate.
+pub(super) fn packets(rate: Bitrate, size: Bytes, over: Transport) -> Result<(), Wrong> {
+    above_zero("rate", rate.0)?;
+    datagrams(size, over)
+}
+
+/// Checks the size of packets.
+pub(super) fn datagrams(size: Bytes, over: Transport) -> Result<(), Wrong> {
+    above_zero("size", size.0)?;
+    if over == Transport::Udp && size.0 > u64::from(MAX_DATAGRAM) {
+        return Err(("size", format!("{size} is out of range: a datagram holds up to {MAX_DATAGRAM} B")));
+    }
+    if size.0 > u64::from(u32::MAX) {
+        return Err(("size", format!("{size} is out of range: up to {} B at a time", u32::MAX)));
+    }
+    Ok(())
+}
+
+pub(super) fn at_least(key: &'static str, value: Duration, least: Duration) -> Result<(), Wrong> {
+    if value >= least { Ok(()) } else { Err((key, format!("{value} is too short: at least {least}"))) }
+}
+
+pub(super) fn above_zero(key: &'static str, value: u64) -> Result<(), Wrong> {
+    if value > 0 { Ok(()) } else { Err((key, "must be above zero".to_owned())) }
+}

@@ -1,0 +1,138 @@
+//! What every application has: what it still has to write at either end, and what it has done.
+
+use lasthop_engine::Draw;
+use lasthop_units::Instant;
+
+use super::kind::Transport;
+use super::stats::AppStats;
+use super::{Action, End};
+
+/// A backlog without end.
+pub(super) const ENDLESS: u64 = u64::MAX;
+
+/// The streams, or datagrams, of an application.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    pub over: Transport,
+    pub draw: Draw,
+    /// Between start and stop.
+    pub running: bool,
+    pub stats: AppStats,
+    sides: [Side; 2],
+}
+
+/// One end's stream.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    /// Still to be written; `u64::MAX` is without end.
+    wanted: u64,
+    /// Room in the send buffer as far as known.
+    room: u64,
+    /// Close when all is written.
+    closing: bool,
+    closed: bool,
+}
+
+impl Streams {
+    pub fn new(over: Transport, draw: Draw, stats: AppStats) -> Streams {
+        Streams { over, draw, running: false, stats, sides: Default::default() }
+    }
+
+    /// A asks `requests` times, with `bytes` in all.
+    pub fn ask(&mut self, requests: u64, bytes: u64, out: &mut Vec<Action>) {
+        self.stats.requests_issued += requests;
+        self.want(End::A, bytes, out);
+    }
+    /// B answers `count` requests with `bytes` in all.
+    pub fn answer(&mut self, bytes: u64, count: u64, out: &mut Vec<Action>) {
+        self.stats.requests_answered += count;
+        if bytes > 0 {
+            self.want(End::B, bytes, out);
+        }
+    }
+    /// A sends packets of `size` bytes.
+    pub fn send(&mut self, packets: u64, size: u64, out: &mut Vec<Action>) {
+        match self.over {
+            Transport::Tcp => self.want(End::A, packets * size, out),
+            Transport::Udp => {
+                for _ in 0..packets {
+                    out.push(Action::SendDatagram { end: End::A, size: size as u32 });
+                }
+                self.stats.datagrams_sent += packets;
+                self.stats.written[0] += packets * size;
+            }
+        }
+    }
+    /// All that there is to be has arrived: A closes.
+    pub fn complete(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.stats.completion = Some(now);
+        self.close(End::A, out);
+    }
+    /// The application at `end` has so many bytes more to write.
+    pub fn want(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        side.wanted = side.wanted.saturating_add(bytes);
+        self.pump(end, out);
+    }
+    /// The stream of `end` ends with what is wanted.
+    pub fn close_when_written(&mut self, end: End) {
+        self.sides[end as usize].closing = true;
+    }
+
+    /// Forgets what is not written yet.
+    pub fn forget(&mut self) {
+        self.sides.iter_mut().for_each(|side| side.wanted = 0);
+    }
+    /// The send buffer at `end` has room for `free` bytes.
+    pub fn set_room(&mut self, end: End, free: u64, out: &mut Vec<Action>) {
+        self.sides[end as usize].room = free;
+        self.pump(end, out);
+    }
+    /// The last `bytes` of a write at `end` were refused.
+    pub fn take_back(&mut self, end: End, bytes: u64) {
+        let side = &mut self.sides[end as usize];
+        side.room = 0;
+        if side.wanted != ENDLESS {
+            side.wanted += bytes;
+        }
+        side.closing |= side.closed;
+        side.closed = false;
+        self.stats.written[end as usize] -= bytes;
+    }
+    /// Bytes to be written at `end`; `None`: without end.
+    pub fn backlog(&self, end: End) -> Option<u64> {
+        let wanted = self.sides[end as usize].wanted;
+        (wanted != ENDLESS).then_some(wanted)
+    }
+    pub fn is_closed(&self, end: End) -> bool {
+        self.sides[end as usize].closed
+    }
+
+    /// Writes what is wanted as far as there is room, and closes behind it.
+    pub fn pump(&mut self, end: End, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        if side.closed {
+            return;
+        }
+        let bytes = side.wanted.min(side.room);
+        if bytes > 0 {
+            side.room -= bytes;
+            if side.wanted != ENDLESS {
+                side.wanted -= bytes;
+            }
+            self.stats.written[end as usize] += bytes;
+            out.push(Action::Write { end, bytes });
+        }
+        if side.closing && side.wanted == 0 {
+            self.close(end, out);
+        }
+    }
+
+    pub fn close(&mut self, end: End, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        if !side.closed {
+            side.closed = true;
+            out.push(Action::Close { end });
+        }
+    }
+}
