@@ -497,6 +497,11 @@ pub struct StationConfig {
 }
 
 impl ApConfig {
+    /// The category that carries management: voice, with DCF the only one.
+    pub(super) fn management_category(&self) -> Category {
+        if self.standard.qos() { Category::Voice } else { Category::BestEffort }
+    }
+
     /// Centre of the channel (table E-1 and clauses 15.4.4.3, 17.3.8.4.2).
     pub fn frequency(&self) -> Hertz {
         let n = f64::from(self.channel);

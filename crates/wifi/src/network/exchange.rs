@@ -2,10 +2,13 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
+use super::Wlan;
+use super::agenda::Event;
+use super::config::ApConfig;
+use super::contention::Ppdu;
 use super::medium::Frame;
-use super::{Event, Wlan};
 use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
-use crate::phy::Mode;
+use crate::phy::{Compat, Mode};
 
 /// What a device sends in its turn.
 #[derive(Debug)]
@@ -48,6 +51,24 @@ impl Burst {
             cleared: true,
             airtime: Duration::ZERO,
         }
+    }
+}
+
+impl Burst {
+    /// Failures after which the frame is given up.
+    pub fn retry_limit(&self, ap: &ApConfig) -> u32 {
+        // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
+        if self.long && self.cleared { ap.long_retry } else { ap.short_retry }
+    }
+    /// How long it takes with everything around it.
+    pub fn exchange_time(&self, ap: &ApConfig, sifs: Duration, compat: Compat) -> Duration {
+        let control = ap.answer(&self.mode);
+        let answer = if self.ampdu || self.frame == Frame::Request { BLOCK_ACK } else { ACK };
+        let mut time = self.mode.duration(self.psdu, compat) + sifs + control.duration(Bytes(answer), compat);
+        if !self.cleared {
+            time += control.duration(Bytes(RTS), compat) + control.duration(Bytes(CTS), compat) + sifs * 2;
+        }
+        time
     }
 }
 
@@ -94,7 +115,8 @@ impl Wlan {
             let cts = control.duration(Bytes(CTS), compat);
             let nav = sifs + cts + sifs + length + answer;
             self.devices[d].pending = Pending::Cts;
-            return self.transmit(now, d, to, control, Bytes(RTS), Bytes(RTS), Frame::Rts, nav);
+            let (psdu, frame) = (Bytes(RTS), Frame::Rts);
+            return self.transmit(now, d, &Ppdu { to, mode: control, psdu, first: psdu, frame, nav });
         }
         let first = match burst.frame {
             Frame::Data if burst.ampdu => {
@@ -109,7 +131,7 @@ impl Wlan {
         };
         let (mode, psdu, frame) = (burst.mode, burst.psdu, burst.frame);
         self.devices[d].pending = if frame == Frame::Beacon { Pending::Nothing } else { Pending::Ack };
-        self.transmit(now, d, to, mode, psdu, first, frame, answer);
+        self.transmit(now, d, &Ppdu { to, mode, psdu, first, frame, nav: answer });
     }
 
     /// Sends the answer that a device owes.
@@ -119,49 +141,16 @@ impl Wlan {
         if self.media[device.medium].ears[device.member].tx_until > now {
             // It has begun to send for itself: the other will wait in vain.
             let wait = self.media[device.medium].timing.ack_timeout();
-            return self.schedule(now.saturating_add(wait), Event::Timeout { device: a.to });
+            return self.agenda.schedule(now.saturating_add(wait), Event::Timeout { device: a.to });
         }
-        self.transmit(now, d, Some(a.to), a.mode, Bytes(a.bytes), Bytes(a.bytes), a.frame, a.nav);
+        let psdu = Bytes(a.bytes);
+        let (mode, frame, nav) = (a.mode, a.frame, a.nav);
+        self.transmit(now, d, &Ppdu { to: Some(a.to), mode, psdu, first: psdu, frame, nav });
     }
 
-    #[allow(clippy::too_many_arguments)] // a PPDU has that many properties
-    fn transmit(
-        &mut self,
-        now: Instant,
-        d: usize,
-        to: Option<usize>,
-        mode: Mode,
-        psdu: Bytes,
-        first: Bytes,
-        frame: Frame,
-        nav: Duration,
-    ) {
+    fn transmit(&mut self, now: Instant, d: usize, ppdu: &Ppdu) {
         let compat = self.air.compat;
-        let (preamble, length) = (mode.preamble(compat), mode.duration(psdu, compat));
-        let (m, member) = (self.devices[d].medium, self.devices[d].member);
-        let to = to.map(|to| self.devices[to].member);
-        let station = self.devices[d].burst.station;
-        let (timing, devices) = (self.media[m].timing, &mut self.devices);
-        let members = std::mem::take(&mut self.media[m].members);
-        let busy = |r: usize, ear: &mut super::medium::Ear, due: &mut Instant| {
-            // Whose turn comes before it can notice sends all the same.
-            let committed = r != member && *due != Instant::MAX && *due < now + timing.sense;
-            if committed || !ear.counting {
-                return;
-            }
-            ear.counting = false;
-            *due = Instant::MAX;
-            let device = &mut devices[members[r]];
-            for c in &mut device.contenders {
-                c.interrupt(ear.base, now, timing.slot, device.counting);
-            }
-        };
-        let (serial, end) =
-            self.media[m].begin(now, member, to, station, mode, (preamble, length), first, frame, nav, busy);
-        self.media[m].members = members;
-        let ear = &mut self.media[m].ears[member];
-        ear.waiting |= self.devices[d].pending != Pending::Nothing;
-        self.devices[d].burst.airtime += length;
-        self.schedule(end, Event::End { medium: m, serial });
+        let (serial, end) = self.contention().transmit(now, d, ppdu, compat);
+        self.agenda.schedule(end, Event::End { medium: self.devices[d].medium, serial });
     }
 }

@@ -2,8 +2,9 @@
 
 use lasthop_units::{Instant, StationId};
 
+use super::agenda::Event;
 use super::output::{WlanEvent, WlanOutput};
-use super::{End, Event, Wlan};
+use super::{End, Wlan};
 use crate::mac::{Agreement, Category};
 
 /// What a management frame says.
@@ -76,8 +77,8 @@ impl Wlan {
     fn manage(&mut self, now: Instant, frame: Management) {
         let device = self.device_of(frame.station, frame.from);
         self.devices[device].management.push_back(frame);
-        let category = self.management_category(device);
-        self.activate(now, device, category.index());
+        let category = self.aps[self.devices[device].ap].management_category();
+        self.contention().activate(now, device, category.index());
     }
 
     /// A management frame has reached the other end, for the first time.
@@ -117,7 +118,7 @@ impl Wlan {
                 if !self.links[frame.station].associated {
                     out.events.push((frame.station, WlanEvent::AssociationFailed));
                     let again = now.saturating_add(RETRY);
-                    self.schedule(again, Event::Associate(frame.station));
+                    self.agenda.schedule(again, Event::Associate(frame.station));
                 }
             }
             Subject::BlockAckAsked(category) => {

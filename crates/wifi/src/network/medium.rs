@@ -5,7 +5,8 @@ use lasthop_units::{Bytes, Duration, Instant, StationId};
 use super::config::{AirConfig, ApConfig};
 use super::manage::Management;
 use super::radios::Radios;
-use crate::phy::{Mode, Overlap, Segments, Timing};
+use crate::mac::CTS;
+use crate::phy::{Compat, Mode, Overlap, Segments, Timing};
 use lasthop_radio::{linear, milliwatts};
 
 /// What is on the air.
@@ -309,6 +310,13 @@ impl Medium {
     pub fn is_alone(&self, i: usize) -> bool {
         let t = &self.on_air[i];
         self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
+    }
+
+    /// How long after the RTS at place `i` something must be heard for its reservation to hold
+    /// (clause 10.3.2.4).
+    pub fn nav_check(&self, i: usize, compat: Compat) -> Duration {
+        let cts = self.on_air[i].mode.duration(Bytes(CTS), compat);
+        self.timing.sifs * 2 + cts + self.timing.rx_start + self.timing.slot * 2
     }
 
     /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it,

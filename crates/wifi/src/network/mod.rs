@@ -21,10 +21,12 @@
 //!
 //! Propagation takes no time.
 
+mod agenda;
 mod build;
 mod channel;
 mod check;
 pub mod config;
+mod contention;
 mod driver;
 mod exchange;
 mod lane;
@@ -33,6 +35,7 @@ mod medium;
 mod outcome;
 mod output;
 mod radios;
+mod reading;
 mod receive;
 mod setup;
 #[cfg(test)]
@@ -45,16 +48,17 @@ pub use config::{
 };
 pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use lasthop_engine::Draw;
 use lasthop_net::{Item, Site};
-use lasthop_units::{ApId, Duration, Id, IndexVec, Instant, StationId};
+use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 
 use crate::mac::{Category, Contender, Counting, Pool};
 use crate::phy::Mode;
 use crate::rate::RateControl;
+use agenda::{Agenda, ENDS, Event};
+use contention::Contention;
 use exchange::{Burst, Pending};
 use lane::{Lane, Lost};
 use manage::Management;
@@ -63,35 +67,6 @@ use medium::Medium;
 /// Contenders of a device: one for each category, and beacons.
 const CONTENDERS: usize = 5;
 const BEACON: usize = 4;
-
-/// What is due at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    /// A PPDU of a medium ends.
-    End { medium: usize, serial: u64 },
-    /// A device sends the answer that it owes.
-    Answer { device: usize },
-    /// A device goes on with its TXOP.
-    Continue { device: usize },
-    /// No answer has come to a device.
-    Timeout { device: usize },
-    /// An access point has a beacon to send.
-    Beacon { ap: ApId },
-    /// A station begins to associate.
-    Associate(StationId),
-    /// A reorder buffer may have waited long enough.
-    Reorder { station: StationId, end: End, category: Category },
-}
-
-impl Event {
-    const fn class(&self) -> u8 {
-        match self {
-            Event::End { .. } => 0,
-            Event::Answer { .. } | Event::Continue { .. } => 1,
-            _ => 2,
-        }
-    }
-}
 
 /// An access point or a station.
 #[derive(Debug)]
@@ -122,6 +97,12 @@ impl Device {
     fn end(&self) -> End {
         if self.station.is_some() { End::Station } else { End::Ap }
     }
+    /// A contender draws its slots.
+    fn back_off(&mut self, contender: usize) {
+        let bits = self.draw.bits(self.drawn);
+        self.drawn += 1;
+        self.contenders[contender].back_off(bits);
+    }
 }
 
 /// A station and its access point.
@@ -146,15 +127,14 @@ pub struct Wlan {
     stations: IndexVec<StationId, StationConfig>,
     devices: Vec<Device>,
     media: Vec<Medium>,
-    events: BinaryHeap<Reverse<(Instant, u8, u64, Event)>>,
-    scheduled: u64,
+    agenda: Agenda,
     air: AirConfig,
     seed: u64,
     pool: Pool,
     errors: Draw,
     lost: Lost,
     /// Media on which PPDUs have ended at this moment.
-    settle: Vec<usize>,
+    settle: VecDeque<usize>,
     /// Contenders that have lost against another of their device.
     internal: Vec<usize>,
 }
@@ -206,24 +186,22 @@ impl Wlan {
     /// When something happens next; None while nothing is due.
     pub fn poll_at(&self) -> Option<Instant> {
         let turns = self.media.iter().map(Medium::next_turn);
-        let event = self.events.peek().map(|Reverse((t, ..))| *t);
-        turns.chain(event).min().filter(|t| *t != Instant::MAX)
+        turns.chain(self.agenda.poll_at()).min().filter(|t| *t != Instant::MAX)
     }
 
     /// Everything that is due happens.
     pub fn on_time(&mut self, now: Instant, out: &mut WlanOutput) {
         loop {
-            let class = match self.events.peek() {
-                Some(Reverse((t, class, ..))) if *t <= now => Some(*class),
-                _ => None,
-            };
-            if class != Some(0) && !self.settle.is_empty() {
-                self.settle_media(now);
+            let class = self.agenda.due(now);
+            if class != Some(ENDS) && !self.settle.is_empty() {
+                while let Some(medium) = self.settle.pop_front() {
+                    self.contention().settle(now, medium);
+                }
                 continue;
             }
             if class.is_some() {
-                if let Some(Reverse((_, _, _, event))) = self.events.pop() {
-                    self.happen(now, event, out);
+                if let Some(event) = self.agenda.pop() {
+                    self.dispatch(now, event, out);
                 }
                 continue;
             }
@@ -233,12 +211,16 @@ impl Wlan {
         }
     }
 
-    fn happen(&mut self, now: Instant, event: Event, out: &mut WlanOutput) {
+    fn contention(&mut self) -> Contention<'_> {
+        Contention { devices: &mut self.devices, media: &mut self.media }
+    }
+
+    fn dispatch(&mut self, now: Instant, event: Event, out: &mut WlanOutput) {
         match event {
             Event::End { medium, serial } => {
                 self.transmission_ends(now, medium, serial, out);
                 if !self.settle.contains(&medium) {
-                    self.settle.push(medium);
+                    self.settle.push_back(medium);
                 }
             }
             Event::Answer { device } => self.send_answer(now, device),
@@ -246,17 +228,13 @@ impl Wlan {
             Event::Timeout { device } => self.unanswered(now, device, out),
             Event::Beacon { ap } => {
                 let interval = self.aps[ap].beacon.interval;
-                self.schedule(now.saturating_add(interval), Event::Beacon { ap });
-                self.activate(now, self.ap_devices[ap], BEACON);
+                self.agenda.schedule(now.saturating_add(interval), Event::Beacon { ap });
+                let device = self.ap_devices[ap];
+                self.contention().activate(now, device, BEACON);
             }
             Event::Associate(station) => self.begin_association(now, station),
             Event::Reorder { station, end, category } => self.reorder_timer(now, station, end, category, out),
         }
-    }
-
-    fn schedule(&mut self, at: Instant, event: Event) {
-        self.scheduled += 1;
-        self.events.push(Reverse((at, event.class(), self.scheduled, event)));
     }
 
     /// Those whose turn it is begin to send. False: nobody did.
@@ -275,69 +253,6 @@ impl Wlan {
         any
     }
 
-    /// PPDUs have ended: who finds the medium idle begins to count.
-    fn settle_media(&mut self, now: Instant) {
-        let mut media = std::mem::take(&mut self.settle);
-        for m in media.drain(..) {
-            for member in 0..self.media[m].members.len() {
-                let medium = &mut self.media[m];
-                let ear = &mut medium.ears[member];
-                if !ear.idle && now >= ear.tx_until && now >= ear.sensed_until && ear.power < medium.energy {
-                    ear.idle = true;
-                    let timing = &medium.timing;
-                    let extra = if ear.bad { timing.extra() } else { Duration::ZERO };
-                    ear.base = (now + timing.sifs + extra).max(ear.nav.saturating_add(timing.sifs));
-                    ear.bad = false;
-                    if !ear.waiting {
-                        self.count(now, m, member);
-                    }
-                }
-            }
-        }
-        self.settle = media;
-    }
-
-    /// A device begins to count from its `base` on.
-    fn count(&mut self, now: Instant, m: usize, member: usize) {
-        let medium = &mut self.media[m];
-        medium.ears[member].counting = true;
-        let base = medium.ears[member].base;
-        let slot = medium.timing.slot;
-        let device = &self.devices[medium.members[member]];
-        let turns = device.contenders.iter().filter(|c| c.wants).map(|c| c.turn(base, slot).max(now));
-        medium.due[member] = turns.min().unwrap_or(Instant::MAX);
-    }
-
-    /// A contender has got something to send.
-    fn activate(&mut self, now: Instant, d: usize, contender: usize) {
-        let device = &mut self.devices[d];
-        let medium = &mut self.media[device.medium];
-        let ear = &medium.ears[device.member];
-        let c = &mut device.contenders[contender];
-        if std::mem::replace(&mut c.wants, true) {
-            return;
-        }
-        if ear.counting {
-            // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
-            let turn = c.turn(ear.base, medium.timing.slot).max(now);
-            let due = &mut medium.due[device.member];
-            // The reservation of the medium is no idleness.
-            if c.slots() > 0 || ear.nav <= now || ear.base <= now {
-                *due = (*due).min(turn);
-                return;
-            }
-        }
-        if c.slots() == 0 {
-            // Clause 10.22.2.2 a: the medium is busy and the back-off counter is zero.
-            let bits = device.draw.bits(device.drawn);
-            device.drawn += 1;
-            c.back_off(bits);
-        }
-        if medium.ears[device.member].counting {
-            self.count(now, self.devices[d].medium, self.devices[d].member);
-        }
-    }
-
     /// A lane has something to send: its device looks at it.
     fn offer(&mut self, now: Instant, station: StationId, end: End, category: Category) {
         let device = self.device_of(station, end);
@@ -345,16 +260,11 @@ impl Wlan {
         if !std::mem::replace(&mut lane.listed, true) {
             self.devices[device].ring[category.index()].push_back(station);
         }
-        self.activate(now, device, category.index());
+        self.contention().activate(now, device, category.index());
     }
 
     fn device_of(&self, station: StationId, end: End) -> usize {
         self.links[station].devices[end.index()]
-    }
-
-    /// The category that carries management: voice, with DCF the only one.
-    fn management_category(&self, device: usize) -> Category {
-        if self.aps[self.devices[device].ap].standard.qos() { Category::Voice } else { Category::BestEffort }
     }
 
     fn lane(&mut self, station: StationId, end: End, category: Category) -> &mut Lane {

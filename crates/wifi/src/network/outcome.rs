@@ -1,11 +1,12 @@
 //! What becomes of an exchange: acknowledged or not, and how the device goes on.
 
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::Instant;
 
+use super::agenda::Event;
 use super::exchange::Pending;
 use super::medium::Frame;
-use super::{BEACON, DropCause, End, Event, Wlan, WlanOutput};
-use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
+use super::{BEACON, DropCause, End, Wlan, WlanOutput};
+use crate::mac::Category;
 
 impl Wlan {
     /// The clear to send has come: the burst follows.
@@ -13,7 +14,7 @@ impl Wlan {
         let device = &mut self.devices[d];
         device.burst.cleared = true;
         let sifs = self.media[device.medium].timing.sifs;
-        self.schedule(now + sifs, Event::Continue { device: d });
+        self.agenda.schedule(now + sifs, Event::Continue { device: d });
     }
 
     /// The burst was acknowledged, in whole or in part.
@@ -40,7 +41,7 @@ impl Wlan {
     pub(super) fn unanswered(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
         self.devices[d].contenders[contender].widen();
-        let limit = self.retry_limit(d);
+        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
         match frame {
             Frame::Management(_) => {
                 let device = &mut self.devices[d];
@@ -69,18 +70,11 @@ impl Wlan {
         self.end_turn(now, d);
     }
 
-    fn retry_limit(&self, d: usize) -> u32 {
-        let ap = &self.aps[self.devices[d].ap];
-        let burst = &self.devices[d].burst;
-        // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
-        if burst.long && burst.cleared { ap.long_retry } else { ap.short_retry }
-    }
-
     /// Books what has become of the data of a burst.
     fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
         let Some(station) = self.devices[d].burst.station else { return };
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
-        let limit = self.retry_limit(d);
+        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
         let sns = std::mem::take(&mut self.devices[d].burst.sns);
         let heard = std::mem::take(&mut self.devices[d].burst.heard);
         let (mode, airtime) = (self.devices[d].burst.mode, self.devices[d].burst.airtime);
@@ -140,26 +134,12 @@ impl Wlan {
         let fits = limited
             && !left.is_zero()
             && self.prepare(now, d, contender, left, out)
-            && self.exchange_time(d) <= left;
+            && self.devices[d].burst.exchange_time(&self.aps[self.devices[d].ap], sifs, self.air.compat)
+                <= left;
         if fits {
-            return self.schedule(now + sifs, Event::Continue { device: d });
+            return self.agenda.schedule(now + sifs, Event::Continue { device: d });
         }
         self.end_turn(now, d);
-    }
-
-    /// How long the burst of a device takes with everything around it.
-    fn exchange_time(&self, d: usize) -> Duration {
-        let device = &self.devices[d];
-        let burst = &device.burst;
-        let (compat, sifs) = (self.air.compat, self.media[device.medium].timing.sifs);
-        let control = self.aps[device.ap].answer(&burst.mode);
-        let answer = if burst.ampdu || burst.frame == Frame::Request { BLOCK_ACK } else { ACK };
-        let mut time =
-            burst.mode.duration(burst.psdu, compat) + sifs + control.duration(Bytes(answer), compat);
-        if !burst.cleared {
-            time += control.duration(Bytes(RTS), compat) + control.duration(Bytes(CTS), compat) + sifs * 2;
-        }
-        time
     }
 
     /// The device contends anew.
@@ -169,7 +149,7 @@ impl Wlan {
         if contender == BEACON {
             self.devices[d].contenders[BEACON].wants = false;
         } else {
-            self.back_off(d, contender);
+            self.devices[d].back_off(contender);
             let category = Category::ALL[contender];
             if let Some(station) = self.devices[d].burst.station {
                 let end = self.devices[d].end();
@@ -179,7 +159,8 @@ impl Wlan {
                     self.unlist(d, station, category);
                 }
             }
-            let managing = self.management_category(d) == category && !self.devices[d].management.is_empty();
+            let managing = self.aps[self.devices[d].ap].management_category() == category
+                && !self.devices[d].management.is_empty();
             let device = &mut self.devices[d];
             device.contenders[contender].wants = managing || !device.ring[contender].is_empty();
         }
@@ -191,7 +172,7 @@ impl Wlan {
             // Clause 10.22.2.4 c: AIFS and SIFS after the end of ACKTimeout.
             let sifs = medium.timing.sifs;
             ear.base = (now + sifs).max(ear.nav.saturating_add(sifs));
-            self.count(now, m, member);
+            self.contention().count(now, m, member);
         }
     }
 }

@@ -2,20 +2,12 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
+use super::agenda::Event;
 use super::exchange::Answer;
-use super::medium::{Frame, Medium};
-use super::{DropCause, End, Event, Wlan, WlanOutput};
+use super::medium::Frame;
+use super::reading::Reading;
+use super::{DropCause, End, Wlan, WlanOutput};
 use crate::mac::{ACK, Agreement, BLOCK_ACK, CTS, Category, Chain};
-use crate::phy::{Format, Mode};
-
-/// Bits of the signalling before the data: L-SIG, and HT-SIG or VHT-SIG-A; the header of DSSS.
-const fn signal_bits(format: Format) -> f64 {
-    match format {
-        Format::Dsss => 48.0,
-        Format::Ofdm => 24.0,
-        Format::Ht | Format::Vht => 72.0,
-    }
-}
 
 impl Wlan {
     /// A PPDU leaves the air.
@@ -24,7 +16,7 @@ impl Wlan {
         let medium = &self.media[m];
         let (t, alone) = (&medium.on_air[i], medium.is_alone(i));
         let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
-        let check = (t.frame == Frame::Rts).then(|| self.nav_check(m, i));
+        let check = (t.frame == Frame::Rts).then(|| medium.nav_check(i, self.air.compat));
         let mut received = false;
         for r in 0..self.media[m].members.len() {
             if r == from {
@@ -41,11 +33,11 @@ impl Wlan {
             }
             ear.locked = None;
             if to == Some(r) {
-                received = self.read(now, m, i, r);
+                received = self.reading(m, i).read(r);
                 self.media[m].ears[r].bad = !received;
             } else {
                 let clear = alone && power / medium.radios.noise(r) >= sure;
-                let ok = clear || self.overhear(m, i, r);
+                let ok = clear || self.reading(m, i).overhear(r);
                 let ear = &mut self.media[m].ears[r];
                 ear.bad = !ok;
                 if ok {
@@ -56,11 +48,15 @@ impl Wlan {
         self.after(now, m, i, received, out);
     }
 
-    /// How long after an RTS something must be heard for its reservation to hold (clause 10.3.2.4).
-    fn nav_check(&self, m: usize, i: usize) -> Duration {
-        let timing = &self.media[m].timing;
-        let cts = self.media[m].on_air[i].mode.duration(Bytes(CTS), self.air.compat);
-        timing.sifs * 2 + cts + timing.rx_start + timing.slot * 2
+    fn reading(&mut self, m: usize, i: usize) -> Reading<'_> {
+        Reading {
+            medium: &mut self.media[m],
+            devices: &mut self.devices,
+            links: &self.links,
+            aps: &self.aps,
+            errors: &self.errors,
+            i,
+        }
     }
 
     /// The PPDU has left the air and `received` says whether the one it was for could read any of
@@ -84,7 +80,7 @@ impl Wlan {
         }
         if !received {
             let timeout = self.media[m].timing.ack_timeout();
-            return self.schedule(now + timeout, Event::Timeout { device: sender });
+            return self.agenda.schedule(now + timeout, Event::Timeout { device: sender });
         }
         let sifs = self.media[m].timing.sifs;
         let ap = &self.aps[self.devices[sender].ap];
@@ -93,7 +89,7 @@ impl Wlan {
                 // Clause 10.3.2.7: only if its NAV says that the medium is idle.
                 if self.media[m].ears[to.0].nav > now {
                     let timeout = self.media[m].timing.ack_timeout();
-                    return self.schedule(now + timeout, Event::Timeout { device: sender });
+                    return self.agenda.schedule(now + timeout, Event::Timeout { device: sender });
                 }
                 let length = mode.duration(Bytes(CTS), self.air.compat);
                 Answer {
@@ -118,7 +114,7 @@ impl Wlan {
             },
         };
         self.devices[to.1].answer = Some(answer);
-        self.schedule(now + sifs, Event::Answer { device: to.1 });
+        self.agenda.schedule(now + sifs, Event::Answer { device: to.1 });
         match (frame, station) {
             (Frame::Data, Some(station)) => self.take_data(now, sender, station, out),
             (Frame::Request, Some(station)) => {
@@ -134,87 +130,6 @@ impl Wlan {
             }
             _ => {}
         }
-    }
-
-    /// Whether somebody whom a PPDU is not for can read (the first MPDU of) it.
-    fn overhear(&mut self, m: usize, i: usize, r: usize) -> bool {
-        let medium = &mut self.media[m];
-        let clear = medium.judge(i, r);
-        let t = &medium.on_air[i];
-        if clear.is_some_and(|sinr| sinr >= t.mode.sure()) {
-            return true;
-        }
-        let p = signal(medium, i, clear) * part(medium, i, clear, 0.0, 1.0, f64::from(t.first_bits));
-        let draw = medium.on_air[i].serial << 8 | 0xff;
-        self.happens(m, r, draw, p)
-    }
-
-    /// Whether the one it is for can read any of it; of an A-MPDU which MPDUs is noted in the
-    /// sender's burst.
-    fn read(&mut self, _now: Instant, m: usize, i: usize, r: usize) -> bool {
-        let medium = &mut self.media[m];
-        let clear = medium.judge(i, r);
-        let (serial, mode, frame) = {
-            let t = &medium.on_air[i];
-            (t.serial, t.mode, t.frame)
-        };
-        let sender = medium.members[medium.on_air[i].from];
-        let sure = clear.is_some_and(|sinr| sinr >= mode.sure());
-        if frame != Frame::Data {
-            let bits = f64::from(medium.on_air[i].first_bits);
-            let p =
-                if sure { 1.0 } else { signal(medium, i, clear) * part(medium, i, clear, 0.0, 1.0, bits) };
-            return sure || self.happens(m, r, serial << 8, p);
-        }
-        let count = self.devices[sender].burst.sns.len();
-        if sure {
-            self.devices[sender].burst.heard.resize(count, true);
-            return true;
-        }
-        let head = signal(medium, i, clear);
-        if !self.happens(m, r, serial << 8 | 0xff, head) {
-            self.devices[sender].burst.heard.resize(count, false);
-            return false;
-        }
-        self.read_mpdus(m, i, r, sender, clear)
-    }
-
-    /// One draw for each MPDU.
-    fn read_mpdus(&mut self, m: usize, i: usize, r: usize, sender: usize, clear: Option<f64>) -> bool {
-        let device = &self.devices[sender];
-        let Some(station) = device.burst.station else { return false };
-        let (end, category) = (device.end(), device.burst.contender);
-        let whole = device.burst.psdu.0 as f64;
-        let mut heard = std::mem::take(&mut self.devices[sender].burst.heard);
-        let sns = std::mem::take(&mut self.devices[sender].burst.sns);
-        let (mut at, mut any) = (0u64, false);
-        let serial = self.media[m].on_air[i].serial;
-        let mode = self.media[m].on_air[i].mode;
-        for (n, sn) in sns.iter().enumerate() {
-            let lane = self.links[station].lanes[end.index()][category].as_ref();
-            let bytes = lane.and_then(|l| l.originator.get(*sn)).map_or(0, |m| m.bytes);
-            let ap = &self.aps[self.links[station].ap];
-            let length =
-                if sns.len() > 1 { u64::from(ap.aggregation.subframe(bytes, &mode)) } else { whole as u64 };
-            let (a, b) = (at as f64 / whole, ((at + length) as f64 / whole).min(1.0));
-            at += length;
-            let p = part(&self.media[m], i, clear, a, b, 8.0 * f64::from(bytes));
-            let ok = self.happens(m, r, serial << 8 | n as u64, p);
-            heard.push(ok);
-            any |= ok;
-        }
-        let burst = &mut self.devices[sender].burst;
-        (burst.heard, burst.sns) = (heard, sns);
-        any
-    }
-
-    fn happens(&self, m: usize, r: usize, index: u64, p: f64) -> bool {
-        if p >= 1.0 || p <= 0.0 {
-            return p >= 1.0;
-        }
-        // The device's number is part of the index: one frame has as many fates as listeners.
-        let device = self.media[m].members[r] as u64;
-        self.errors.happens(index << 16 ^ device, p)
     }
 
     /// The recipient takes in the MPDUs that it has read.
@@ -310,7 +225,7 @@ impl Wlan {
         if lane.reorder.held() > 0 && lane.wake.is_none() {
             let Some(at) = lane.reorder.poll_at() else { return };
             lane.wake = Some(at);
-            self.schedule(at, Event::Reorder { station, end, category });
+            self.agenda.schedule(at, Event::Reorder { station, end, category });
         }
     }
 }
@@ -328,28 +243,4 @@ fn reserve(ear: &mut super::medium::Ear, now: Instant, nav: Duration, check: Opt
             ear.nav_full = Instant::ZERO;
         }
     }
-}
-
-/// Probability that the signalling before the data survives, at the most robust rate.
-fn signal(medium: &Medium, i: usize, clear: Option<f64>) -> f64 {
-    let t = &medium.on_air[i];
-    let bits = signal_bits(t.mode.format());
-    let mode = if t.mode.format() == Format::Dsss { Mode::dsss(10) } else { Mode::ofdm(6) };
-    let Ok(mode) = mode else { return 1.0 };
-    match clear {
-        Some(sinr) => mode.success(sinr, bits),
-        None => medium.segments().success(&mode, t.start, t.start + t.preamble, bits),
-    }
-}
-
-/// Probability that `bits` survive that go from share `a` to share `b` of the data.
-fn part(medium: &Medium, i: usize, clear: Option<f64>, a: f64, b: f64, bits: f64) -> f64 {
-    let t = &medium.on_air[i];
-    if let Some(sinr) = clear {
-        return t.mode.success(sinr, bits);
-    }
-    let first = t.start + t.preamble;
-    let length = t.end.since(first).0 as f64;
-    let at = |share: f64| Instant(first.0 + (length * share) as u64);
-    medium.segments().success(&t.mode, at(a), at(b).max(at(a)), bits)
 }

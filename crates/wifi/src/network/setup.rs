@@ -1,16 +1,17 @@
 //! How a [`Wlan`] is made, and what of it may change while it runs.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 
+use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::{Burst, Pending};
 use super::lane::Lost;
 use super::medium::Medium;
 use super::output::End;
-use super::{CONTENDERS, Device, Event, Link, Wlan};
+use super::{CONTENDERS, Device, Link, Wlan};
 use crate::mac::{Access, Category, Contender, Counting, Pool};
 use crate::rate::{RateConfig, RateControl};
 
@@ -24,14 +25,13 @@ impl Wlan {
             stations: config.stations.clone(),
             devices: Vec::new(),
             media: Vec::new(),
-            events: BinaryHeap::new(),
-            scheduled: 0,
+            agenda: Agenda::default(),
             air: config.radio,
             seed,
             pool: Pool::default(),
             errors: Draw::new(seed, Purpose::FrameError, 0),
             lost: Lost::default(),
-            settle: Vec::new(),
+            settle: VecDeque::new(),
             internal: Vec::new(),
         };
         for (id, ap) in config.aps.enumerate() {
@@ -41,7 +41,7 @@ impl Wlan {
                 // Access points begin at moments of their own within an interval.
                 let draw = Draw::new(seed, Purpose::BackOff, 0xbeac << 32 | id.index() as u64);
                 let first = (ap.beacon.interval.0 as f64 * draw.uniform(0)) as u64;
-                wlan.schedule(Instant(first), Event::Beacon { ap: id });
+                wlan.agenda.schedule(Instant(first), Event::Beacon { ap: id });
             }
         }
         for (id, station) in config.stations.enumerate() {
@@ -50,7 +50,7 @@ impl Wlan {
         for id in wlan.links.ids() {
             let ap = wlan.links[id].ap;
             match wlan.aps[ap].start {
-                InitialState::Attach => wlan.schedule(Instant::ZERO, Event::Associate(id)),
+                InitialState::Attach => wlan.agenda.schedule(Instant::ZERO, Event::Associate(id)),
                 InitialState::Associated => wlan.links[id].associated = true,
             }
         }

@@ -5,7 +5,7 @@ use super::medium::Frame;
 use super::*;
 use crate::mac::{Access, Agreement};
 use crate::rate::RateConfig;
-use lasthop_units::{Bytes, Dbm, Ecn, FlowId, Metres, PacketId};
+use lasthop_units::{Bytes, Dbm, Duration, Ecn, FlowId, Metres, PacketId};
 
 const STATION: fn(usize) -> StationId = StationId::from_index;
 

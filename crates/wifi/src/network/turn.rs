@@ -36,39 +36,19 @@ impl Wlan {
             // What waited has left the queue by a drop.
             let busy = !self.media[m].ears[member].idle;
             if busy {
-                self.stop_counting(now, m, member);
+                self.contention().stop_counting(now, m, member);
             } else {
-                self.count(now, m, member);
+                self.contention().count(now, m, member);
             }
             return;
         };
-        self.stop_counting(now, m, member);
+        self.contention().stop_counting(now, m, member);
         while let Some(loser) = self.internal.pop() {
-            self.back_off(d, loser);
+            self.devices[d].back_off(loser);
         }
         let txop = self.devices[d].contenders[c].access().txop;
         self.devices[d].txop_end = now.saturating_add(txop);
         self.send_burst(now, d);
-    }
-
-    /// An idle period ends for a device.
-    pub(super) fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
-        let medium = &mut self.media[m];
-        medium.due[member] = Instant::MAX;
-        let ear = &mut medium.ears[member];
-        if std::mem::take(&mut ear.counting) {
-            let device = &mut self.devices[medium.members[member]];
-            for c in &mut device.contenders {
-                c.interrupt(ear.base, now, medium.timing.slot, device.counting);
-            }
-        }
-    }
-
-    pub(super) fn back_off(&mut self, d: usize, contender: usize) {
-        let device = &mut self.devices[d];
-        let bits = device.draw.bits(device.drawn);
-        device.drawn += 1;
-        device.contenders[contender].back_off(bits);
     }
 
     /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there
@@ -96,8 +76,7 @@ impl Wlan {
             (burst.mode, burst.psdu) = (ap.lowest(), ap.beacon.size);
             return true;
         }
-        let managing = if ap.standard.qos() { Category::Voice } else { Category::BestEffort };
-        if contender == managing.index()
+        if contender == ap.management_category().index()
             && let Some(frame) = device.management.front()
         {
             (burst.frame, burst.station) = (Frame::Management(*frame), Some(frame.station));

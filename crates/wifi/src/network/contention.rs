@@ -1,0 +1,131 @@
+//! Contention for the medium (clause 10.22.2): who counts slots, and from when.
+
+use lasthop_units::{Bytes, Duration, Instant};
+
+use super::Device;
+use super::exchange::Pending;
+use super::medium::{Ear, Frame, Medium};
+use crate::phy::{Compat, Mode};
+
+/// Devices and what they hear: contention knows neither packets nor stations.
+pub struct Contention<'a> {
+    pub devices: &'a mut [Device],
+    pub media: &'a mut [Medium],
+}
+
+/// A PPDU that a device sends.
+#[derive(Clone, Copy)]
+pub struct Ppdu {
+    /// For this device; None: for all.
+    pub to: Option<usize>,
+    pub mode: Mode,
+    pub psdu: Bytes,
+    /// Length of its first (or only) MPDU.
+    pub first: Bytes,
+    pub frame: Frame,
+    /// For how long after its end it reserves the medium.
+    pub nav: Duration,
+}
+
+impl Contention<'_> {
+    /// PPDUs have ended: who finds the medium idle begins to count.
+    pub fn settle(&mut self, now: Instant, m: usize) {
+        for member in 0..self.media[m].members.len() {
+            let medium = &mut self.media[m];
+            let ear = &mut medium.ears[member];
+            if !ear.idle && now >= ear.tx_until && now >= ear.sensed_until && ear.power < medium.energy {
+                ear.idle = true;
+                let timing = &medium.timing;
+                let extra = if ear.bad { timing.extra() } else { Duration::ZERO };
+                ear.base = (now + timing.sifs + extra).max(ear.nav.saturating_add(timing.sifs));
+                ear.bad = false;
+                if !ear.waiting {
+                    self.count(now, m, member);
+                }
+            }
+        }
+    }
+
+    /// A device begins to count from its `base` on.
+    pub fn count(&mut self, now: Instant, m: usize, member: usize) {
+        let medium = &mut self.media[m];
+        medium.ears[member].counting = true;
+        let base = medium.ears[member].base;
+        let slot = medium.timing.slot;
+        let device = &self.devices[medium.members[member]];
+        let turns = device.contenders.iter().filter(|c| c.wants).map(|c| c.turn(base, slot).max(now));
+        medium.due[member] = turns.min().unwrap_or(Instant::MAX);
+    }
+
+    /// An idle period ends for a device.
+    pub fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
+        let medium = &mut self.media[m];
+        medium.due[member] = Instant::MAX;
+        let ear = &mut medium.ears[member];
+        if std::mem::take(&mut ear.counting) {
+            let device = &mut self.devices[medium.members[member]];
+            for c in &mut device.contenders {
+                c.interrupt(ear.base, now, medium.timing.slot, device.counting);
+            }
+        }
+    }
+
+    /// A contender has got something to send.
+    pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
+        let device = &mut self.devices[d];
+        let medium = &mut self.media[device.medium];
+        let ear = &medium.ears[device.member];
+        let c = &mut device.contenders[contender];
+        if std::mem::replace(&mut c.wants, true) {
+            return;
+        }
+        if ear.counting {
+            // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
+            let turn = c.turn(ear.base, medium.timing.slot).max(now);
+            let due = &mut medium.due[device.member];
+            // The reservation of the medium is no idleness.
+            if c.slots() > 0 || ear.nav <= now || ear.base <= now {
+                *due = (*due).min(turn);
+                return;
+            }
+        }
+        if c.slots() == 0 {
+            // Clause 10.22.2.2 a: the medium is busy and the back-off counter is zero.
+            device.back_off(contender);
+        }
+        if medium.ears[device.member].counting {
+            self.count(now, self.devices[d].medium, self.devices[d].member);
+        }
+    }
+
+    /// Puts a PPDU of a device on the air. Its number on the medium, and its end.
+    pub fn transmit(&mut self, now: Instant, d: usize, ppdu: &Ppdu, compat: Compat) -> (u64, Instant) {
+        let (mode, frame, nav) = (ppdu.mode, ppdu.frame, ppdu.nav);
+        let (preamble, length) = (mode.preamble(compat), mode.duration(ppdu.psdu, compat));
+        let (m, member) = (self.devices[d].medium, self.devices[d].member);
+        let to = ppdu.to.map(|to| self.devices[to].member);
+        let station = self.devices[d].burst.station;
+        let (timing, devices) = (self.media[m].timing, &mut *self.devices);
+        let members = std::mem::take(&mut self.media[m].members);
+        let busy = |r: usize, ear: &mut Ear, due: &mut Instant| {
+            // Whose turn comes before it can notice sends all the same.
+            let committed = r != member && *due != Instant::MAX && *due < now + timing.sense;
+            if committed || !ear.counting {
+                return;
+            }
+            ear.counting = false;
+            *due = Instant::MAX;
+            let device = &mut devices[members[r]];
+            for c in &mut device.contenders {
+                c.interrupt(ear.base, now, timing.slot, device.counting);
+            }
+        };
+        let times = (preamble, length);
+        let medium = &mut self.media[m];
+        let (serial, end) = medium.begin(now, member, to, station, mode, times, ppdu.first, frame, nav, busy);
+        medium.members = members;
+        medium.ears[member].waiting |= self.devices[d].pending != Pending::Nothing;
+        self.devices[d].burst.airtime += length;
+        (serial, end)
+    }
+}
