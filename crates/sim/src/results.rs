@@ -25,12 +25,9 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         .spec()
         .flow
         .iter()
-        .filter(|(_, f)| f.transport == crate::spec::Transport::Tcp)
         .filter_map(|(name, f)| {
-            f.tcp
-                .resolve_with(scenario.extensions().controls())
-                .ok()
-                .map(|c| (name.clone(), resolved_tcp(&c)))
+            let config = f.over_tcp()?.resolve_with(scenario.extensions().controls()).ok()?;
+            Some((name.clone(), resolved_tcp(&config)))
         })
         .collect();
     let own: serde_json::Map<String, Value> =

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use super::lte_rlc::marks;
 use super::sidelink::PairNames;
 use crate::track::TrackSpec;
 
@@ -170,6 +171,11 @@ pub struct DedicatedBearerSpec {
 }
 
 impl UeSpec {
+    /// A queue in front of its bearers, or in their RLC, marks ECN-capable packets.
+    pub(super) fn marks(&self) -> bool {
+        let ip = self.ip_buffer.as_ref().is_some_and(QueueConfig::marks);
+        ip || marks(&self.rlc) || self.dedicated.values().any(|b| marks(&b.rlc))
+    }
     /// Names of these UEs' nodes.
     pub fn nodes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
         (1..=self.count).map(move |i| if self.count == 1 { name.to_owned() } else { format!("{name}-{i}") })

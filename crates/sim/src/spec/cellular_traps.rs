@@ -14,7 +14,7 @@ use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
 
 use super::cellular::{Tracks, UeSpec};
-use super::{FlowSpec, Spec, Transport};
+use super::{FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 
 /// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default
@@ -245,8 +245,8 @@ fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
 }
 
 fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
-    let Ok(tcp) = flow.tcp.resolve() else { return };
-    if flow.transport == Transport::Tcp && tcp.window.mss <= SMALL_MSS {
+    let Some(Ok(tcp)) = flow.over_tcp().map(|tcp| tcp.resolve()) else { return };
+    if tcp.window.mss <= SMALL_MSS {
         let share = 100 * u32::from(tcp.window.mss) / (u32::from(tcp.window.mss) + 40);
         let told = format!(
             "segments of {} B over an LTE cell: three times the packets and ACKs of a real stack, {share} % payload",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration, Metres};
 
-use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks, Transport};
+use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 
@@ -404,21 +404,12 @@ fn check_flow(
     if let Err((key, message)) = flow.app.validate(flow.transport.of_app()) {
         found.push(doc.error_at(&format!("{path}.app.{key}"), message));
     }
-    match flow.transport {
-        Transport::Tcp => {
-            check_tcp(&flow.tcp, &format!("{path}.tcp"), doc, extensions, found);
-        }
-        Transport::Udp => {
-            if doc.get(&format!("{path}.tcp")).is_some() {
-                found.push(
-                    doc.error_at_key(
-                        &format!("{path}.tcp"),
-                        "a UDP flow has no TCP: this table does nothing",
-                    )
-                    .warning(),
-                );
-            }
-        }
+    let tcp = format!("{path}.tcp");
+    if let Some(options) = flow.over_tcp() {
+        check_tcp(options, &tcp, doc, extensions, found);
+    } else if doc.get(&tcp).is_some() {
+        let told = "a UDP flow has no TCP: this table does nothing";
+        found.push(doc.error_at_key(&tcp, told).warning());
     }
 }
 
@@ -482,7 +473,7 @@ fn check_proxy(
         return;
     }
     for (i, flow) in proxy.flows.iter().enumerate() {
-        let tcp = |f: &FlowSpec| f.transport == Transport::Tcp;
+        let tcp = |f: &FlowSpec| f.over_tcp().is_some();
         if !spec.flow.get(flow).is_some_and(tcp) {
             let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| tcp(f)).map(|(n, _)| n).collect();
             let help = near_or_all(flow, "TCP flows", &names);

@@ -5,7 +5,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Spec, Transport};
+use super::Spec;
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
 /// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen
@@ -135,9 +135,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         range((0.0..=3.0).contains(&hint.error), "error", "0 to 3");
         range((0.0..=100.0).contains(&hint.bias), "bias", "0 to 100");
         for (i, flow) in hint.flows.iter().enumerate() {
-            let told = |f: &super::FlowSpec| {
-                f.transport == Transport::Tcp && (at_ue(spec, &f.to) || at_ue(spec, &f.from))
-            };
+            let told =
+                |f: &super::FlowSpec| f.over_tcp().is_some() && (at_ue(spec, &f.to) || at_ue(spec, &f.from));
             if !spec.flow.get(flow).is_some_and(told) {
                 let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| told(f)).map(|(n, _)| n).collect();
                 let help = near_or_all(flow, "TCP flows of UEs", &names);

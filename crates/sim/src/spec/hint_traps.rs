@@ -6,7 +6,7 @@ use lasthop_units::Bitrate;
 
 use super::cellular_traps::BEST_I_TBS;
 use super::hint::at_ue;
-use super::{FlowSpec, HintSpec, Spec, Transport};
+use super::{FlowSpec, HintSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::event::End;
 
@@ -36,7 +36,7 @@ fn receiver(flow: &FlowSpec) -> &str {
 
 /// The built-in congestion control of a flow; `None`: one of the caller's own, or UDP.
 fn control(flow: &FlowSpec) -> Option<CcName> {
-    let tcp = flow.tcp.resolve().ok().filter(|_| flow.transport == Transport::Tcp)?;
+    let tcp = flow.over_tcp()?.resolve().ok()?;
     (!matches!(tcp.cc, CcName::Custom(_))).then_some(tcp.cc)
 }
 
@@ -95,7 +95,7 @@ fn no_listener(
 
 /// A control that listens and is told nothing; a flow that two tables tell.
 fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    if flow.transport != Transport::Tcp || !at_ue(spec, receiver(flow)) {
+    if flow.over_tcp().is_none() || !at_ue(spec, receiver(flow)) {
         return;
     }
     let tells = |h: &HintSpec| h.flows.is_empty() || h.flows.iter().any(|f| f == name);

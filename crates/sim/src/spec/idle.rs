@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_units::{Bitrate, Duration, Ratio};
 
-use super::{At, BearerSpec, Scalar, Spec, Transport};
+use super::{At, Scalar, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 
 /// Links without rate, channels without blocks, cells that stay down, TCP flows that are to start a
@@ -64,13 +64,10 @@ fn stopped(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 
 fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, bearer) in &spec.bearer {
-        let BearerSpec::Umts(umts) = bearer else { continue };
-        for (side, channel) in [("downlink", &umts.downlink), ("uplink", &umts.uplink)] {
-            if channel.blocks == 0 {
-                let key = format!("bearer.{}.{side}.blocks", dotted([name]));
-                let told = format!("the {side} never carries anything: its TTIs have no transport block");
-                found.push(doc.warning_at(&key, told).help("1 to 64 blocks"));
-            }
+        for side in bearer.dead() {
+            let key = format!("bearer.{}.{side}.blocks", dotted([name]));
+            let told = format!("the {side} never carries anything: its TTIs have no transport block");
+            found.push(doc.warning_at(&key, told).help("1 to 64 blocks"));
         }
     }
 }
@@ -101,7 +98,7 @@ fn restarts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     order.sort_by_key(|(_, at)| at.t);
     let mut began: BTreeMap<&str, Duration> = BTreeMap::new();
     let mut ended: BTreeMap<&str, Duration> = BTreeMap::new();
-    for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport == Transport::Tcp) {
+    for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport.is_stream()) {
         if flow.autostart {
             began.insert(name, flow.start);
         }
@@ -112,10 +109,7 @@ fn restarts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (i, at) in order {
         let flow = |name: &'_ Option<String>| {
             let name = name.as_deref()?.strip_prefix("flow.")?;
-            spec.flow
-                .get_key_value(name)
-                .filter(|(_, f)| f.transport == Transport::Tcp)
-                .map(|(n, _)| n.as_str())
+            spec.flow.get_key_value(name).filter(|(_, f)| f.transport.is_stream()).map(|(n, _)| n.as_str())
         };
         if let Some(name) = flow(&at.start) {
             began.entry(name).or_insert(at.t);

@@ -14,7 +14,7 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use super::cellular::UeSpec;
 use super::crossing::{Crossing, from_opener};
 use super::ways::{Way, Ways};
-use super::{BearerSpec, FlowSpec, LinkSpec, Spec, Transport};
+use super::{FlowSpec, LinkSpec, Spec};
 use crate::config::{Diagnostic, Document, dotted};
 
 /// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a
@@ -140,9 +140,17 @@ impl Hop {
     }
 }
 
+/// What packets wait for in a direction of a bearer, and how many can.
+pub(super) struct Buffering {
+    pub rate: Bitrate,
+    /// Time on the way.
+    pub delay: Duration,
+    pub room: Room,
+}
+
 /// What fits into a queue, or into several; `u64::MAX`: without limit.
 #[derive(Clone, Copy)]
-struct Room {
+pub(super) struct Room {
     packets: u64,
     bytes: u64,
 }
@@ -151,7 +159,7 @@ impl Room {
     const NONE: Room = Room { packets: 0, bytes: 0 };
 
     /// Limits of a queue, each of which holds.
-    fn of(packets: Option<u64>, bytes: Option<u64>) -> Room {
+    pub fn of(packets: Option<u64>, bytes: Option<u64>) -> Room {
         Room { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
     }
 
@@ -161,7 +169,7 @@ impl Room {
     }
 
     /// The transmission buffer of an RLC entity of LTE.
-    fn rlc(rlc: &lte::RlcConfig) -> Room {
+    pub fn rlc(rlc: &lte::RlcConfig) -> Room {
         let (packets, bytes) = (rlc.buffer.packets.value(), rlc.buffer.bytes.value());
         Room::of(packets.map(u64::from), bytes.map(|b| b.0))
     }
@@ -198,9 +206,9 @@ impl Loads {
 
     /// Adds `n` flows of one kind.
     fn add(&mut self, n: u64, flow: &FlowSpec) {
-        match flow.transport {
-            Transport::Udp => self.datagrams.add(n, datagrams(flow)),
-            Transport::Tcp => self.windows.add(n, window(flow)),
+        match flow.transport.is_stream() {
+            false => self.datagrams.add(n, datagrams(flow)),
+            true => self.windows.add(n, window(flow)),
         }
     }
 }
@@ -244,7 +252,7 @@ fn jitter(spec: &Spec, all: &mut Vec<Held>) {
     let free = Bitrate(u64::MAX);
     let hop = Hop { rate: free, fastest: free, delay: spec.scenario.jitter, room: Room::NONE };
     // Windows are counted where they wait; here is no more of them than there.
-    let udp = spec.flow.values().filter(|f| f.transport == Transport::Udp);
+    let udp = spec.flow.values().filter(|f| !f.transport.is_stream());
     let bytes = hop.holds(&Loads::of(spec, udp), spec.scenario.duration);
     let remedy = "lower `jitter`, or the rates of the flows";
     all.push(Held { key: "scenario.jitter".to_owned(), bytes, remedy });
@@ -260,19 +268,7 @@ fn bearers(spec: &Spec, all: &mut Vec<Held>) {
         let path = format!("bearer.{}.rlc", dotted([name]));
         for forward in [true, false] {
             let flows = spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward));
-            let (rate, delay, room, key) = match bearer {
-                BearerSpec::Umts(b) => {
-                    let channel = if forward { &b.downlink } else { &b.uplink };
-                    let bits = Bytes(channel.block_payload.0 * u64::from(channel.blocks));
-                    let (room, key) = umts_room(&b.rlc, &path);
-                    (per_tti(bits, channel.tti), channel.iub_delay, room, key)
-                }
-                BearerSpec::LteRlc(b) => {
-                    let channel = if forward { &b.downlink } else { &b.uplink };
-                    let rate = per_tti(channel.grant, channel.tti);
-                    (rate, channel.delay, Room::rlc(&b.rlc), format!("{path}.buffer"))
-                }
-            };
+            let (Buffering { rate, delay, room }, key) = bearer.buffering(forward, &path);
             let hop = Hop { rate, fastest: rate, delay, room };
             let bytes = hop.holds(&Loads::of(spec, flows), spec.scenario.duration);
             all.push(Held { key, bytes, remedy: BUFFER });
@@ -280,19 +276,8 @@ fn bearers(spec: &Spec, all: &mut Vec<Held>) {
     }
 }
 
-/// UMTS: zero is no limit.
-fn umts_room(rlc: &lasthop_umts::rlc::RlcConfig, path: &str) -> (Room, String) {
-    use lasthop_umts::rlc::RlcMode;
-    let limit = |n: u64| (n > 0).then_some(n);
-    let (sdus, bytes, table) = match rlc.mode {
-        RlcMode::Am => (rlc.am.buffer_sdus, rlc.am.buffer_bytes, "am"),
-        RlcMode::Um => (rlc.um.buffer_sdus, rlc.um.buffer_bytes, "um"),
-        RlcMode::Tm => (0, Bytes::ZERO, "mode"),
-    };
-    (Room::of(limit(sdus.into()), limit(bytes.0)), format!("{path}.{table}"))
-}
-
-fn per_tti(bytes: Bytes, tti: Duration) -> Bitrate {
+/// The rate of a block in each TTI.
+pub(super) fn per_tti(bytes: Bytes, tti: Duration) -> Bitrate {
     Bitrate((u128::from(bytes.bits()) * 1_000_000_000 / u128::from(tti.0.max(1))) as u64)
 }
 

@@ -3,6 +3,7 @@
 
 mod action;
 mod at;
+mod bearer;
 mod cell_buffer;
 mod cell_profile;
 mod cellular;
@@ -19,11 +20,14 @@ mod layout;
 pub(crate) mod limits;
 mod link;
 mod load;
+mod lte_rlc;
 mod memory;
 mod multicast;
 mod node;
 mod scenario_profile;
 mod sidelink;
+mod transport;
+mod umts;
 mod way_traps;
 mod ways;
 mod wireless;
@@ -31,16 +35,10 @@ mod wireless_check;
 
 use std::collections::BTreeMap;
 
-use lasthop_bearer::dch::DchConfig;
-use lasthop_bearer::{ConfigError, Warning};
 use lasthop_lte::network::CellConfig;
 use lasthop_lte::phy::propagation::RadioConfig as LteRadioConfig;
 use lasthop_lte::rrc::HandoverConfig;
-use lasthop_lte_l2::{GrantConfig, LtePipeConfig};
 use lasthop_net::app::AppConfig;
-use lasthop_umts::BearerConfig;
-use lasthop_umts::pdcp::PdcpConfig;
-use lasthop_umts::rlc::RlcConfig;
 use lasthop_units::Duration;
 use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
@@ -48,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use at::{At, Scalar};
+pub use bearer::BearerSpec;
 pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};
 pub use change::{InForce, describe_runtime_keys};
@@ -55,10 +54,13 @@ pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
+pub use lte_rlc::LteRlcBearerSpec;
 pub use multicast::MulticastSpec;
 pub use node::{NodeSpec, ProxySpec};
 pub use scenario_profile::{ProfileSetting, ScenarioProfile, describe_scenario_profiles};
 pub use sidelink::SidelinkSpec;
+pub use transport::Transport;
+pub use umts::UmtsBearerSpec;
 pub use wireless::{StationNames, StationSpec, Wireless};
 
 /// Everything a scenario file may hold.
@@ -161,130 +163,8 @@ fn one() -> u64 {
     1
 }
 
-/// A radio bearer between a network node and a UE.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum BearerSpec {
-    /// A UMTS dedicated channel (DCH) with PDCP and RLC.
-    Umts(UmtsBearerSpec),
-    /// PDCP and RLC of LTE over a channel that grants a block every TTI and loses some; no cell
-    /// around it.
-    LteRlc(LteRlcBearerSpec),
-}
-
-impl BearerSpec {
-    /// The two ends: network side first.
-    pub const fn between(&self) -> &[String; 2] {
-        match self {
-            BearerSpec::Umts(b) => &b.between,
-            BearerSpec::LteRlc(b) => &b.between,
-        }
-    }
-    /// Largest IP packet that the bearer takes.
-    pub const fn mtu(&self) -> lasthop_units::Bytes {
-        match self {
-            BearerSpec::Umts(b) => b.mtu,
-            BearerSpec::LteRlc(b) => b.mtu,
-        }
-    }
-    /// Refuses what cannot work, naming the key; warns of known traps.
-    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        match self {
-            BearerSpec::Umts(b) => b.config().validate(),
-            BearerSpec::LteRlc(b) => b.config().validate(),
-        }
-    }
-}
-
-/// PDCP and RLC of LTE over a channel of grants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LteRlcBearerSpec {
-    /// The two ends: network side (eNB) first, UE second. Downlink is from first to second.
-    pub between: [String; 2],
-    /// Largest IP packet that the bearer takes; larger ones are fragmented.
-    #[serde(default = "ethernet_mtu")]
-    pub mtu: lasthop_units::Bytes,
-    /// The channel from the network to the UE.
-    #[serde(default)]
-    pub downlink: GrantConfig,
-    /// The channel from the UE to the network.
-    #[serde(default)]
-    pub uplink: GrantConfig,
-    /// PDCP at both ends.
-    #[serde(default)]
-    pub pdcp: lasthop_lte_l2::pdcp::PdcpConfig,
-    /// RLC at both ends.
-    #[serde(default)]
-    pub rlc: lasthop_lte_l2::rlc::RlcConfig,
-}
-
-impl LteRlcBearerSpec {
-    /// What the bearer itself needs to know.
-    pub fn config(&self) -> LtePipeConfig {
-        LtePipeConfig {
-            downlink: self.downlink,
-            uplink: self.uplink,
-            pdcp: self.pdcp.clone(),
-            rlc: self.rlc.clone(),
-        }
-    }
-}
-
-/// A UMTS radio bearer on a dedicated channel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UmtsBearerSpec {
-    /// The two ends: network side (RNC) first, UE second. Downlink is from first to second.
-    pub between: [String; 2],
-    /// Largest IP packet that the bearer takes; larger ones are fragmented.
-    #[serde(default = "ethernet_mtu")]
-    pub mtu: lasthop_units::Bytes,
-    /// The channel from the network to the UE.
-    #[serde(default)]
-    pub downlink: DchConfig,
-    /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s
-    /// uplink.
-    #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_umts::over_uplink_defaults")]
-    pub uplink: DchConfig,
-    /// PDCP at both ends.
-    #[serde(default)]
-    pub pdcp: PdcpConfig,
-    /// RLC at both ends.
-    #[serde(default)]
-    pub rlc: RlcConfig,
-}
-
-impl UmtsBearerSpec {
-    /// What the bearer itself needs to know.
-    pub fn config(&self) -> BearerConfig {
-        BearerConfig { downlink: self.downlink, uplink: self.uplink, pdcp: self.pdcp, rlc: self.rlc }
-    }
-}
-
 pub(crate) fn ethernet_mtu() -> lasthop_units::Bytes {
     lasthop_units::Bytes(1500)
-}
-
-/// The transport protocol of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// TCP, as `[flow.<name>.tcp]` says.
-    #[default]
-    Tcp,
-    /// UDP: datagrams, nothing is repeated.
-    Udp,
-}
-
-impl Transport {
-    /// As the application knows it.
-    pub const fn of_app(self) -> lasthop_net::app::Transport {
-        match self {
-            Transport::Tcp => lasthop_net::app::Transport::Tcp,
-            Transport::Udp => lasthop_net::app::Transport::Udp,
-        }
-    }
 }
 
 /// A flow: an application with a transport between two nodes.

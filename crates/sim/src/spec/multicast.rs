@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sidelink::unacknowledged;
-use super::{Cellular, FlowSpec, Spec, Transport};
+use super::{Cellular, FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 
 /// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the
@@ -164,7 +164,7 @@ fn check_flow(flow: &FlowSpec, spec: &Spec, path: &str, doc: &Document, found: &
         let message = format!("only `{}` sends to the group `{}`", group.from, flow.to);
         found.push(doc.error_at(&format!("{path}.from"), message));
     }
-    if flow.transport == Transport::Tcp {
+    if flow.transport.is_stream() {
         let d = doc.error_at(&format!("{path}.transport"), "TCP has one receiver, a group has several");
         found.push(d.help("nobody answers to multicast: `transport = \"udp\"`"));
     }

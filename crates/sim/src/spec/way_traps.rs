@@ -8,7 +8,7 @@ use lasthop_tcp::{CcName, Config, EcnMode, Options};
 use lasthop_units::{Bitrate, Bytes};
 
 use super::ways::{Way, Ways};
-use super::{FlowSpec, NodeSpec, Spec, Transport};
+use super::{FlowSpec, NodeSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
 
@@ -25,9 +25,10 @@ pub(super) fn check(
     found: &mut Diagnostics,
 ) {
     let mut marked: Vec<(&String, &FlowSpec, CcName)> = Vec::new();
-    for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport == Transport::Tcp) {
+    for (name, flow) in &spec.flow {
+        let Some(options) = flow.over_tcp() else { continue };
         let path = format!("flow.{}.tcp", dotted([name]));
-        let Some(config) = stack(&flow.tcp, &path, doc, own, extensions, found) else { continue };
+        let Some(config) = stack(options, &path, doc, own, extensions, found) else { continue };
         if !config.cc.needs().aqm {
             continue;
         }
@@ -47,7 +48,7 @@ pub(super) fn check(
         }
     }
     let pairs: u64 = spec.flow.values().map(|f| spec.pairs_of(f)).fold(0, u64::saturating_add);
-    if pairs > MAX_PAIRS || spec.flow.values().all(|f| f.transport != Transport::Tcp) {
+    if pairs > MAX_PAIRS || spec.flow.values().all(|f| f.over_tcp().is_none()) {
         return;
     }
     for (name, flow, control) in marked {
@@ -123,7 +124,7 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
     for flow in spec.flow.values() {
         for [from, to] in &spec.ends_of(flow) {
             let (there, back) = (ways.between(from, to), ways.between(to, from));
-            let regular = flow.transport == Transport::Tcp
+            let regular = flow.over_tcp().is_some()
                 && flow.app.is_bulk()
                 && !there.iter().chain(&back).any(|(_, way)| way.is_random());
             let slowest = there.iter().filter_map(|(i, way)| Some((rate(way)?, *i))).min();

@@ -4,36 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_net::DirectionConfig;
 use lasthop_units::{AccessId, Id, NodeId};
-use lasthop_wifi::network::BufferConfig;
 
-use super::{BearerSpec, LinkSpec, Spec, UeSpec};
+use super::{LinkSpec, Spec};
 use crate::route::{Edge, Entry, Port, Routes, routes};
 
 /// A part of a way.
 pub(super) enum Way<'a> {
     /// One direction of a link.
     Link { name: &'a str, link: &'a LinkSpec, forward: bool },
-    /// A radio bearer.
-    Bearer(&'a BearerSpec),
-    /// The radio of a cell, from or to UEs of a table.
-    Cell(&'a UeSpec),
-    /// A wireless LAN with this buffer at its access point.
-    Wlan(BufferConfig),
+    /// A radio, which marks ECN-capable packets or not.
+    Radio {
+        /// A queue here marks.
+        marks: bool,
+    },
 }
 
 impl Way<'_> {
     /// A queue here marks ECN-capable packets.
     pub fn marks(&self) -> bool {
-        let rlc = |c: &lasthop_lte_l2::rlc::RlcConfig| c.buffer.aqm.is_some_and(|aqm| aqm.marks());
         match self {
             Way::Link { .. } => self.direction().is_some_and(|d| d.queue.marks()),
-            Way::Bearer(BearerSpec::Umts(_)) => false,
-            Way::Bearer(BearerSpec::LteRlc(b)) => rlc(&b.rlc),
-            Way::Cell(ue) => {
-                let ip = ue.ip_buffer.as_ref().is_some_and(lasthop_net::QueueConfig::marks);
-                ip || rlc(&ue.rlc) || ue.dedicated.values().any(|b| rlc(&b.rlc))
-            }
-            Way::Wlan(buffer) => matches!(buffer, BufferConfig::FqCodel(c) if c.ecn),
+            Way::Radio { marks } => *marks,
         }
     }
 
@@ -75,22 +66,19 @@ impl<'a> Ways<'a> {
         }
         for bearer in spec.bearer.values() {
             let [network, ue] = bearer.between();
-            found.add(network, ue, Way::Bearer(bearer));
-            found.add(ue, network, Way::Bearer(bearer));
+            found.add_radio(network, ue, bearer.marks());
         }
         for (name, ue) in &spec.ue {
             let Some(cell) = spec.candidates(ue).next() else { continue };
             for node in ue.nodes(name) {
-                found.add(spec.cell_node(cell), &node, Way::Cell(ue));
-                found.add(&node, spec.cell_node(cell), Way::Cell(ue));
+                found.add_radio(spec.cell_node(cell), &node, ue.marks());
             }
         }
         for (name, group) in &spec.station {
             let Some(ap) = spec.ap_of(group) else { continue };
             let Some(buffer) = spec.ap.get(ap).map(|ap| ap.buffer) else { continue };
             for node in group.nodes(name) {
-                found.add(spec.ap_node(ap), &node, Way::Wlan(buffer));
-                found.add(&node, spec.ap_node(ap), Way::Wlan(buffer));
+                found.add_radio(spec.ap_node(ap), &node, buffer.marks());
             }
         }
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
@@ -133,6 +121,12 @@ impl<'a> Finder<'a> {
     fn node(&mut self, name: &str) -> NodeId {
         let next = NodeId::from_index(self.nodes.len());
         *self.nodes.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// A radio, both ways.
+    fn add_radio(&mut self, network: &str, mobile: &str, marks: bool) {
+        self.add(network, mobile, Way::Radio { marks });
+        self.add(mobile, network, Way::Radio { marks });
     }
 
     /// The number of a way stands as that of an access in its port.

@@ -7,7 +7,7 @@ use lasthop_wifi::rate::RateConfig;
 
 use super::check::check_mtu;
 use super::wireless::StationSpec;
-use super::{FlowSpec, Spec, Transport};
+use super::{FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
@@ -181,8 +181,7 @@ fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut D
         return;
     }
     let path = format!("flow.{}", dotted([name]));
-    if flow.transport == Transport::Tcp
-        && let Ok(tcp) = flow.tcp.resolve()
+    if let Some(Ok(tcp)) = flow.over_tcp().map(|tcp| tcp.resolve())
         && tcp.window.mss <= 536
     {
         let told = format!(

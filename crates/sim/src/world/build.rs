@@ -291,7 +291,7 @@ impl Builder {
             return found;
         }
         let mut node = from;
-        while flow.transport == crate::spec::Transport::Tcp && node != to {
+        while flow.over_tcp().is_some() && node != to {
             let port = routes.port(node, to);
             let Some(edge) = self.wiring.edges.iter().find(|e| e.from == node && Some(e.port) == port) else {
                 break;

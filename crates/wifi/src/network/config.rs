@@ -320,6 +320,10 @@ impl Default for StationFqCodel {
 }
 
 impl BufferConfig {
+    /// The queues of an access point mark ECN-capable packets.
+    pub const fn marks(&self) -> bool {
+        matches!(self, BufferConfig::FqCodel(c) if c.ecn)
+    }
     /// Packets that fit for one station; None: the limit is that of all stations together.
     pub const fn packets_of_a_station(&self) -> Option<u32> {
         match self {

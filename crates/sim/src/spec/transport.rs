@@ -1,0 +1,42 @@
+//! The transport protocol of a flow, and what the rest of a scenario asks of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::FlowSpec;
+
+/// The transport protocol of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP, as `[flow.<name>.tcp]` says.
+    #[default]
+    Tcp,
+    /// UDP: datagrams, nothing is repeated.
+    Udp,
+}
+
+impl Transport {
+    /// As the application knows it.
+    pub const fn of_app(self) -> lasthop_net::app::Transport {
+        match self {
+            Transport::Tcp => lasthop_net::app::Transport::Tcp,
+            Transport::Udp => lasthop_net::app::Transport::Udp,
+        }
+    }
+    /// Whether the ends have a connection with a stream each way; else the application's datagrams
+    /// go as they are.
+    pub const fn is_stream(self) -> bool {
+        matches!(self, Transport::Tcp)
+    }
+}
+
+impl FlowSpec {
+    /// What its TCP is set to; `None`: it runs over something else.
+    pub fn over_tcp(&self) -> Option<&lasthop_tcp::Options> {
+        match self.transport {
+            Transport::Tcp => Some(&self.tcp),
+            Transport::Udp => None,
+        }
+    }
+}
