@@ -2,37 +2,14 @@
 //! reports included, and allocations in steady state. A table, and `target/bench-rlc-am.json` with
 //! one object a case. It fails if a case allocates in steady state: that is counted, not timed.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use lasthop_bearer::End;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_lte_l2::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput};
 use lasthop_lte_l2::rlc::{Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput, Sdu};
 use lasthop_units::{Id, Instant, PacketId};
-
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY-free by construction: every call goes to the system allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 struct Case {
     name: &'static str,
@@ -126,12 +103,12 @@ fn run_bearer() -> Figures {
         delivered
     };
     let warm: usize = (0..50_000).map(&mut step).sum();
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+    let allocations = lasthop_counting::allocations();
     #[allow(clippy::disallowed_types)]
     let start = std::time::Instant::now();
     let sdus: usize = (50_000..450_000).map(&mut step).sum();
     let elapsed = start.elapsed().as_nanos() as f64;
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    let allocations = lasthop_counting::allocations() - allocations;
     Figures {
         name: "pdcp + am 1500 B, 75 kbit per grant",
         ns_per_sdu: elapsed / sdus as f64,
@@ -185,12 +162,12 @@ fn run(c: &Case) -> Figures {
     // About three million SDUs, 200000 opportunities at least.
     let n = (3_000_000 * u64::from(c.size) / u64::from(c.grant)).max(200_000);
     steps(0, n / 4);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+    let allocations = lasthop_counting::allocations();
     #[allow(clippy::disallowed_types)]
     let start = std::time::Instant::now();
     let sdus = steps(n / 4, n);
     let elapsed = start.elapsed().as_nanos() as f64;
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    let allocations = lasthop_counting::allocations() - allocations;
     Figures {
         name: c.name,
         ns_per_sdu: elapsed / sdus as f64,

@@ -4,36 +4,12 @@
 //!
 //!     cargo run --release -p lasthop-lte --example uplink_bench
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use lasthop_bearer::{End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_radio::{FadingProfile, Mobility};
 use lasthop_units::{BearerId, CellId, Duration, Id, Instant, Metres, PacketId, Speed, UeId};
-
-/// The system's allocator with a count.
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(p, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Processor time of this process [s]: a busy machine does not count.
 fn cpu_time() -> f64 {
@@ -103,7 +79,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
             n.on_tti(now, &mut out);
             ttis += 1;
             if ttis == 10_000 {
-                settled = ALLOCATIONS.load(Ordering::Relaxed);
+                settled = lasthop_counting::allocations();
             }
         } else {
             n.on_timer(now, &mut out);
@@ -119,7 +95,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
     let stats = (0..busy).map(|ue| *n.uplink_stats(UeId::from_index(ue)));
     let [blocks, again, granted] =
         stats.fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - settled;
+    let allocations = lasthop_counting::allocations() - settled;
     if idle == 0 {
         eprintln!(
             "{allocations} allocations after TTI 10000; {:.1} Mbit/s, {ttis} TTIs, {blocks} blocks, {again} retransmissions, {:.2} % padding",

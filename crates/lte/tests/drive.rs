@@ -1,40 +1,12 @@
 //! The drive of the bench case `drive7`: a hundred UEs between seven cells, hundreds of handovers,
 //! and memory that does not grow with them.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use lasthop_bearer::{End, Sdu};
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_lte::rrc::HandoverConfig;
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_radio::Mobility;
 use lasthop_units::{BearerId, CellId, Id, Instant, Metres, PacketId, Speed};
-
-struct Counting;
-static LIVE: AtomicI64 = AtomicI64::new(0);
-static ALLOCATIONS: AtomicI64 = AtomicI64::new(0);
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        ALLOCATIONS.fetch_sub(1, Ordering::Relaxed);
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LIVE.fetch_add(size as i64 - layout.size() as i64, Ordering::Relaxed);
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const UES: usize = 100;
 const HEXAGON: [[f64; 2]; 7] = [
@@ -116,7 +88,7 @@ fn hundreds_of_handovers_leave_no_memory_behind() {
         let [sent, delivered, handovers] = drive(&mut network, &mut out, 20 * step, 20 * step + 20);
         completed += handovers;
         assert!(delivered as f64 > 0.98 * sent as f64, "{delivered} of {sent}, {handovers} handovers");
-        let [octets, allocations] = [&LIVE, &ALLOCATIONS].map(|counter| counter.load(Ordering::Relaxed));
+        let [octets, allocations] = lasthop_counting::held();
         seen.push([completed as f64, octets as f64, allocations as f64]);
     }
     let windows: Vec<_> = seen[5..].windows(2).map(|w| [0, 1, 2].map(|i| w[1][i] - w[0][i])).collect();

@@ -1,35 +1,11 @@
 //! Downloads of ten UEs over RLC AM, with acknowledgements upwards, in two cells whose neighbours
 //! fade: once buffers have grown, allocations are rare.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use lasthop_bearer::{End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_units::{BearerId, CellId, Id, Instant, Metres, PacketId, Speed};
-
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const UES: usize = 10;
 /// Packets in flight over all UEs.
@@ -97,9 +73,9 @@ fn no_tti_of_the_downlink_needs_to_allocate() {
         network.push(Instant::ZERO, to, End::Network, Sdu::new(PacketId::from_index(i), 1500), &mut out);
     }
     run(&mut network, &mut out, Instant::from_secs(20));
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = lasthop_counting::allocations();
     let delivered = run(&mut network, &mut out, Instant::from_secs(30));
-    let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocated = lasthop_counting::allocations() - before;
     assert!(delivered > 10_000, "{delivered} packets");
     assert!(allocated <= 200, "{allocated} allocations in 10 000 TTIs, {delivered} packets");
 }

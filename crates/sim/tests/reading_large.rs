@@ -1,44 +1,9 @@
 //! The work of reading and checking a scenario grows with its size, not with the square of it. The
 //! measure is the memory that is asked for, the same on every machine and in every run.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::path::Path;
 
 use lasthop_sim::Scenario;
-
-struct Counting;
-
-thread_local! {
-    /// Allocations of this thread and their bytes: tests run side by side.
-    static ASKED: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
-}
-
-fn count(bytes: usize) {
-    // A thread that ends has no cell any more.
-    let _ended = ASKED.try_with(|asked| {
-        let [number, sum] = asked.get();
-        asked.set([number + 1, sum + bytes as u64]);
-    });
-}
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Links from a hub to as many nodes.
 fn star(n: usize) -> String {
@@ -57,9 +22,9 @@ const MOST: f64 = 2.3;
 fn grows_with_its_size(scenario: impl Fn(usize) -> String, good: bool) {
     let asked = |n: usize| {
         let text = scenario(n);
-        let before = ASKED.get();
+        let before = lasthop_counting::asked();
         let read = Scenario::parse(&text, "t.toml", Path::new(""), &[]);
-        let after = ASKED.get();
+        let after = lasthop_counting::asked();
         assert_eq!(read.is_ok(), good, "{:?}", read.err());
         [after[0] - before[0], after[1] - before[1]]
     };
