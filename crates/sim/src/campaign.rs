@@ -69,9 +69,8 @@ pub struct Head {
     pub base: String,
     /// Seeds of each point, the same at every one (common random numbers): a number of seeds from 1
     /// on, `{ first = 1, count = 5 }`, or a list. With `until`, the number of seeds before the
-    /// first look.
+    /// first look. Without it 5, or with `until` its `min`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "5; with `until` its `min`"))]
     pub seeds: Option<Seeds>,
     /// When a point has enough seeds: `"ci95(goodput) < 2 %"`, with limits `"ci95(goodput) < 2 %,
     /// min 10, max 200"`. Seeds are added until the half-width of the confidence interval of the
@@ -86,7 +85,7 @@ pub struct Head {
     #[serde(default, rename = "where", skip_serializing_if = "Texts::is_empty")]
     pub filters: Texts,
     /// More runs than this are refused.
-    #[serde(default = "most_runs", skip_serializing_if = "is_most_runs")]
+    #[serde(default = "most_runs")]
     pub limit: u64,
 }
 
@@ -94,10 +93,6 @@ const MOST_RUNS: u64 = 100_000;
 
 fn most_runs() -> u64 {
     MOST_RUNS
-}
-
-fn is_most_runs(limit: &u64) -> bool {
-    *limit == MOST_RUNS
 }
 
 /// One axis. Exactly one of `values`, `range`, `zip` and `options` says what it takes.
