@@ -190,8 +190,8 @@ impl Document {
         self.at(path, message.into(), true)
     }
 
-    /// An error at some characters of the text at `path` (or at its nearest parent that is there), or
-    /// at all of it where its notation has escapes.
+    /// An error at some characters of the text at `path` (or at its nearest parent that is there),
+    /// or at all of it where its notation has escapes.
     pub fn error_within(&self, path: &str, within: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let mut diagnostic = self.error_at(path, message);
         let segments = path::parse(path).map_or(Vec::new(), |(segments, _)| segments);

@@ -27,8 +27,8 @@ macro_rules! probes {
         /// The declarations.
         const DURING: &[&TableDef] = &[$($Row::TABLE,)*];
 
-        /// The tables that runs of a scenario write while they go on. How a run ends decides which of
-        /// `flows`, `applications` and `quality` it adds.
+        /// The tables that runs of a scenario write while they go on. How a run ends decides which
+        /// of `flows`, `applications` and `quality` it adds.
         pub fn recorded(scenario: &Scenario) -> Vec<&'static str> {
             let mut found = Vec::new();
             $({
