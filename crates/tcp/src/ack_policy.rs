@@ -65,8 +65,8 @@ impl AckPolicy {
         self.linux.as_deref().map(LinuxAcks::peer_segment)
     }
 
-    /// In-order data by Linux' heuristics. In which jiffy its ACK leaves at the latest, where that is
-    /// another one than before.
+    /// In-order data by Linux' heuristics. In which jiffy its ACK leaves at the latest, where that
+    /// is another one than before.
     pub fn on_arrival(&mut self, arrival: &Arrival) -> Option<Instant> {
         let linux = self.linux.as_mut()?;
         linux.learn(arrival);

@@ -10,9 +10,9 @@
 //! An application never writes more than the room it was told of; what it has to write beyond that
 //! waits inside as a number.
 //!
-//! One file per application, with its configuration (`Kind`) and what it does (`Behaviour`) over the
-//! streams that all have; one list, `built_in_apps!`, names them all. To add one: write its file,
-//! and add its module and its entry of the list here.
+//! One file per application, with its configuration (`Kind`) and what it does (`Behaviour`) over
+//! the streams that all have; one list, `built_in_apps!`, names them all. To add one: write its
+//! file, and add its module and its entry of the list here.
 
 /// Hands the list of all applications to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`AppConfig`], the name in scenarios, and its configuration, which
@@ -24,18 +24,20 @@ macro_rules! built_in_apps {
             Bulk "bulk" bulk::BulkConfig;
             /// Sends a file and closes (TCP only).
             File "file" file::FileConfig;
-            /// Requests from `from`, responses from `to`, one at a time on one connection (TCP only).
+            /// Requests from `from`, responses from `to`, one at a time on one connection (TCP
+            /// only).
             RequestResponse "request-response" request_response::RequestResponseConfig;
             /// Packets at a rate while on, silence while off.
             OnOff "on-off" on_off::OnOffConfig;
             /// Packets at a constant rate.
             Cbr "cbr" cbr::CbrConfig;
-            /// One direction of a call: a packet of speech every 20 ms, of no use when it is late (UDP
-            /// only).
+            /// One direction of a call: a packet of speech every 20 ms, of no use when it is late
+            /// (UDP only).
             Voip "voip" voip::VoipConfig;
             /// The state of a game, at every tick, of no use when it is late (UDP only).
             Game "game" game::GameConfig;
-            /// Somebody at `from` reads web pages of `to`: a main object, then what it names (TCP only).
+            /// Somebody at `from` reads web pages of `to`: a main object, then what it names (TCP
+            /// only).
             WebPage "web-page" page::WebPageConfig;
             /// Files as 3GPP's traffic models send them, on one connection (TCP only).
             Ftp "ftp" ftp::FtpConfig;

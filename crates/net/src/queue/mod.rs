@@ -31,7 +31,8 @@ macro_rules! built_in_queues {
             Red "red" aqm::RedConfig => Managed(Box<managed::Managed>);
             /// Marks from a threshold on and drops only what does not fit (DCTCP).
             Step "step" aqm::StepConfig;
-            /// Controlled delay (RFC 8289): drops or marks when packets have waited too long for too long.
+            /// Controlled delay (RFC 8289): drops or marks when packets have waited too long for
+            /// too long.
             Codel "codel" aqm::CodelConfig;
             /// Flow queues with CoDel on each (RFC 8290).
             FqCodel "fq-codel" fq_codel::FqCodelConfig => FqCodel(Box<fq_codel::FqCodel>);

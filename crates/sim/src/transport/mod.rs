@@ -32,8 +32,8 @@ pub enum Payload {
     Udp(End, u32),
 }
 
-/// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP alone
-/// has something to send by itself; another one makes this an enum.
+/// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP
+/// alone has something to send by itself; another one makes this an enum.
 pub type Outgoing = Segment;
 
 impl Payload {

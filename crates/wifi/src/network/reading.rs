@@ -100,7 +100,8 @@ impl Reading<'_> {
         if p >= 1.0 || p <= 0.0 {
             return p >= 1.0;
         }
-        // The device's number is part of the index: each listener reads a frame by draws of its own.
+        // The device's number is part of the index: each listener reads a frame by draws of its
+        // own.
         let device = self.medium.members[r] as u64;
         self.errors.happens(index << 16 ^ device, p)
     }
