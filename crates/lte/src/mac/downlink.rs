@@ -470,7 +470,7 @@ pub struct DownlinkCell {
 impl DownlinkCell {
     /// For a carrier of `bandwidth`.
     pub fn new(config: &DownlinkConfig, bandwidth: Bandwidth) -> DownlinkCell {
-        let scheduler = config.scheduler.build();
+        let scheduler = config.scheduler.build(crate::phy::TTI);
         let rules =
             Rules { domain: scheduler.domain(), window: config.window, exact_shares: config.exact_shares };
         let band = Band::new(bandwidth.prbs() as u32, bandwidth.rbg_size() as u32, config.whole_groups);

@@ -1,8 +1,9 @@
 //! Policies that look at the channel: proportional fair, maximum rate, throughput to average.
 
-use lasthop_units::Tti;
+use lasthop_net::Entry;
+use lasthop_units::{Duration, Tti};
 
-use super::{Candidate, Domain, Policy, each_by};
+use super::{BuiltIn, CAPOZZI, Candidate, Domain, NoParameters, Policy, each_by, entry};
 
 /// Group by group, by the rate there.
 const BY_RATE: Domain = Domain::Frequency { channel_aware: true, counts_given: false };
@@ -23,6 +24,18 @@ impl Policy for ProportionalFair {
     }
 }
 
+impl BuiltIn for ProportionalFair {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry(
+        "proportional-fair",
+        "rate on each group of blocks over the average served",
+        "A. Jalali, R. Padovani, R. Pankaj, \"Data throughput of CDMA-HDR\", VTC Spring 2000; ns-3 PfFfMacScheduler",
+    );
+    fn new(_: &NoParameters, _: Duration) -> ProportionalFair {
+        ProportionalFair
+    }
+}
+
 /// Maximum rate in the time domain (maximum C/I): the whole band to the best wideband channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMaxRate;
@@ -33,6 +46,15 @@ impl Policy for TimeMaxRate {
     }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| c.wideband_rate);
+    }
+}
+
+impl BuiltIn for TimeMaxRate {
+    type Config = NoParameters;
+    const ENTRY: Entry =
+        entry("tdmt", "the whole band to the best channel (maximum C/I)", "ns-3 TdMtFfMacScheduler");
+    fn new(_: &NoParameters, _: Duration) -> TimeMaxRate {
+        TimeMaxRate
     }
 }
 
@@ -49,6 +71,18 @@ impl Policy for FrequencyMaxRate {
     }
 }
 
+impl BuiltIn for FrequencyMaxRate {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry(
+        "fdmt",
+        "each group of blocks to the best channel on it (maximum C/I)",
+        "ns-3 FdMtFfMacScheduler",
+    );
+    fn new(_: &NoParameters, _: Duration) -> FrequencyMaxRate {
+        FrequencyMaxRate
+    }
+}
+
 /// Throughput to average: the rate on the group over the rate on the whole band now, so that each
 /// gets the blocks on which it is best by its own measure (G. Monghal and others, "QoS oriented
 /// time and frequency domain packet schedulers for the UTRAN long term evolution", VTC Spring 2008,
@@ -62,5 +96,14 @@ impl Policy for ThroughputToAverage {
     }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.wideband_rate);
+    }
+}
+
+impl BuiltIn for ThroughputToAverage {
+    type Config = NoParameters;
+    const ENTRY: Entry =
+        entry("tta", "rate on each group of blocks over the rate on the whole band", CAPOZZI);
+    fn new(_: &NoParameters, _: Duration) -> ThroughputToAverage {
+        ThroughputToAverage
     }
 }

@@ -1,9 +1,10 @@
 //! Blind equal throughput: who got least comes first, whatever the channel (F. Capozzi and others,
 //! IEEE Communications Surveys and Tutorials 15(2), 2013, clause IV-A).
 
-use lasthop_units::Tti;
+use lasthop_net::Entry;
+use lasthop_units::{Duration, Tti};
 
-use super::{Candidate, Domain, Policy, each_by};
+use super::{BuiltIn, CAPOZZI, Candidate, Domain, NoParameters, Policy, each_by, entry};
 
 /// In the time domain: the whole band to the lowest average.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +19,14 @@ impl Policy for TimeEqualThroughput {
     }
 }
 
+impl BuiltIn for TimeEqualThroughput {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry("td-bet", "the whole band to who was served least", CAPOZZI);
+    fn new(_: &NoParameters, _: Duration) -> TimeEqualThroughput {
+        TimeEqualThroughput
+    }
+}
+
 /// In the frequency domain: each group to the lowest average, this TTI's groups included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrequencyEqualThroughput;
@@ -28,5 +37,13 @@ impl Policy for FrequencyEqualThroughput {
     }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.average);
+    }
+}
+
+impl BuiltIn for FrequencyEqualThroughput {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry("fd-bet", "each group of blocks to who was served least, at once", CAPOZZI);
+    fn new(_: &NoParameters, _: Duration) -> FrequencyEqualThroughput {
+        FrequencyEqualThroughput
     }
 }

@@ -8,10 +8,11 @@
 //! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the
 //! candidates, which is that of the UEs.
 //!
-//! To add one: write a [`Policy`], add a row to [`SCHEDULERS`], a variant to [`SchedulerConfig`]
-//! and an arm to [`Scheduler`]. One of your own from outside has a [`Definition`] and becomes
-//! [`Scheduler::Custom`].
+//! To add one: write a [`Policy`] that is [`BuiltIn`] in a file of its own, and a row of
+//! `built_in_schedulers!` ([`built_in`]). One of your own from outside has a [`Definition`] and
+//! becomes [`Scheduler::Custom`].
 
+pub mod built_in;
 mod channel;
 mod config;
 mod equal_throughput;
@@ -21,11 +22,13 @@ pub mod qci;
 mod qos;
 mod round_robin;
 
+pub use built_in::{BuiltIn, SCHEDULERS, Scheduler, SchedulerConfig};
+use built_in::{CAPOZZI, entry};
 pub use channel::{FrequencyMaxRate, ProportionalFair, ThroughputToAverage, TimeMaxRate};
-pub use config::{NoParameters, PrioritySetConfig, SCHEDULERS, SchedulerConfig};
+pub use config::NoParameters;
 pub use equal_throughput::{FrequencyEqualThroughput, TimeEqualThroughput};
 pub use own::{Definition, OwnScheduler, Place, SchedulerKind, Schedulers, Setup};
-pub use priority_set::PrioritySet;
+pub use priority_set::{PrioritySet, PrioritySetConfig};
 pub use qos::QosAware;
 pub use round_robin::RoundRobin;
 
@@ -94,66 +97,6 @@ impl Policy for Absent {
         Domain::Time
     }
     fn weigh(&mut self, _: Tti, _: &[Candidate], _: &mut [f64]) {}
-}
-
-/// A policy at work.
-#[derive(Debug)]
-pub enum Scheduler {
-    /// See [`RoundRobin`].
-    RoundRobin(RoundRobin),
-    /// See [`ProportionalFair`].
-    ProportionalFair(ProportionalFair),
-    /// See [`TimeMaxRate`].
-    TimeMaxRate(TimeMaxRate),
-    /// See [`FrequencyMaxRate`].
-    FrequencyMaxRate(FrequencyMaxRate),
-    /// See [`TimeEqualThroughput`].
-    TimeEqualThroughput(TimeEqualThroughput),
-    /// See [`FrequencyEqualThroughput`].
-    FrequencyEqualThroughput(FrequencyEqualThroughput),
-    /// See [`ThroughputToAverage`].
-    ThroughputToAverage(ThroughputToAverage),
-    /// See [`PrioritySet`].
-    PrioritySet(PrioritySet),
-    /// See [`QosAware`].
-    QosAware(QosAware),
-    /// One from outside.
-    Custom(Box<dyn Policy>),
-}
-
-macro_rules! each {
-    ($self:ident, $p:ident => $body:expr) => {
-        match $self {
-            Scheduler::RoundRobin($p) => $body,
-            Scheduler::ProportionalFair($p) => $body,
-            Scheduler::TimeMaxRate($p) => $body,
-            Scheduler::FrequencyMaxRate($p) => $body,
-            Scheduler::TimeEqualThroughput($p) => $body,
-            Scheduler::FrequencyEqualThroughput($p) => $body,
-            Scheduler::ThroughputToAverage($p) => $body,
-            Scheduler::PrioritySet($p) => $body,
-            Scheduler::QosAware($p) => $body,
-            Scheduler::Custom($p) => $body,
-        }
-    };
-}
-
-impl Policy for Scheduler {
-    #[inline]
-    fn domain(&self) -> Domain {
-        each!(self, p => p.domain())
-    }
-    #[inline]
-    fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
-        debug_assert_eq!(candidates.len(), weights.len());
-        each!(self, p => p.weigh(tti, candidates, weights))
-    }
-    fn fault(&mut self) -> Option<Fault> {
-        match self {
-            Scheduler::Custom(policy) => policy.fault(),
-            _ => None,
-        }
-    }
 }
 
 /// Weights that are a function of each candidate alone.

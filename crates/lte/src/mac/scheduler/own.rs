@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 use lasthop_engine::own::{self, DefinitionError, Fault, Kind, Parameters};
 
 use super::{Policy, Scheduler, SchedulerConfig};
+use crate::phy::TTI;
 use lasthop_bearer::Direction;
 
 /// A policy of the caller's own as a scenario names it.
@@ -121,7 +122,7 @@ impl Schedulers {
     /// # Errors
     /// What the constructor says; a name that is not here.
     pub fn build(&self, config: &SchedulerConfig, place: Place<'_>) -> Result<Scheduler, Fault> {
-        let SchedulerConfig::Own(own) = config else { return Ok(config.build()) };
+        let SchedulerConfig::Own(own) = config else { return Ok(config.build(TTI)) };
         let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;
         let setup = Setup { place, parameters: definition.values(&own.parameters) };
         definition.build(&setup).map(Scheduler::Custom)

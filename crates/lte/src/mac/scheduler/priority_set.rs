@@ -3,9 +3,22 @@
 //! Mogensen, "QoS oriented time and frequency domain packet schedulers for the UTRAN long term
 //! evolution", VTC Spring 2008).
 
-use lasthop_units::Tti;
+use lasthop_net::{Entry, Parameter};
+use lasthop_units::{Bitrate, Duration, Tti};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Domain, Policy};
+use super::{BuiltIn, Candidate, Domain, Policy};
+
+/// Parameters of the priority set scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrioritySetConfig {
+    /// UEs that share the band in a TTI; 0: half of those with data.
+    pub multiplexed: u32,
+    /// Target of UEs without a guaranteed bit rate; 0 bit/s: none.
+    pub target: Bitrate,
+}
 
 /// The policy.
 #[derive(Clone, Debug)]
@@ -21,7 +34,7 @@ pub struct PrioritySet {
 impl PrioritySet {
     /// With `multiplexed` UEs for the frequency domain (0: half of those with data) and the
     /// `target` of a UE without a guaranteed bit rate [bit per TTI].
-    pub const fn new(multiplexed: usize, target: f64) -> PrioritySet {
+    const fn of(multiplexed: usize, target: f64) -> PrioritySet {
         PrioritySet { multiplexed, target, order: Vec::new() }
     }
 
@@ -58,6 +71,31 @@ impl Policy for PrioritySet {
     }
 }
 
+impl BuiltIn for PrioritySet {
+    type Config = PrioritySetConfig;
+    const ENTRY: Entry = Entry {
+        name: "priority-set",
+        summary: "a few UEs at a time, those below their target rate first",
+        source: "G. Monghal, K. Pedersen, I. Kovacs, P. Mogensen, VTC Spring 2008; ns-3 PssFfMacScheduler",
+        parameters: &[
+            Parameter {
+                name: "multiplexed",
+                default: "0",
+                summary: "UEs that share the band in a TTI; 0: half of those with data",
+            },
+            Parameter {
+                name: "target",
+                default: "0 bit/s",
+                summary: "target of UEs without a guaranteed bit rate [bit/s]",
+            },
+        ],
+    };
+    fn new(config: &PrioritySetConfig, tti: Duration) -> PrioritySet {
+        let target = config.target.0 as f64 * tti.as_secs_f64();
+        PrioritySet::of(config.multiplexed as usize, target)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,11 +107,11 @@ mod tests {
     #[test]
     fn those_below_their_target_come_first() {
         let cs = [candidate(0, 1e3, 10.0), candidate(1, 1e3, 50.0), candidate(2, 1e5, 400.0)];
-        let mut policy = PrioritySet::new(2, 100.0);
+        let mut policy = PrioritySet::of(2, 100.0);
         // 100/10/10 = 1, 100/50/50 = 0.04.
         assert_eq!(weights(&mut policy, 0, &cs), [1.0, 0.04, 0.0]);
         // Without any target all are in set 2, and half of three, rounded up, is two: 1e3/10 and
         // 1e5/400 lead.
-        assert_eq!(weights(&mut PrioritySet::new(0, 0.0), 0, &cs), [0.1, 0.0, 1.0 / 400.0]);
+        assert_eq!(weights(&mut PrioritySet::of(0, 0.0), 0, &cs), [0.1, 0.0, 1.0 / 400.0]);
     }
 }

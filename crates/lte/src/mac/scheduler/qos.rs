@@ -1,10 +1,11 @@
 //! QoS-aware scheduling by delay budget and guaranteed rate.
 
 use lasthop_engine::math;
+use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti};
 
 use super::qci::{QosClass, class_of};
-use super::{Candidate, Domain, Policy};
+use super::{BuiltIn, Candidate, Domain, NoParameters, Policy, entry};
 use crate::phy::TTI;
 
 /// Modified largest weighted delay first for classes with a delay to keep, proportional fair for
@@ -32,6 +33,18 @@ impl Policy for QosAware {
             let lack = (c.guaranteed / c.average).max(1.0);
             *w = urgency * lack / c.average;
         }
+    }
+}
+
+impl BuiltIn for QosAware {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry(
+        "qos-aware",
+        "largest weighted delay first by class, guaranteed rates, proportional fair for the rest",
+        "M. Andrews and others, IEEE Communications Magazine 39(2), 2001; TS 23.203 table 6.1.7",
+    );
+    fn new(_: &NoParameters, _: Duration) -> QosAware {
+        QosAware
     }
 }
 

@@ -1,8 +1,9 @@
 //! Round robin: who has waited longest comes first, everybody gets the same number of blocks.
 
-use lasthop_units::Tti;
+use lasthop_net::Entry;
+use lasthop_units::{Duration, Tti};
 
-use super::{Candidate, Domain, Policy};
+use super::{BuiltIn, Candidate, Domain, NoParameters, Policy, entry};
 
 /// Equal shares of the band by turns, whatever the channel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +21,18 @@ impl Policy for RoundRobin {
             let turn = ((i + n - tti.0 % n) % n) as f64 / n as f64;
             *w = c.served.map_or(f64::MAX / 2.0, |t| (tti.0 - t.0) as f64) + 1.0 - turn;
         }
+    }
+}
+
+impl BuiltIn for RoundRobin {
+    type Config = NoParameters;
+    const ENTRY: Entry = entry(
+        "round-robin",
+        "equal shares of the band by turns, whatever the channel",
+        "ns-3 RrFfMacScheduler",
+    );
+    fn new(_: &NoParameters, _: Duration) -> RoundRobin {
+        RoundRobin
     }
 }
 

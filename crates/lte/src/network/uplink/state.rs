@@ -146,7 +146,7 @@ impl CellUplink {
         let low = config.pucch_blocks.div_ceil(2);
         let band = RbSet::range(low, blocks - config.pucch_blocks);
         CellUplink {
-            scheduler: config.scheduler.build(),
+            scheduler: config.scheduler.build(crate::phy::TTI),
             adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
             responder: Responder::default(),
             plan: Plan::new(),

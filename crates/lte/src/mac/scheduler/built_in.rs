@@ -1,0 +1,191 @@
+//! The policies of this crate, one row each.
+
+use std::str::FromStr;
+
+use lasthop_net::{Entry, UnknownName};
+use lasthop_units::{Duration, Tti};
+use schemars::JsonSchema;
+use serde::de::VariantAccess;
+use serde::{Serialize, Serializer};
+
+use super::own::OwnScheduler;
+use super::{
+    Absent, Candidate, Domain, Fault, FrequencyEqualThroughput, FrequencyMaxRate, Policy, PrioritySet,
+    ProportionalFair, QosAware, RoundRobin, ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
+};
+
+/// A policy of this crate: what the registry says of it, and how to make one.
+pub trait BuiltIn: Policy + Sized {
+    /// Its parameters in a scenario.
+    type Config: Default;
+    /// Name, what it does, where it comes from, parameters.
+    const ENTRY: Entry;
+    /// One with these parameters, for a cell with this TTI.
+    fn new(config: &Self::Config, tti: Duration) -> Self;
+}
+
+/// An entry without parameters.
+pub(super) const fn entry(name: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    Entry { name, summary, source, parameters: &[] }
+}
+
+/// A survey, the source of several.
+pub(super) const CAPOZZI: &str = "F. Capozzi and others, \"Downlink packet scheduling in LTE cellular \
+                                  networks\", IEEE Communications Surveys and Tutorials 15(2), 2013";
+
+/// What a scenario may name, what is at work, and how the one becomes the other. Each method of
+/// [`Policy`] is passed on to whatever is at work.
+macro_rules! built_in_schedulers {
+    ($($(#[$doc:meta])* $Variant:ident($Policy:ident);)*) => {
+        /// Who is served first.
+        #[derive(Clone, Debug, PartialEq, JsonSchema)]
+        #[schemars(rename_all = "kebab-case")]
+        pub enum SchedulerConfig {
+            $($(#[$doc])* $Variant(<$Policy as BuiltIn>::Config),)*
+            /// One of the caller's own, by the name it was registered under.
+            #[schemars(skip)]
+            Own(OwnScheduler),
+        }
+
+        /// A policy at work.
+        #[derive(Debug)]
+        pub enum Scheduler {
+            $($(#[$doc])* $Variant($Policy),)*
+            /// One from outside.
+            Custom(Box<dyn Policy>),
+        }
+
+        /// Every scheduler: name, what it does, where it comes from, parameters.
+        pub const SCHEDULERS: &[Entry] = &[$($Policy::ENTRY),*];
+
+        /// The scheduler `name` of [`SCHEDULERS`] with its default parameters.
+        impl FromStr for SchedulerConfig {
+            type Err = UnknownName;
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                $(if name == $Policy::ENTRY.name {
+                    return Ok(SchedulerConfig::$Variant(Default::default()));
+                })*
+                let known = SCHEDULERS.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+                Err(UnknownName { what: "scheduler", name: name.to_owned(), known })
+            }
+        }
+
+        impl SchedulerConfig {
+            /// The name in [`SCHEDULERS`].
+            pub fn name(&self) -> &str {
+                match self {
+                    $(SchedulerConfig::$Variant(_) => $Policy::ENTRY.name,)*
+                    SchedulerConfig::Own(own) => &own.name,
+                }
+            }
+
+            /// The policy for a cell with this TTI, if it is built in. One of the caller's own is
+            /// made by [`Schedulers::build`](super::Schedulers::build); until it is put in place,
+            /// nobody is served.
+            pub fn build(&self, tti: Duration) -> Scheduler {
+                match self {
+                    $(SchedulerConfig::$Variant(c) => Scheduler::$Variant($Policy::new(c, tti)),)*
+                    SchedulerConfig::Own(_) => Scheduler::Custom(Box::new(Absent)),
+                }
+            }
+
+            /// As serde would derive it.
+            pub(super) fn serialize_built_in<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                const NAME: &str = "SchedulerConfig";
+                let index = SCHEDULERS.iter().position(|e| e.name == self.name()).unwrap_or_default() as u32;
+                match self {
+                    $(SchedulerConfig::$Variant(c) => {
+                        to.serialize_newtype_variant(NAME, index, $Policy::ENTRY.name, c)
+                    })*
+                    SchedulerConfig::Own(own) => own.name.serialize(to),
+                }
+            }
+
+            /// The same scheduler with the parameters that `from` brings.
+            pub(super) fn deserialize_parameters<'de, A: VariantAccess<'de>>(
+                self,
+                from: A,
+            ) -> Result<SchedulerConfig, A::Error> {
+                Ok(match self {
+                    $(SchedulerConfig::$Variant(_) => SchedulerConfig::$Variant(from.newtype_variant()?),)*
+                    SchedulerConfig::Own(own) => SchedulerConfig::Own(own),
+                })
+            }
+        }
+
+        impl Policy for Scheduler {
+            #[inline]
+            fn domain(&self) -> Domain {
+                match self {
+                    $(Scheduler::$Variant(p) => p.domain(),)*
+                    Scheduler::Custom(p) => p.domain(),
+                }
+            }
+            #[inline]
+            fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+                debug_assert_eq!(candidates.len(), weights.len());
+                match self {
+                    $(Scheduler::$Variant(p) => p.weigh(tti, candidates, weights),)*
+                    Scheduler::Custom(p) => p.weigh(tti, candidates, weights),
+                }
+            }
+            fn fault(&mut self) -> Option<Fault> {
+                match self {
+                    $(Scheduler::$Variant(p) => p.fault(),)*
+                    Scheduler::Custom(p) => p.fault(),
+                }
+            }
+        }
+    };
+}
+
+built_in_schedulers! {
+    /// Equal shares of the band by turns, whatever the channel.
+    RoundRobin(RoundRobin);
+    /// Rate on each group of blocks over the average served.
+    ProportionalFair(ProportionalFair);
+    /// The whole band to the best channel.
+    Tdmt(TimeMaxRate);
+    /// Each group of blocks to the best channel on it.
+    Fdmt(FrequencyMaxRate);
+    /// The whole band to who was served least.
+    TdBet(TimeEqualThroughput);
+    /// Each group of blocks to who was served least.
+    FdBet(FrequencyEqualThroughput);
+    /// Rate on each group of blocks over the rate on the whole band.
+    Tta(ThroughputToAverage);
+    /// A few UEs at a time, those below their target rate first.
+    PrioritySet(PrioritySet);
+    /// By delay budget and guaranteed rate of the class, proportional fair for the rest.
+    QosAware(QosAware);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::scheduler::testing::{candidate, weights};
+
+    /// A policy that overrides every method of the trait.
+    #[derive(Debug)]
+    struct Whole;
+
+    impl Policy for Whole {
+        fn domain(&self) -> Domain {
+            Domain::Equal
+        }
+        fn weigh(&mut self, tti: Tti, _: &[Candidate], weights: &mut [f64]) {
+            weights.fill(tti.0 as f64);
+        }
+        fn fault(&mut self) -> Option<Fault> {
+            Some(Fault::from("broken".to_owned()))
+        }
+    }
+
+    #[test]
+    fn every_method_of_a_policy_from_outside_is_called() {
+        let mut at_work = Scheduler::Custom(Box::new(Whole));
+        assert_eq!(at_work.domain(), Domain::Equal);
+        assert_eq!(weights(&mut at_work, 7, &[candidate(0, 1.0, 1.0); 2]), [7.0, 7.0]);
+        assert!(at_work.fault().is_some());
+    }
+}
