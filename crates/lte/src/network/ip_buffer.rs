@@ -56,7 +56,7 @@ impl RadioNetwork {
         flow: FlowId,
         out: &mut NetworkOutput,
     ) {
-        self.reach(now);
+        self.calendar.reach(now);
         let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
@@ -66,7 +66,7 @@ impl RadioNetwork {
         let ue = self.bearers[bearer].ue;
         self.contexts[ue].activity = self.calendar.next();
         match self.ues[ue].rrc.is_connected() {
-            true => self.wake(ue, Direction::Downlink),
+            true => self.attachment(ue).wake(Direction::Downlink),
             false => self.attachment(ue).want_connection(Direction::Downlink),
         }
     }

@@ -241,18 +241,12 @@ impl RadioNetwork {
     /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
     /// be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
-        self.reach(now);
+        self.calendar.reach(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
             return self.layer2(now, out).enter_gateway(bearer, packet);
         }
         self.bearers.push(now, bearer, end, packet);
         self.settle(now, bearer, out);
-    }
-
-    /// Something happens between two TTIs: a network that slept goes on with the first TTI that
-    /// starts after now, and what comes at the very start of a TTI may still ask in it.
-    pub(super) fn reach(&mut self, now: Instant) {
-        self.calendar.reach(now);
     }
 
     /// When the next TTI in which something happens starts; None while idle.
@@ -381,7 +375,7 @@ impl RadioNetwork {
 
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
-        self.reach(now);
+        self.calendar.reach(now);
         while self.layer2(now, out).take_arrival() {
             self.serve(now, out);
         }
@@ -474,14 +468,14 @@ impl RadioNetwork {
             self.radio_link_failure(now, ue, out);
         }
         self.contexts[ue].activity = self.calendar.next();
-        if self.is_away(ue) {
+        if self.links[ue].away {
             return;
         }
         let connected = self.ues[ue].rrc.is_connected();
         let above = self.bearers.waits_above(bearer);
         if above || self.bearers[bearer].layers.wants(End::Network) {
             match connected {
-                true => self.wake(ue, Direction::Downlink),
+                true => self.attachment(ue).wake(Direction::Downlink),
                 false => self.attachment(ue).want_connection(Direction::Downlink),
             }
         }

@@ -7,7 +7,7 @@
 
 use lasthop_engine::math::db;
 use lasthop_radio::milliwatts;
-use lasthop_units::{BearerId, CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
 
 use super::attachment::Attachment;
 use super::config::NetworkConfig;
@@ -380,7 +380,7 @@ impl RadioNetwork {
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
     /// while another one goes on.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
-        self.reach(now);
+        self.calendar.reach(now);
         let mut out = NetworkOutput::default();
         let order = |rrc: &mut Rrc<'_>| rrc.step(Input::Order(target));
         self.rrc_step(now, Tti::containing(now, TTI), ue, order, &mut out);
@@ -399,7 +399,7 @@ impl RadioNetwork {
 
     /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
-        self.reach(now);
+        self.calendar.reach(now);
         self.cells[cell].config.down = down;
         let power = milliwatts(self.cells[cell].config.radio.power);
         self.air.set_power(cell, if down { 0.0 } else { power });
@@ -412,20 +412,16 @@ impl RadioNetwork {
                 }
             }
         } else {
+            // MAC looks at what each end of a bearer has.
             for bearer in self.bearers.ids() {
-                self.look_at(bearer);
+                let ue = self.bearers[bearer].ue;
+                if self.ues[ue].rrc.is_connected() && !self.links[ue].away {
+                    if self.bearers[bearer].layers.wants(End::Network) {
+                        self.attachment(ue).wake(Direction::Downlink);
+                    }
+                    self.uplink_data(self.calendar.first_open().start(TTI), ue, bearer);
+                }
             }
-        }
-    }
-
-    /// MAC looks at what an end of `bearer` has.
-    fn look_at(&mut self, bearer: BearerId) {
-        let ue = self.bearers[bearer].ue;
-        if self.is_served(ue) {
-            if self.bearers[bearer].layers.wants(End::Network) {
-                self.attachment(ue).wake(Direction::Downlink);
-            }
-            self.uplink_data(self.calendar.first_open().start(TTI), ue, bearer);
         }
     }
 }
