@@ -220,7 +220,7 @@ impl RadioNetwork {
             }
             for direction in Direction::BOTH {
                 if network.links[ue].full_buffer[direction.index()] {
-                    network.wake(ue, direction);
+                    network.attachment(ue).wake(direction);
                 }
             }
         }
@@ -498,14 +498,5 @@ impl RadioNetwork {
     ) {
         self.layer2(now, out).hand_up(from, parts, decoded);
         self.serve(now, out);
-    }
-
-    /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
-    #[inline]
-    fn wake(&mut self, ue: UeId, direction: Direction) {
-        let link = &self.links[ue];
-        if !link.away {
-            self.cells[link.serving].wake(ue, &mut self.contexts[ue], direction);
-        }
     }
 }

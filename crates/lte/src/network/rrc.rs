@@ -50,6 +50,11 @@ impl Mobility {
         }
     }
 
+    /// Msg3 of `ue` is an RRCConnectionReestablishmentRequest.
+    pub fn asks_for_its_connection(&self, ue: UeId) -> bool {
+        self.ues[ue].is_requesting()
+    }
+
     /// A preamble of `cell` that no other UE has, where some are kept for that.
     fn dedicated_preamble(&mut self, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
         let reserved = u32::from(PREAMBLES.saturating_sub(config.preambles));
@@ -214,23 +219,6 @@ impl RadioNetwork {
         let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
         let layer2 = Layer2 { now, bearers, core, sidelink, calendar, out };
         UeBearers { ue, drbs: &links[ue].drbs, layer2 }
-    }
-
-    /// True if the UE is connected and served: not on its way between cells.
-    #[inline]
-    pub(super) fn is_served(&self, ue: UeId) -> bool {
-        self.ues[ue].rrc.is_connected() && !self.is_away(ue)
-    }
-
-    /// True while a handover or a re-establishment keeps everybody from scheduling it.
-    #[inline]
-    pub(super) fn is_away(&self, ue: UeId) -> bool {
-        self.links[ue].away
-    }
-
-    /// Msg3 of this UE is an RRCConnectionReestablishmentRequest.
-    pub(super) fn asks_for_its_connection(&self, ue: UeId) -> bool {
-        self.mobility.as_ref().is_some_and(|m| m.ues[ue].is_requesting())
     }
 
     /// RRC of `ue`; None where UEs stay in their cells.

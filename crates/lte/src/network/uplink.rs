@@ -52,11 +52,6 @@ impl RadioNetwork {
         &self.links[ue].uplink.stats
     }
 
-    /// The first TTI for which something can still be noted.
-    pub(super) fn first_open(&self) -> Tti {
-        self.calendar.first_open()
-    }
-
     /// What the UE's end of `bearer` has waiting may have changed.
     #[inline]
     pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
@@ -85,11 +80,6 @@ impl RadioNetwork {
         }
     }
 
-    /// Notes when the UE must act next, if it must.
-    pub(super) fn arm_uplink(&mut self, ue: UeId) {
-        self.terminal(ue).arm();
-    }
-
     /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
     pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
@@ -100,7 +90,7 @@ impl RadioNetwork {
             if access == Some(Action::Problem) {
                 self.random_access_problem(tti, ue, out);
             }
-            self.arm_uplink(ue);
+            self.terminal(ue).arm();
         }
     }
 

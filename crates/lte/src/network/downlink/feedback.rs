@@ -51,7 +51,7 @@ impl RadioNetwork {
         let (link, cx) = (&mut self.links[ue], &mut self.contexts[ue].downlink);
         match cx.hear_feedback(now, &self.cells[link.serving].config, &mut link.downlink, process) {
             None | Some(Verdict::Acknowledged) => {}
-            Some(Verdict::Again) => self.wake(ue, Direction::Downlink),
+            Some(Verdict::Again) => self.attachment(ue).wake(Direction::Downlink),
             Some(Verdict::GivenUp) => {
                 let Some(p) = link.downlink.process(process) else { return };
                 let mut parts = std::mem::take(&mut p.parts);

@@ -51,7 +51,7 @@ impl RadioNetwork {
 
     /// What the senders of a bearer have waiting may have changed.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
-        let from = self.first_open();
+        let from = self.calendar.first_open();
         let Some(lanes) = self.sidelink.as_ref().map(|s| s.lanes_of(bearer)) else { return };
         for lane in lanes {
             let Some(s) = &mut self.sidelink else { return };
@@ -67,7 +67,7 @@ impl RadioNetwork {
                 l.sender.wants = true;
                 let tx = l.tx;
                 self.ues[tx].uplink.direct_wants = true;
-                self.arm_uplink(tx);
+                self.terminal(tx).arm();
             }
         }
     }

@@ -42,7 +42,7 @@ impl RadioNetwork {
                 self.links[ue].uplink.harq.get_mut(process).parts = parts;
                 let view = &self.contexts[ue].uplink.view;
                 if view.waiting() > 0 || view.is_requested() {
-                    self.wake(ue, Direction::Uplink);
+                    self.attachment(ue).wake(Direction::Uplink);
                 }
             }
         }

@@ -54,7 +54,8 @@ impl RadioNetwork {
             }
             // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest.
             let asks = g.content == Content::Msg3
-                && (!self.ues[g.ue].rrc.is_connected() || self.asks_for_its_connection(g.ue));
+                && (!self.ues[g.ue].rrc.is_connected()
+                    || self.mobility.as_ref().is_some_and(|m| m.asks_for_its_connection(g.ue)));
             let RadioNetwork { ues, links, cells, bearers, sidelink, calendar, air, trace, .. } = self;
             let link = &mut links[g.ue];
             let sidelink = sidelink.as_deref_mut();
