@@ -5,7 +5,7 @@
 //! adaptation, HARQ and the air. Then downloads over RLC AM with a window of packets each, and a
 //! small packet upwards for every second one, as TCP acknowledges: everything but TCP itself.
 
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::LinkStats;
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
@@ -79,7 +79,7 @@ fn run(ues: usize, bearers: bool, seconds: u64) {
     }
     let us = (on_cpu() - start) as f64 * 1e-3 / ttis as f64;
     let all = |f: &dyn Fn(&LinkStats) -> u64| -> u64 {
-        (0..ues).map(|u| f(network.downlink_stats(UeId::from_index(u)))).sum()
+        (0..ues).map(|u| f(network.link_stats(UeId::from_index(u), Direction::Downlink))).sum()
     };
     let bytes = if bearers { delivered } else { all(&|s| s.decoded_bytes) };
     println!(

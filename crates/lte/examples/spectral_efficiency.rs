@@ -12,6 +12,7 @@
 
 mod layout57;
 
+use lasthop_bearer::Direction;
 use lasthop_lte::network::{CellConfig, NetworkOutput, RadioNetwork};
 use lasthop_radio::mimo::Combining;
 use lasthop_units::{Dbm, Id, Instant, UeId};
@@ -71,8 +72,8 @@ fn run(network: &mut RadioNetwork, until: f64, out: &mut NetworkOutput) {
 /// Decoded bytes of each UE.
 fn bytes(network: &RadioNetwork, uplink: bool, ues: usize) -> Vec<u64> {
     let of = |ue| match uplink {
-        true => network.uplink_stats(ue).decoded_bytes,
-        false => network.downlink_stats(ue).decoded_bytes,
+        true => network.link_stats(ue, Direction::Uplink).decoded_bytes,
+        false => network.link_stats(ue, Direction::Downlink).decoded_bytes,
     };
     (0..ues).map(UeId::from_index).map(of).collect()
 }
@@ -83,7 +84,11 @@ fn report(network: &RadioNetwork, uplink: bool, mut rates: Vec<f64>, cells: usiz
     let edge = rates[(rates.len() - 1) / 20];
     let (mut blocks, mut sent, mut errors, mut mcs, mut power, mut n) = (0, 0, 0, 0, 0.0, 0);
     for ue in (0..rates.len()).map(UeId::from_index) {
-        let s = if uplink { network.uplink_stats(ue) } else { network.downlink_stats(ue) };
+        let s = if uplink {
+            network.link_stats(ue, Direction::Uplink)
+        } else {
+            network.link_stats(ue, Direction::Downlink)
+        };
         (blocks, sent) = (blocks + s.blocks, sent + s.blocks + s.retransmissions);
         (errors, mcs) = (errors + s.errors, mcs + s.mcs_sum);
         (power, n) = (power + s.power_dbm_sum, n + s.power_count);

@@ -4,7 +4,7 @@
 //!
 //!     cargo run --release -p lasthop-lte --example uplink_bench
 
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
@@ -92,7 +92,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
         }
     }
     let took = cpu_time() - start;
-    let stats = (0..busy).map(|ue| *n.uplink_stats(UeId::from_index(ue)));
+    let stats = (0..busy).map(|ue| *n.link_stats(UeId::from_index(ue), Direction::Uplink));
     let [blocks, again, granted] =
         stats.fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
     let allocations = lasthop_counting::allocations() - settled;

@@ -8,6 +8,7 @@ mod cell;
 mod layout57;
 
 use cell::{Run, friis_cell};
+use lasthop_bearer::Direction;
 use lasthop_lte::mac::downlink::MimoModel;
 use lasthop_lte::network::CellConfig;
 use lasthop_radio::FadingProfile;
@@ -31,7 +32,11 @@ fn antennas_without_fading_add_their_power() {
         }
         let mut run = Run::new(&config, 1);
         run.until(50);
-        let s = if uplink { *run.network.uplink_stats(UeId::from_index(0)) } else { run.stats(0) };
+        let s = if uplink {
+            *run.network.link_stats(UeId::from_index(0), Direction::Uplink)
+        } else {
+            run.stats(0)
+        };
         s.sinr_db_sum / s.sinr_count as f64
     };
     for uplink in [false, true] {
@@ -70,8 +75,8 @@ fn drop(uplink: bool, cell: &CellConfig, antennas: u32, rings: u32, ms: u64, see
     let mut run = Run::new(&config, seed);
     let bytes = |run: &Run| -> Vec<u64> {
         let of = |i| match uplink {
-            true => run.network.uplink_stats(UeId::from_index(i)).decoded_bytes,
-            false => run.network.downlink_stats(UeId::from_index(i)).decoded_bytes,
+            true => run.network.link_stats(UeId::from_index(i), Direction::Uplink).decoded_bytes,
+            false => run.network.link_stats(UeId::from_index(i), Direction::Downlink).decoded_bytes,
         };
         (0..config.ues.len()).map(of).collect()
     };

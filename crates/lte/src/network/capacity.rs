@@ -5,7 +5,7 @@ use lasthop_engine::math;
 use lasthop_units::{BearerId, Bitrate, Duration, Instant, UeId};
 
 use super::RadioNetwork;
-use lasthop_bearer::Direction;
+use lasthop_bearer::{Direction, End};
 
 /// Who estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,15 +82,17 @@ impl CapacityEstimator {
     /// The estimate of `now` for `bearer`, one of the UE's.
     pub fn read(&mut self, now: Instant, network: &mut RadioNetwork, bearer: BearerId) -> Capacity {
         let (ue, config) = (self.ue, self.config);
-        let users = network.downlink_users(ue);
+        let queue = network.rlc_stats(bearer, End::Network).queue_bytes;
         let blocks = network.link_stats(ue, Direction::Downlink).resource_blocks;
+        let mut reading = network.reading(now, ue);
+        let users = reading.downlink_users();
         let carrier = match config.source {
-            CapacitySource::Enb => network.known_rate(now, ue),
-            CapacitySource::Ue(_) => network.measured_rate(now, ue),
+            CapacitySource::Enb => reading.known_rate(),
+            CapacitySource::Ue(_) => reading.measured_rate(),
         };
         let load = self.load.add(users.into(), config.period, config.average);
         let heard = self.broadcast(now, load);
-        let own = self.share_got(now, blocks, network.carrier_blocks(ue));
+        let own = self.share_got(now, blocks, reading.carrier_blocks());
         let share = match config.source {
             CapacitySource::Enb => 1.0 / load,
             CapacitySource::Ue(AssumedShare::Broadcast) => 1.0 / heard,
@@ -101,8 +103,8 @@ impl CapacityEstimator {
             rate_bps: self.rate.add(carrier.as_f64() * share, config.period, config.average),
             carrier,
             users,
-            queue: network.downlink_queue(bearer),
-            uplink: network.uplink_rate(now, ue),
+            queue,
+            uplink: reading.uplink_rate(),
         }
     }
 

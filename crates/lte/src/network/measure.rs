@@ -9,7 +9,7 @@ use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
 use super::state::{Cell, DownlinkContext, DownlinkLink, DownlinkUe};
-use super::{CellConfig, NetworkConfig, RadioNetwork, UeConfig};
+use super::{CellConfig, NetworkConfig, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
 use crate::phy::RbSet;
 use crate::phy::air::{Air, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
@@ -126,23 +126,6 @@ pub(super) struct Observer<'a> {
     pub boost: f32,
     pub air: &'a mut Air,
     pub memory: &'a mut Memory,
-}
-
-impl RadioNetwork {
-    /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
-    #[inline]
-    pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
-        let at = CellOf { ue, id: cell, cell: &self.cells[cell] };
-        learn_quality(tti, at, cx, link, &mut self.air, &mut self.memory);
-    }
-
-    /// `ue` looks at `cell`.
-    pub(super) fn observer(&mut self, cell: CellId, ue: UeId) -> Observer<'_> {
-        let at = CellOf { ue, id: cell, cell: &self.cells[cell] };
-        let boost = self.links[ue].downlink.boost;
-        Observer { at, boost, air: &mut self.air, memory: &mut self.memory }
-    }
 }
 
 /// Brings what the eNB knows of the downlink to a UE to what it knows in `tti`.

@@ -53,6 +53,7 @@ pub use crate::rrc::MobilityEvent;
 pub use capacity::{AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource};
 pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
+pub use reading::UeReading;
 pub use sidelink::Sidelinks;
 pub use uplink::{Silence, Silenced, UplinkCounters};
 
@@ -402,19 +403,14 @@ impl RadioNetwork {
     /// What a UE has counted in `direction`.
     pub fn link_stats(&self, ue: UeId, direction: Direction) -> &LinkStats {
         match direction {
-            Direction::Downlink => self.downlink_stats(ue),
-            Direction::Uplink => self.uplink_stats(ue),
+            Direction::Downlink => &self.links[ue].downlink.stats,
+            Direction::Uplink => &self.links[ue].uplink.stats,
         }
     }
 
     /// The cell that serves a UE.
     pub fn serving(&self, ue: UeId) -> CellId {
         self.links[ue].serving
-    }
-
-    /// What a UE has counted in the downlink.
-    pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
-        &self.links[ue].downlink.stats
     }
 
     /// Another scheduler in `cell` from now on, such as one of the caller's own.

@@ -1,70 +1,130 @@
-//! What a UE or its eNB knows of the downlink, for capacity hints. Looking changes nothing.
+//! What may be known of a UE's link: for capacity hints, for tables, and for tests. Looking changes
+//! nothing.
 
-use lasthop_radio::lte::{Cqi, tbs_bits};
-use lasthop_units::{BearerId, Bitrate, CellId, Instant, Tti, UeId};
+use lasthop_radio::Place;
+use lasthop_radio::lte::{Cqi, PowerControlConfig, tbs_bits};
+use lasthop_units::{Bitrate, CellId, Db, Dbm, Instant, Tti, UeId};
 
 use super::RadioNetwork;
-use super::state::Cell;
+use super::measure::{self, CellOf, Memory, Observer};
+use super::state::{Cell, Link, Ue, UeContext};
 use crate::mac::adaptation::Quality;
 use crate::phy::TTI;
-use crate::phy::air::layers_of;
-use lasthop_bearer::{Direction, End};
+use crate::phy::air::{Air, layers_of};
+use lasthop_bearer::Direction;
+
+/// The link of a UE in one TTI, to look at.
+pub struct UeReading<'a> {
+    tti: Tti,
+    id: UeId,
+    serving: CellId,
+    cell: &'a Cell,
+    ue: &'a mut Ue,
+    context: &'a mut UeContext,
+    link: &'a mut Link,
+    air: &'a mut Air,
+    memory: &'a mut Memory,
+}
 
 impl RadioNetwork {
-    /// What the whole carrier would carry for `ue` at the wideband CQI that it measures now:
+    /// The link of `ue` in the TTI of `now`.
+    pub fn reading(&mut self, now: Instant, ue: UeId) -> UeReading<'_> {
+        let RadioNetwork { cells, ues, contexts, links, air, memory, .. } = self;
+        let (tti, link, context) = (Tti::containing(now, TTI), &mut links[ue], &mut contexts[ue]);
+        let serving = link.serving;
+        UeReading {
+            tti,
+            id: ue,
+            serving,
+            cell: &cells[serving],
+            ue: &mut ues[ue],
+            context,
+            link,
+            air,
+            memory,
+        }
+    }
+}
+
+impl<'a> UeReading<'a> {
+    /// What the whole carrier would carry for the UE at the wideband CQI that it measures now:
     /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
-    pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        let cell = self.links[ue].serving;
-        let report = self.observer(cell, ue).report(Tti::containing(now, TTI));
+    pub fn measured_rate(&mut self) -> Bitrate {
+        let at = CellOf { ue: self.id, id: self.serving, cell: self.cell };
+        let boost = self.link.downlink.boost;
+        let report = Observer { at, boost, air: self.air, memory: self.memory }.report(self.tti);
         let first = match report.second {
             None => report.scheme.layers().into(),
             Some(_) => layers_of(report.scheme.layers(), 0).1,
         };
         let second = report.second.map_or(Bitrate(0), |second| {
-            self.carrier_rate(cell, second.wideband, layers_of(report.scheme.layers(), 1).1)
+            self.carrier_rate(second.wideband, layers_of(report.scheme.layers(), 1).1)
         });
-        Bitrate(self.carrier_rate(cell, report.wideband, first).0 + second.0)
+        Bitrate(self.carrier_rate(report.wideband, first).0 + second.0)
     }
 
     /// The same at the newest report that the eNB has, corrected by its outer loop.
-    pub fn known_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        let cell = self.links[ue].serving;
-        self.learn_quality(Tti::containing(now, TTI), cell, ue);
-        known_rate(&self.cells[cell], &mut self.contexts[ue].downlink.quality)
+    pub fn known_rate(&mut self) -> Bitrate {
+        let at = CellOf { ue: self.id, id: self.serving, cell: self.cell };
+        let (cx, link) = (&mut self.context.downlink, &mut self.link.downlink);
+        measure::learn_quality(self.tti, at, cx, link, self.air, self.memory);
+        known_rate(self.cell, &mut self.context.downlink.quality)
     }
 
-    /// One active UE's part of it.
-    pub fn fair_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        Bitrate(self.known_rate(now, ue).0 / u64::from(self.downlink_users(ue).max(1)))
+    fn carrier_rate(&self, cqi: Cqi, layers: usize) -> Bitrate {
+        let blocks = self.cell.config.resource_blocks as usize;
+        per_tti(self.cell.downlink.adaptation.block_bits(cqi, blocks), layers)
     }
 
-    fn carrier_rate(&self, cell: CellId, cqi: Cqi, layers: usize) -> Bitrate {
-        let c = &self.cells[cell];
-        per_tti(c.downlink.adaptation.block_bits(cqi, c.config.resource_blocks as usize), layers)
+    /// UEs that the UE's cell has downlink data for, itself counted in any case: the load that the
+    /// cell may broadcast.
+    pub fn downlink_users(&self) -> u32 {
+        downlink_users(self.cell, self.id)
     }
 
-    /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may
-    /// broadcast.
-    pub fn downlink_users(&self, ue: UeId) -> u32 {
-        downlink_users(&self.cells[self.links[ue].serving], ue)
+    /// What the UE was granted in the uplink for new transport blocks, averaged over the
+    /// scheduler's window.
+    pub fn uplink_rate(&mut self) -> Bitrate {
+        let window = self.cell.config.uplink.window;
+        Bitrate((self.context.uplink.average.at(self.tti, window) * 1000.0) as u64)
     }
 
-    /// Bytes in the network's layer-2 queue of a bearer that are in no PDU yet.
-    pub fn downlink_queue(&self, bearer: BearerId) -> u64 {
-        self.bearers[bearer].layers.rlc_stats(End::Network).queue_bytes
+    /// Resource blocks of the UE's cell.
+    pub fn carrier_blocks(&self) -> u32 {
+        self.cell.config.resource_blocks
     }
 
-    /// What `ue` was granted in the uplink for new transport blocks, averaged over the scheduler's
-    /// window.
-    pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        let tti = Tti::containing(now, TTI);
-        let window = self.cells[self.links[ue].serving].config.uplink.window;
-        Bitrate((self.contexts[ue].uplink.average.at(tti, window) * 1000.0) as u64)
+    /// Where the UE is [m].
+    pub fn place(&mut self) -> Place {
+        self.air.place(self.tti, self.id)
     }
 
-    /// Resource blocks of a UE's cell.
-    pub fn carrier_blocks(&self, ue: UeId) -> u32 {
-        self.cells[self.links[ue].serving].config.resource_blocks
+    /// What the UE would send on `blocks` resource blocks with (TS 36.213 clause 5.1.1.1).
+    pub fn pusch_power(&mut self, blocks: u32) -> Dbm {
+        let (loss, config) = self.loss_and_control();
+        self.ue.uplink.pusch_power(&config, blocks, loss)
+    }
+
+    /// What the UE would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
+    /// 5.1.3.1).
+    pub fn srs_power(&mut self, blocks: u32) -> Dbm {
+        let (loss, config) = self.loss_and_control();
+        self.ue.uplink.srs_power(&config, blocks, loss)
+    }
+
+    fn loss_and_control(&mut self) -> (Db, PowerControlConfig) {
+        let gain = self.air.gains(self.tti, self.serving, self.id).downlink;
+        (self.ue.uplink.path_loss(gain), self.cell.uplink.config.power_control)
+    }
+
+    /// Linear SINR by resource block of what the serving cell received of the UE, in the last TTI
+    /// that has happened; empty if it did not send.
+    pub fn uplink_sinr(self) -> &'a [f32] {
+        let granted = self.cell.uplink.plan.granted(self.tti);
+        match granted.iter().find(|g| g.ue == self.id).map(|g| g.rbs) {
+            Some(rbs) => self.air.uplink(self.tti, self.serving, self.id, rbs),
+            None => &[],
+        }
     }
 }
 

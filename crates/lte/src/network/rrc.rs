@@ -360,11 +360,6 @@ impl RadioNetwork {
         self.mobility.as_ref().and_then(|m| m.ues[ue].measured(cell))
     }
 
-    /// Where a UE is [m].
-    pub fn place(&mut self, now: Instant, ue: UeId) -> lasthop_radio::Place {
-        self.air.place(Tti::containing(now, TTI), ue)
-    }
-
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
     /// while another one goes on.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {

@@ -125,25 +125,26 @@ impl TraceRecord {
 
 /// The steps that nobody has taken yet; None: no trace is kept.
 #[derive(Debug, Default)]
-pub(super) struct Trace(Option<Vec<TraceRecord>>);
+pub struct Trace(Option<Vec<TraceRecord>>);
 
 impl RadioNetwork {
-    /// Keeps a trace from now on, or not.
-    pub fn set_tracing(&mut self, on: bool) {
-        self.trace = Trace(on.then(Vec::new));
-    }
-
-    /// The steps since the last call, in order.
-    pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
-        self.trace.0.iter_mut().flat_map(|t| t.drain(..))
-    }
-    /// True if a trace is kept.
-    pub const fn is_tracing(&self) -> bool {
-        self.trace.is_on()
+    /// Its trace.
+    pub const fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
     }
 }
 
 impl Trace {
+    /// Keeps a trace from now on, or not.
+    pub fn set(&mut self, on: bool) {
+        *self = Trace(on.then(Vec::new));
+    }
+
+    /// The steps since the last call, in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
+        self.0.iter_mut().flat_map(|t| t.drain(..))
+    }
+
     /// True if a trace is kept.
     #[inline]
     pub const fn is_on(&self) -> bool {

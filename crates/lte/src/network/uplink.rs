@@ -31,7 +31,6 @@ use super::calendar::Agenda;
 use super::state::Cell;
 use super::trace::{Step, Trace};
 use super::{Due, NetworkOutput, RadioNetwork};
-use crate::mac::downlink::LinkStats;
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
@@ -45,11 +44,6 @@ impl RadioNetwork {
     /// What has happened in the uplink of `cell`.
     pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
         self.cells[cell].uplink.counters
-    }
-
-    /// What a UE has counted in the uplink.
-    pub fn uplink_stats(&self, ue: UeId) -> &LinkStats {
-        &self.links[ue].uplink.stats
     }
 
     /// What the UE's end of `bearer` has waiting may have changed.

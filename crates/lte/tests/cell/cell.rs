@@ -1,5 +1,6 @@
 //! A cell with saturated UEs, as ns-3's system tests set it up.
 
+use lasthop_bearer::Direction;
 use lasthop_engine::math::log10;
 use lasthop_lte::mac::downlink::{DownlinkConfig, LinkStats};
 use lasthop_lte::network::profile::CellProfile;
@@ -82,7 +83,7 @@ impl Run {
     }
 
     pub fn stats(&self, ue: usize) -> LinkStats {
-        *self.network.downlink_stats(UeId::from_index(ue))
+        *self.network.link_stats(UeId::from_index(ue), Direction::Downlink)
     }
 }
 

@@ -5,7 +5,7 @@
 //! byte/s at RLC; that rate is guaranteed. What n UEs at one distance get follows from
 //! [`super::schedulers`]' ladder: min(232 000, R1 / n).
 
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
@@ -59,7 +59,7 @@ fn run(config: &NetworkConfig, users: &[User]) -> (Vec<(f64, u64)>, Vec<f64>) {
     let mut got = vec![(0.0, 0); users.len()];
     let rest: Vec<UeId> = config.ues.ids().skip(users.len()).collect();
     let carried = |network: &RadioNetwork| -> Vec<u64> {
-        rest.iter().map(|ue| network.downlink_stats(*ue).decoded_bytes).collect()
+        rest.iter().map(|ue| network.link_stats(*ue, Direction::Downlink).decoded_bytes).collect()
     };
     let mut before = Vec::new();
     for ms in 0..1500u64 {

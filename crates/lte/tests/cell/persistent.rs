@@ -1,6 +1,6 @@
 //! Semi-persistent scheduling (TS 36.321 clause 5.10.1).
 
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::{AmcConfig, LinkStats, PersistentConfig, PiroConfig};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::network::{DrbConfig, NetworkOutput, RadioNetwork};
@@ -51,7 +51,7 @@ fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
             }));
         }
     }
-    (*network.downlink_stats(UeId::from_index(0)), delays)
+    (*network.link_stats(UeId::from_index(0), Direction::Downlink), delays)
 }
 
 /// Dynamically, each packet goes at once, 4 to 5 ms, and 10.9 % of the assignments are missed (400

@@ -1,6 +1,6 @@
 //! Semi-persistent grants in the uplink (TS 36.321 clause 5.10.2).
 
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::LinkStats;
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::mac::uplink::UplinkPersistentConfig;
@@ -44,7 +44,7 @@ fn voice(
         config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
     }
     let mut network = RadioNetwork::new(&config, 2);
-    network.set_tracing(true);
+    network.trace().set(true);
     let (mut out, mut voice) = (
         NetworkOutput::default(),
         Voice { stats: Vec::new(), delays: Vec::new(), trace: Vec::new(), sleeps: false },
@@ -66,7 +66,7 @@ fn voice(
                     .filter(|d| d.0.index() == 0)
                     .map(|(_, _, sdu)| now.since(pushed(sdu.id.index(), 0)).as_millis()),
             );
-            voice.trace.extend(network.drain_trace());
+            voice.trace.extend(network.trace().drain());
         }
     };
     for i in 0..PACKETS {
@@ -78,7 +78,7 @@ fn voice(
     }
     run(&mut network, pushed(PACKETS + 100, 0), &mut out, &mut voice);
     voice.sleeps = network.next_tti().is_none();
-    voice.stats = (0..ues).map(|u| *network.uplink_stats(UeId::from_index(u))).collect();
+    voice.stats = (0..ues).map(|u| *network.link_stats(UeId::from_index(u), Direction::Uplink)).collect();
     voice
 }
 

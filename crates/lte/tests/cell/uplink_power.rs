@@ -1,9 +1,10 @@
 //! Uplink power control and interference as ns-3's tests have them, by the network and its air.
 
+use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
 use lasthop_lte::network::profile::CellProfile;
 use lasthop_radio::lte::{ClosedLoop, PowerControlConfig};
-use lasthop_units::{Dbm, Id, Metres, Tti, UeId};
+use lasthop_units::{Dbm, Id, Instant, Metres, Tti, UeId};
 
 use super::cell::{Run, friis_cell};
 
@@ -19,7 +20,8 @@ fn cell(d: f64, closed_loop: ClosedLoop) -> NetworkConfig {
 
 fn powers(run: &mut Run) -> (f64, f64) {
     let ue = UeId::from_index(0);
-    (run.network.pusch_power(Tti(0), ue, 25).0, run.network.srs_power(Tti(0), ue, 25).0)
+    let mut reading = run.network.reading(Instant::ZERO, ue);
+    (reading.pusch_power(25).0, reading.srs_power(25).0)
 }
 
 fn close(found: (f64, f64), expected: (f64, f64), what: &str) {
@@ -141,7 +143,7 @@ fn received_sinr(d1: f64, d2: f64) -> f64 {
     let config = two_cells(d1, d2);
     let mut run = Run::new(&config, 1);
     run.until(50);
-    f64::from(run.network.uplink_sinr(Tti(49), UeId::from_index(0))[0])
+    f64::from(run.network.reading(Instant::from_millis(49), UeId::from_index(0)).uplink_sinr()[0])
 }
 
 /// One UE with 23 dBm and much to send, 25 blocks for it, free space: its power is what limits it,
@@ -178,9 +180,9 @@ fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
         config.ues.iter_mut().for_each(|ue| (ue.radio.power, ue.full_buffer) = (Dbm(23.0), [false, true]));
         let mut run = Run::new(&config, 1);
         run.until(500);
-        let before = run.network.uplink_stats(UeId::from_index(0)).decoded_bytes;
+        let before = run.network.link_stats(UeId::from_index(0), Direction::Uplink).decoded_bytes;
         run.until(2500);
-        let stats = *run.network.uplink_stats(UeId::from_index(0));
+        let stats = *run.network.link_stats(UeId::from_index(0), Direction::Uplink);
         let found = (stats.decoded_bytes - before) as f64 * 8.0 / 2000.0;
         assert!(
             (0.9 * least..=most).contains(&found),
@@ -204,7 +206,7 @@ fn link_adaptation_counts_the_interference_that_the_cell_measures() {
         cell.uplink.outer_loop.enabled = false;
     }
     let mut run = Run::new(&config, 1);
-    let of = |run: &Run, ue: usize| *run.network.uplink_stats(UeId::from_index(ue));
+    let of = |run: &Run, ue: usize| *run.network.link_stats(UeId::from_index(ue), Direction::Uplink);
     run.until(400);
     let before = [of(&run, 0), of(&run, 1)];
     run.until(1400);

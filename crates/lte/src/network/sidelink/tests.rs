@@ -82,7 +82,7 @@ impl World {
             config.pairs.push(pair);
         }
         let mut network = RadioNetwork::new(&config, 1);
-        network.set_tracing(true);
+        network.trace().set(true);
         World {
             network,
             out: NetworkOutput::default(),
@@ -150,7 +150,7 @@ impl World {
     }
 
     fn steps(&mut self) -> Vec<(u64, Step, TraceLink, usize)> {
-        self.network.drain_trace().map(|r| (r.tti.0, r.step, r.link, r.ue.index())).collect()
+        self.network.trace().drain().map(|r| (r.tti.0, r.step, r.link, r.ue.index())).collect()
     }
 }
 

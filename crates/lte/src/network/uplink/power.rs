@@ -317,41 +317,13 @@ impl UplinkContext {
 }
 
 impl RadioNetwork {
-    /// What `ue` sends with on `blocks` resource blocks in `tti` (TS 36.213 clause 5.1.1.1).
-    pub fn pusch_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
-        let (loss, config) = self.loss_and_control(tti, ue);
-        self.ues[ue].uplink.pusch_power(&config, blocks, loss)
-    }
-
-    /// What `ue` would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
-    /// 5.1.3.1).
-    pub fn srs_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
-        let (loss, config) = self.loss_and_control(tti, ue);
-        self.ues[ue].uplink.srs_power(&config, blocks, loss)
-    }
-
     /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
     /// resource blocks.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
-        let (loss, config) = self.loss_and_control(tti, ue);
-        self.ues[ue].uplink.command_power(&config, command, blocks, loss);
-    }
-
-    fn loss_and_control(&mut self, tti: Tti, ue: UeId) -> (Db, PowerControlConfig) {
         let serving = self.links[ue].serving;
-        let gain = self.air.gains(tti, serving, ue).downlink;
-        (self.ues[ue].uplink.path_loss(gain), self.cells[serving].uplink.config.power_control)
-    }
-
-    /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last
-    /// TTI that has happened; empty if it did not send.
-    pub fn uplink_sinr(&mut self, tti: Tti, ue: UeId) -> &[f32] {
-        let cell = self.links[ue].serving;
-        let rbs = self.cells[cell].uplink.plan.granted(tti).iter().find(|g| g.ue == ue).map(|g| g.rbs);
-        match rbs {
-            Some(rbs) => self.air.uplink(tti, cell, ue, rbs),
-            None => &[],
-        }
+        let (config, u) = (&self.cells[serving].uplink.config.power_control, &mut self.ues[ue].uplink);
+        let loss = u.path_loss(self.air.gains(tti, serving, ue).downlink);
+        u.command_power(config, command, blocks, loss);
     }
 }
 

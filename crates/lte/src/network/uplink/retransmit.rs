@@ -269,12 +269,12 @@ mod tests {
         config.uplink.outer_loop.enabled = false;
         config.uplink.min_blocks = 3;
         let mut world = World::pinned(config, 4, Mode::Um, Db(-5.0));
-        world.network.set_tracing(true);
+        world.network.trace().set(true);
         let mut trace: Vec<TraceRecord> = Vec::new();
         for i in 0..4000u64 {
             let ue = (Draw::new(1, Purpose::Mobility, 0).uniform(i) * 4.0) as usize;
             world.push(Instant::from_millis(i * 2), ue, End::Ue, 30 + 150 * (i as u32 % 3));
-            trace.extend(world.network.drain_trace());
+            trace.extend(world.network.trace().drain());
         }
         let moved: Vec<&TraceRecord> =
             trace.iter().filter(|r| r.step == Step::Grant && r.bytes == 0).collect();

@@ -1,7 +1,7 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
 
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
@@ -11,7 +11,7 @@ use crate::network::{
 };
 use crate::rrc::InitialState;
 use lasthop_bearer::OrInfinity;
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
 
@@ -392,7 +392,7 @@ fn grants_are_missed_as_often_as_the_control_channels_fail() {
         let ue = config.ues.push(ue);
         let mut network = RadioNetwork::new(&config, 1);
         run_to(&mut network, Instant::from_millis(4010));
-        let stats = *network.uplink_stats(ue);
+        let stats = *network.link_stats(ue, Direction::Uplink);
         let grants = (stats.missed + stats.blocks) as f64;
         assert!((3990.0..=4010.0).contains(&grants), "{grants} grants");
         let share = stats.missed as f64 / grants;
@@ -412,7 +412,7 @@ fn nothing_is_lost_with_a_grant_that_was_not_heard() {
         world.push(Instant::from_millis(20 + 150 * i), 0, End::Ue, 100);
     }
     world.run_until(Instant::from_secs(31));
-    assert!(world.network.uplink_stats(UeId::from_index(0)).missed > 10);
+    assert!(world.network.link_stats(UeId::from_index(0), Direction::Uplink).missed > 10);
     assert_eq!(world.delivered.len(), 200);
     let late =
         world.delivered.iter().map(|(_, n, t)| t.since(Instant::from_millis(20 + 150 * n))).max().unwrap();
@@ -438,7 +438,7 @@ fn the_closed_loop_steers_to_its_target() {
         );
         run_to(&mut network, Instant::from_secs(1));
         let ue = UeId::from_index(0);
-        let sinr: Vec<f32> = network.uplink_sinr(Tti(999), ue).to_vec();
+        let sinr: Vec<f32> = network.reading(Instant::from_millis(999), ue).uplink_sinr().to_vec();
         let db = lasthop_engine::math::db(f64::from(sinr[0]));
         let off = if target.is_some() { 0.5 } else { 0.01 };
         assert!((db - expected).abs() <= off, "target {target:?}: {db} dB");

@@ -282,7 +282,7 @@ impl LteAccess {
                 network.set_ip_buffer(bearer(i), queue, seed, i as u64);
             }
         }
-        network.set_tracing(tracing);
+        network.trace().set(tracing);
         let own_policies = set_schedulers(&mut network, all, schedulers, seed)?;
         Ok(LteAccess {
             direct: Direct::new(all, ues, tables, &network),

@@ -72,7 +72,7 @@ impl LteAccess {
 
     fn sample_positions(&mut self, now: Instant, table: &mut Table<tables::Positions<'static>>) {
         for (id, ue) in self.ues.enumerate() {
-            let [x, y, z] = self.network.place(now, id);
+            let [x, y, z] = self.network.reading(now, id).place();
             table.push(&tables::Positions {
                 time_s: now.as_secs_f64(),
                 ue: &ue.name,

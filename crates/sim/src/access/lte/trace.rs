@@ -11,7 +11,7 @@ impl LteAccess {
     /// What the radio has done since the last call.
     #[cold]
     pub(super) fn pass_trace(&mut self, out: &mut AccessOutput) {
-        let records: Vec<TraceRecord> = self.network.drain_trace().collect();
+        let records: Vec<TraceRecord> = self.network.trace().drain().collect();
         for r in &records {
             let mut tell = |packet| out.steps.push(Step::Trace(Box::new(self.trace_row(r, packet))));
             if r.packets.is_empty() {

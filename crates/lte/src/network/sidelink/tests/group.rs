@@ -33,7 +33,7 @@ fn group(
     let to = (1..places.len()).map(UeId::from_index).collect();
     config.groups.push(GroupConfig { from: UeId::from_index(0), to, layers, link: link.clone(), cqi });
     let mut network = RadioNetwork::new(&config, 1);
-    network.set_tracing(true);
+    network.trace().set(true);
     World {
         network,
         out: NetworkOutput::default(),
@@ -71,7 +71,7 @@ impl World {
     fn sent(&mut self) -> Vec<TraceRecord> {
         let sends =
             |r: &TraceRecord| r.link == TraceLink::Sidelink && matches!(r.step, Step::Data | Step::Again);
-        self.network.drain_trace().filter(sends).collect()
+        self.network.trace().drain().filter(sends).collect()
     }
 }
 
