@@ -116,6 +116,7 @@ impl Backhaul {
     }
 
     /// What has arrived by `now`, and where; one at a time, in order.
+    #[inline]
     pub fn arrived(&mut self, now: Instant) -> Option<(Way, Cargo)> {
         while let Some(Reverse((at, way))) = self.heads.peek().copied().filter(|Reverse((t, _))| *t <= now) {
             self.heads.pop();

@@ -137,6 +137,7 @@ impl Core {
     }
 
     /// What becomes of the next packet that has arrived by `now`; one at a time, in order.
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Passage> {
         loop {
             if let Some((bearer, sdu)) = self.released.pop_front() {

@@ -104,6 +104,7 @@ impl UeBearers<'_> {
 /// What the core network does with a packet, carried out at its bearer.
 impl Layer2<'_> {
     /// A packet enters at the gateway.
+    #[inline]
     pub fn enter_gateway(&mut self, bearer: BearerId, packet: Sdu) {
         let sdu = self.bearers.stamp(bearer, End::Network, packet);
         let Some(core) = &mut self.core else { return };
@@ -113,13 +114,14 @@ impl Layer2<'_> {
     }
 
     /// The next of what the core network has brought by now; false if nothing is left.
+    #[inline]
     pub fn take_arrival(&mut self) -> bool {
-        let passage = self.core.as_mut().and_then(|core| core.poll(self.now));
-        let found = passage.is_some();
-        passage.into_iter().for_each(|passage| self.pass(passage));
-        found
+        let Some(passage) = self.core.as_mut().and_then(|core| core.poll(self.now)) else { return false };
+        self.pass(passage);
+        true
     }
 
+    #[inline]
     fn pass(&mut self, passage: Passage) {
         if let Some(bearer) = self.pass_unsettled(passage) {
             self.settle(bearer);
@@ -127,6 +129,7 @@ impl Layer2<'_> {
     }
 
     /// The same; which bearer must be settled.
+    #[inline]
     fn pass_unsettled(&mut self, passage: Passage) -> Option<BearerId> {
         match passage {
             Passage::Gateway(bearer, sdu) => self.out.delivered.push((bearer, End::Network, sdu)),
