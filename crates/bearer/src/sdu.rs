@@ -1,5 +1,5 @@
-//! What passes between the layers: service data units as descriptors, their fates, and the two ends
-//! of a bearer.
+//! What passes between the layers: service data units as descriptors, their outcomes, and the two
+//! ends of a bearer.
 
 use lasthop_units::{Ecn, Id, PacketId};
 

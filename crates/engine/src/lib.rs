@@ -4,11 +4,11 @@
 //! crate's queue; they answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an
 //! [`EventQueue`].
 
-pub mod lanes;
 pub mod math;
 pub mod own;
 mod queue;
 mod random;
+pub mod simd;
 mod slab;
 
 pub use queue::{Class, EventQueue};

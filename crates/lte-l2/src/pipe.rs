@@ -52,7 +52,7 @@ impl GrantConfig {
         Ok(Vec::new())
     }
 
-    /// The grid and the losses of a dedicated channel serve: all PDUs of a TTI share one fate.
+    /// The grid and the losses of a dedicated channel serve: all PDUs of a TTI share one outcome.
     fn channel(&self) -> DchConfig {
         DchConfig {
             tti: self.tti,
@@ -108,7 +108,7 @@ impl LtePipe {
     pub fn new(config: &LtePipeConfig, seed: u64, entity: u64) -> LtePipe {
         let rate = |c: &GrantConfig| (!c.tti.is_zero()).then(|| Bitrate::per(c.grant.bits(), c.tti));
         let mut layers = LteBearer::new(&config.layers());
-        layers.seat_aqm(&config.rlc, seed, entity, [rate(&config.downlink), rate(&config.uplink)]);
+        layers.install_aqm(&config.rlc, seed, entity, [rate(&config.downlink), rate(&config.uplink)]);
         let entity = entity.wrapping_mul(2);
         LtePipe {
             layers,

@@ -1,4 +1,4 @@
-//! What a TTI of a cell's downlink costs: `cargo run --release -p lasthop-lte --example
+//! What a TTI of a cell's downlink costs: `packet run --release -p lasthop-lte --example
 //! downlink_bench [UEs] [seconds]`.
 //!
 //! 20 MHz, proportional fair, EVA at 60 km/h. First saturated UEs below RLC: scheduling, link

@@ -1,4 +1,4 @@
-//! What it costs to let only the strongest interferers fade: `cargo run --release -p lasthop-lte
+//! What it costs to let only the strongest interferers fade: `packet run --release -p lasthop-lte
 //! --example faded_interferers`.
 //!
 //! TR 36.814 case 1: 19 sites of three sectors 500 m apart, wrapped around, every sector at full

@@ -2,7 +2,7 @@
 //! with a thousand idle UEs beside them, and single packets from UEs that ask by scheduling
 //! requests.
 //!
-//!     cargo run --release -p lasthop-lte --example uplink_bench
+//!     packet run --release -p lasthop-lte --example uplink_bench
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;

@@ -132,7 +132,7 @@ fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
     uplink_is_the_verifications(1, 500, SHORT_DROPS);
 }
 
-/// The published layout: eight drops of 57 sectors, 1.5 s each. `cargo test --release -p
+/// The published layout: eight drops of 57 sectors, 1.5 s each. `packet test --release -p
 /// lasthop-lte --test antennas -- --ignored --nocapture`. What eight such drops gave in the
 /// example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
 #[test]

@@ -69,7 +69,7 @@ struct World {
     out: NetworkOutput,
     events: Vec<(Instant, UeId, NetworkEvent)>,
     /// By bearer and end that pushed.
-    fates: Vec<[Vec<Fate>; 2]>,
+    outcomes: Vec<[Vec<Fate>; 2]>,
     /// When each was pushed.
     pushed: Vec<[Vec<Instant>; 2]>,
     /// Whose bearers they are.
@@ -85,7 +85,7 @@ impl World {
             network: RadioNetwork::new(config, seed),
             out: NetworkOutput::default(),
             events: Vec::new(),
-            fates: config.bearers.iter().map(|_| Default::default()).collect(),
+            outcomes: config.bearers.iter().map(|_| Default::default()).collect(),
             pushed: config.bearers.iter().map(|_| Default::default()).collect(),
             owners: config.bearers.iter().map(|b| b.ue).collect(),
             now: Instant::ZERO,
@@ -93,9 +93,9 @@ impl World {
     }
 
     fn push(&mut self, bearer: usize, end: End, size: u32) {
-        let fates = &mut self.fates[bearer][end.index()];
-        let sdu = Sdu::new(PacketId::from_index(fates.len()), size);
-        fates.push(None);
+        let outcomes = &mut self.outcomes[bearer][end.index()];
+        let sdu = Sdu::new(PacketId::from_index(outcomes.len()), size);
+        outcomes.push(None);
         self.pushed[bearer][end.index()].push(self.now);
         self.network.push(self.now, BearerId::from_index(bearer), end, sdu, &mut self.out);
         self.note();
@@ -120,23 +120,26 @@ impl World {
 
     fn note(&mut self) {
         for (b, at, sdu) in self.out.delivered.drain(..) {
-            let fates = &mut self.fates[b.index()][at.peer().index()];
+            let outcomes = &mut self.outcomes[b.index()][at.peer().index()];
             let n = sdu.id.index();
-            assert_eq!(fates[n], None, "packet {n} of {b:?} is delivered and had a fate");
-            assert!(!fates[n + 1..].iter().any(|f| matches!(f, Some(Ok(_)))), "packet {n} of {b:?} is late");
-            fates[n] = Some(Ok(self.now));
+            assert_eq!(outcomes[n], None, "packet {n} of {b:?} is delivered and had a outcome");
+            assert!(
+                !outcomes[n + 1..].iter().any(|f| matches!(f, Some(Ok(_)))),
+                "packet {n} of {b:?} is late"
+            );
+            outcomes[n] = Some(Ok(self.now));
         }
         for (b, by, sdu, cause) in self.out.dropped.drain(..) {
-            let fate = &mut self.fates[b.index()][by.index()][sdu.id.index()];
+            let outcome = &mut self.outcomes[b.index()][by.index()][sdu.id.index()];
             assert_eq!(
-                *fate,
+                *outcome,
                 None,
-                "packet {} of {b:?} is dropped ({cause:?}) and had a fate",
+                "packet {} of {b:?} is dropped ({cause:?}) and had a outcome",
                 sdu.id.index()
             );
-            *fate = Some(Err(cause));
+            *outcome = Some(Err(cause));
         }
-        for (b, both) in self.fates.iter().enumerate() {
+        for (b, both) in self.outcomes.iter().enumerate() {
             for end in [End::Network, End::Ue] {
                 let open = both[end.index()].iter().filter(|f| f.is_none()).count();
                 assert_eq!(self.network.inside(BearerId::from_index(b), end), open, "inside {b} {end:?}");
@@ -168,7 +171,7 @@ impl World {
     }
 
     fn delivered(&self, bearer: usize, end: End) -> usize {
-        self.fates[bearer][end.index()].iter().filter(|f| matches!(f, Some(Ok(_)))).count()
+        self.outcomes[bearer][end.index()].iter().filter(|f| matches!(f, Some(Ok(_)))).count()
     }
 }
 
@@ -201,7 +204,7 @@ fn a_handover_takes_no_longer_than_the_reference() {
 }
 
 /// A target that detects no preamble. Where messages take no time T304 starts when the command is
-/// heard, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes
+/// received, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes
 /// out in the second TTI after the start (the UE synchronises in the next one), and every 16 TTIs
 /// (3 to the window, 10 of it, 3 more with retry_delay = 4): after 2, 18, ... 98 TTIs, 7 of them,
 /// although preambleTransMax is 3 (TS 36.331 clause 5.3.11.3: no radio link failure while T304
@@ -445,20 +448,20 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     // The search (100 ms), system information (at most 90 ms), T301, and a subframe each.
     assert!(gone.since(failed) <= Duration::from_millis(100 + 90 + 100 + 3), "{}", gone.since(failed));
     let lost = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure)));
-    assert!(w.fates[0][0].iter().filter(lost).count() > 100);
-    assert!(w.fates[0][0].iter().all(Option::is_some), "nothing is left on X2");
+    assert!(w.outcomes[0][0].iter().filter(lost).count() > 100);
+    assert!(w.outcomes[0][0].iter().all(Option::is_some), "nothing is left on X2");
     // Served again, and handed over again, over the same X2.
     for round in 0..2 {
         w.network.set_cell_power(CELL(1), Dbm(30.0));
-        let at = w.fates[0][0].len();
+        let at = w.outcomes[0][0].len();
         for _ in 0..5 {
             w.push(0, End::Network, 1200);
         }
         w.until(w.now + Duration::from_secs(2));
         assert!(
-            w.fates[0][0][at..].iter().all(|f| matches!(f, Some(Ok(_)))),
+            w.outcomes[0][0][at..].iter().all(|f| matches!(f, Some(Ok(_)))),
             "{round} {:?} {:?}",
-            &w.fates[0][0][at..],
+            &w.outcomes[0][0][at..],
             w.events
         );
         let target = CELL(1 - w.network.serving(UE(0)).index());
@@ -491,7 +494,7 @@ fn users_of_a_dead_cell_connect_where_they_can() {
     for b in 0..8 {
         assert_eq!(w.network.serving(UE(b)), CELL(1));
         let gone = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
-        let lost = w.fates[b][0].iter().filter(gone).count();
+        let lost = w.outcomes[b][0].iter().filter(gone).count();
         assert!(lost > 0, "the dead cell held packets");
         assert_eq!(w.delivered(b, End::Network) + lost, 1500);
     }
@@ -522,7 +525,7 @@ fn a_bearer_without_forwarding_does_not_wait_for_x2() {
         let pushed = w.now;
         w.until(ms(10_000));
         assert_eq!(w.delivered(0, End::Network), 400, "lossless");
-        let Some(Ok(arrived)) = w.fates[1][0][0] else { panic!("{:?}", w.fates[1]) };
+        let Some(Ok(arrived)) = w.outcomes[1][0][0] else { panic!("{:?}", w.outcomes[1]) };
         arrived.since(pushed)
     };
     assert!(waits(HandoverKind::Lossless) > Duration::from_millis(1500));
@@ -638,20 +641,20 @@ fn any_drive_goes_through_every_step() {
 /// the network says that it went with the connection.
 fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
     let reconnected = w.reconnected(w.owners[bearer]);
-    for (fates, pushed) in w.fates[bearer].iter().zip(&w.pushed[bearer]) {
-        for (fate, pushed) in fates.iter().zip(pushed) {
-            let gone = matches!(fate, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
-            let fine = matches!(fate, Some(Ok(_))) || gone && reconnected.is_some_and(|t| *pushed < t);
+    for (outcomes, pushed) in w.outcomes[bearer].iter().zip(&w.pushed[bearer]) {
+        for (outcome, pushed) in outcomes.iter().zip(pushed) {
+            let gone = matches!(outcome, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+            let fine = matches!(outcome, Some(Ok(_))) || gone && reconnected.is_some_and(|t| *pushed < t);
             prop_assert!(
                 fine,
-                "bearer {bearer}: {fate:?}, pushed at {pushed}, connected anew at {reconnected:?}"
+                "bearer {bearer}: {outcome:?}, pushed at {pushed}, connected anew at {reconnected:?}"
             );
         }
     }
     Ok(())
 }
 
-/// A bearer that may lose: every packet before the last that arrived has a fate. Over RLC AM
+/// A bearer that may lose: every packet before the last that arrived has an outcome. Over RLC AM
 /// nothing is lost on the air: whatever did not arrive was discarded, and by one of these names.
 fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
     let discarded = |f: &Fate| {
@@ -663,12 +666,12 @@ fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCa
                 | DropCause::RadioLinkFailure,))
         )
     };
-    for fates in &w.fates[bearer] {
-        let last = fates.iter().rposition(|f| matches!(f, Some(Ok(_)))).unwrap_or(0);
-        prop_assert!(fates[..last].iter().all(Option::is_some), "bearer {bearer}");
+    for outcomes in &w.outcomes[bearer] {
+        let last = outcomes.iter().rposition(|f| matches!(f, Some(Ok(_)))).unwrap_or(0);
+        prop_assert!(outcomes[..last].iter().all(Option::is_some), "bearer {bearer}");
         if mode == Mode::Am {
-            let fine = fates.iter().all(|f| matches!(f, Some(Ok(_))) || discarded(f));
-            prop_assert!(fine, "bearer {bearer}: {fates:?}");
+            let fine = outcomes.iter().all(|f| matches!(f, Some(Ok(_))) || discarded(f));
+            prop_assert!(fine, "bearer {bearer}: {outcomes:?}");
         }
     }
     Ok(())
@@ -692,8 +695,9 @@ proptest! {
         }
     }
 
-    /// Seamless and without forwarding: every packet has one fate with a name, and over RLC AM what
-    /// is lost is exactly what a handover, a re-establishment or the end of a connection discarded.
+    /// Seamless and without forwarding: every packet has one outcome with a name, and over RLC AM
+    /// what is lost is exactly what a handover, a re-establishment or the end of a connection
+    /// discarded.
     #[test]
     fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
         let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };

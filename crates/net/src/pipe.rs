@@ -178,7 +178,7 @@ impl Pipe {
     }
 
     /// New parameters of the wire for packets whose serialisation starts after `now`; those on the
-    /// wire keep arrival and fate. After a shorter delay a later packet would overtake: without
+    /// wire keep arrival and outcome. After a shorter delay a later packet would overtake: without
     /// `reordering` it arrives together with the last of the earlier ones instead.
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);

@@ -26,7 +26,7 @@ pub struct WireModel {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Outcome {
     Arrives,
     ArrivesTwice,
     Dies(DropCause),
@@ -36,7 +36,7 @@ enum Fate {
 struct Flight {
     arrival: Instant,
     item: Item,
-    fate: Fate,
+    outcome: Outcome,
 }
 
 /// Packets in flight, in order of arrival. The n-th packet put on the wire has the n-th draws of
@@ -46,7 +46,7 @@ pub(crate) struct Wire {
     model: WireModel,
     flights: VecDeque<Flight>,
     last_arrival: Instant,
-    fate: Draw,
+    outcome: Draw,
     jitter: Draw,
     n: u64,
     bytes: u64,
@@ -60,7 +60,7 @@ impl Wire {
             model,
             flights: VecDeque::new(),
             last_arrival: Instant::ZERO,
-            fate: Draw::new(seed, Purpose::PipeLoss, entity),
+            outcome: Draw::new(seed, Purpose::PipeLoss, entity),
             jitter: Draw::new(seed, Purpose::PipeJitter, entity),
             n: 0,
             bytes: 0,
@@ -70,7 +70,7 @@ impl Wire {
         wire
     }
 
-    /// In force for packets put on the wire from now on; those in flight keep arrival and fate.
+    /// In force for packets put on the wire from now on; those in flight keep arrival and outcome.
     pub fn set_model(&mut self, model: WireModel) {
         self.model = model;
         self.random =
@@ -85,21 +85,21 @@ impl Wire {
     #[inline]
     pub fn put(&mut self, moment: Instant, item: Item) {
         let mut arrival = moment.saturating_add(self.model.delay);
-        let mut fate = Fate::Arrives;
+        let mut outcome = Outcome::Arrives;
         if self.random {
             arrival = arrival.saturating_add(self.extra_delay());
-            fate = self.draw_fate();
+            outcome = self.draw_outcome();
         }
         self.n += 1;
         self.bytes += u64::from(item.size);
         if arrival < self.last_arrival {
             if self.model.reordering {
-                return self.overtake(Flight { arrival, item, fate });
+                return self.overtake(Flight { arrival, item, outcome });
             }
             arrival = self.last_arrival;
         }
         self.last_arrival = arrival;
-        self.flights.push_back(Flight { arrival, item, fate });
+        self.flights.push_back(Flight { arrival, item, outcome });
     }
 
     /// A packet arrives before the last one. Ties stay in the order of sending.
@@ -118,23 +118,23 @@ impl Wire {
         Duration(((bits * u128::from(self.model.jitter.0)) >> 64) as u64)
     }
 
-    fn draw_fate(&self) -> Fate {
+    fn draw_outcome(&self) -> Outcome {
         let m = &self.model;
-        if m.loss > 0.0 && self.fate.happens(self.n, m.loss) {
-            return Fate::Dies(DropCause::Loss);
+        if m.loss > 0.0 && self.outcome.happens(self.n, m.loss) {
+            return Outcome::Dies(DropCause::Loss);
         }
         if m.corruption > 0.0 || m.duplication > 0.0 {
-            let mut more = self.fate.stream(self.n);
+            let mut more = self.outcome.stream(self.n);
             // Both are drawn always: changing one probability shifts nothing of the other.
             let (corrupt, twice) = (more.uniform() < m.corruption, more.uniform() < m.duplication);
             if corrupt {
-                return Fate::Dies(DropCause::Corruption);
+                return Outcome::Dies(DropCause::Corruption);
             }
             if twice {
-                return Fate::ArrivesTwice;
+                return Outcome::ArrivesTwice;
             }
         }
-        Fate::Arrives
+        Outcome::Arrives
     }
 
     /// When the next packet arrives or is found lost.
@@ -149,16 +149,16 @@ impl Wire {
         while let Some(flight) = self.flights.front()
             && flight.arrival <= now
         {
-            let Flight { arrival, item, fate } = *flight;
+            let Flight { arrival, item, outcome } = *flight;
             self.flights.pop_front();
             self.bytes -= u64::from(item.size);
-            match fate {
-                Fate::Arrives => out.arrived.push(item),
-                Fate::ArrivesTwice => {
+            match outcome {
+                Outcome::Arrives => out.arrived.push(item),
+                Outcome::ArrivesTwice => {
                     out.arrived.push(item);
                     out.copies.push(item);
                 }
-                Fate::Dies(cause) => out.dropped.push(Dropped { at: arrival, item, cause }),
+                Outcome::Dies(cause) => out.dropped.push(Dropped { at: arrival, item, cause }),
             }
         }
     }

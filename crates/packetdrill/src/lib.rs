@@ -17,7 +17,7 @@ mod run;
 mod script;
 mod settings;
 
-pub use problem::{Place, Problem};
+pub use problem::{Problem, SourcePosition};
 pub use report::{Category, Outcome, Summary, Verdict, run_text};
 pub use run::{Failed, Transcript, run};
 pub use script::{Call, Defines, Event, Expr, Kind, Packet, Script, Time, ToolOption, parse, parse_with};

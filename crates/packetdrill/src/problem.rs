@@ -2,7 +2,7 @@
 
 /// A place in a script, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// Line.
     pub line: u32,
     /// Column, in characters.
@@ -16,7 +16,7 @@ pub enum Problem {
     #[error("{}:{}: {message}", place.line, place.column)]
     Mistake {
         /// Where.
-        place: Place,
+        place: SourcePosition,
         /// What is wrong, and what would be right.
         message: String,
     },
@@ -24,7 +24,7 @@ pub enum Problem {
     #[error("{}:{}: not applicable: {reason}", place.line, place.column)]
     NotApplicable {
         /// Where.
-        place: Place,
+        place: SourcePosition,
         /// What it asks for.
         reason: String,
     },

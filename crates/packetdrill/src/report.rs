@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 use crate::run::{Failed, Transcript, run};
 use crate::script::parse_with;
 use crate::settings::Request;
@@ -49,14 +49,14 @@ pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Out
         Err(problem) => Err(Failed::Problem(problem)),
     };
     let (verdict, place, message) = match ended {
-        Ok(()) => (Verdict::Passed, Place::default(), String::new()),
+        Ok(()) => (Verdict::Passed, SourcePosition::default(), String::new()),
         Err(Failed::At { place, message }) => (Verdict::Failed, place, message),
         Err(Failed::Problem(Problem::Mistake { place, message })) => (Verdict::Mistake, place, message),
         Err(Failed::Problem(Problem::NotApplicable { place, reason })) => {
             (Verdict::NotApplicable, place, reason)
         }
     };
-    let Place { line, column } = place;
+    let SourcePosition { line, column } = place;
     Outcome { name: name.to_owned(), verdict, line, column, message, transcript: transcript.lines }
 }
 
@@ -65,10 +65,10 @@ pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Out
 fn nothing_stated(text: &str) -> Problem {
     if text.contains("#if") {
         let reason = "its #if lines leave no event".to_owned();
-        return Problem::NotApplicable { place: Place::default(), reason };
+        return Problem::NotApplicable { place: SourcePosition::default(), reason };
     }
     let message = "the script has no event: it states nothing".to_owned();
-    Problem::Mistake { place: Place { line: 1, column: 1 }, message }
+    Problem::Mistake { place: SourcePosition { line: 1, column: 1 }, message }
 }
 
 /// One row of the table.

@@ -20,7 +20,7 @@ pub enum ErrorPattern {
 /// Blocks in a TTI that draws are numbered for: block `i` of TTI `n` has the index `64 n + i`.
 pub const BLOCKS_PER_TTI_MAX: u64 = 64;
 
-/// Decides the fate of every block of one channel direction. A function of (seed, channel, TTI,
+/// Decides the outcome of every block of one channel direction. A function of (seed, channel, TTI,
 /// block) only: skipped TTIs shift nothing.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
@@ -35,7 +35,7 @@ impl BlockErrors {
     }
 
     /// True when block number `block` of `tti` is lost at the block error rate `bler`. Blocks with
-    /// fates of their own are numbered 0 to 63; of those that share one there may be any
+    /// outcomes of their own are numbered 0 to 63; of those that share one there may be any
     /// number.
     #[inline]
     pub fn is_lost(&self, tti: Tti, block: u64, bler: Ratio) -> bool {
@@ -90,8 +90,8 @@ mod tests {
     fn blocks_that_share_one_fate_may_be_many() {
         let errors = BlockErrors::new(1, 0, ErrorPattern::PerTti);
         for tti in 0..100 {
-            let fates: Vec<bool> = (0..600).map(|b| errors.is_lost(Tti(tti), b, Ratio(0.5))).collect();
-            assert!(fates.iter().all(|f| *f == fates[0]));
+            let outcomes: Vec<bool> = (0..600).map(|b| errors.is_lost(Tti(tti), b, Ratio(0.5))).collect();
+            assert!(outcomes.iter().all(|f| *f == outcomes[0]));
         }
     }
 }

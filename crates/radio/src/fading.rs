@@ -31,7 +31,7 @@ pub use sinusoids::{Scratch, Taps};
 
 use std::sync::Arc;
 
-use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::simd::{Kernel, wide};
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_units::{Duration, Speed};
 use schemars::JsonSchema;

@@ -31,7 +31,7 @@ pub use fading::{
     Taps, doppler_hz,
 };
 pub use indoor::{Indoor, Wall};
-pub use mobility::{Area, LevyWalk, Mobility, Motion, Place, RandomWaypoint, SpeedLaw, Track};
+pub use mobility::{Area, LevyWalk, Mobility, Motion, Position, RandomWaypoint, SpeedLaw, Track};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
 pub use path_loss::{City, Ends, Environment, PathLoss, Premises, Range, Rooftops, Surroundings};
 pub use shadowing::{Field, Seen, Shadowing};

@@ -7,7 +7,7 @@ use lasthop_capture::{FinishedTable, Record, TableData};
 use lasthop_lte::network::NetworkConfig;
 use lasthop_lte::phy::propagation::Propagation;
 use lasthop_radio::bounds::HEIGHT;
-use lasthop_radio::{Mobility, Place, dbm, decibels, milliwatts, thermal_noise};
+use lasthop_radio::{Mobility, Position, dbm, decibels, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Hertz, Id, Tti, UeId};
 
 use arrow::array::RecordBatch;
@@ -34,7 +34,7 @@ struct Reception {
 }
 
 impl Reception {
-    fn at(config: &NetworkConfig, air: &Propagation, ue: UeId, place: &Place) -> Option<Reception> {
+    fn at(config: &NetworkConfig, air: &Propagation, ue: UeId, place: &Position) -> Option<Reception> {
         let mut best: Option<(f64, f64, CellId)> = None;
         let mut sum = 0.0;
         for (cell, gains) in air.gains_at(ue, place) {

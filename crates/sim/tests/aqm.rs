@@ -276,7 +276,7 @@ fn rlc_wait_ms(output: &RunOutput) -> f64 {
     mean(&samples.map(|(_, b)| *b as f64 * 8e3 / 10e6).collect::<Vec<_>>())
 }
 
-/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its seat holds its
+/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its place holds its
 /// target, by marks where the flow understands them: the mark is made on the SDU, reaches the
 /// packet inside and the sender, and nothing is lost.
 #[test]

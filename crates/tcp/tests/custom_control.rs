@@ -143,7 +143,7 @@ fn connection(recovery: &str, called: &Called) -> Pair {
     );
     let options: Options = toml::from_str(&text).unwrap();
     let config = options.resolve_with(&controls).unwrap();
-    let cc = controls.build(&config, &options.cc_parameters, Place::default()).unwrap();
+    let cc = controls.build(&config, &options.cc_parameters, ControlContext::default()).unwrap();
     let peer = Options {
         window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
         buffers: BufferOptions { receive_buffer: Some(Bytes(60_000)), ..BufferOptions::default() },

@@ -1,7 +1,7 @@
 //! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the
 //! account of SDUs.
 
-mod ledger;
+mod open_sdus;
 
 use lasthop_units::{Instant, PacketId, Ratio};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use crate::rlc::{Rlc, RlcConfig};
 use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
 use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Sdu};
 use lasthop_bearer::{ConfigError, Warning, within};
-use ledger::Ledger;
+use open_sdus::OpenSdus;
 
 /// A UMTS dedicated radio bearer. Defaults: interactive, 384 kbit/s down and 64 kbit/s up (TS
 /// 34.108 clause 6.10), acknowledged mode.
@@ -70,7 +70,7 @@ pub struct Bearer {
     /// By direction.
     dch: [Dch<Pdu>; 2],
     /// By sending end.
-    ledger: [Ledger; 2],
+    open_sdus: [OpenSdus; 2],
     /// Unacknowledged or transparent: what the air loses is lost.
     lossy: bool,
     /// By end: when its next timer expires; [`Instant::MAX`] for none.
@@ -90,7 +90,7 @@ impl Bearer {
                 Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)),
                 Dch::new(cfg.uplink, seed, entity.wrapping_mul(2) | 1),
             ],
-            ledger: [Ledger::default(), Ledger::default()],
+            open_sdus: [OpenSdus::default(), OpenSdus::default()],
             lossy: cfg.rlc.mode != crate::rlc::RlcMode::Am,
             timers: [Instant::MAX; 2],
             pdus: Vec::new(),
@@ -108,7 +108,7 @@ impl Bearer {
     }
     /// Packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
-        self.ledger[end.index()].len()
+        self.open_sdus[end.index()].len()
     }
 
     /// When a direction's next TTI with something to send starts; `None` while idle.
@@ -136,7 +136,7 @@ impl Bearer {
         size: u32,
         out: &mut BearerOutput<E>,
     ) {
-        let serial = self.ledger[end.index()].enter(id, size);
+        let serial = self.open_sdus[end.index()].enter(id, size);
         let sdu = Sdu { serial, ..Sdu::new(id, size + self.header) };
         self.rlc[end.index()].push_sdu(now, sdu, &mut self.scratch);
         self.settle(now, end, out);
@@ -155,10 +155,10 @@ impl Bearer {
         }
         let (end, blocks) = (direction.sender(), dch.config().blocks as usize);
         self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
-        let (ledger, lossy) = (&mut self.ledger[end.index()], self.lossy);
+        let (open_sdus, lossy) = (&mut self.open_sdus[end.index()], self.lossy);
         dch.send(now, self.pdus.drain(..), |pdu| {
             if lossy {
-                report_lost(&pdu, end, ledger, out);
+                report_lost(&pdu, end, open_sdus, out);
             }
         });
         self.settle(now, end, out);
@@ -203,13 +203,14 @@ impl Bearer {
     fn settle<E: From<RlcEvent>>(&mut self, now: Instant, end: End, out: &mut BearerOutput<E>) {
         let peer = end.peer();
         for sdu in self.scratch.delivered.drain(..) {
-            let gone = self.ledger[peer.index()].leave(sdu.serial);
+            let gone = self.open_sdus[peer.index()].leave(sdu.serial);
             debug_assert!(gone.is_some(), "an SDU is delivered twice, or after it was dropped: {sdu:?}");
             out.delivered.extend(gone.map(|sdu| (end, sdu)));
         }
         for (sdu, cause) in self.scratch.dropped.drain(..) {
             let sender = if cause == DropCause::RadioLoss { peer } else { end };
-            out.dropped.extend(self.ledger[sender.index()].leave(sdu.serial).map(|sdu| (sender, sdu, cause)));
+            out.dropped
+                .extend(self.open_sdus[sender.index()].leave(sdu.serial).map(|sdu| (sender, sdu, cause)));
         }
         let mut failed = false;
         for event in self.scratch.events.drain(..) {
@@ -239,7 +240,7 @@ impl Bearer {
                 entity.reestablish(&mut self.scratch);
             }
             for (sdu, cause) in self.scratch.dropped.drain(..) {
-                let gone = self.ledger[end.index()].leave(sdu.serial);
+                let gone = self.open_sdus[end.index()].leave(sdu.serial);
                 out.dropped.extend(gone.map(|sdu| (end, sdu, cause)));
             }
             self.wake(now, end);
@@ -248,9 +249,9 @@ impl Bearer {
 }
 
 /// A block that carried SDUs without retransmission is lost, and they with it.
-fn report_lost<E: From<RlcEvent>>(pdu: &Pdu, end: End, ledger: &mut Ledger, out: &mut BearerOutput<E>) {
+fn report_lost<E: From<RlcEvent>>(pdu: &Pdu, end: End, open_sdus: &mut OpenSdus, out: &mut BearerOutput<E>) {
     let mut lost = |serial| {
-        out.dropped.extend(ledger.leave(serial).map(|sdu| (end, sdu, DropCause::RadioLoss)));
+        out.dropped.extend(open_sdus.leave(serial).map(|sdu| (end, sdu, DropCause::RadioLoss)));
     };
     match pdu {
         Pdu::Um(pdu) => pdu.segments.iter().for_each(|s| lost(s.sdu.serial)),

@@ -67,7 +67,7 @@ struct Pair {
     /// By sender: what is on the air.
     air: [VecDeque<(Instant, Pdu)>; 2],
     /// By sender: what became of each SDU.
-    fates: [Vec<Fate>; 2],
+    outcomes: [Vec<Fate>; 2],
     last_delivered: [Option<u64>; 2],
     /// Delivered sizes, by receiver.
     sizes: [Vec<u32>; 2],
@@ -91,7 +91,7 @@ impl Pair {
             in_sequence: a.in_sequence,
             ends: [AmEntity::new(a, Bytes(payload)), AmEntity::new(b, Bytes(payload))],
             air: Default::default(),
-            fates: Default::default(),
+            outcomes: Default::default(),
             last_delivered: [None; 2],
             sizes: Default::default(),
             out: Output::default(),
@@ -104,8 +104,8 @@ impl Pair {
     }
 
     fn push(&mut self, now: Instant, end: usize, size: u32) {
-        let serial = self.fates[end].len() as u64;
-        self.fates[end].push(Fate::Inside);
+        let serial = self.outcomes[end].len() as u64;
+        self.outcomes[end].push(Fate::Inside);
         let sdu = Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) };
         self.ends[end].push_sdu(now, sdu, &mut self.out);
         self.settle(end);
@@ -178,19 +178,19 @@ impl Pair {
                 continue;
             }
             let sender = 1 - end;
-            let fate = &mut self.fates[sender][sdu.serial as usize];
-            assert_eq!(*fate, Fate::Inside, "SDU {} is delivered after it left", sdu.serial);
-            *fate = Fate::Delivered;
+            let outcome = &mut self.outcomes[sender][sdu.serial as usize];
+            assert_eq!(*outcome, Fate::Inside, "SDU {} is delivered after it left", sdu.serial);
+            *outcome = Fate::Delivered;
             if self.in_sequence {
                 assert!(self.last_delivered[end].is_none_or(|l| l < sdu.serial), "out of order");
                 self.last_delivered[end] = Some(sdu.serial);
             }
         }
         for (sdu, cause) in self.out.dropped.drain(..) {
-            let fate = &mut self.fates[end][sdu.serial as usize];
-            assert!(!matches!(fate, Fate::Dropped(_)), "SDU {} is dropped twice", sdu.serial);
-            if *fate == Fate::Inside {
-                *fate = Fate::Dropped(cause);
+            let outcome = &mut self.outcomes[end][sdu.serial as usize];
+            assert!(!matches!(outcome, Fate::Dropped(_)), "SDU {} is dropped twice", sdu.serial);
+            if *outcome == Fate::Inside {
+                *outcome = Fate::Dropped(cause);
             }
         }
         if self.out.events.drain(..).any(|e| e == RlcEvent::Unrecoverable) {
@@ -205,7 +205,7 @@ impl Pair {
     }
 
     fn inside(&self) -> usize {
-        self.fates.iter().flatten().filter(|f| **f == Fate::Inside).count()
+        self.outcomes.iter().flatten().filter(|f| **f == Fate::Inside).count()
     }
 }
 
@@ -278,7 +278,7 @@ fn the_swarm_reaches_every_mechanism() {
             duplicates += end.stats().duplicates;
         }
         discards += pair
-            .fates
+            .outcomes
             .iter()
             .flatten()
             .filter(|f| matches!(f, Fate::Dropped(c) if *c != DropCause::RlcReset))

@@ -158,7 +158,7 @@ fn max_dat_resets_or_discards() {
 /// gap the first octet lies at any of 40 places of its block; the SDU then has octets or its end
 /// mark in n = 11 blocks, or in 12 from one of the 40 places: 11.025 in the mean. So 1 - (1 -
 /// p^D)^11.025 of the SDUs are lost: p = 0.3, D = 3: 0.260; p = 0.5, D = 2: 0.958. Status
-/// reports come without loss and one round trip apart, so that each reports the fate of one
+/// reports come without loss and one round trip apart, so that each reports the outcome of one
 /// transmission.
 ///
 /// Neighbours share the block in which one ends and the other begins, so losses come in pairs: the

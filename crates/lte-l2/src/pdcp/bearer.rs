@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_engine::lanes::near;
+use lasthop_engine::simd::prefetch;
 use lasthop_net::Site;
 use lasthop_units::{Bitrate, Id, Instant, PacketId};
 
 use super::config::{Counted, HandoverKind};
-use super::ledger::Ledger;
+use super::open_sdus::OpenSdus;
 use super::pdu::{Kind, Label, StatusReport};
 use super::rx::{PdcpRx, PdcpRxOutput};
 use super::setup::{LteBearerConfig, LteBearerOutput};
@@ -27,7 +27,7 @@ pub(super) struct Side {
     /// Control PDUs that this end has sent, by serial number.
     pub(super) controls: BTreeMap<u64, StatusReport>,
     /// SDUs that this end has pushed.
-    pub(super) ledger: Ledger,
+    pub(super) open_sdus: OpenSdus,
 }
 
 impl Side {
@@ -75,7 +75,7 @@ impl LteBearer {
             rx: PdcpRx::new(&config.pdcp, acknowledged),
             rlc: Rlc::new(&config.rlc, end),
             controls: BTreeMap::new(),
-            ledger: Ledger::default(),
+            open_sdus: OpenSdus::default(),
         };
         LteBearer {
             acknowledged,
@@ -93,9 +93,9 @@ impl LteBearer {
         }
     }
 
-    /// Seats the active queue management of `config` at both ends, with draws of `entity` in the
+    /// Installs the active queue management of `config` at both ends, with draws of `entity` in the
     /// run `seed`. `rates` is what each end may send at, where it is known.
-    pub fn seat_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
+    pub fn install_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
         for end in [End::Network, End::Ue] {
             let i = end.index();
             let site = Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
@@ -134,7 +134,7 @@ impl LteBearer {
     }
 
     /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in
-    /// as a [`Parcel`](super::Parcel).
+    /// as a [`ForwardedSdu`](super::ForwardedSdu).
     pub const fn stamp(&mut self, end: End, packet: Sdu) -> Sdu {
         let serial = self.pushed[end.index()];
         self.pushed[end.index()] += 1;
@@ -208,8 +208,8 @@ impl LteBearer {
         let Pdu::Umd(d) = pdu else { return };
         for e in &d.elements {
             let label = Label::of(e.payload.sdu.serial);
-            let ledger = &mut self.sides[end.index()].ledger;
-            if let Some(sdu) = ledger.drop(label.epoch, label.count) {
+            let open_sdus = &mut self.sides[end.index()].open_sdus;
+            if let Some(sdu) = open_sdus.drop(label.epoch, label.count) {
                 out.dropped.push((end, sdu, DropCause::RadioLoss));
             }
         }
@@ -218,14 +218,14 @@ impl LteBearer {
     /// Something at `end` is about to happen: what says where its RLC entity is comes near, with
     /// [`expect`](Self::expect) the entity.
     #[inline]
-    pub fn approach(&self, end: End) {
-        near(&self.sides[end.index()].rlc);
+    pub fn prefetch(&self, end: End) {
+        prefetch(&self.sides[end.index()].rlc);
     }
 
     /// Fetches into the cache what the RLC entity of `end` reads first.
     #[inline]
-    pub fn expect(&self, end: End) {
-        self.sides[end.index()].rlc.expect();
+    pub fn prefetch_values(&self, end: End) {
+        self.sides[end.index()].rlc.prefetch();
     }
 
     /// Gives the memory of a PDU of `end`'s back.
@@ -279,7 +279,7 @@ impl LteBearer {
     pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let side = &mut self.sides[end.index()];
         for (sdu, _) in self.tx_out.numbered.drain(..) {
-            side.ledger.enter(sdu);
+            side.open_sdus.enter(sdu);
         }
         for pdu in self.tx_out.pdus.drain(..) {
             side.rlc.push(now, pdu, &mut self.rlc_out);
@@ -292,7 +292,7 @@ impl LteBearer {
             // What RLC has begun to send it goes on sending: it may still be delivered.
             if side.rlc.discard(serial) {
                 let label = Label::of(serial);
-                let dropped = side.ledger.drop(label.epoch, label.count);
+                let dropped = side.open_sdus.drop(label.epoch, label.count);
                 out.dropped.extend(dropped.map(|sdu| (end, sdu, DropCause::DiscardTimer)));
             }
         }
@@ -336,13 +336,13 @@ impl LteBearer {
                 side.tx.release(sdu.serial, &mut self.tx_out);
                 let label = Label::of(sdu.serial);
                 if !matches!(label.kind, Kind::Control(_)) {
-                    let dropped = side.ledger.drop(label.epoch, label.count);
+                    let dropped = side.open_sdus.drop(label.epoch, label.count);
                     out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
                 }
             }
             for sdu in self.rlc_out.marked.drain(..) {
                 let label = Label::of(sdu.serial);
-                let marked = side.ledger.get(label.epoch, label.count);
+                let marked = side.open_sdus.get(label.epoch, label.count);
                 out.marked.extend(marked.map(|sdu| (end, sdu)));
             }
             self.pass_down(now, end, out);
@@ -367,16 +367,16 @@ impl LteBearer {
     #[inline]
     pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
         let peer = end.peer();
-        let ledger = &mut self.sides[peer.index()].ledger;
+        let open_sdus = &mut self.sides[peer.index()].open_sdus;
         for (pdu, cause) in self.rx_out.dropped.drain(..) {
             let label = Label::of(pdu.serial);
-            let dropped = ledger.drop(label.epoch, label.count);
+            let dropped = open_sdus.drop(label.epoch, label.count);
             out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
         }
         for pdu in self.rx_out.delivered.drain(..) {
             let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
             let label = Label::of(pdu.serial);
-            let delivered = ledger.deliver(label.epoch, label.count, overtaken);
+            let delivered = open_sdus.deliver(label.epoch, label.count, overtaken);
             out.delivered.extend(delivered.map(|sdu| (end, sdu)));
         }
     }
@@ -394,7 +394,7 @@ impl LteBearer {
     /// Packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
         let side = &self.sides[end.index()];
-        side.ledger.len() + side.tx.waiting()
+        side.open_sdus.len() + side.tx.waiting()
     }
 
     /// Packets and bytes in the retransmission queue of an end.
@@ -428,7 +428,7 @@ impl LteBearer {
     pub const fn rlc(&self, end: End) -> &Rlc {
         &self.sides[end.index()].rlc
     }
-    /// The RLC entity of an end, to seat an active queue management.
+    /// The RLC entity of an end, to install an active queue management.
     pub const fn rlc_mut(&mut self, end: End) -> &mut Rlc {
         &mut self.sides[end.index()].rlc
     }
@@ -446,7 +446,7 @@ impl LteBearer {
         for end in [End::Network, End::Ue] {
             let side = &mut self.sides[end.index()];
             let released = |sdu| out.dropped.push((end, sdu, DropCause::Released));
-            side.ledger.begin_epoch(u16::MAX, released);
+            side.open_sdus.begin_epoch(u16::MAX, released);
             out.dropped.extend(side.tx.drain_waiting().map(|sdu| (end, sdu, DropCause::Released)));
         }
     }

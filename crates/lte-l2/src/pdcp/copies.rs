@@ -19,13 +19,13 @@ impl LteBearer {
     pub fn push_copy(&mut self, end: End, packet: Sdu) {
         debug_assert!(!self.acknowledged, "a group's bearers are unacknowledged");
         let sdu = self.stamp(end, packet);
-        self.sides[end.index()].ledger.enter(sdu);
+        self.sides[end.index()].open_sdus.enter(sdu);
     }
 
     /// The bearer that sends has dropped the packet that was put in as number `serial`: so does
     /// this one.
     pub fn drop_copy(&mut self, end: End, serial: u64, cause: DropCause, out: &mut LteBearerOutput) {
-        let dropped = self.sides[end.index()].ledger.drop(0, serial as u32);
+        let dropped = self.sides[end.index()].open_sdus.drop(0, serial as u32);
         out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
     }
 
@@ -41,10 +41,10 @@ impl LteBearer {
             Pdu::Umd(d) | Pdu::Amd(d) => d.elements.as_slice(),
             _ => &[],
         };
-        let ledger = &self.sides[end.index()].ledger;
+        let open_sdus = &self.sides[end.index()].open_sdus;
         elements.iter().filter_map(|e| {
             let label = Label::of(e.payload.sdu.serial);
-            ledger.get(label.epoch, label.count).map(|sdu| sdu.id)
+            open_sdus.get(label.epoch, label.count).map(|sdu| sdu.id)
         })
     }
 }

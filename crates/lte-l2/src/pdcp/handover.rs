@@ -2,8 +2,8 @@
 //!
 //! Both ends flush their RLC upwards at the same moment, the one at which the terminal leaves. What
 //! the network has not delivered then either stays (the node stays the same) or leaves as
-//! [`Parcel`]s that the caller carries to the next node and hands to [`LteBearer::accept`] there.
-//! What the terminal has not delivered stays in it.
+//! [`ForwardedSdu`]s that the caller carries to the next node and hands to [`LteBearer::accept`]
+//! there. What the terminal has not delivered stays in it.
 //!
 //! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) travel with the object;
 //! SDUs that the network had received out of sequence go with them and take no time of their own.
@@ -18,7 +18,7 @@ use lasthop_bearer::{DropCause, End, Sdu};
 
 /// An SDU on its way from one node to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parcel {
+pub struct ForwardedSdu {
     /// Its COUNT, which it keeps; None: it gets one at the target.
     pub count: Option<u32>,
     /// The SDU as it was pushed.
@@ -27,10 +27,10 @@ pub struct Parcel {
     pub expires: Instant,
 }
 
-impl Parcel {
+impl ForwardedSdu {
     /// A [stamped](LteBearer::stamp) packet that arrives at a node which the terminal has left.
-    pub const fn fresh(sdu: Sdu) -> Parcel {
-        Parcel { count: None, sdu, expires: Instant::MAX }
+    pub const fn fresh(sdu: Sdu) -> ForwardedSdu {
+        ForwardedSdu { count: None, sdu, expires: Instant::MAX }
     }
 }
 
@@ -55,9 +55,14 @@ impl LteBearer {
     }
 
     /// The terminal leaves for another node. What the network has not delivered and does not
-    /// discard is appended to `parcels`, in the order in which the target wants it.
-    pub fn hand_over(&mut self, now: Instant, parcels: &mut Vec<Parcel>, out: &mut LteBearerOutput) {
-        self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(parcels), out);
+    /// discard is appended to `forwarded_sdus`, in the order in which the target wants it.
+    pub fn hand_over(
+        &mut self,
+        now: Instant,
+        forwarded_sdus: &mut Vec<ForwardedSdu>,
+        out: &mut LteBearerOutput,
+    ) {
+        self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(forwarded_sdus), out);
     }
 
     /// The network loses all that it holds, and numbers start again; the terminal keeps what it has
@@ -66,33 +71,35 @@ impl LteBearer {
         self.restart(now, HandoverKind::None, cause, Some(&mut Vec::new()), out);
     }
 
-    /// A parcel has come to the node that serves the terminal.
-    pub fn accept(&mut self, now: Instant, parcel: Parcel, out: &mut LteBearerOutput) {
+    /// A forwarded SDU has come to the node that serves the terminal.
+    pub fn accept(&mut self, now: Instant, forwarded_sdu: ForwardedSdu, out: &mut LteBearerOutput) {
         self.look_at_rlc(End::Network);
         let tx = &mut self.sides[End::Network.index()].tx;
-        if parcel == Parcel::fresh(parcel.sdu) {
+        if forwarded_sdu == ForwardedSdu::fresh(forwarded_sdu.sdu) {
             // It comes from the gateway: its discardTimer starts here.
-            tx.push(now, parcel.sdu, &mut self.tx_out);
+            tx.push(now, forwarded_sdu.sdu, &mut self.tx_out);
         } else {
-            tx.unpack(parcel, &mut self.tx_out);
+            tx.unpack(forwarded_sdu, &mut self.tx_out);
         }
         self.pass_down(now, End::Network, out);
         self.settle(now, End::Network, out);
     }
 
-    /// The packet in a parcel; None if the terminal has it already and only its confirmation is
-    /// missing.
-    pub fn undelivered(&self, parcel: &Parcel) -> Option<Sdu> {
+    /// The packet in a forwarded SDU; None if the terminal has it already and only its confirmation
+    /// is missing.
+    pub fn undelivered(&self, forwarded_sdu: &ForwardedSdu) -> Option<Sdu> {
         let side = &self.sides[End::Network.index()];
-        parcel.count.map_or(Some(parcel.sdu), |count| side.ledger.get(side.tx.epoch(), count))
+        forwarded_sdu
+            .count
+            .map_or(Some(forwarded_sdu.sdu), |count| side.open_sdus.get(side.tx.epoch(), count))
     }
 
-    /// A parcel will not come.
-    pub fn lose(&mut self, parcel: Parcel, cause: DropCause, out: &mut LteBearerOutput) {
+    /// A forwarded SDU will not come.
+    pub fn lose(&mut self, forwarded_sdu: ForwardedSdu, cause: DropCause, out: &mut LteBearerOutput) {
         let side = &mut self.sides[End::Network.index()];
-        let lost = match parcel.count {
-            Some(count) => side.ledger.drop(side.tx.epoch(), count),
-            None => Some(parcel.sdu),
+        let lost = match forwarded_sdu.count {
+            Some(count) => side.open_sdus.drop(side.tx.epoch(), count),
+            None => Some(forwarded_sdu.sdu),
         };
         out.dropped.extend(lost.map(|sdu| (End::Network, sdu, cause)));
     }
@@ -104,15 +111,15 @@ impl LteBearer {
         now: Instant,
         kind: HandoverKind,
         cause: DropCause,
-        parcels: Option<&mut Vec<Parcel>>,
+        forwarded_sdus: Option<&mut Vec<ForwardedSdu>>,
         out: &mut LteBearerOutput,
     ) {
-        let mut rescued: [Vec<Parcel>; 2] = Default::default();
+        let mut rescued: [Vec<ForwardedSdu>; 2] = Default::default();
         if self.acknowledged {
             self.overtaken = cause;
         }
         for end in [End::Network, End::Ue] {
-            if kind == HandoverKind::Seamless && parcels.is_some() {
+            if kind == HandoverKind::Seamless && forwarded_sdus.is_some() {
                 self.rescue(end, &mut rescued[end.index()]);
             }
             let side = &mut self.sides[end.index()];
@@ -131,15 +138,15 @@ impl LteBearer {
                 let side = &mut self.sides[end.index()];
                 let i = end.index();
                 side.tx.pack(&mut rescued[i]);
-                if kind == HandoverKind::None && parcels.is_some() && end == End::Network {
+                if kind == HandoverKind::None && forwarded_sdus.is_some() && end == End::Network {
                     out.dropped.extend(rescued[i].drain(..).map(|p| (end, p.sdu, cause)));
                 }
             }
         }
-        if let Some(parcels) = parcels {
+        if let Some(forwarded_sdus) = forwarded_sdus {
             let network = &mut rescued[End::Network.index()];
             self.sides[End::Network.index()].tx.pack(network);
-            parcels.append(network);
+            forwarded_sdus.append(network);
         }
         for end in [End::Network, End::Ue] {
             self.resume(now, end, kind, &rescued[end.index()], out);
@@ -153,20 +160,20 @@ impl LteBearer {
     // TS 36.323 v15.1.0 5.2.1.2: "for each PDCP SDU already associated with a PDCP SN but for which
     // a corresponding PDU has not previously been submitted to lower layers: consider the PDCP SDUs
     // as received from upper layer".
-    fn rescue(&mut self, end: End, rescued: &mut Vec<Parcel>) {
+    fn rescue(&mut self, end: End, rescued: &mut Vec<ForwardedSdu>) {
         if self.acknowledged && self.counts == Counted::HandedOver {
             return;
         }
         let side = &mut self.sides[end.index()];
         let epoch = side.tx.epoch();
-        let counts: Vec<u32> = side.ledger.counts().collect();
+        let counts: Vec<u32> = side.open_sdus.counts().collect();
         for count in counts {
             let serial = |kind| Label { epoch, count, kind }.serial();
             // RLC gives back what no PDU has begun to carry.
             if side.rlc.discard(serial(Kind::Compressed)) || side.rlc.discard(serial(Kind::Whole)) {
                 let expires = side.tx.expiry(count);
-                let sdu = side.ledger.drop(epoch, count);
-                rescued.extend(sdu.map(|sdu| Parcel { count: None, sdu, expires }));
+                let sdu = side.open_sdus.drop(epoch, count);
+                rescued.extend(sdu.map(|sdu| ForwardedSdu { count: None, sdu, expires }));
             }
         }
     }
@@ -178,7 +185,7 @@ impl LteBearer {
         }
         let side = &mut self.sides[end.index()];
         let epoch = side.tx.epoch();
-        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, cause)));
+        side.open_sdus.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, cause)));
     }
 
     /// `end` sends what it has, under the new lower layers.
@@ -187,7 +194,7 @@ impl LteBearer {
         now: Instant,
         end: End,
         kind: HandoverKind,
-        rescued: &[Parcel],
+        rescued: &[ForwardedSdu],
         out: &mut LteBearerOutput,
     ) {
         let side = &mut self.sides[end.index()];
@@ -203,8 +210,8 @@ impl LteBearer {
             }
             side.tx.retransmit(&mut self.tx_out);
         }
-        for parcel in rescued {
-            side.tx.unpack(*parcel, &mut self.tx_out);
+        for forwarded_sdu in rescued {
+            side.tx.unpack(*forwarded_sdu, &mut self.tx_out);
         }
         side.tx.number_waiting(&mut self.tx_out);
         self.pass_down(now, end, out);

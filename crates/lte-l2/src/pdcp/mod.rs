@@ -19,7 +19,7 @@ mod compression;
 pub mod config;
 mod copies;
 mod handover;
-mod ledger;
+mod open_sdus;
 mod pdu;
 mod rx;
 mod setup;
@@ -30,7 +30,7 @@ pub use bearer::LteBearer;
 pub use config::{
     Compression, CompressionKind, Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue,
 };
-pub use handover::Parcel;
+pub use handover::ForwardedSdu;
 pub use pdu::{PdcpDecodeError, PdcpPdu, StatusReport, data_header};
 pub use rx::{PdcpRx, PdcpRxOutput};
 pub use setup::{LteBearerConfig, LteBearerOutput};

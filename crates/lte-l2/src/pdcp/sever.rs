@@ -28,7 +28,7 @@ impl LteBearer {
         self.finish_up(peer, out);
         let side = &mut self.sides[end.index()];
         let epoch = side.tx.epoch();
-        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::ModeSwitch)));
+        side.open_sdus.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::ModeSwitch)));
         true
     }
 }

@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant, PacketId};
 
 use super::compression::Compressor;
 use super::config::{Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue};
-use super::handover::Parcel;
+use super::handover::ForwardedSdu;
 use super::pdu::{Kind, Label, StatusReport};
 use lasthop_bearer::earlier;
 use lasthop_bearer::{DropCause, Sdu};
@@ -345,21 +345,25 @@ impl PdcpTx {
     /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending
     /// order. The COUNT that comes next stays: it is what SN STATUS TRANSFER says (TS 36.423
     /// clause 8.2.2).
-    pub(super) fn pack(&mut self, parcels: &mut Vec<Parcel>) {
+    pub(super) fn pack(&mut self, forwarded_sdus: &mut Vec<ForwardedSdu>) {
         let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
-        parcels.extend(counted.map(|(n, h)| Parcel { count: Some(n), sdu: h.sdu, expires: h.expires }));
+        forwarded_sdus.extend(counted.map(|(n, h)| ForwardedSdu {
+            count: Some(n),
+            sdu: h.sdu,
+            expires: h.expires,
+        }));
         self.kept = (0, 0);
         (self.first, self.timers_from) = (self.next_count, self.next_count);
         let waiting = self.waiting.drain(..);
-        parcels.extend(waiting.map(|(sdu, expires)| Parcel { count: None, sdu, expires }));
+        forwarded_sdus.extend(waiting.map(|(sdu, expires)| ForwardedSdu { count: None, sdu, expires }));
         self.waiting_bytes = 0;
     }
 
     /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT
     /// come first, in ascending order.
-    pub(super) fn unpack(&mut self, parcel: Parcel, out: &mut PdcpTxOutput) {
-        let Parcel { sdu, expires, .. } = parcel;
-        let Some(count) = parcel.count else { return self.admit(sdu, expires, out) };
+    pub(super) fn unpack(&mut self, forwarded_sdu: ForwardedSdu, out: &mut PdcpTxOutput) {
+        let ForwardedSdu { sdu, expires, .. } = forwarded_sdu;
+        let Some(count) = forwarded_sdu.count else { return self.admit(sdu, expires, out) };
         debug_assert!(count < self.next_count, "{count} was not given by this bearer");
         if self.held.is_empty() {
             (self.first, self.timers_from) = (count, count);

@@ -97,7 +97,7 @@ impl<P: Payload> Rlc<P> {
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         each!(self, e => e.set_rate(now, rate));
     }
-    /// Seats an active queue management in the transmission buffer.
+    /// Installs an active queue management in the transmission buffer.
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         each!(self, e => e.set_aqm(aqm));
     }
@@ -178,8 +178,8 @@ impl<P: Payload> Rlc<P> {
     }
     /// Something is about to happen to the entity: it is brought near.
     #[inline]
-    pub fn expect(&self) {
-        each!(self, e => lasthop_engine::lanes::near(&**e));
+    pub fn prefetch(&self) {
+        each!(self, e => lasthop_engine::simd::prefetch(&**e));
     }
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
     #[inline]

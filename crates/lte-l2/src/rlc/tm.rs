@@ -37,7 +37,7 @@ impl<P: Payload> Tm<P> {
     pub const fn marked(&self) -> u64 {
         self.buffer.marked()
     }
-    /// Seats an active queue management in the transmission buffer.
+    /// Installs an active queue management in the transmission buffer.
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.buffer.set_aqm(aqm);
     }

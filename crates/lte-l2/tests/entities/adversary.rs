@@ -71,7 +71,7 @@ struct World {
     air: Air,
     rng: Stream,
     /// By pushing end: what came of each packet. None: inside.
-    fates: [Vec<Option<Fate>>; 2],
+    outcomes: [Vec<Option<Fate>>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +88,17 @@ impl World {
             out: LteBearerOutput::default(),
             air: Air::default(),
             rng: Draw::new(seed, Purpose::Test, 9).stream(0),
-            fates: Default::default(),
+            outcomes: Default::default(),
         }
     }
 
     fn push(&mut self, now: Instant, end: End) {
         let most = if self.rng.below(4) == 0 { 3000 } else { 300 };
         let size = 1 + self.rng.below(most) as u32;
-        let id = PacketId::from_index(self.fates[end.index()].len());
+        let id = PacketId::from_index(self.outcomes[end.index()].len());
         let serial = self.bearer.push(now, end, id, size, &mut self.out);
-        assert_eq!(serial, self.fates[end.index()].len() as u64);
-        self.fates[end.index()].push(None);
+        assert_eq!(serial, self.outcomes[end.index()].len() as u64);
+        self.outcomes[end.index()].push(None);
     }
 
     /// One millisecond under the adversary.
@@ -138,23 +138,23 @@ impl World {
         self.account();
     }
 
-    /// Exactly one fate each; deliveries in order of pushing.
+    /// Exactly one outcome each; deliveries in order of pushing.
     fn account(&mut self) {
         for (at, sdu) in self.out.delivered.drain(..) {
-            let fates = &mut self.fates[at.peer().index()];
+            let outcomes = &mut self.outcomes[at.peer().index()];
             let n = sdu.serial as usize;
             assert_eq!(sdu.id.index(), n, "the packet is the one that was pushed");
-            assert_eq!(fates[n], None, "packet {n} is delivered and had a fate");
-            assert!(!fates[n + 1..].contains(&Some(Fate::Delivered)), "packet {n} is late");
-            fates[n] = Some(Fate::Delivered);
+            assert_eq!(outcomes[n], None, "packet {n} is delivered and had a outcome");
+            assert!(!outcomes[n + 1..].contains(&Some(Fate::Delivered)), "packet {n} is late");
+            outcomes[n] = Some(Fate::Delivered);
         }
         for (pushed_by, sdu, cause) in self.out.dropped.drain(..) {
-            let fate = &mut self.fates[pushed_by.index()][sdu.serial as usize];
-            assert_eq!(*fate, None, "packet {} is dropped ({cause:?}) and had a fate", sdu.serial);
-            *fate = Some(Fate::Dropped(cause));
+            let outcome = &mut self.outcomes[pushed_by.index()][sdu.serial as usize];
+            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had a outcome", sdu.serial);
+            *outcome = Some(Fate::Dropped(cause));
         }
         for end in [End::Network, End::Ue] {
-            let open = self.fates[end.index()].iter().filter(|f| f.is_none()).count();
+            let open = self.outcomes[end.index()].iter().filter(|f| f.is_none()).count();
             assert_eq!(self.bearer.inside(end), open, "inside {end:?}");
         }
     }
@@ -165,7 +165,7 @@ fn scenario(config: &LteBearerConfig, p: &Powers, seed: u64, packets: usize) -> 
     let mut t = 0;
     while t < 400 {
         for end in [End::Network, End::Ue] {
-            if w.fates[end.index()].len() < packets && w.rng.below(4) == 0 {
+            if w.outcomes[end.index()].len() < packets && w.rng.below(4) == 0 {
                 w.push(ms(t), end);
             }
         }
@@ -201,8 +201,8 @@ proptest! {
     ) {
         let pdcp = PdcpConfig { sn_bits: bits, status_report: report, ..PdcpConfig::default() };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
-        for fates in &w.fates {
-            prop_assert!(fates.iter().all(|f| *f == Some(Fate::Delivered)), "{fates:?}");
+        for outcomes in &w.outcomes {
+            prop_assert!(outcomes.iter().all(|f| *f == Some(Fate::Delivered)), "{outcomes:?}");
         }
     }
 
@@ -217,10 +217,10 @@ proptest! {
         rlc.buffer.packets = OrInfinity::Value(5);
         rlc.buffer.discipline = if head { Discipline::HeadDrop } else { Discipline::DropTail };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
-        for fates in &w.fates {
-            let last = fates.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
-            prop_assert!(fates[..last].iter().all(Option::is_some));
-            prop_assert!(p.reestablish || fates.iter().all(Option::is_some));
+        for outcomes in &w.outcomes {
+            let last = outcomes.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
+            prop_assert!(outcomes[..last].iter().all(Option::is_some));
+            prop_assert!(p.reestablish || outcomes.iter().all(Option::is_some));
         }
     }
 
@@ -230,9 +230,9 @@ proptest! {
         let rlc = RlcConfig { mode: Mode::Um, ..rlc };
         let pdcp = PdcpConfig { sn_bits: if short { 7 } else { 12 }, ..PdcpConfig::default() };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
-        for fates in &w.fates {
-            let last = fates.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
-            prop_assert!(fates[..last].iter().all(Option::is_some));
+        for outcomes in &w.outcomes {
+            let last = outcomes.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
+            prop_assert!(outcomes[..last].iter().all(Option::is_some));
         }
     }
 
@@ -242,8 +242,8 @@ proptest! {
         let p = Powers { grant_max: p.grant_max.max(100), reestablish: false, ..p };
         let rlc = RlcConfig { compat: Compat::Ns3, ..RlcConfig::default() };
         let w = scenario(&LteBearerConfig { rlc, ..LteBearerConfig::default() }, &p, seed, 60);
-        for fates in &w.fates {
-            prop_assert!(fates.iter().all(|f| *f == Some(Fate::Delivered)));
+        for outcomes in &w.outcomes {
+            prop_assert!(outcomes.iter().all(|f| *f == Some(Fate::Delivered)));
         }
     }
 }

@@ -24,11 +24,11 @@ struct World {
     loss: f64,
     grant: u32,
     /// X2: first in, first out.
-    x2: VecDeque<(Instant, Parcel)>,
+    x2: VecDeque<(Instant, ForwardedSdu)>,
     /// During a handover: when the terminal can talk to the target, and when the last packet takes
     /// the old way.
     away: Option<(Instant, Instant)>,
-    fates: [Vec<Fate>; 2],
+    outcomes: [Vec<Fate>; 2],
     /// Packets that were forwarded at least once.
     forwarded: Vec<u64>,
     handovers: u32,
@@ -47,7 +47,7 @@ impl World {
             grant,
             x2: VecDeque::new(),
             away: None,
-            fates: Default::default(),
+            outcomes: Default::default(),
             forwarded: Vec::new(),
             handovers: 0,
         }
@@ -55,29 +55,29 @@ impl World {
 
     fn push(&mut self, now: Instant, end: End) {
         let size = 40 + self.rng.below(1460) as u32;
-        let fates = &mut self.fates[end.index()];
-        let packet = Sdu::new(PacketId::from_index(fates.len()), size);
-        fates.push(None);
+        let outcomes = &mut self.outcomes[end.index()];
+        let packet = Sdu::new(PacketId::from_index(outcomes.len()), size);
+        outcomes.push(None);
         let old_way = self.away.is_some_and(|(_, switched)| now < switched) || !self.x2.is_empty();
         if end == End::Network && old_way {
             let sdu = self.bearer.stamp(end, packet);
-            self.forward(now, Parcel::fresh(sdu));
+            self.forward(now, ForwardedSdu::fresh(sdu));
         } else {
             self.bearer.push_ecn(now, end, packet, &mut self.out);
         }
     }
 
-    fn forward(&mut self, now: Instant, parcel: Parcel) {
+    fn forward(&mut self, now: Instant, forwarded_sdu: ForwardedSdu) {
         let last = self.x2.back().map_or(now, |(t, _)| *t);
-        self.forwarded.push(parcel.sdu.serial);
-        self.x2.push_back((last.max(now + Duration::from_micros(6_000)), parcel));
+        self.forwarded.push(forwarded_sdu.sdu.serial);
+        self.x2.push_back((last.max(now + Duration::from_micros(6_000)), forwarded_sdu));
     }
 
     fn hand_over(&mut self, now: Instant) {
         self.air.clear();
-        let mut parcels = Vec::new();
-        self.bearer.hand_over(now, &mut parcels, &mut self.out);
-        parcels.into_iter().for_each(|p| self.forward(now, p));
+        let mut forwarded_sdus = Vec::new();
+        self.bearer.hand_over(now, &mut forwarded_sdus, &mut self.out);
+        forwarded_sdus.into_iter().for_each(|p| self.forward(now, p));
         let attached = now + Duration::from_millis(self.rng.below(60));
         let switched = attached + Duration::from_millis(self.rng.below(30));
         self.away = Some((attached, switched));
@@ -86,8 +86,8 @@ impl World {
 
     /// The terminal returns to the node that it has left: what was forwarded is there still.
     fn fall_back(&mut self, now: Instant) {
-        while let Some((_, parcel)) = self.x2.pop_front() {
-            self.bearer.accept(now, parcel, &mut self.out);
+        while let Some((_, forwarded_sdu)) = self.x2.pop_front() {
+            self.bearer.accept(now, forwarded_sdu, &mut self.out);
         }
         self.air.clear();
         self.bearer.re_establish(now, &mut self.out);
@@ -96,8 +96,8 @@ impl World {
 
     fn tick(&mut self, now: Instant) {
         while self.x2.front().is_some_and(|(t, _)| *t <= now) {
-            let parcel = self.x2.pop_front().unwrap().1;
-            self.bearer.accept(now, parcel, &mut self.out);
+            let forwarded_sdu = self.x2.pop_front().unwrap().1;
+            self.bearer.accept(now, forwarded_sdu, &mut self.out);
         }
         if self.away.is_some_and(|(attached, switched)| now >= attached.max(switched)) && self.x2.is_empty() {
             self.away = None;
@@ -130,20 +130,20 @@ impl World {
 
     fn account(&mut self) {
         for (at, sdu) in self.out.delivered.drain(..) {
-            let fates = &mut self.fates[at.peer().index()];
+            let outcomes = &mut self.outcomes[at.peer().index()];
             let n = sdu.id.index();
-            assert_eq!(fates[n], None, "packet {n} is delivered and had a fate");
-            assert!(!fates[n + 1..].contains(&Some(Ok(()))), "packet {n} is late");
-            fates[n] = Some(Ok(()));
+            assert_eq!(outcomes[n], None, "packet {n} is delivered and had a outcome");
+            assert!(!outcomes[n + 1..].contains(&Some(Ok(()))), "packet {n} is late");
+            outcomes[n] = Some(Ok(()));
         }
         for (by, sdu, cause) in self.out.dropped.drain(..) {
-            let fate = &mut self.fates[by.index()][sdu.id.index()];
-            assert_eq!(*fate, None, "packet {} is dropped ({cause:?}) and had a fate", sdu.id.index());
-            *fate = Some(Err(cause));
+            let outcome = &mut self.outcomes[by.index()][sdu.id.index()];
+            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had a outcome", sdu.id.index());
+            *outcome = Some(Err(cause));
         }
         let fresh = self.x2.iter().filter(|(_, p)| p.count.is_none()).count();
         for end in [End::Network, End::Ue] {
-            let open = self.fates[end.index()].iter().filter(|f| f.is_none()).count();
+            let open = self.outcomes[end.index()].iter().filter(|f| f.is_none()).count();
             let on_the_way = if end == End::Network { fresh } else { 0 };
             assert_eq!(self.bearer.inside(end) + on_the_way, open, "inside {end:?}");
         }
@@ -198,8 +198,8 @@ proptest! {
         let mut c = config(HandoverKind::Lossless, Counted::OnAir, Mode::Am);
         c.pdcp.status_report = report;
         let w = scenario(&c, loss, grant, seed);
-        for fates in &w.fates {
-            prop_assert!(fates.iter().all(|f| *f == Some(Ok(()))), "{fates:?}");
+        for outcomes in &w.outcomes {
+            prop_assert!(outcomes.iter().all(|f| *f == Some(Ok(()))), "{outcomes:?}");
         }
     }
 
@@ -211,10 +211,10 @@ proptest! {
     ) {
         let counts = if all { Counted::HandedOver } else { Counted::OnAir };
         let w = scenario(&config(HandoverKind::Seamless, counts, Mode::Am), loss, grant, seed);
-        for fates in &w.fates {
+        for outcomes in &w.outcomes {
             let named = |f: &Fate| matches!(f, Some(
                 Ok(()) | Err(DropCause::HandoverDiscard | DropCause::Reestablishment)));
-            prop_assert!(fates.iter().all(named), "{fates:?}");
+            prop_assert!(outcomes.iter().all(named), "{outcomes:?}");
         }
     }
 
@@ -222,9 +222,9 @@ proptest! {
     #[test]
     fn um_delivers_in_order_or_reports(seed: u64, loss in 0.0..0.5, grant in 30u32..3000) {
         let w = scenario(&config(HandoverKind::Seamless, Counted::OnAir, Mode::Um), loss, grant, seed);
-        for fates in &w.fates {
-            let last = fates.iter().rposition(|f| *f == Some(Ok(()))).unwrap_or(0);
-            prop_assert!(fates[..last].iter().all(Option::is_some));
+        for outcomes in &w.outcomes {
+            let last = outcomes.iter().rposition(|f| *f == Some(Ok(()))).unwrap_or(0);
+            prop_assert!(outcomes[..last].iter().all(Option::is_some));
         }
     }
 
@@ -259,7 +259,7 @@ fn what_is_discarded_is_the_retransmission_queue() {
         let mut pdus = Vec::new();
         for i in 0..20 {
             w.bearer.push(ms(0), End::Network, PacketId::from_index(i), 1000, &mut w.out);
-            w.fates[0].push(None);
+            w.outcomes[0].push(None);
         }
         w.bearer.pull(ms(0), End::Network, Grant::of(2100), &mut pdus, &mut w.out);
         pdus.iter().for_each(|p| w.bearer.receive(ms(4), End::Ue, p, &mut w.out));
@@ -267,7 +267,7 @@ fn what_is_discarded_is_the_retransmission_queue() {
         w.hand_over(ms(5));
         w.account();
         assert_eq!(w.x2.len(), forwarded, "{kind:?} {counts:?}");
-        let dropped = w.fates[0].iter().filter(|f| **f == Some(Err(DropCause::HandoverDiscard))).count();
+        let dropped = w.outcomes[0].iter().filter(|f| **f == Some(Err(DropCause::HandoverDiscard))).count();
         assert_eq!(dropped, lost, "{kind:?} {counts:?}");
     }
 }
@@ -282,12 +282,12 @@ fn buffers_are_bounded_and_say_what_they_refuse() {
     let mut w = World::new(&c, 0.0, 9000, 3);
     for i in 0..20 {
         w.bearer.push(ms(0), End::Network, PacketId::from_index(i), 1000, &mut w.out);
-        w.fates[0].push(None);
+        w.outcomes[0].push(None);
     }
     w.account();
     let refused =
-        |w: &World| w.fates[0].iter().filter(|f| **f == Some(Err(DropCause::PdcpBufferFull))).count();
+        |w: &World| w.outcomes[0].iter().filter(|f| **f == Some(Err(DropCause::PdcpBufferFull))).count();
     assert_eq!((refused(&w), w.bearer.inside(End::Network)), (8, 12));
     (1..200).for_each(|t| w.tick(ms(t)));
-    assert_eq!((refused(&w), w.fates[0].iter().filter(|f| **f == Some(Ok(()))).count()), (8, 12));
+    assert_eq!((refused(&w), w.outcomes[0].iter().filter(|f| **f == Some(Ok(()))).count()), (8, 12));
 }

@@ -4,7 +4,7 @@
 //! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
 //! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
 
-use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::simd::{Kernel, wide};
 
 use super::scheduler::Domain;
 use crate::phy::RbSet;

@@ -38,7 +38,7 @@ pub struct Process {
     /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it
     /// fails. One draw for all transmissions, so that a block that failed with more information
     /// has failed with less.
-    pub luck: f64,
+    pub uniform: f64,
     /// The receiver did not hear of the last transmission (a missed assignment): no feedback comes.
     pub missed: bool,
 }

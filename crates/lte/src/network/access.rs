@@ -127,7 +127,7 @@ impl RadioNetwork {
         }
         let persistent = self.granting(tti, cell).persistent_blocks(tti.plus(MSG3_DELAY));
         for ue in self.answering(tti, cell).respond(persistent) {
-            self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::ResponseHeard), out);
+            self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::ResponseReceived), out);
         }
         self.answering(tti, cell).arm();
     }

@@ -190,7 +190,7 @@ impl Attachment<'_> {
     pub fn connection_requested(&mut self, tti: Tti) {
         let config = &self.cells[self.link.serving].config;
         let exchange = config.rrc.exchange(config.timing.decode, config.timing.grant);
-        self.ue.rrc.on_request_heard(tti, exchange);
+        self.ue.rrc.on_request_received(tti, exchange);
         // RRCConnectionSetup carries the contention resolution identity.
         self.resolve_contention(tti);
         self.arm_connection();

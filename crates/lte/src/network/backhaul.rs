@@ -8,7 +8,7 @@ use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, UeId}
 use crate::rrc::mobility::Enb;
 use crate::rrc::{BackhaulConfig, HandoverConfig};
 use lasthop_bearer::Sdu;
-use lasthop_lte_l2::pdcp::Parcel;
+use lasthop_lte_l2::pdcp::ForwardedSdu;
 
 /// What travels through a pipe.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub enum Cargo {
     /// From an eNB to the gateway.
     Up(BearerId, Sdu),
     /// From the source to the target of a handover.
-    Forward(BearerId, Parcel),
+    Forward(BearerId, ForwardedSdu),
     /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
     /// marker).
     Marker(UeId),
@@ -57,8 +57,8 @@ impl Pipe {
         }
     }
 
-    /// Takes `cargo` of `size` bytes; false if there is no room.
-    fn send(&mut self, now: Instant, size: u32, cargo: Cargo) -> bool {
+    /// Takes `packet` of `size` bytes; false if there is no room.
+    fn send(&mut self, now: Instant, size: u32, packet: Cargo) -> bool {
         let start = self.free.max(now);
         if let Some(limit) = self.limit {
             let waiting = u128::from(start.since(now).0) * u128::from(self.rate.0) / 8_000_000_000;
@@ -67,7 +67,7 @@ impl Pipe {
             }
         }
         self.free = start + self.rate.time_for(Bytes(u64::from(size)));
-        self.inside.push_back((self.free + self.delay, cargo));
+        self.inside.push_back((self.free + self.delay, packet));
         true
     }
 }
@@ -125,48 +125,48 @@ impl Backhaul {
             if pipe.inside.front().is_none_or(|(t, _)| *t != at) {
                 continue;
             }
-            let Some((_, cargo)) = pipe.inside.pop_front() else { continue };
+            let Some((_, packet)) = pipe.inside.pop_front() else { continue };
             if let Some((next, _)) = pipe.inside.front() {
                 self.heads.push(Reverse((*next, way)));
             }
-            self.count(&cargo, false);
-            return Some((way, cargo));
+            self.count(&packet, false);
+            return Some((way, packet));
         }
         None
     }
 
-    /// `cargo` goes this way; false: the pipe is full, and the caller has it still.
-    pub fn send(&mut self, now: Instant, way: Way, cargo: Cargo) -> bool {
+    /// `packet` goes this way; false: the pipe is full, and the caller has it still.
+    pub fn send(&mut self, now: Instant, way: Way, packet: Cargo) -> bool {
         let config = match way {
             Way::S1Down(_) | Way::S1Up(_) => &self.config.s1,
             Way::X2(..) => &self.config.x2,
         };
-        let size = match &cargo {
+        let size = match &packet {
             Cargo::Down(_, sdu) | Cargo::Up(_, sdu) => sdu.size + TUNNEL,
-            Cargo::Forward(_, parcel) => parcel.sdu.size + TUNNEL,
+            Cargo::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size + TUNNEL,
             Cargo::Marker(_) => MARKER,
         };
         let pipe = self.pipes.entry(way).or_insert_with(|| Pipe::new(config));
         let empty = pipe.inside.is_empty();
-        if !pipe.send(now, size, cargo) {
+        if !pipe.send(now, size, packet) {
             return false;
         }
         if empty && let Some((at, _)) = pipe.inside.front() {
             self.heads.push(Reverse((*at, way)));
         }
-        self.count(&cargo, true);
+        self.count(&packet, true);
         true
     }
 
     /// What is forwarded for the bearers that `mine` comes out of all pipes, and no end marker of
     /// `ue` is left.
-    pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+    pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
         let ways: Vec<Way> = self.pipes.keys().copied().collect();
         ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect()
     }
 
     /// Takes what is forwarded for the bearers that `mine` out of a pipe: the source has it still.
-    pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+    pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
         self.take_out(way, None, &mine)
     }
 
@@ -177,13 +177,13 @@ impl Backhaul {
         way: Way,
         marked: Option<UeId>,
         mine: &impl Fn(BearerId) -> bool,
-    ) -> Vec<(BearerId, Parcel)> {
+    ) -> Vec<(BearerId, ForwardedSdu)> {
         let mut back = Vec::new();
         let Some(pipe) = self.pipes.get_mut(&way) else { return back };
         let head = pipe.inside.front().map(|(t, _)| *t);
-        pipe.inside.retain(|(_, cargo)| match cargo {
-            Cargo::Forward(bearer, parcel) if mine(*bearer) => {
-                back.push((*bearer, *parcel));
+        pipe.inside.retain(|(_, packet)| match packet {
+            Cargo::Forward(bearer, forwarded_sdu) if mine(*bearer) => {
+                back.push((*bearer, *forwarded_sdu));
                 false
             }
             Cargo::Marker(ue) => Some(*ue) != marked,
@@ -195,8 +195,8 @@ impl Backhaul {
         if let Some((at, _)) = pipe.inside.front().filter(|(t, _)| Some(*t) != head) {
             self.heads.push(Reverse((*at, way)));
         }
-        for (bearer, parcel) in &back {
-            self.count(&Cargo::Forward(*bearer, *parcel), false);
+        for (bearer, forwarded_sdu) in &back {
+            self.count(&Cargo::Forward(*bearer, *forwarded_sdu), false);
         }
         back
     }
@@ -211,11 +211,11 @@ impl Backhaul {
         self.inside[bearer][0] -= 1;
     }
 
-    fn count(&mut self, cargo: &Cargo, enters: bool) {
-        let (bearer, direction) = match cargo {
+    fn count(&mut self, packet: &Cargo, enters: bool) {
+        let (bearer, direction) = match packet {
             Cargo::Down(bearer, _) => (*bearer, 0),
             Cargo::Up(bearer, _) => (*bearer, 1),
-            Cargo::Forward(bearer, parcel) if parcel.count.is_none() => (*bearer, 0),
+            Cargo::Forward(bearer, forwarded_sdu) if forwarded_sdu.count.is_none() => (*bearer, 0),
             Cargo::Forward(..) | Cargo::Marker(_) => return,
         };
         let n = &mut self.inside[bearer][direction];
@@ -240,8 +240,8 @@ mod tests {
         Backhaul::new(&config, 2)
     }
 
-    fn parcel(serial: u64, size: u32) -> Parcel {
-        Parcel::fresh(Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) })
+    fn forwarded_sdu(serial: u64, size: u32) -> ForwardedSdu {
+        ForwardedSdu::fresh(Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) })
     }
 
     const BEARER: fn(usize) -> BearerId = BearerId::from_index;
@@ -253,7 +253,7 @@ mod tests {
         let mut b = backhaul(8_000_000, None);
         let way = Way::X2(0, 1);
         for i in 0..2 {
-            assert!(b.send(Instant::ZERO, way, Cargo::Forward(BEARER(0), parcel(i, 960))));
+            assert!(b.send(Instant::ZERO, way, Cargo::Forward(BEARER(0), forwarded_sdu(i, 960))));
         }
         assert!(b.send(Instant::ZERO, way, Cargo::Marker(UeId::from_index(0))));
         assert_eq!((b.next(), b.inside(BEARER(0), 0)), (Some(Instant::from_millis(7)), 2));
@@ -276,15 +276,19 @@ mod tests {
     fn a_full_pipe_refuses() {
         let mut b = backhaul(8_000_000, Some(2000));
         let sent = [0, 1, 2]
-            .map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), parcel(i, 960))));
+            .map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), forwarded_sdu(i, 960))));
         assert_eq!(sent, [true, true, false]);
     }
 
     #[test]
-    fn a_recall_takes_a_bearers_parcels_and_leaves_the_others() {
+    fn a_recall_takes_a_bearers_forwarded_sdus_and_leaves_the_others() {
         let mut b = backhaul(8_000_000, None);
         for i in 0..4 {
-            b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(i as usize % 2), parcel(i, 960)));
+            b.send(
+                Instant::ZERO,
+                Way::X2(0, 1),
+                Cargo::Forward(BEARER(i as usize % 2), forwarded_sdu(i, 960)),
+            );
         }
         let back = b.recall(Way::X2(0, 1), |bearer| bearer == BEARER(0));
         assert_eq!(back.iter().map(|(_, p)| p.sdu.serial).collect::<Vec<_>>(), [0, 2]);

@@ -16,7 +16,7 @@ use super::{NetworkEvent, NetworkOutput};
 use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::Qos;
 use lasthop_bearer::{DropCause, End, Sdu};
-use lasthop_lte_l2::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput, Parcel};
+use lasthop_lte_l2::pdcp::{ForwardedSdu, LteBearer, LteBearerConfig, LteBearerOutput};
 use lasthop_lte_l2::rlc::{Grant, Pdu, RlcEvent};
 use lasthop_units::Bitrate;
 
@@ -52,7 +52,7 @@ pub(super) struct Bearers {
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
     /// What layers have said since the last [`settle`](Self::settle).
     said: LteBearerOutput,
-    /// What MAC and RRC have not heard of yet, in order.
+    /// What MAC and RRC have not received of yet, in order.
     notices: VecDeque<Notice>,
     /// Memory for the PDUs of a transport block.
     pdus: Vec<Pdu>,
@@ -70,7 +70,7 @@ impl Bearers {
     /// One more bearer; `direct`: between two UEs.
     pub fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
         let mut layers = LteBearer::new(config);
-        layers.seat_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
+        layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
         let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
         self.drbs.push(Drb { ue, layers, qos, ip: None, wake: None, tells_rate, direct })
     }
@@ -170,7 +170,7 @@ impl Bearers {
             _ => self.notices.push_back(Notice { bearer, failed }),
         }
     }
-    /// The next of what MAC and RRC have not heard of yet.
+    /// The next of what MAC and RRC have not received of yet.
     #[inline]
     pub fn next_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
@@ -199,7 +199,7 @@ impl Bearers {
         self.drbs[bearer].layers.drop_copy(end, serial, cause, &mut self.said);
         out.dropped.extend(self.said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
     }
-    /// Numbers `packet` at `end` without pushing it: it comes as a parcel later.
+    /// Numbers `packet` at `end` without pushing it: it comes as a forwarded SDU later.
     pub fn stamp(&mut self, bearer: BearerId, end: End, packet: Sdu) -> Sdu {
         self.drbs[bearer].layers.stamp(end, packet)
     }
@@ -257,17 +257,17 @@ impl Bearers {
     pub fn re_establish(&mut self, now: Instant, bearer: BearerId) {
         self.drbs[bearer].layers.re_establish(now, &mut self.said);
     }
-    /// The network's end leaves its eNB; what the next one is to send goes to `parcels`.
-    pub fn hand_over(&mut self, now: Instant, bearer: BearerId, parcels: &mut Vec<Parcel>) {
-        self.drbs[bearer].layers.hand_over(now, parcels, &mut self.said);
+    /// The network's end leaves its eNB; what the next one is to send goes to `forwarded_sdus`.
+    pub fn hand_over(&mut self, now: Instant, bearer: BearerId, forwarded_sdus: &mut Vec<ForwardedSdu>) {
+        self.drbs[bearer].layers.hand_over(now, forwarded_sdus, &mut self.said);
     }
     /// The network's end takes a packet that comes from the gateway or another eNB.
-    pub fn accept(&mut self, now: Instant, bearer: BearerId, parcel: Parcel) {
-        self.drbs[bearer].layers.accept(now, parcel, &mut self.said);
+    pub fn accept(&mut self, now: Instant, bearer: BearerId, forwarded_sdu: ForwardedSdu) {
+        self.drbs[bearer].layers.accept(now, forwarded_sdu, &mut self.said);
     }
     /// A packet for the network's end is gone.
-    pub fn lose(&mut self, bearer: BearerId, parcel: Parcel, cause: DropCause) {
-        self.drbs[bearer].layers.lose(parcel, cause, &mut self.said);
+    pub fn lose(&mut self, bearer: BearerId, forwarded_sdu: ForwardedSdu, cause: DropCause) {
+        self.drbs[bearer].layers.lose(forwarded_sdu, cause, &mut self.said);
     }
     /// What both ends hold is gone.
     pub fn abandon(&mut self, now: Instant, bearer: BearerId, cause: DropCause) {

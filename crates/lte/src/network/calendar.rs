@@ -135,7 +135,7 @@ impl Agenda {
 
     /// Something happens between two TTIs: a network that slept goes on with the first TTI that
     /// starts after now, and what comes at the very start of a TTI may still ask in it.
-    pub fn reach(&mut self, now: Instant) {
+    pub fn advance_to(&mut self, now: Instant) {
         let started = Tti::containing(now, TTI);
         self.next = self.next.max(started.plus(1));
         self.open = if started.start(TTI) == now { started } else { started.plus(1) };

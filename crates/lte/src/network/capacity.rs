@@ -91,11 +91,11 @@ impl CapacityEstimator {
             CapacitySource::Ue(_) => reading.measured_rate(),
         };
         let load = self.load.add(users.into(), config.period, config.average);
-        let heard = self.broadcast(now, load);
+        let received = self.broadcast(now, load);
         let own = self.share_got(now, blocks, reading.carrier_blocks());
         let share = match config.source {
             CapacitySource::Enb => 1.0 / load,
-            CapacitySource::Ue(AssumedShare::Broadcast) => 1.0 / heard,
+            CapacitySource::Ue(AssumedShare::Broadcast) => 1.0 / received,
             CapacitySource::Ue(AssumedShare::Own) => own,
             CapacitySource::Ue(AssumedShare::Whole) => 1.0,
         };
@@ -186,7 +186,7 @@ mod tests {
     fn a_broadcast_holds_until_the_next_one() {
         let mut e = estimator(Duration::ZERO);
         let at = Instant::from_millis;
-        let heard = [(0, 2.0), (10, 5.0), (39, 7.0), (40, 9.0)].map(|(t, load)| e.broadcast(at(t), load));
-        assert_eq!(heard, [2.0, 2.0, 2.0, 9.0]);
+        let received = [(0, 2.0), (10, 5.0), (39, 7.0), (40, 9.0)].map(|(t, load)| e.broadcast(at(t), load));
+        assert_eq!(received, [2.0, 2.0, 2.0, 9.0]);
     }
 }

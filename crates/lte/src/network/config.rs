@@ -96,8 +96,8 @@ pub struct CellConfig {
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table
     /// 5.6-1).
     pub resource_blocks: u32,
-    /// It is switched off: silent, and deaf. It may change during a run: a cell that fails, or
-    /// returns.
+    /// It is switched off: it neither sends nor receives. It may change during a run: a cell that
+    /// fails, or returns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub down: bool,
     /// When things happen, in TTIs.

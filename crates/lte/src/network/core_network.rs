@@ -21,7 +21,7 @@ use super::config::NetworkConfig;
 use crate::rrc::HandoverConfig;
 use crate::rrc::mobility::{DataPath, Enb, ttis};
 use lasthop_bearer::{DropCause, End, Sdu};
-use lasthop_lte_l2::pdcp::{HandoverKind, LteBearerOutput, Parcel};
+use lasthop_lte_l2::pdcp::{ForwardedSdu, HandoverKind, LteBearerOutput};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,11 @@ pub enum Passage {
     /// It has reached the gateway.
     Gateway(BearerId, Sdu),
     /// The network's end of its bearer takes it.
-    Accept(BearerId, Parcel),
+    Accept(BearerId, ForwardedSdu),
     /// It is on its way to another eNB.
-    Forwarded(BearerId, Parcel),
+    Forwarded(BearerId, ForwardedSdu),
     /// It is gone.
-    Lose(BearerId, Parcel, DropCause),
+    Lose(BearerId, ForwardedSdu, DropCause),
 }
 
 /// Where a UE's packets go.
@@ -141,12 +141,12 @@ impl Core {
     pub fn poll(&mut self, now: Instant) -> Option<Passage> {
         loop {
             if let Some((bearer, sdu)) = self.released.pop_front() {
-                return Some(Passage::Accept(bearer, Parcel::fresh(sdu)));
+                return Some(Passage::Accept(bearer, ForwardedSdu::fresh(sdu)));
             }
-            let (way, cargo) = self.backhaul.arrived(now)?;
-            let passage = match (way, cargo) {
+            let (way, packet) = self.backhaul.arrived(now)?;
+            let passage = match (way, packet) {
                 (_, Cargo::Up(bearer, sdu)) => Some(Passage::Gateway(bearer, sdu)),
-                (_, Cargo::Forward(bearer, parcel)) => Some(Passage::Accept(bearer, parcel)),
+                (_, Cargo::Forward(bearer, forwarded_sdu)) => Some(Passage::Accept(bearer, forwarded_sdu)),
                 (Way::S1Down(enb), Cargo::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu),
                 (Way::S1Down(enb), Cargo::Marker(ue)) => {
                     // The source passes the end marker on.
@@ -170,13 +170,13 @@ impl Core {
     fn at_enb(&mut self, now: Instant, enb: Enb, bearer: BearerId, sdu: Sdu) -> Option<Passage> {
         let (ue, kind) = self.bearers[bearer];
         let route = &mut self.routes[ue];
-        let parcel = Parcel::fresh(sdu);
+        let forwarded_sdu = ForwardedSdu::fresh(sdu);
         if route.home != enb && route.forwarding {
-            return Some(self.forward(now, enb, bearer, parcel));
+            return Some(self.forward(now, enb, bearer, forwarded_sdu));
         }
         if route.home != enb {
             // The UE's context is gone, as after a re-establishment that was refused.
-            return Some(Passage::Lose(bearer, parcel, DropCause::NotForwarded));
+            return Some(Passage::Lose(bearer, forwarded_sdu, DropCause::NotForwarded));
         }
         // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait
         // for.
@@ -185,19 +185,25 @@ impl Core {
             self.backhaul.hold(bearer);
             return None;
         }
-        Some(Passage::Accept(bearer, parcel))
+        Some(Passage::Accept(bearer, forwarded_sdu))
     }
 
     /// `enb` forwards a packet to the home of its UE.
-    pub fn forward(&mut self, now: Instant, enb: Enb, bearer: BearerId, parcel: Parcel) -> Passage {
+    pub fn forward(
+        &mut self,
+        now: Instant,
+        enb: Enb,
+        bearer: BearerId,
+        forwarded_sdu: ForwardedSdu,
+    ) -> Passage {
         let (ue, kind) = self.bearers[bearer];
         let way = Way::X2(enb, self.routes[ue].home);
         match kind {
-            HandoverKind::None => Passage::Lose(bearer, parcel, DropCause::NotForwarded),
-            _ if self.backhaul.send(now, way, Cargo::Forward(bearer, parcel)) => {
-                Passage::Forwarded(bearer, parcel)
+            HandoverKind::None => Passage::Lose(bearer, forwarded_sdu, DropCause::NotForwarded),
+            _ if self.backhaul.send(now, way, Cargo::Forward(bearer, forwarded_sdu)) => {
+                Passage::Forwarded(bearer, forwarded_sdu)
             }
-            _ => Passage::Lose(bearer, parcel, DropCause::BackhaulFull),
+            _ => Passage::Lose(bearer, forwarded_sdu, DropCause::BackhaulFull),
         }
     }
 
@@ -226,7 +232,7 @@ impl Core {
     }
 
     /// The source goes on with a UE that did not arrive; it takes back what it has forwarded.
-    pub fn recall(&mut self, ue: UeId) -> Vec<(BearerId, Parcel)> {
+    pub fn recall(&mut self, ue: UeId) -> Vec<(BearerId, ForwardedSdu)> {
         let (route, bearers) = (&mut self.routes[ue], &self.bearers);
         let way = Way::X2(route.anchor, route.home);
         route.home = route.anchor;
@@ -237,13 +243,15 @@ impl Core {
     /// The connection of `ue` is gone while its last change of home goes on: what is on its way
     /// over X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target
     /// releases its resources, and with them the tunnels).
-    pub fn stop_forwarding(&mut self, ue: UeId) -> Vec<(BearerId, Parcel)> {
+    pub fn stop_forwarding(&mut self, ue: UeId) -> Vec<(BearerId, ForwardedSdu)> {
         if !self.routes[ue].forwarding {
             return Vec::new();
         }
         let bearers = &self.bearers;
         let mut lost = self.backhaul.release(ue, |b| bearers[b].0 == ue);
-        lost.extend(std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, Parcel::fresh(sdu))));
+        lost.extend(
+            std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, ForwardedSdu::fresh(sdu))),
+        );
         let route = &mut self.routes[ue];
         (route.forwarding, route.switch) = (false, None);
         lost
@@ -337,9 +345,9 @@ mod tests {
             while let Some(passage) = core.poll(at) {
                 let (what, serial) = match passage {
                     Passage::Gateway(_, sdu) => ("gateway", sdu.serial),
-                    Passage::Accept(_, parcel) => ("accept", parcel.sdu.serial),
-                    Passage::Forwarded(_, parcel) => ("forwarded", parcel.sdu.serial),
-                    Passage::Lose(_, parcel, _) => ("lost", parcel.sdu.serial),
+                    Passage::Accept(_, forwarded_sdu) => ("accept", forwarded_sdu.sdu.serial),
+                    Passage::Forwarded(_, forwarded_sdu) => ("forwarded", forwarded_sdu.sdu.serial),
+                    Passage::Lose(_, forwarded_sdu, _) => ("lost", forwarded_sdu.sdu.serial),
                 };
                 seen.push((at.0 / 1_000_000, what, serial));
             }
@@ -375,7 +383,8 @@ mod tests {
         core.enter(ms(0), BEARER(0), packet(1));
         core.relocate(UE(0), CELL(1));
         assert_eq!(until(&mut core, ms(6)), [(5, "forwarded", 1)]);
-        let back: Vec<u64> = core.recall(UE(0)).iter().map(|(_, parcel)| parcel.sdu.serial).collect();
+        let back: Vec<u64> =
+            core.recall(UE(0)).iter().map(|(_, forwarded_sdu)| forwarded_sdu.sdu.serial).collect();
         assert_eq!((back, core.inside(BEARER(0), 0)), (vec![1], 0));
         assert!(core.is_home(UE(0), CELL(0)) && !core.path(UE(0)).forwarding);
         assert_eq!(until(&mut core, ms(30)), []);

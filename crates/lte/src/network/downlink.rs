@@ -1,13 +1,13 @@
 //! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear
 //! what comes back.
 
-mod fate;
+mod decoding;
 mod feedback;
-mod oracle;
+mod invariants;
 mod send;
 mod zone;
 
-pub(super) use self::fate::DownlinkAir;
+pub(super) use self::decoding::DownlinkAir;
 
 use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 
@@ -16,7 +16,7 @@ use super::calendar::Agenda;
 use super::measure::{CellOf, Memory};
 use super::state::{Cell, Link, UeContext};
 use super::trace::Trace;
-use super::{NetworkOutput, RadioNetwork, ahead, measure};
+use super::{NetworkOutput, RadioNetwork, measure, prefetch};
 use crate::phy::air::Air;
 
 use crate::mac::allocation;
@@ -213,7 +213,7 @@ impl Scheduling<'_> {
         work.candidates.clear();
         work.rates.clear();
         for i in 0..work.backlogs.len() {
-            ahead::expect_reports(self.links.len(), self.air, &work.backlogs, i);
+            prefetch::reports(self.links.len(), self.air, &work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
             let link = &self.links[ue].downlink;
             // What a persistent grant is about to carry waits for it.

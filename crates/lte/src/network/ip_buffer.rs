@@ -56,7 +56,7 @@ impl RadioNetwork {
         flow: FlowId,
         out: &mut NetworkOutput,
     ) {
-        self.calendar.reach(now);
+        self.calendar.advance_to(now);
         let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };

@@ -73,14 +73,14 @@ const CONTROL_STEP: usize = 4;
 /// SINR need not be worked out.
 const CONTROL_SAFE: f32 = 0.5;
 /// Steps of a draw in which [`safe`] knows its bound.
-const LUCKS: usize = 64;
+const DRAWS: usize = 64;
 
-/// Mutual information with which a draw `luck` never means a miss.
-fn safe(luck: f64) -> f32 {
-    static SAFE: LazyLock<[f32; LUCKS]> = LazyLock::new(|| {
+/// Mutual information with which a draw `uniform` never means a miss.
+fn safe(uniform: f64) -> f32 {
+    static SAFE: LazyLock<[f32; DRAWS]> = LazyLock::new(|| {
         std::array::from_fn(|i| {
             let harmless =
-                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / LUCKS as f64;
+                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / DRAWS as f64;
             // The error falls with the information: the first of the steps from below that is
             // harmless.
             (0..100)
@@ -89,7 +89,7 @@ fn safe(luck: f64) -> f32 {
                 .unwrap_or(CONTROL_SAFE)
         })
     });
-    SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
+    SAFE[((uniform * DRAWS as f64) as usize).min(DRAWS - 1)]
 }
 
 /// Draws after one that needed the blocks of all links that look at them straight away. Nothing but
@@ -196,14 +196,14 @@ impl DownlinkUe {
     pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell, air: &mut Air) -> bool {
         // What the draw is compared with falls with the information: with the draw known, some
         // blocks are enough to tell that it does not matter what the others have.
-        let luck = self.control_errors.uniform(tti.0);
+        let uniform = self.control_errors.uniform(tti.0);
         let control = &cell.control;
-        let enough = (safe(luck) + ROUNDING) * control.blocks;
+        let enough = (safe(uniform) + ROUNDING) * control.blocks;
         if self.surely_hears(tti, id, ue, control, enough, air) {
-            debug_assert!(!control.misses_by(tti, id, ue, luck, enough, air), "the bound is one");
+            debug_assert!(!control.misses_by(tti, id, ue, uniform, enough, air), "the bound is one");
             return false;
         }
-        control.misses_by(tti, id, ue, luck, enough, air)
+        control.misses_by(tti, id, ue, uniform, enough, air)
     }
 
     /// True if what is known of the strongest interferers without a look at them brings `enough`
@@ -255,8 +255,8 @@ impl ControlBlocks {
         ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
     }
 
-    /// True if `ue` misses what they say with the draw `luck`, by the blocks of all links.
-    fn misses_by(&self, tti: Tti, id: CellId, ue: UeId, luck: f64, enough: f32, air: &mut Air) -> bool {
+    /// True if `ue` misses what they say with the draw `uniform`, by the blocks of all links.
+    fn misses_by(&self, tti: Tti, id: CellId, ue: UeId, uniform: f64, enough: f32, air: &mut Air) -> bool {
         let (mut sum, mut n) = (0.0, 0);
         for (rbs, places) in self.parts.iter().take(if air.fades() { usize::MAX } else { 1 }) {
             sum += information(air.reference(tti, id, ue, *rbs, false), places);
@@ -269,7 +269,7 @@ impl ControlBlocks {
         if mi > CONTROL_SAFE {
             return false;
         }
-        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
+        uniform < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
 
     /// The blocks that are looked at first.
@@ -291,11 +291,11 @@ mod tests {
     #[test]
     fn a_safe_information_never_means_a_miss() {
         for l in 0..1000 {
-            let luck = f64::from(l) / 1000.0;
+            let uniform = f64::from(l) / 1000.0;
             for m in 0..=500 {
                 let mi = m as f32 / 1000.0;
-                let missed = luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
-                assert!(!missed || mi < safe(luck), "{luck} {mi}");
+                let missed = uniform < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
+                assert!(!missed || mi < safe(uniform), "{uniform} {mi}");
             }
         }
         assert!(safe(0.0) <= CONTROL_SAFE && safe(0.0) > 0.4);

@@ -23,7 +23,6 @@
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
 mod access;
-mod ahead;
 mod attachment;
 mod backhaul;
 mod bearers;
@@ -37,6 +36,7 @@ mod layer2;
 mod measure;
 mod output;
 mod persistent;
+mod prefetch;
 pub mod profile;
 mod rank;
 mod reading;
@@ -92,14 +92,14 @@ enum Due {
     /// A UE without a grant has a timer or an opportunity.
     UplinkTimers { ue: UeId },
     /// A scheduling request that was sent in this TTI reaches the eNB.
-    RequestHeard { ue: UeId, sent: Tti },
+    RequestReceived { ue: UeId, sent: Tti },
     /// A report of `bytes` from a UE whose MAC follows RLC's reports reaches `cell`.
     BufferReport { cell: CellId, ue: UeId, bytes: u32 },
     /// A cell answers preambles.
     Responses { cell: CellId },
-    /// Nothing came on an uplink grant: the UE has not heard it.
+    /// Nothing came on an uplink grant: the UE has not received it.
     GrantMissed { ue: UeId, target: Tti },
-    /// Nothing came where a retransmission was moved to: the UE has not heard of it.
+    /// Nothing came where a retransmission was moved to: the UE does not know of it.
     MoveMissed { ue: UeId, process: u8, target: Tti },
     /// The UE's semi-persistent grant for `target` must be prepared.
     UplinkOccasion { ue: UeId, target: Tti },
@@ -109,7 +109,7 @@ enum Due {
     Transmit,
     /// A step of the UE's RRC connection.
     Rrc { ue: UeId },
-    /// The UE has heard that the contention of its random access is resolved.
+    /// The UE knows that the contention of its random access is resolved.
     ContentionResolved { ue: UeId },
     /// The UE may have been inactive for long enough to be released.
     Inactivity { ue: UeId },
@@ -242,7 +242,7 @@ impl RadioNetwork {
     /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
     /// be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
-        self.calendar.reach(now);
+        self.calendar.advance_to(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
             return self.layer2(now, out).enter_gateway(bearer, packet);
         }
@@ -267,10 +267,10 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.begin(tti, &mut due);
         for i in 0..due.len() {
-            if let Some(ahead) = self.ahead() {
-                ahead.due(&due, i);
+            if let Some(prefetch) = self.prefetch() {
+                prefetch.due(&due, i);
             }
-            self.happen(now, tti, due[i], out);
+            self.dispatch(now, tti, due[i], out);
         }
         due.clear();
         self.due = due;
@@ -281,8 +281,8 @@ impl RadioNetwork {
         access::close_preambles(tti, &mut self.preambles, &mut self.cells, &mut self.calendar);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
-                if let Some(ahead) = self.ahead() {
-                    ahead.scheduling(CellId::from_index(cell.index() + 1));
+                if let Some(prefetch) = self.prefetch() {
+                    prefetch.scheduling(CellId::from_index(cell.index() + 1));
                 }
                 self.schedule_downlink(now, tti, cell, out);
                 let lanes = self.lane_scheduling(tti, cell);
@@ -319,7 +319,7 @@ impl RadioNetwork {
     }
 
     #[inline]
-    fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
+    fn dispatch(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
         match item {
             Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
             Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
@@ -328,7 +328,7 @@ impl RadioNetwork {
             }
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
             Due::Proactive { ue } => self.enb_of(tti, ue).grant_proactively(ue),
-            Due::RequestHeard { ue, sent } => self.enb_of(tti, ue).hear_request(ue, sent),
+            Due::RequestReceived { ue, sent } => self.enb_of(tti, ue).hear_request(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell, out),
             Due::GrantMissed { ue, target } => self.enb_of(tti, ue).grant_unused(ue, target),
             Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
@@ -376,12 +376,12 @@ impl RadioNetwork {
 
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
-        self.calendar.reach(now);
+        self.calendar.advance_to(now);
         while self.layer2(now, out).take_arrival() {
             self.serve(now, out);
         }
         while let Some(due) = self.calendar.take_early(now) {
-            self.happen(now, Tti::containing(now, TTI), due, out);
+            self.dispatch(now, Tti::containing(now, TTI), due, out);
         }
         while let Some(bearer) = self.bearers.expire(now) {
             self.settle(now, bearer, out);

@@ -1,7 +1,7 @@
 //! What may be known of a UE's link: for capacity hints, for tables, and for tests. Looking changes
 //! nothing.
 
-use lasthop_radio::Place;
+use lasthop_radio::Position;
 use lasthop_radio::lte::{Cqi, PowerControlConfig, tbs_bits};
 use lasthop_units::{Bitrate, CellId, Db, Dbm, Instant, Tti, UeId};
 
@@ -95,7 +95,7 @@ impl<'a> UeReading<'a> {
     }
 
     /// Where the UE is [m].
-    pub fn place(&mut self) -> Place {
+    pub fn place(&mut self) -> Position {
         self.air.place(self.tti, self.id)
     }
 

@@ -132,7 +132,7 @@ impl Rrc<'_> {
     pub fn answer(&mut self, question: Question) -> Input<'static> {
         match question {
             Question::Admits(target) => Input::Admission(self.admits(target)),
-            Question::HearsCommand => Input::Heard(self.hears_command()),
+            Question::HearsCommand => Input::CommandReceived(self.hears_command()),
             Question::SuitableCell => Input::Selected(self.suitable_cell()),
             Question::ContextFrom(source) => Input::Context(self.context_from(source)),
         }
@@ -363,7 +363,7 @@ impl RadioNetwork {
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
     /// while another one goes on.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
-        self.calendar.reach(now);
+        self.calendar.advance_to(now);
         let mut out = NetworkOutput::default();
         let order = |rrc: &mut Rrc<'_>| rrc.step(Input::Order(target));
         self.rrc_step(now, Tti::containing(now, TTI), ue, order, &mut out);
@@ -382,7 +382,7 @@ impl RadioNetwork {
 
     /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
-        self.calendar.reach(now);
+        self.calendar.advance_to(now);
         self.cells[cell].config.down = down;
         let power = milliwatts(self.cells[cell].config.radio.power);
         self.air.set_power(cell, if down { 0.0 } else { power });

@@ -1,5 +1,6 @@
-//! What happened on the radio, step by step: requests, grants, reports, blocks and their fates. Off
-//! unless asked for; a network without a trace pays one comparison where something would be noted.
+//! What happened on the radio, step by step: requests, grants, reports, blocks and their outcomes.
+//! Off unless asked for; a network without a trace pays one comparison where something would be
+//! noted.
 
 use lasthop_units::{PacketId, Tti, UeId};
 
@@ -39,7 +40,7 @@ pub enum Step {
     /// The UE sends a buffer status report.
     Report,
     /// The eNB knows a buffer status report that was sent in the TTI `about`.
-    ReportHeard,
+    ReportReceived,
     /// A new transport block goes on the air.
     Data,
     /// A transport block goes on the air once more.
@@ -57,7 +58,7 @@ impl Step {
             Step::Request => "request",
             Step::Grant => "grant",
             Step::Report => "report",
-            Step::ReportHeard => "report-heard",
+            Step::ReportReceived => "report-received",
             Step::Data => "data",
             Step::Again => "retransmission",
             Step::Decoded => "ack",

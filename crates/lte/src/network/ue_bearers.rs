@@ -53,21 +53,21 @@ impl UeBearers<'_> {
         let (ue, l2) = (self.ue, &mut self.layer2);
         let mut all = Vec::new();
         for bearer in self.drbs {
-            let mut parcels = Vec::new();
+            let mut forwarded_sdus = Vec::new();
             let queue = l2.bearers[*bearer].layers.retransmission_queue(End::Network).1;
-            l2.bearers.hand_over(l2.now, *bearer, &mut parcels);
+            l2.bearers.hand_over(l2.now, *bearer, &mut forwarded_sdus);
             // What the source has received goes to the gateway from there.
             l2.settle(*bearer);
-            let forwarded = parcels.len() as u32;
+            let forwarded = forwarded_sdus.len() as u32;
             l2.out.events.push((ue, NetworkEvent::Moved { bearer: *bearer, queue, forwarded }));
-            all.push((*bearer, parcels));
+            all.push((*bearer, forwarded_sdus));
         }
         let Some(source) = l2.core.as_mut().map(|core| core.relocate(ue, cell)) else { return };
-        for (bearer, parcels) in all {
-            for parcel in parcels {
+        for (bearer, forwarded_sdus) in all {
+            for forwarded_sdu in forwarded_sdus {
                 let passage = match (source, &mut l2.core) {
-                    (Some(enb), Some(core)) => core.forward(l2.now, enb, bearer, parcel),
-                    _ => Passage::Accept(bearer, parcel),
+                    (Some(enb), Some(core)) => core.forward(l2.now, enb, bearer, forwarded_sdu),
+                    _ => Passage::Accept(bearer, forwarded_sdu),
                 };
                 l2.pass_unsettled(passage);
             }
@@ -79,16 +79,16 @@ impl UeBearers<'_> {
     /// more goes to the target.
     pub fn recall(&mut self) {
         let back = self.layer2.core.as_mut().map(|core| core.recall(self.ue));
-        for (bearer, parcel) in back.into_iter().flatten() {
-            self.layer2.pass(Passage::Accept(bearer, parcel));
+        for (bearer, forwarded_sdu) in back.into_iter().flatten() {
+            self.layer2.pass(Passage::Accept(bearer, forwarded_sdu));
         }
     }
 
     /// The UE's connection is gone while its last change of home goes on.
     pub fn stop_forwarding(&mut self) {
         let lost = self.layer2.core.as_mut().map(|core| core.stop_forwarding(self.ue));
-        for (bearer, parcel) in lost.into_iter().flatten() {
-            self.layer2.pass(Passage::Lose(bearer, parcel, DropCause::RadioLinkFailure));
+        for (bearer, forwarded_sdu) in lost.into_iter().flatten() {
+            self.layer2.pass(Passage::Lose(bearer, forwarded_sdu, DropCause::RadioLinkFailure));
         }
     }
 
@@ -133,16 +133,16 @@ impl Layer2<'_> {
     fn pass_unsettled(&mut self, passage: Passage) -> Option<BearerId> {
         match passage {
             Passage::Gateway(bearer, sdu) => self.out.delivered.push((bearer, End::Network, sdu)),
-            Passage::Forwarded(bearer, parcel) => {
-                let undelivered = self.bearers[bearer].layers.undelivered(&parcel);
+            Passage::Forwarded(bearer, forwarded_sdu) => {
+                let undelivered = self.bearers[bearer].layers.undelivered(&forwarded_sdu);
                 self.out.forwarded.extend(undelivered.map(|sdu| (bearer, sdu)));
             }
-            Passage::Accept(bearer, parcel) => {
-                self.bearers.accept(self.now, bearer, parcel);
+            Passage::Accept(bearer, forwarded_sdu) => {
+                self.bearers.accept(self.now, bearer, forwarded_sdu);
                 return Some(bearer);
             }
-            Passage::Lose(bearer, parcel, cause) => {
-                self.bearers.lose(bearer, parcel, cause);
+            Passage::Lose(bearer, forwarded_sdu, cause) => {
+                self.bearers.lose(bearer, forwarded_sdu, cause);
                 return Some(bearer);
             }
         }

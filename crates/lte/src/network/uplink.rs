@@ -8,7 +8,7 @@
 //! are closed forms, and one wake-up stands in the calendar while it waits for one.
 
 mod air;
-mod oracle;
+mod invariants;
 mod persistent;
 mod power;
 mod receive;
@@ -96,14 +96,14 @@ impl RadioNetwork {
         c.counters.preambles += 1;
         link.uplink.stats.preambles += 1;
         // A link of a given SINR has no power that matters.
-        let heard = link.uplink.pinned || {
+        let received = link.uplink.pinned || {
             let gains = self.air.gains(tti, link.serving, ue);
             let u = &mut self.ues[ue].uplink;
             let loss = u.path_loss(gains.downlink);
             let power = u.preamble_power(&c.config.random_access, loss);
             c.hears_preamble(power, gains.uplink, cell.config.radio.noise_figure)
         };
-        if heard {
+        if received {
             c.responder.preamble(ue, preamble);
             self.preambles.push(link.serving);
         }
@@ -188,7 +188,7 @@ impl Terminal<'_> {
     /// A report is due and there is no grant for it.
     fn ask(&mut self, tti: Tti) {
         let (u, cell) = (&mut *self.ue, &mut *self.cell);
-        let heard = match cell.uplink.config.request {
+        let received = match cell.uplink.config.request {
             RequestConfig::Rac { answer, timer, counts } => {
                 if tti < u.rac_blocked_until {
                     return;
@@ -211,7 +211,7 @@ impl Terminal<'_> {
         cell.uplink.counters.requests += 1;
         self.link.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, 0);
-        self.calendar.note(heard, Due::RequestHeard { ue: self.id, sent: tti });
+        self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });
     }
 }
 

@@ -19,14 +19,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_engine::math::db;
+use lasthop_engine::simd::{Kernel, wide};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
-use lasthop_radio::{Place, milliwatts, thermal_noise};
+use lasthop_radio::{Position, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::RbSet;
-use super::fading::{DirectFading, FastFading, Seat};
+use super::fading::{DirectFading, FastFading, LinkIndex};
 use super::propagation::Propagation;
 use around::{Around, Ray};
 use array::Arrays;
@@ -107,7 +107,7 @@ struct Cell {
     /// Noise in a block [mW].
     noise: f32,
     /// By block: mean of noise and interference where something was received lately [mW].
-    heard: Box<[f32]>,
+    received: Box<[f32]>,
 }
 
 #[derive(Debug)]
@@ -173,7 +173,7 @@ impl Air {
                 blocks: c.blocks,
                 full: vec![each; c.blocks as usize].into(),
                 noise: noise(c.noise_figure),
-                heard: vec![noise(c.noise_figure); c.blocks as usize].into(),
+                received: vec![noise(c.noise_figure); c.blocks as usize].into(),
             }
         };
         let ue = |u: &UeAir| Ue {
@@ -246,7 +246,7 @@ impl Air {
     }
 
     /// Where `ue` is [m].
-    pub fn place(&mut self, tti: Tti, ue: UeId) -> Place {
+    pub fn place(&mut self, tti: Tti, ue: UeId) -> Position {
         self.propagation.place(ue, tti)
     }
 
@@ -307,11 +307,11 @@ impl Air {
             return self.diversity_row(cell, ue, rbs.len());
         }
         self.gather_data(tti, cell, ue, rbs);
-        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
         let Air { fading, sent, interference, row, .. } = self;
         let sent = &sent[tti.0 as usize % sent.len()];
         debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
-        let fading = fading_at(fading, seat, tti, rbs);
+        let fading = fading_at(fading, index, tti, rbs);
         wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
     }
 
@@ -330,9 +330,9 @@ impl Air {
         } else {
             self.gather_full(tti, cell, ue, rbs);
         }
-        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
         let Air { fading, cells, interference, row, .. } = self;
-        let fading = fading_at(fading, seat, tti, rbs);
+        let fading = fading_at(fading, index, tti, rbs);
         wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
     }
 
@@ -346,13 +346,13 @@ impl Air {
         self.look_around(tti, cell, ue);
         let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
         for i in 1..self.ues[ue].around.rays.len() {
-            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
-            sum += self.cells[other].full[0] * gain * self.fading.as_mut()?.most_at(seat, tti)?;
+            let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
+            sum += self.cells[other].full[0] * gain * self.fading.as_mut()?.most_at(index, tti)?;
         }
         rbs.runs(|first, len| self.interference[first..first + len].fill(sum));
-        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
         let Air { fading, cells, interference, row, .. } = self;
-        let fading = fading_at(fading, seat, tti, rbs);
+        let fading = fading_at(fading, index, tti, rbs);
         Some(wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row }))
     }
 
@@ -392,8 +392,8 @@ impl Air {
             let shared = self.sent[slot].used(tti, other).and(rbs);
             // Who is silent is not asked about: a gain that moves is worked out for who asks.
             if !shared.is_empty() {
-                let Ray { gain, seat, .. } = self.ray(tti, ue, i);
-                let fading = fading_at(&mut self.fading, seat, tti, shared);
+                let Ray { gain, index, .. } = self.ray(tti, ue, i);
+                let fading = fading_at(&mut self.fading, index, tti, shared);
                 let power = self.sent[slot].power(other);
                 wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
             }
@@ -405,9 +405,9 @@ impl Air {
     fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.gather_white(tti, cell, ue, rbs, false);
         for i in 1..self.ues[ue].around.rays.len() {
-            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
+            let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
             let shared = self.carrier(other).and(rbs);
-            let fading = fading_at(&mut self.fading, seat, tti, shared);
+            let fading = fading_at(&mut self.fading, index, tti, shared);
             let power = &self.cells[other].full;
             wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
         }
@@ -457,10 +457,10 @@ impl Air {
             return;
         }
         let Air { cells, interference, .. } = self;
-        let heard = &mut cells[cell].heard;
+        let received = &mut cells[cell].received;
         rbs.runs(|first, len| {
             let now = &interference[first..first + len];
-            heard[first..first + len].iter_mut().zip(now).for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
+            received[first..first + len].iter_mut().zip(now).for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
         });
     }
 
@@ -478,9 +478,9 @@ impl Air {
         }
         let each = each / self.cells[cell].noise;
         let Air { cells, fading, row, .. } = self;
-        let Cell { noise, heard, .. } = &cells[cell];
+        let Cell { noise, received, .. } = &cells[cell];
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
-        wide(Sound { rbs, each, noise: *noise, heard, fading, row })
+        wide(Sound { rbs, each, noise: *noise, received, fading, row })
     }
 
     /// Large-scale gain between two UEs on the uplink carrier.
@@ -564,10 +564,10 @@ fn fading_on(
     fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
 }
 
-/// The same of the link at `seat`.
+/// The same of the link at `index`.
 #[inline]
-fn fading_at(fading: &mut Option<FastFading>, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
-    fading.as_mut().map_or(&[], |f| f.row_at(seat, tti, rbs))
+fn fading_at(fading: &mut Option<FastFading>, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) -> &[f32] {
+    fading.as_mut().map_or(&[], |f| f.row_at(index, tti, rbs))
 }
 
 /// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
@@ -626,12 +626,12 @@ impl Kernel for AddFaded<'_> {
 }
 
 /// What a sounding signal with `each` times the noise on each block of `rbs` has above what was
-/// heard there, in `row`.
+/// received there, in `row`.
 struct Sound<'a> {
     rbs: RbSet,
     each: f32,
     noise: f32,
-    heard: &'a [f32],
+    received: &'a [f32],
     fading: &'a [f32],
     row: &'a mut [f32],
 }
@@ -640,11 +640,11 @@ impl<'a> Kernel for Sound<'a> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
-        let Sound { mut rbs, each, noise, heard, fading, row } = self;
+        let Sound { mut rbs, each, noise, received, fading, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
-            // Where nothing but noise was heard the last factor is exactly 1.
-            let both = heard[first..first + len].iter().zip(&mut row[at..at + len]);
+            // Where nothing but noise was received the last factor is exactly 1.
+            let both = received[first..first + len].iter().zip(&mut row[at..at + len]);
             match fading.get(first..first + len) {
                 Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = each * f * (noise / h)),
                 None => both.for_each(|(h, to)| *to = each * (noise / h)),

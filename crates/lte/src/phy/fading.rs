@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
 
-use lasthop_engine::lanes::{Kernel, near, wide};
+use lasthop_engine::simd::{Kernel, prefetch, wide};
 use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
@@ -29,8 +29,8 @@ pub struct FastFading {
     seed: u64,
     /// Wavelengths that a UE travels in a TTI, by direction.
     cycles: IndexVec<UeId, [f64; 2]>,
-    /// By UE, then cell, then direction: the link's seat, if somebody has asked for it.
-    seats: Vec<[Option<Seat>; 2]>,
+    /// By UE, then cell, then direction: the link's index, if somebody has asked for it.
+    indices: Vec<[Option<LinkIndex>; 2]>,
     links: Vec<Link>,
     arrays: Arrays,
     work: Work,
@@ -38,9 +38,9 @@ pub struct FastFading {
 
 /// The place of a link: for who asks often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat(NonZeroU32);
+pub struct LinkIndex(NonZeroU32);
 
-impl Seat {
+impl LinkIndex {
     const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -217,74 +217,74 @@ impl FastFading {
         let shape_of: IndexVec<CellId, u32> = blocks.map(&mut shape).collect();
         let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * TTI.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
-        let seats = vec![[None; 2]; shape_of.len() * cycles.len()];
+        let indices = vec![[None; 2]; shape_of.len() * cycles.len()];
         let links = Vec::new();
         let (arrays, work) = (Arrays::default(), Work::default());
-        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, arrays, work })
+        Some(FastFading { shapes, shape_of, seed, cycles, indices, links, arrays, work })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at
     /// least those of `rbs` hold. One for each block of the cell's carrier.
     #[inline]
     pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
-        let seat = self.seat(direction, cell, ue);
-        self.row_at(seat, tti, rbs)
+        let index = self.index(direction, cell, ue);
+        self.row_at(index, tti, rbs)
     }
 
     /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not
     /// fade.
     #[inline]
-    pub fn seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
+    pub fn index(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<LinkIndex> {
         let i = ue.index() * self.shape_of.len() + cell.index();
-        match self.seats[i][direction.index()] {
-            None => self.take_seat(direction, cell, ue),
-            seat => seat,
+        match self.indices[i][direction.index()] {
+            None => self.take_index(direction, cell, ue),
+            index => index,
         }
     }
 
-    /// [`row`](Self::row) of the link at `seat`; empty for None.
+    /// [`row`](Self::row) of the link at `index`; empty for None.
     #[inline]
-    pub fn row_at(&mut self, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
-        let Some(seat) = seat else { return &[] };
-        let link = &mut self.links[seat.index()];
+    pub fn row_at(&mut self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) -> &[f32] {
+        let Some(index) = index else { return &[] };
+        let link = &mut self.links[index.index()];
         link.look(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
     }
 
-    /// What no block's gain of the link at `seat` exceeds in `tti`, where that is known without
+    /// What no block's gain of the link at `index` exceeds in `tti`, where that is known without
     /// looking at them: of a slow link.
     #[inline]
-    pub fn most_at(&mut self, seat: Option<Seat>, tti: Tti) -> Option<f32> {
-        let Link { cycles, known, fading, .. } = &mut self.links[seat?.index()];
+    pub fn most_at(&mut self, index: Option<LinkIndex>, tti: Tti) -> Option<f32> {
+        let Link { cycles, known, fading, .. } = &mut self.links[index?.index()];
         let Known::Knots(knots) = known else { return None };
         Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut self.work.scratch))
     }
 
-    /// Brings near what says how the link at `seat` stands.
+    /// Brings near what says how the link at `index` stands.
     #[inline]
-    pub fn approach(&self, seat: Option<Seat>) {
-        if let Some(link) = seat.and_then(|s| self.links.get(s.index())) {
-            near(link);
+    pub fn prefetch(&self, index: Option<LinkIndex>) {
+        if let Some(link) = index.and_then(|s| self.links.get(s.index())) {
+            prefetch(link);
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the link at `seat` in `tti` reads.
+    /// Brings near what a look at the blocks `rbs` of the link at `index` in `tti` reads.
     #[inline]
-    pub fn expect(&self, seat: Option<Seat>, tti: Tti, rbs: RbSet) {
-        let Some(link) = seat.and_then(|s| self.links.get(s.index())) else { return };
+    pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) {
+        let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
         if let Known::Knots(knots) = &link.known {
-            knots.expect(link.cycles * tti.0 as f64, rbs.eights());
+            knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights());
         }
     }
 
     #[cold]
-    fn take_seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
+    fn take_index(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<LinkIndex> {
         let d = direction.index();
         let shape = self.shape_of[cell];
         let fading = self.shapes[shape as usize].0.link(self.seed, entity(direction, cell, ue))?;
         self.links.push(Link::new(fading, self.cycles[ue][d], shape));
-        let seat = NonZeroU32::new(self.links.len() as u32).map(Seat);
-        self.seats[ue.index() * self.shape_of.len() + cell.index()][d] = seat;
-        seat
+        let index = NonZeroU32::new(self.links.len() as u32).map(LinkIndex);
+        self.indices[ue.index() * self.shape_of.len() + cell.index()][d] = index;
+        index
     }
 }
 
@@ -417,14 +417,14 @@ mod tests {
                 let part = RbSet::range(blocks - 9, 5);
                 let (tti, d) = (Tti(t as u64), Direction::Downlink);
                 let row = busy.row(d, cell(c), ue, tti, part)[blocks as usize - 9..][..5].to_vec();
-                let seat = busy.seat(d, cell(c), ue);
-                let most = busy.most_at(seat, tti).expect("slow");
+                let index = busy.index(d, cell(c), ue);
+                let most = busy.most_at(index, tti).expect("slow");
                 let mut alone = slow(4);
                 let whole = alone.row(d, cell(c), ue, tti, all).to_vec();
                 assert_eq!(row, whole[blocks as usize - 9..][..5]);
                 assert!(whole.len() == blocks as usize && whole.iter().all(|gain| *gain <= most));
-                let seat = alone.seat(d, cell(c), ue);
-                assert_eq!(alone.most_at(seat, tti), Some(most));
+                let index = alone.index(d, cell(c), ue);
+                assert_eq!(alone.most_at(index, tti), Some(most));
             }
         }
     }

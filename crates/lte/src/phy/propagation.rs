@@ -9,7 +9,7 @@ use lasthop_radio::bounds::{ANTENNA_GAIN, Bounds, HEIGHT, LOSS, NOISE_FIGURE, PO
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::mimo::Combining;
 use lasthop_radio::{
-    Antenna, Ends, FadingProfile, Field, Indoor, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
+    Antenna, Ends, FadingProfile, Field, Indoor, Mobility, Motion, PathLoss, Position, Seen, Shadowing, Track,
 };
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
@@ -369,7 +369,7 @@ pub struct Propagation {
 
 #[derive(Debug)]
 struct Site {
-    place: Place,
+    place: Position,
     antenna: Antenna,
     loss: f64,
     site: usize,
@@ -437,7 +437,7 @@ impl Propagation {
     }
 
     /// Where `ue` is at the start of `tti` [m].
-    pub fn place(&mut self, ue: UeId, tti: Tti) -> Place {
+    pub fn place(&mut self, ue: UeId, tti: Tti) -> Position {
         self.ues[ue].motion.place(tti.start(TTI).as_secs_f64())
     }
 
@@ -452,7 +452,7 @@ impl Propagation {
 
     /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked
     /// out once.
-    pub fn gains_at(&self, ue: UeId, place: &Place) -> impl Iterator<Item = (CellId, Gains)> {
+    pub fn gains_at(&self, ue: UeId, place: &Position) -> impl Iterator<Item = (CellId, Gains)> {
         let mut seen = self.shadowing.seen_from([place[0], place[1]]);
         let place = *place;
         self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
@@ -464,7 +464,7 @@ impl Propagation {
         self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
     }
 
-    fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
+    fn link(&self, cell: CellId, ue: UeId, place: &Position, seen: &mut Seen) -> Gains {
         let (c, u) = (&self.cells[cell], &self.ues[ue]);
         let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];
         if let Some(wrap) = &self.wrap {

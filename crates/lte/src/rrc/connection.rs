@@ -116,7 +116,7 @@ impl Connection {
 
     /// Msg3 is at the eNB; the exchange of messages will be over `exchange` TTIs later.
     // T300 ends with RRCConnectionSetup (5.3.3.4), which takes a few of these TTIs.
-    pub fn on_request_heard(&mut self, tti: Tti, exchange: u64) {
+    pub fn on_request_received(&mut self, tti: Tti, exchange: u64) {
         if matches!(self.state, State::Accessing { .. }) {
             self.state = State::Exchanging { until: tti.plus(exchange) };
         }
@@ -133,18 +133,18 @@ mod tests {
     use super::*;
     use lasthop_units::Duration;
 
-    /// Runs until nothing is due any more before `end`, with Msg3 heard `access` TTIs after random
-    /// access begins.
+    /// Runs until nothing is due any more before `end`, with Msg3 received `access` TTIs after
+    /// random access begins.
     fn run(mut c: Connection, config: &RrcConfig, access: Option<u64>, end: u64) -> Vec<(u64, Command)> {
         let mut commands = Vec::new();
-        let mut heard = None;
+        let mut received = None;
         for tti in (0..end).map(Tti) {
-            if heard == Some(tti) {
-                c.on_request_heard(tti, config.exchange(4, 4));
+            if received == Some(tti) {
+                c.on_request_received(tti, config.exchange(4, 4));
             }
             if let Some(command) = c.on_tti(config, tti) {
                 if command == Command::Access {
-                    heard = access.map(|a| tti.plus(a));
+                    received = access.map(|a| tti.plus(a));
                 }
                 commands.push((tti.0, command));
             }

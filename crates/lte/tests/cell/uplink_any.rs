@@ -149,7 +149,7 @@ struct Fates(Vec<Option<bool>>);
 struct World {
     network: RadioNetwork,
     out: NetworkOutput,
-    fates: Vec<[Fates; 2]>,
+    outcomes: Vec<[Fates; 2]>,
     pushed: usize,
 }
 
@@ -168,20 +168,20 @@ impl World {
 
     fn judge(&mut self) {
         for (bearer, end, sdu) in self.out.delivered.drain(..) {
-            let fates = &mut self.fates[bearer.index()][end.peer().index()].0;
+            let outcomes = &mut self.outcomes[bearer.index()][end.peer().index()].0;
             let n = sdu.serial as usize;
-            assert!(fates[n].replace(true).is_none(), "{bearer} {end:?} {n}: twice");
-            assert!(!fates[n + 1..].contains(&Some(true)), "{bearer} {end:?} {n}: overtaken");
+            assert!(outcomes[n].replace(true).is_none(), "{bearer} {end:?} {n}: twice");
+            assert!(!outcomes[n + 1..].contains(&Some(true)), "{bearer} {end:?} {n}: overtaken");
         }
         for (bearer, end, sdu, _) in self.out.dropped.drain(..) {
-            let fate = &mut self.fates[bearer.index()][end.index()].0[sdu.serial as usize];
-            assert!(fate.replace(false).is_none(), "{bearer} {end:?}: two fates");
+            let outcome = &mut self.outcomes[bearer.index()][end.index()].0[sdu.serial as usize];
+            assert!(outcome.replace(false).is_none(), "{bearer} {end:?}: two outcomes");
         }
         self.out.events.clear();
     }
 
     fn push(&mut self, now: Instant, bearer: usize, end: End, size: u32) {
-        self.fates[bearer][end.index()].0.push(None);
+        self.outcomes[bearer][end.index()].0.push(None);
         let id = PacketId::from_index(self.pushed);
         self.pushed += 1;
         self.network.push(now, BearerId::from_index(bearer), end, Sdu::new(id, size), &mut self.out);
@@ -198,7 +198,7 @@ proptest! {
         let mut world = World {
             network: RadioNetwork::new(&config, plan.seed),
             out: NetworkOutput::default(),
-            fates: (0..bearers).map(|_| Default::default()).collect(),
+            outcomes: (0..bearers).map(|_| Default::default()).collect(),
             pushed: 0,
         };
         let mut now = Instant::ZERO;
@@ -209,9 +209,9 @@ proptest! {
             world.push(now, usize::from(*which) % bearers, end, u32::from(*size));
         }
         world.step(now + Duration::from_secs(30));
-        for (bearer, fates) in world.fates.iter().enumerate() {
+        for (bearer, outcomes) in world.outcomes.iter().enumerate() {
             for end in [End::Network, End::Ue] {
-                let open = fates[end.index()].0.iter().filter(|f| f.is_none()).count();
+                let open = outcomes[end.index()].0.iter().filter(|f| f.is_none()).count();
                 prop_assert_eq!(world.network.inside(BearerId::from_index(bearer), end), open);
                 // AM keeps at it: in 30 s everything is through where the radio is good enough.
                 if plan.reach < 500.0 && plan.cells == 1 && plan.transmissions > 2 && bearer % 2 == 0 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Node, Statement};
-use crate::problem::Place;
+use crate::problem::SourcePosition;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub type Variables = BTreeMap<String, Value>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Where.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What.
     pub message: String,
 }

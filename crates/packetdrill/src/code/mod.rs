@@ -10,12 +10,12 @@ mod token;
 
 pub use eval::{Failure, Value, Variables};
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 
 /// A piece of code, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
-    statements: Vec<(Place, Statement)>,
+    statements: Vec<(SourcePosition, Statement)>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ enum Node {
 
 impl Code {
     /// Reads code that starts at `place`.
-    pub fn parse(text: &str, place: Place) -> Result<Code, Problem> {
+    pub fn parse(text: &str, place: SourcePosition) -> Result<Code, Problem> {
         parse::statements(text, place).map(|statements| Code { statements })
     }
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn run(text: &str) -> Result<Vec<String>, String> {
-        let code = Code::parse(text, Place { line: 1, column: 1 }).map_err(|e| e.to_string())?;
+        let code = Code::parse(text, SourcePosition { line: 1, column: 1 }).map_err(|e| e.to_string())?;
         let mut variables = Variables::default();
         variables.insert("tcpi_snd_cwnd".into(), Value::Int(10));
         let mut printed = vec![];
@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named_with_its_place() {
         assert!(run("assert nothing == 1").unwrap_err().contains("nothing"));
-        let e = Code::parse("a = 1\n  import os", Place { line: 7, column: 3 }).unwrap_err().to_string();
+        let e =
+            Code::parse("a = 1\n  import os", SourcePosition { line: 7, column: 3 }).unwrap_err().to_string();
         assert!(e.starts_with("8:3: not applicable") && e.contains("import"), "{e}");
     }
 }

@@ -2,12 +2,15 @@
 
 use super::token::{Token, tokens};
 use super::{Node, Statement, Value};
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 
 /// How deep expressions may nest.
 const DEPTH_MAX: u32 = 64;
 
-pub(super) fn statements(text: &str, place: Place) -> Result<Vec<(Place, Statement)>, Problem> {
+pub(super) fn statements(
+    text: &str,
+    place: SourcePosition,
+) -> Result<Vec<(SourcePosition, Statement)>, Problem> {
     let tokens = tokens(text, place)?;
     let mut p = Parser { tokens: &tokens, at: 0, depth: 0 };
     let mut found = vec![];
@@ -25,7 +28,7 @@ pub(super) fn statements(text: &str, place: Place) -> Result<Vec<(Place, Stateme
 }
 
 struct Parser<'a> {
-    tokens: &'a [(Place, Token)],
+    tokens: &'a [(SourcePosition, Token)],
     at: usize,
     depth: u32,
 }
@@ -38,8 +41,8 @@ impl Parser<'_> {
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|t| &t.1)
     }
-    fn place(&self) -> Place {
-        self.tokens.get(self.at).or(self.tokens.last()).map_or_else(Place::default, |t| t.0)
+    fn place(&self) -> SourcePosition {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or_else(SourcePosition::default, |t| t.0)
     }
     fn take(&mut self, token: &Token) -> bool {
         let found = self.peek() == Some(token);

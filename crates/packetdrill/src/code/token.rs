@@ -1,6 +1,6 @@
 //! Words of the code.
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -20,7 +20,7 @@ const SIGNS: &[&str] = &[
 ];
 
 /// Every word with its place.
-pub(super) fn tokens(text: &str, start: Place) -> Result<Vec<(Place, Token)>, Problem> {
+pub(super) fn tokens(text: &str, start: SourcePosition) -> Result<Vec<(SourcePosition, Token)>, Problem> {
     let mut found = vec![];
     let (mut place, mut depth) = (start, 0u32);
     let mut rest = text;
@@ -51,27 +51,27 @@ pub(super) fn tokens(text: &str, start: Place) -> Result<Vec<(Place, Token)>, Pr
     Ok(found)
 }
 
-fn advance(mut place: Place, over: &str) -> Place {
+fn advance(mut place: SourcePosition, over: &str) -> SourcePosition {
     for c in over.chars() {
         place = if c == '\n' {
-            Place { line: place.line + 1, column: 1 }
+            SourcePosition { line: place.line + 1, column: 1 }
         } else {
-            Place { column: place.column + 1, ..place }
+            SourcePosition { column: place.column + 1, ..place }
         };
     }
     place
 }
 
-fn mistake(place: Place, message: &str) -> Problem {
+fn mistake(place: SourcePosition, message: &str) -> Problem {
     Problem::Mistake { place, message: message.into() }
 }
 
-fn text_literal(rest: &str, quote: char, place: Place) -> Result<(Option<Token>, usize), Problem> {
+fn text_literal(rest: &str, quote: char, place: SourcePosition) -> Result<(Option<Token>, usize), Problem> {
     let end = rest[1..].find(quote).ok_or_else(|| mistake(place, "the text has no end: add a quote"))?;
     Ok((Some(Token::Text(rest[1..=end].to_owned())), end + 2))
 }
 
-fn number(rest: &str, place: Place) -> Result<(Option<Token>, usize), Problem> {
+fn number(rest: &str, place: SourcePosition) -> Result<(Option<Token>, usize), Problem> {
     if let Some(hex) = rest.strip_prefix("0x") {
         let len = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
         let n =
@@ -88,7 +88,7 @@ fn number(rest: &str, place: Place) -> Result<(Option<Token>, usize), Problem> {
     Ok((Some(token), len))
 }
 
-fn sign(rest: &str, place: Place) -> Result<(Option<Token>, usize), Problem> {
+fn sign(rest: &str, place: SourcePosition) -> Result<(Option<Token>, usize), Problem> {
     match SIGNS.iter().find(|s| rest.starts_with(**s)) {
         Some(s) => Ok((Some(Token::Sign(s)), s.len())),
         None => {

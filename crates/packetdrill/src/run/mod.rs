@@ -10,7 +10,7 @@ mod world;
 use lasthop_units::{Duration, Instant};
 
 use crate::code::{Value, Variables};
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 use crate::script::{Event, Kind, Packet, Script, Time};
 use crate::settings::{Refused, Request, Settings};
 use calls::Step;
@@ -23,7 +23,7 @@ pub enum Failed {
     #[error("{}:{}: {message}", place.line, place.column)]
     At {
         /// The event.
-        place: Place,
+        place: SourcePosition,
         /// Expected and actual.
         message: String,
     },
@@ -59,7 +59,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn run(script: &Script, request: &Request, transcript: &mut Transcript) -> Result<(), Failed> {
     let mut settings = Settings::new(request);
     let of_script = script.options.iter().map(|o| (o.place, &o.name, &o.value));
-    let of_request = request.options.iter().map(|(n, v)| (Place { line: 1, column: 1 }, n, v));
+    let of_request = request.options.iter().map(|(n, v)| (SourcePosition { line: 1, column: 1 }, n, v));
     for (place, name, value) in of_script.chain(of_request) {
         settings.option(name, value).map_err(|refused| match refused {
             Refused::NotApplicable(reason) => Problem::NotApplicable { place, reason },
@@ -140,20 +140,20 @@ impl<'a> Player<'a, '_> {
         let fail = |message| Failed::At { place: event.place, message };
         match &event.kind {
             Kind::Packet(p) if p.inbound => {
-                self.reach(window.from, event.place)?;
+                self.advance_to(window.from, event.place)?;
                 self.transcript.note(|| format!("{}  < {}", seconds(window.from), matching::spell(p)));
                 self.world.inject(p).map_err(fail)?;
             }
             Kind::Packet(p) => self.expect(p, window, event.place)?,
             Kind::Command(text) => {
-                self.reach(window.from, event.place)?;
+                self.advance_to(window.from, event.place)?;
                 self.world
                     .settings
                     .command(text)
                     .map_err(|reason| Problem::NotApplicable { place: event.place, reason })?;
             }
             Kind::Code(code) => {
-                self.reach(window.from, event.place)?;
+                self.advance_to(window.from, event.place)?;
                 self.look();
                 let mut printed = vec![];
                 let outcome = code.run(&mut self.variables, &mut printed);
@@ -168,7 +168,7 @@ impl<'a> Player<'a, '_> {
                 // One call at a time: the one before must have returned.
                 let patience = window.from.saturating_add(PATIENCE);
                 self.wait_for_blocked(patience)?;
-                self.reach(window.from, event.place)?;
+                self.advance_to(window.from, event.place)?;
                 self.transcript.note(|| format!("{}  {}()", seconds(window.from), call.name));
                 self.call(event, call, window)?;
             }
@@ -200,7 +200,7 @@ impl<'a> Player<'a, '_> {
     }
 
     /// Lets time pass up to `to`.
-    fn reach(&mut self, to: Instant, place: Place) -> Result<(), Failed> {
+    fn advance_to(&mut self, to: Instant, place: SourcePosition) -> Result<(), Failed> {
         if to < self.world.now {
             let (to, now) = (seconds(to), seconds(self.world.now));
             let message = format!("timing: this is to happen at {to} s, but it is {now} s already");
@@ -214,7 +214,7 @@ impl<'a> Player<'a, '_> {
         self.try_blocked()
     }
 
-    fn expect(&mut self, packet: &Packet, window: Window, place: Place) -> Result<(), Failed> {
+    fn expect(&mut self, packet: &Packet, window: Window, place: SourcePosition) -> Result<(), Failed> {
         let limit = if window.any {
             Instant::MAX
         } else {

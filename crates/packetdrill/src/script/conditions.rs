@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Place, Problem};
+use super::{Problem, SourcePosition};
 
 /// Symbols defined for a run (the option `-D`), with or without a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Defines {
 
 /// An `#if` and what belongs to it.
 struct Level {
-    place: Place,
+    place: SourcePosition,
     /// The part in hand counts.
     active: bool,
     /// A part of this `#if` has counted.
@@ -92,7 +92,7 @@ fn ending(line: &str) -> &str {
 }
 
 struct Directive<'a> {
-    place: Place,
+    place: SourcePosition,
     word: &'a str,
     rest: &'a str,
 }
@@ -108,7 +108,7 @@ impl<'a> Directive<'a> {
         // A comment may follow.
         let rest = rest.split("//").next().unwrap_or_default();
         let rest = rest.split("/*").next().unwrap_or_default().trim();
-        known.then_some(Directive { place: Place { line: number, column }, word, rest })
+        known.then_some(Directive { place: SourcePosition { line: number, column }, word, rest })
     }
 
     fn obey(&self, levels: &mut Vec<Level>, defines: &mut Defines) -> Result<(), Problem> {
@@ -250,7 +250,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn mistake(place: Place, message: &str) -> Problem {
+fn mistake(place: SourcePosition, message: &str) -> Problem {
     Problem::Mistake { place, message: message.to_owned() }
 }
 

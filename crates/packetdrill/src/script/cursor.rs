@@ -1,12 +1,12 @@
 //! Walks over the text of a script and knows where it is.
 
-use super::{Defines, Place, Problem};
+use super::{Defines, Problem, SourcePosition};
 
 /// A position in a text. Scripts are ASCII; anything else may stand in comments and strings.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
-    place: Place,
+    place: SourcePosition,
     defines: &'a Defines,
 }
 
@@ -16,14 +16,14 @@ const LATEST: i64 = 1 << 20;
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str, defines: &'a Defines) -> Cursor<'a> {
-        Cursor { text, at: 0, place: Place { line: 1, column: 1 }, defines }
+        Cursor { text, at: 0, place: SourcePosition { line: 1, column: 1 }, defines }
     }
 
     pub const fn defines(&self) -> &'a Defines {
         self.defines
     }
 
-    pub const fn place(&self) -> Place {
+    pub const fn place(&self) -> SourcePosition {
         self.place
     }
     pub fn rest(&self) -> &'a str {
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
         let c = self.peek()?;
         self.at += c.len_utf8();
         if c == '\n' {
-            self.place = Place { line: self.place.line + 1, column: 1 };
+            self.place = SourcePosition { line: self.place.line + 1, column: 1 };
         } else {
             self.place.column += 1;
         }

@@ -14,7 +14,7 @@ pub use conditions::Defines;
 pub use event::{parse, parse_with};
 
 use crate::code::Code;
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, SourcePosition};
 
 /// A script.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Script {
 #[derive(Clone, Debug)]
 pub struct ToolOption {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Name without dashes.
     pub name: String,
     /// Value; empty if there is none.
@@ -42,7 +42,7 @@ pub struct ToolOption {
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// When.
     pub time: Time,
     /// What.

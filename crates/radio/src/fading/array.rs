@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_engine::math;
+use lasthop_engine::simd::{Kernel, wide};
 
 use super::knots::Hermite;
 use super::response::Response;

@@ -1,6 +1,6 @@
 //! Gains of a link between knots: for terminals that need many TTIs for a wavelength.
 
-use lasthop_engine::lanes::{Kernel, near, wide};
+use lasthop_engine::simd::{Kernel, prefetch, wide};
 
 use super::response::Response;
 use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
@@ -90,14 +90,17 @@ impl Knots {
 
     /// Brings what a look at the blocks `wanted` after `cycles` reads near.
     #[inline]
-    pub fn expect(&self, cycles: f64, wanted: u32) {
+    pub fn prefetch_values(&self, cycles: f64, wanted: u32) {
         let n = self.known.len() / KEPT;
         let before = (cycles * PER_CYCLE) as i64;
         for index in [before, before + 1] {
             let at = index.rem_euclid(KEPT as i64) as usize;
             let mut wanted = wanted;
             while wanted != 0 {
-                self.known[at * n..][..n].get(wanted.trailing_zeros() as usize).into_iter().for_each(near);
+                self.known[at * n..][..n]
+                    .get(wanted.trailing_zeros() as usize)
+                    .into_iter()
+                    .for_each(prefetch);
                 wanted &= wanted - 1;
             }
         }

@@ -1,4 +1,4 @@
-//! From SINRs to the fate of a transport block: MIESM, code blocks, HARQ.
+//! From SINRs to the outcome of a transport block: MIESM, code blocks, HARQ.
 //!
 //! 1. Mutual information per resource block, its mean over the blocks of the grant
 //!    ([`super::mean_mi`]).
@@ -106,9 +106,9 @@ impl ErrorModel {
 
     /// The probability that the decoder fails with all that `buffer` holds; 1 if it holds nothing.
     ///
-    /// It is the probability given nothing else. Whoever draws a fate per transmission and wants
-    /// the transmissions of one block to fail consistently compares **one** uniform draw of the
-    /// block with it each time.
+    /// It is the probability given nothing else. Whoever draws an outcome per transmission and
+    /// wants the transmissions of one block to fail consistently compares **one** uniform draw of
+    /// the block with it each time.
     pub fn combined_error(&self, buffer: &SoftBuffer) -> f64 {
         if buffer.transmissions == 0 {
             return 1.0;

@@ -9,8 +9,8 @@
 
 use std::sync::LazyLock;
 
-use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_engine::math::{db, exp, sqrt};
+use lasthop_engine::simd::{Kernel, wide};
 
 use super::bler_curves::QAM256;
 use super::{Modulation, PRB_MAX};

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A place [m]: x, y, and height z.
-pub type Place = [f64; 3];
+pub type Position = [f64; 3];
 
 /// How a terminal moves from where it starts. Heights stay as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +74,7 @@ impl Mobility {
 
     /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are
     /// [`Motion`]'s, here they stand.
-    pub fn place(&self, start: Place, t: f64) -> Place {
+    pub fn place(&self, start: Position, t: f64) -> Position {
         match *self {
             Mobility::Static | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => start,
             Mobility::Linear { speed, heading } => {
@@ -116,7 +116,7 @@ impl Mobility {
 mod tests {
     use super::*;
 
-    const START: Place = [10.0, 20.0, 1.5];
+    const START: Position = [10.0, 20.0, 1.5];
 
     /// 10 m/s at 90 degrees: 5 s later 50 m to the north.
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lasthop_engine::{Draw, Purpose, math};
 
 use super::waypoint::Start;
-use super::{LevyWalk, Mobility, Place, RandomWaypoint, Track};
+use super::{LevyWalk, Mobility, Position, RandomWaypoint, Track};
 use crate::layout::Ground;
 
 /// Tells the draws of walks from those of places.
@@ -17,7 +17,7 @@ const REFLECTIONS: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct Motion {
     mobility: Mobility,
-    start: Place,
+    start: Position,
     track: Option<Arc<Track>>,
     draw: Draw,
     /// Legs drawn so far.
@@ -28,7 +28,7 @@ pub struct Motion {
 
 impl Motion {
     /// The walk of terminal number `terminal` in the run `seed`, from `start` on.
-    pub fn new(mobility: Mobility, start: Place, seed: u64, terminal: u64) -> Motion {
+    pub fn new(mobility: Mobility, start: Position, seed: u64, terminal: u64) -> Motion {
         let draw = Draw::new(seed, Purpose::Mobility, WALK | terminal);
         let mut motion = Motion { mobility, start, track: None, draw, legs: 0, way: Vec::new() };
         motion.begin();
@@ -36,7 +36,7 @@ impl Motion {
     }
 
     /// A terminal that follows a recorded track; its height is that of `start`.
-    pub fn along(track: Arc<Track>, start: Place) -> Motion {
+    pub fn along(track: Arc<Track>, start: Position) -> Motion {
         let draw = Draw::new(0, Purpose::Mobility, WALK);
         Motion { mobility: Mobility::Static, start, track: Some(track), draw, legs: 0, way: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Motion {
     }
 
     /// Where it is after `t` seconds.
-    pub fn place(&mut self, t: f64) -> Place {
+    pub fn place(&mut self, t: f64) -> Position {
         if let Some(track) = &self.track {
             let [x, y] = track.place(t);
             return [x, y, self.start[2]];

@@ -4,9 +4,9 @@ use lasthop_engine::math::{ln, sqrt};
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Duration, Metres, Speed};
 
-use super::{Area, LevyWalk, Mobility, Motion, Place, RandomWaypoint, SpeedLaw};
+use super::{Area, LevyWalk, Mobility, Motion, Position, RandomWaypoint, SpeedLaw};
 
-const ORIGIN: Place = [0.0, 0.0, 1.5];
+const ORIGIN: Position = [0.0, 0.0, 1.5];
 const SQUARE: Area =
     Area::Rectangle { from: [Metres(0.0), Metres(0.0)], to: [Metres(1000.0), Metres(1000.0)] };
 const DISC: Area = Area::Disc { centre: [Metres(0.0), Metres(0.0)], radius: Metres(250.0) };
@@ -15,7 +15,7 @@ fn waypoint(area: Area, speed: [f64; 2], pause: [u64; 2]) -> RandomWaypoint {
     RandomWaypoint { area, speed: speed.map(Speed), pause: pause.map(Duration::from_secs) }
 }
 
-fn distance(a: Place, b: Place) -> f64 {
+fn distance(a: Position, b: Position) -> f64 {
     sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]))
 }
 
@@ -199,8 +199,8 @@ fn a_walk_is_a_function_of_time() {
         let mut forth = Motion::new(mobility, ORIGIN, 7, 3);
         let mut back = Motion::new(mobility, ORIGIN, 7, 3);
         let times: Vec<f64> = (0..500).map(|i| f64::from(i) * 7.3).collect();
-        let a: Vec<Place> = times.iter().map(|t| forth.place(*t)).collect();
-        let mut b: Vec<Place> = times.iter().rev().map(|t| back.place(*t)).collect();
+        let a: Vec<Position> = times.iter().map(|t| forth.place(*t)).collect();
+        let mut b: Vec<Position> = times.iter().rev().map(|t| back.place(*t)).collect();
         b.reverse();
         assert_eq!(a, b);
         assert!(a.windows(2).all(|w| distance(w[0], w[1]) <= 20.0 * 7.3 + 1e-9));

@@ -162,7 +162,7 @@ table! {
 
 table! {
     "steps",
-    "Requests, grants, reports and transport blocks of LTE with their fates. Written with `output.steps = true`.";
+    "Requests, grants, reports and transport blocks of LTE with their outcomes. Written with `output.steps = true`.";
     /// What LTE's MAC does, step by step.
     pub struct Steps<'a> {
         time_s: f64, "s", "virtual time since the start of the run";

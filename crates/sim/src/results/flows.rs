@@ -25,8 +25,8 @@ pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, no
         // Of a flow that is split: to the other application; of a connection behind a proxy: to
         // its own end.
         let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
-        let seat = if behind { id } else { f.seat(id, data_end.other()) };
-        let delivered = match flows[seat].transport.stream_octets(data_end) {
+        let connection = if behind { id } else { f.connection(id, data_end.other()) };
+        let delivered = match flows[connection].transport.stream_octets(data_end) {
             Some(octets) => octets.read,
             None => f.app.stats().delivered[data_end.other() as usize],
         };
@@ -151,7 +151,7 @@ pub(super) fn write_applications(
     }
 }
 
-/// The summary: flows in short, the books, the events.
+/// The summary: flows in short, the account, the events.
 pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
     let end = world.now();
     let flows: Vec<Value> = world

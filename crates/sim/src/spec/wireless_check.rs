@@ -67,7 +67,7 @@ fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                     .help("networks of one channel have one width, and 802.11b keeps to itself"),
             );
         }
-        let near = spec.ap.iter().take(i).find(|(_, other)| other.overlaps_unheard(ap));
+        let near = spec.ap.iter().take(i).find(|(_, other)| other.overlaps_unnoticed(ap));
         if let Some((other, first)) = near {
             let message = format!(
                 "channel {} overlaps with {}, which `{other}` uses, and neither network hears the other: only equal numbers share a \

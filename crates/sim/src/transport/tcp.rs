@@ -1,7 +1,7 @@
 //! TCP as the transport of a flow.
 
 use lasthop_engine::{Draw, EventQueue, Purpose};
-use lasthop_tcp::cc::{CongestionControl, Fault, Place};
+use lasthop_tcp::cc::{CongestionControl, ControlContext, Fault};
 use lasthop_tcp::{CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guidance, Hint, Segment, State};
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ impl Socket {
         let mut config =
             options.resolve_with(ends.controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
         config.host.up_before = ends.up[end as usize];
-        let place = Place { flow: ends.name, opener: end == End::A };
+        let place = ControlContext { flow: ends.name, opener: end == End::A };
         let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
         let endpoint = Endpoint::with_control(config, cc, isn);
         Ok(Socket { endpoint, wake: Wake::default(), told: 0, isn, highest_sent: isn })

@@ -24,7 +24,7 @@ impl Tally {
     }
 }
 
-/// The world's books.
+/// The account of the world's packets and octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Entered: sent by a transport.
@@ -56,7 +56,7 @@ impl Account {
     pub fn drop(&mut self, size: u32) {
         self.dropped.add(size);
     }
-    /// What the books say is still inside.
+    /// What the account says is still inside.
     pub fn inside(&self) -> Tally {
         Tally {
             packets: self.sent.packets + self.made.packets
@@ -69,7 +69,7 @@ impl Account {
                 - self.replaced.bytes,
         }
     }
-    /// Compares the books with the shelf: `inside` packets are really there.
+    /// Compares the account with the slab: `inside` packets are really there.
     ///
     /// # Panics
     /// In debug builds, when they differ: a packet was lost or doubled by a bug.
@@ -77,7 +77,7 @@ impl Account {
     pub fn check_packets(&self, inside: usize) {
         debug_assert_eq!(self.inside().packets, inside as u64, "conservation of packets: {self:?}");
     }
-    /// Compares the books with the shelf: the packets there, of these sizes, have the bytes that
+    /// Compares the account with the slab: the packets there, of these sizes, have the bytes that
     /// should be inside.
     ///
     /// # Panics

@@ -11,19 +11,21 @@ use lasthop_units::{FlowId, IndexVec};
 impl World {
     /// What does not hold, one sentence each.
     ///
-    /// Packets and bytes: what the entities hold, what lies in the slab and what the books say is
-    /// one. Flows: nobody receives what was not written (UDP: unless a link of the way
-    /// duplicates). Liveness: a TCP sender with something to send or unacknowledged has a
-    /// timer.
+    /// Packets and bytes: what the entities hold, what lies in the slab and what the account says
+    /// is one. Flows: nobody receives what was not written (UDP: unless a link of the way
+    /// duplicates). Liveness: a TCP sender with something to send or unacknowledged has a timer.
     pub fn audit(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        let (books, shelf, held) = (self.account.inside(), self.packets.len(), self.held_by_entities());
+        let (account, slab, held) = (self.account.inside(), self.packets.len(), self.held_by_entities());
         let bytes: u64 = self.packets.iter().map(|(_, p)| u64::from(p.size)).sum();
-        if books.packets != shelf as u64 || shelf != held {
-            wrong.push(format!("packets: {} in the books, {shelf} on the shelf, {held} held", books.packets));
+        if account.packets != slab as u64 || slab != held {
+            wrong.push(format!(
+                "packets: {} in the account, {slab} on the slab, {held} held",
+                account.packets
+            ));
         }
-        if books.bytes.0 != bytes {
-            wrong.push(format!("bytes: {} in the books, {bytes} on the shelf", books.bytes.0));
+        if account.bytes.0 != bytes {
+            wrong.push(format!("bytes: {} in the account, {bytes} on the slab", account.bytes.0));
         }
         wrong.extend(audit_streams(&self.flows));
         for (id, flow) in self.flows.enumerate() {

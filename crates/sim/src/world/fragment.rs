@@ -5,7 +5,7 @@ use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;
-use super::packet::Place;
+use super::packet::DropPoint;
 use crate::access::Cause;
 use crate::event::{Event, Wake};
 
@@ -43,7 +43,7 @@ impl World {
                     now,
                     id,
                     Cause::Net(DropCause::FragmentationNeeded),
-                    Place::Node(node),
+                    DropPoint::Node(node),
                 );
             }
         };
@@ -81,10 +81,10 @@ impl World {
         let mut output = std::mem::take(&mut r.output);
         r.wake.ensure(&mut self.queue, r.buffers.poll_at(), Event::Reassembly(node));
         for id in output.ignored.drain(..) {
-            self.drop_packet(now, id, Cause::Net(DropCause::DuplicateFragment), Place::Node(node));
+            self.drop_packet(now, id, Cause::Net(DropCause::DuplicateFragment), DropPoint::Node(node));
         }
         for dropped in output.dropped.drain(..) {
-            self.drop_packet(dropped.at, dropped.item.id, Cause::Net(dropped.cause), Place::Node(node));
+            self.drop_packet(dropped.at, dropped.item.id, Cause::Net(dropped.cause), DropPoint::Node(node));
         }
         if let (Some(whole), Some((first, others))) = (whole, output.complete.split_first()) {
             let mut packet = self.packets.remove(*first);

@@ -105,7 +105,7 @@ impl World {
     pub fn work(&self) -> u64 {
         self.queue.events_taken() + self.serial + self.account.made.packets
     }
-    /// The books.
+    /// The account of packets and octets.
     pub fn account(&self) -> &Account {
         &self.account
     }
@@ -130,8 +130,8 @@ impl World {
                 break;
             }
             let taken = self.queue.events_taken();
-            if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
-                self.weigh();
+            if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_CHECK_OF_OCTETS) {
+                self.check_octets();
             }
             if taken.is_multiple_of(LOOK_UP) {
                 if taken.is_multiple_of(STANDSTILL) {
@@ -148,7 +148,7 @@ impl World {
         if let Some(fault) = self.fault.take() {
             return Err(Error::Policy(*fault));
         }
-        self.weigh();
+        self.check_octets();
         debug_assert_eq!(self.held_by_entities(), self.packets.len(), "packets that no entity holds");
         self.queue.advance_to(t);
         Ok(true)
@@ -167,9 +167,9 @@ impl World {
         Err(d.into())
     }
 
-    /// Checks the books' bytes against the packets that are there, and the octets of every TCP
+    /// Checks the account's bytes against the packets that are there, and the octets of every TCP
     /// stream.
-    fn weigh(&self) {
+    fn check_octets(&self) {
         self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
         if cfg!(debug_assertions) {
             let wrong = audit::audit_streams(&self.flows);
@@ -215,4 +215,4 @@ impl World {
 
 /// Summing the sizes of all packets takes as long as there are packets: debug builds do it this
 /// often.
-const EVENTS_PER_WEIGHING: u64 = 64;
+const EVENTS_PER_CHECK_OF_OCTETS: u64 = 64;

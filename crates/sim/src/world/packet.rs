@@ -17,7 +17,7 @@ const _: () = assert!(size_of::<Packet>() <= 128);
 
 /// Where something happened, for the tables.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum DropPoint {
     /// A node.
     Node(NodeId),
     /// A place in an access, by the number that the access gave it.
@@ -92,7 +92,7 @@ impl World {
             Some(Port::Access(access, entry)) => self.enter(now, node, access, entry, id),
             Some(Port::Snoop(agent)) => self.pass_snoop(now, agent, id),
             // The scenario's check refuses flows without a route; only a bug can come here.
-            None => self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), Place::Node(node)),
+            None => self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), DropPoint::Node(node)),
         }
     }
 
@@ -159,7 +159,7 @@ impl World {
                     self.output.arrives_too(Item { id, ..item });
                 }
                 Step::Drop { at, packet, cause, place } => {
-                    self.drop_packet(at.unwrap_or(now), packet, cause, Place::Access(id, place));
+                    self.drop_packet(at.unwrap_or(now), packet, cause, DropPoint::Access(id, place));
                 }
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
                 Step::Forward { packet, place } => {
@@ -209,8 +209,8 @@ impl World {
         }
     }
 
-    /// A packet leaves by a drop: into the books, the flow's counters and the `drops` table.
-    pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: Place) {
+    /// A packet leaves by a drop: into the account, the flow's counters and the `drops` table.
+    pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: DropPoint) {
         let packet = self.packets.remove(id);
         self.account.dropped.add(packet.size);
         if packet.payload.to() != self.flows[packet.flow].data_end {
@@ -220,8 +220,8 @@ impl World {
             }
         }
         let place = match place {
-            Place::Node(node) => &*self.nodes[node].name,
-            Place::Access(access, place) => self.accesses[access].place(place),
+            DropPoint::Node(node) => &*self.nodes[node].name,
+            DropPoint::Access(access, place) => self.accesses[access].place(place),
         };
         let flow = &self.flows[packet.flow];
         if self.probes.packets.is_some() {

@@ -36,7 +36,7 @@ impl Flow {
     }
     /// The connection at which the application's end is.
     #[inline]
-    pub(crate) fn seat(&self, id: FlowId, end: End) -> FlowId {
+    pub(crate) fn connection(&self, id: FlowId, end: End) -> FlowId {
         self.leg.as_deref().map_or(id, |leg| if end == End::A { leg.first } else { leg.last })
     }
 }

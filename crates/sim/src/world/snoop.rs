@@ -7,7 +7,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
-use super::packet::{Packet, Place};
+use super::packet::{DropPoint, Packet};
 use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
@@ -81,7 +81,7 @@ impl World {
             self.leave(now, node, port, id);
         } else {
             let cause = if down { "snoop-answered" } else { "snoop-suppressed" };
-            self.drop_packet(now, id, Cause::Other(cause), Place::Node(node));
+            self.drop_packet(now, id, Cause::Other(cause), DropPoint::Node(node));
         }
         self.send_snooped(now, index);
     }

@@ -71,7 +71,7 @@ impl World {
     /// nothing is left.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         // The applications of a flow that is split are with its first connection.
-        let owner = self.flows[flow].seat(flow, End::A);
+        let owner = self.flows[flow].connection(flow, End::A);
         loop {
             self.transmit(now, flow, end);
             if self.flows[flow].leg.is_some()
@@ -152,8 +152,8 @@ impl World {
         for action in actions.drain(..) {
             match action {
                 AppAction::Write { end, bytes } => {
-                    let seat = self.flows[flow].seat(flow, end);
-                    let rest = self.flows[seat].transport.write(now, end, bytes);
+                    let connection = self.flows[flow].connection(flow, end);
+                    let rest = self.flows[connection].transport.write(now, end, bytes);
                     if rest > 0 {
                         self.flows[flow].app.on_refused(end, rest);
                         refused[end as usize] = true;
@@ -173,8 +173,8 @@ impl World {
                 // It comes again after what was refused.
                 AppAction::Close { end } if refused[end as usize] => {}
                 AppAction::Close { end } => {
-                    let seat = self.flows[flow].seat(flow, end);
-                    self.flows[seat].transport.close(now, end);
+                    let connection = self.flows[flow].connection(flow, end);
+                    self.flows[connection].transport.close(now, end);
                     touched[end as usize] = true;
                 }
             }
@@ -183,7 +183,7 @@ impl World {
         self.app_actions = actions;
         for end in [End::A, End::B] {
             if touched[end as usize] && serviced != Some(end) {
-                self.service(now, self.flows[flow].seat(flow, end), end);
+                self.service(now, self.flows[flow].connection(flow, end), end);
             }
         }
     }

@@ -46,15 +46,15 @@ pub fn real(output: &RunOutput, table: &str, column: &str) -> Vec<f64> {
     numbers.collect()
 }
 
-/// Credit and debit of the summary's books balance.
+/// Credit and debit of the summary's account balance.
 pub fn assert_balanced(output: &RunOutput) {
-    let books = &output.summary()["packets"];
+    let account = &output.summary()["packets"];
     for unit in ["packets", "bytes"] {
-        let n = |name: &str| books[name][unit].as_u64().unwrap();
+        let n = |name: &str| account[name][unit].as_u64().unwrap();
         assert_eq!(
             n("sent") + n("made"),
             n("delivered") + n("dropped") + n("replaced") + n("inside"),
-            "{books}"
+            "{account}"
         );
     }
 }

@@ -136,11 +136,11 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
     }
 }
 
-/// The summary's books: what entered has left or is inside.
+/// The summary's account: what entered has left or is inside.
 fn balanced(output: &RunOutput) -> Result<(), String> {
-    let books = &output.summary()["packets"];
+    let account = &output.summary()["packets"];
     for unit in ["packets", "bytes"] {
-        let n = |name: &str| books[name][unit].as_u64().unwrap_or(0);
+        let n = |name: &str| account[name][unit].as_u64().unwrap_or(0);
         let (credit, debit) =
             (n("sent") + n("made"), n("delivered") + n("dropped") + n("replaced") + n("inside"));
         if credit != debit {

@@ -29,7 +29,7 @@
 //! let options: Options = toml::from_str("cc = 'fixed'\ncc_parameters = { window = 4 }").unwrap();
 //! let config = options.resolve_with(&controls).unwrap();
 //! assert_eq!(config.cc.name(), "fixed");
-//! let cc = controls.build(&config, &options.cc_parameters, Place::default()).unwrap();
+//! let cc = controls.build(&config, &options.cc_parameters, ControlContext::default()).unwrap();
 //! assert_eq!(cc.cwnd(), 4.0);
 //! ```
 
@@ -63,7 +63,7 @@ impl Clone for Box<dyn CustomControl> {
 
 /// Where an algorithm is put to work.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'a> {
+pub struct ControlContext<'a> {
     /// The flow's name.
     pub flow: &'a str,
     /// The end that opened the connection.
@@ -76,7 +76,7 @@ pub struct Setup<'a> {
     /// The stack it will work in.
     pub config: &'a Config,
     /// Where.
-    pub place: Place<'a>,
+    pub place: ControlContext<'a>,
     parameters: Parameters<'a>,
 }
 
@@ -138,7 +138,7 @@ impl Controls {
         &self,
         config: &Config,
         parameters: &BTreeMap<String, f64>,
-        place: Place<'_>,
+        place: ControlContext<'_>,
     ) -> Result<Cc, Fault> {
         let CcName::Custom(name) = config.cc else { return Ok(Cc::new(config)) };
         let definition = self.get(name.as_str());
@@ -212,7 +212,7 @@ mod tests {
         let config = o.resolve_with(&controls()).unwrap();
         let build = |p: &[(&str, f64)]| {
             let p = p.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
-            controls().build(&config, &p, Place::default()).unwrap()
+            controls().build(&config, &p, ControlContext::default()).unwrap()
         };
         assert_eq!((build(&[]).cwnd(), build(&[("start", 3.0)]).cwnd()), (7.0, 3.0));
         let mut cc = build(&[]);

@@ -120,7 +120,8 @@ pub use cdg::Cdg;
 pub use control::CongestionControl;
 pub use cubic::{Cubic, cubic_k, cubic_window};
 pub use custom::{
-    ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter, Place, Setup,
+    ControlContext, ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter,
+    Setup,
 };
 pub use dctcp::Dctcp;
 pub use guided::Guided;

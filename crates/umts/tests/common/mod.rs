@@ -143,11 +143,11 @@ impl World {
 
     /// Every packet left in exactly one way or is inside; deliveries of an end are in order.
     pub fn check_account(&self) {
-        let mut fate = vec![0; self.next_id];
-        self.delivered.iter().for_each(|d| fate[d.2] += 1);
-        self.dropped.iter().for_each(|d| fate[d.2] += 1);
-        assert!(fate.iter().all(|f| *f <= 1), "a packet left twice");
-        let left = fate.iter().filter(|f| **f == 1).count();
+        let mut outcome = vec![0; self.next_id];
+        self.delivered.iter().for_each(|d| outcome[d.2] += 1);
+        self.dropped.iter().for_each(|d| outcome[d.2] += 1);
+        assert!(outcome.iter().all(|f| *f <= 1), "a packet left twice");
+        let left = outcome.iter().filter(|f| **f == 1).count();
         let inside = self.bearer.inside(End::Network) + self.bearer.inside(End::Ue);
         assert_eq!(left + inside, self.next_id, "a packet vanished");
     }

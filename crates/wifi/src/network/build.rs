@@ -3,8 +3,8 @@
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
 use super::config::{ApConfig, BufferConfig, DriverOrder, StationFqCodel};
-use super::lane::{Lane, Rules};
 use super::medium::Frame;
+use super::tx_queue::{Rules, TxQueue};
 use super::{DropCause, End, Wlan, WlanOutput};
 use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, DELIMITER, RTS};
 use crate::phy::{Compat, MAX_PPDU, Mode};
@@ -74,7 +74,7 @@ impl Wlan {
                 let ring = &mut self.devices[d].ring[ac];
                 let links = &self.links;
                 let ready = |s: &StationId| {
-                    links[*s].lanes[end.index()][ac].as_ref().is_some_and(|lane| lane.is_ready())
+                    links[*s].tx_queues[end.index()][ac].as_ref().is_some_and(|queue| queue.is_ready())
                 };
                 let i = ring.iter().position(ready)?;
                 ring.rotate_left(i + 1);
@@ -82,26 +82,27 @@ impl Wlan {
             }
             Order::Taken => {
                 let links = &self.links;
-                let lane = |s: &StationId| links[*s].lanes[end.index()][ac].as_deref();
-                let ready = self.devices[d].ring[ac].iter().filter(|s| lane(s).is_some_and(Lane::is_ready));
-                ready.min_by_key(|s| lane(s).map_or(Instant::MAX, Lane::oldest)).copied()
+                let queue = |s: &StationId| links[*s].tx_queues[end.index()][ac].as_deref();
+                let ready =
+                    self.devices[d].ring[ac].iter().filter(|s| queue(s).is_some_and(TxQueue::is_ready));
+                ready.min_by_key(|s| queue(s).map_or(Instant::MAX, TxQueue::oldest)).copied()
             }
             Order::Airtime => loop {
                 // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in
                 // turn.
                 let station = *self.devices[d].ring[ac].front()?;
-                let lane = self.lane(station, end, category);
-                if lane.deficit >= 0 {
+                let queue = self.queue(station, end, category);
+                if queue.deficit >= 0 {
                     return Some(station);
                 }
-                lane.deficit += ROUND;
+                queue.deficit += ROUND;
                 self.devices[d].ring[ac].rotate_left(1);
             },
             Order::Oldest => {
                 let links = &self.links;
                 let age = |s: &&StationId| {
-                    let lane = links[**s].lanes[end.index()][ac].as_ref();
-                    lane.map_or(Instant::MAX, |lane| lane.oldest())
+                    let queue = links[**s].tx_queues[end.index()][ac].as_ref();
+                    queue.map_or(Instant::MAX, |queue| queue.oldest())
                 };
                 self.devices[d].ring[ac].iter().min_by_key(age).copied()
             }
@@ -118,7 +119,7 @@ impl Wlan {
 
     pub(super) fn unlist(&mut self, d: usize, station: StationId, category: Category) {
         let end = self.devices[d].end();
-        self.lane(station, end, category).listed = false;
+        self.queue(station, end, category).listed = false;
         self.devices[d].ring[category.index()].retain(|s| *s != station);
     }
 
@@ -137,23 +138,23 @@ impl Wlan {
         self.discard_old(now, station, end, category, out);
         let link = &mut self.links[station];
         let ap = &self.aps[link.ap];
-        let Some(lane) = &mut link.lanes[end.index()][category.index()] else { return false };
+        let Some(queue) = &mut link.tx_queues[end.index()][category.index()] else { return false };
         let device = &mut self.devices[d];
         let turn = device.contenders[category.index()].access().turn();
         let burst = &mut device.burst;
         burst.station = Some(station);
-        let agreed = lane.originator.agreement == Agreement::Agreed;
-        if lane.originator.request && agreed {
+        let agreed = queue.originator.agreement == Agreement::Agreed;
+        if queue.originator.request && agreed {
             burst.frame = Frame::Request;
             burst.mode = ap.answer(&self.links[station].control[end.index()].current(1.0));
             burst.psdu = Bytes(BLOCK_ACK_REQUEST);
             return true;
         }
-        lane.originator.request = false;
+        queue.originator.request = false;
         let medium = &mut self.media[device.medium];
         let from = device.member;
         let to = self.devices[link.devices[end.peer().index()]].member;
-        let retries = lane.originator.iter().next().map_or(0, |(_, m)| m.retries);
+        let retries = queue.originator.iter().next().map_or(0, |(_, m)| m.retries);
         let snr = medium.radios.snr(now, from, to);
         let mode = link.control[end.index()].choose(now, retries, snr);
         let qos = ap.standard.qos();
@@ -168,10 +169,10 @@ impl Wlan {
         let rules = Rules { qos, aggregation: &ap.aggregation, mode: &mode, lifetime: ap.lifetime, room };
         let most = if aggregates { ap.aggregation.max_mpdus as usize } else { 1 };
         let burst = &mut self.devices[d].burst;
-        let before = lane.queued();
+        let before = queue.queued();
         let (mut total, mut psdu) = (0u64, 0u64);
         let mut full = false;
-        for (sn, m) in lane.originator.iter() {
+        for (sn, m) in queue.originator.iter() {
             let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
             if burst.sns.len() >= most || (!burst.sns.is_empty() && with > limit) {
                 full = true;
@@ -181,11 +182,11 @@ impl Wlan {
             psdu = with;
             total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
         }
-        while !full && burst.sns.len() < most && lane.originator.has_room() {
-            if !lane.pull(now, &rules, &mut self.pool, &mut self.lost) {
+        while !full && burst.sns.len() < most && queue.originator.has_room() {
+            if !queue.pull(now, &rules, &mut self.pool, &mut self.lost) {
                 break;
             }
-            let Some((sn, m)) = lane.originator.last() else { break };
+            let Some((sn, m)) = queue.originator.last() else { break };
             let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
             if !burst.sns.is_empty() && with > limit {
                 break;
@@ -194,7 +195,7 @@ impl Wlan {
             psdu = with;
             total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
         }
-        let pulled = before - lane.queued();
+        let pulled = before - queue.queued();
         self.devices[d].queued[category.index()] -= pulled as u32;
         let burst = &mut self.devices[d].burst;
         burst.frame = Frame::Data;
@@ -203,7 +204,7 @@ impl Wlan {
         if burst.sns.len() == 1 {
             // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7);
             // others carry it bare.
-            let bytes = lane.originator.get(burst.sns[0]).map_or(0, |m| u64::from(m.bytes));
+            let bytes = queue.originator.get(burst.sns[0]).map_or(0, |m| u64::from(m.bytes));
             let vht = mode.format() == crate::phy::Format::Vht;
             psdu = if vht { psdu } else { bytes };
         }
@@ -211,8 +212,10 @@ impl Wlan {
         burst.long = ap.rts_threshold.is_some_and(|t| psdu > t.0);
         burst.cleared = !burst.long;
         let some = !burst.sns.is_empty();
-        let ask =
-            some && mode.aggregates() && ap.aggregation.ampdu && lane.originator.agreement == Agreement::None;
+        let ask = some
+            && mode.aggregates()
+            && ap.aggregation.ampdu
+            && queue.originator.agreement == Agreement::None;
         self.report_lost(now, station, end, out);
         if ask {
             self.want_agreement(now, station, end, category);
@@ -231,8 +234,8 @@ impl Wlan {
     ) {
         let Some(lifetime) = self.aps[self.links[station].ap].lifetime else { return };
         loop {
-            let lane = self.lane(station, end, category);
-            let old = lane.originator.iter().find(|(_, m)| now.since(m.since) > lifetime);
+            let queue = self.queue(station, end, category);
+            let old = queue.originator.iter().find(|(_, m)| now.since(m.since) > lifetime);
             let Some((sn, _)) = old else { return };
             self.give_up(now, station, end, category, sn, DropCause::Lifetime, out);
         }
@@ -251,17 +254,17 @@ impl Wlan {
         cause: DropCause,
         out: &mut WlanOutput,
     ) {
-        let lane = self.links[station].lanes[end.index()][category.index()].as_mut();
-        let lane = lane.unwrap_or_else(|| unreachable!("it has an MPDU"));
-        let Some(mpdu) = lane.originator.get_mut(sn) else { return };
+        let queue = self.links[station].tx_queues[end.index()][category.index()].as_mut();
+        let queue = queue.unwrap_or_else(|| unreachable!("it has an MPDU"));
+        let Some(mpdu) = queue.originator.get_mut(sn) else { return };
         if let Some(chain) = mpdu.chain.take() {
-            let inside = &mut lane.inside;
+            let inside = &mut queue.inside;
             self.pool.take(chain, |item| {
                 *inside -= 1;
                 out.dropped.push((station, end, now, item, cause));
             });
-            lane.originator.request |= lane.originator.agreement == Agreement::Agreed;
+            queue.originator.request |= queue.originator.agreement == Agreement::Agreed;
         }
-        lane.originator.finish(sn);
+        queue.originator.finish(sn);
     }
 }

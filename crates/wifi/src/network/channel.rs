@@ -88,7 +88,7 @@ impl ApConfig {
 
     /// True if the channels of two networks have different numbers and spectrum in common: here
     /// they do not hear each other.
-    pub fn overlaps_unheard(&self, other: &ApConfig) -> bool {
+    pub fn overlaps_unnoticed(&self, other: &ApConfig) -> bool {
         let (Some(a), Some(b)) = (self.spectrum(), other.spectrum()) else { return false };
         self.channel != other.channel && a.0 < b.1 && b.0 < a.1
     }
@@ -140,7 +140,7 @@ mod tests {
         ] {
             let what = format!("{} and {}", one.channel, other.channel);
             assert_eq!(
-                (one.overlaps_unheard(&other), other.overlaps_unheard(&one)),
+                (one.overlaps_unnoticed(&other), other.overlaps_unnoticed(&one)),
                 (shared, shared),
                 "{what}"
             );

@@ -5,7 +5,7 @@ use lasthop_units::{Instant, StationId};
 
 use super::build::ROUND;
 use super::config::{BufferConfig, DriverOrder, DriverQueue, StationFqCodel};
-use super::lane::airtime;
+use super::tx_queue::airtime;
 use super::{End, Wlan, WlanOutput};
 use crate::mac::Category;
 
@@ -21,8 +21,9 @@ impl Wlan {
         let (config, driver) = (*config, *driver);
         let ac = category.index();
         let mut room = {
-            let below =
-                |s: &StationId| self.links[*s].lanes[End::Ap.index()][ac].as_ref().map_or(0, |l| l.below());
+            let below = |s: &StationId| {
+                self.links[*s].tx_queues[End::Ap.index()][ac].as_ref().map_or(0, |l| l.below())
+            };
             let taken: usize = self.devices[d].ring[ac].iter().map(below).sum();
             (driver.packets as usize).saturating_sub(taken)
         };
@@ -60,18 +61,18 @@ impl Wlan {
         }
         let mode = self.rate(station, End::Ap);
         let mut lost = std::mem::take(&mut self.lost);
-        let lane = self.lane(station, End::Ap, category);
-        let before = lane.queued();
-        let more = before > lane.below();
+        let queue = self.queue(station, End::Ap, category);
+        let before = queue.queued();
+        let more = before > queue.below();
         let mut moved = more;
-        if more && config.airtime_fairness && lane.deficit < 0 {
-            lane.deficit += ROUND;
+        if more && config.airtime_fairness && queue.deficit < 0 {
+            queue.deficit += ROUND;
         } else if more {
             let anew = driver.order == DriverOrder::Oldest;
-            moved = lane.descend(now, anew, |bytes| airtime(&mode, bytes), &mut lost.dropped);
+            moved = queue.descend(now, anew, |bytes| airtime(&mode, bytes), &mut lost.dropped);
             *room -= usize::from(moved);
         }
-        let gone = before - lane.queued();
+        let gone = before - queue.queued();
         self.devices[d].queued[category.index()] -= gone as u32;
         self.lost = lost;
         self.report_lost(now, station, End::Ap, out);
@@ -82,7 +83,7 @@ impl Wlan {
     /// the higher one while all stations of the access point together are below the threshold.
     fn allows(&self, d: usize, station: StationId, category: Category, driver: &DriverQueue) -> bool {
         let pending = |s: StationId, ac: usize| {
-            self.links[s].lanes[End::Ap.index()][ac].as_ref().map_or(0, |lane| lane.pending())
+            self.links[s].tx_queues[End::Ap.index()][ac].as_ref().map_or(0, |queue| queue.pending())
         };
         let own = pending(station, category.index());
         if own < driver.aql_low.0 {

@@ -22,7 +22,7 @@ pub struct Burst {
     /// Sequence numbers of the MPDUs.
     pub sns: Vec<u16>,
     /// Which of them the other end got this time.
-    pub heard: Vec<bool>,
+    pub received: Vec<bool>,
     /// An A-MPDU that a block ack answers.
     pub ampdu: bool,
     pub mode: Mode,
@@ -43,7 +43,7 @@ impl Burst {
             frame: Frame::Beacon,
             station: None,
             sns: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             ampdu: false,
             mode,
             psdu: Bytes(0),
@@ -121,10 +121,10 @@ impl Wlan {
         let first = match burst.frame {
             Frame::Data if burst.ampdu => {
                 let category = Category::ALL[burst.contender];
-                let lane = burst
+                let queue = burst
                     .station
-                    .and_then(|s| self.links[s].lanes[device.end().index()][category.index()].as_ref());
-                let mpdu = lane.and_then(|lane| lane.originator.get(burst.sns[0]));
+                    .and_then(|s| self.links[s].tx_queues[device.end().index()][category.index()].as_ref());
+                let mpdu = queue.and_then(|queue| queue.originator.get(burst.sns[0]));
                 Bytes(mpdu.map_or(0, |m| u64::from(m.bytes)))
             }
             _ => burst.psdu,

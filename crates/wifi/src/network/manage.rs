@@ -66,7 +66,7 @@ impl Wlan {
 
     /// Asks for a block ack agreement if there is none.
     pub(super) fn want_agreement(&mut self, now: Instant, station: StationId, from: End, category: Category) {
-        let agreement = &mut self.lane(station, from, category).originator.agreement;
+        let agreement = &mut self.queue(station, from, category).originator.agreement;
         if *agreement == Agreement::None {
             *agreement = Agreement::Asked;
             self.manage(now, Management::new(station, from, Subject::BlockAckAsked(category)));
@@ -92,16 +92,16 @@ impl Wlan {
             (Subject::Association, End::Ap) => self.associated(now, station, out),
             (Subject::BlockAckAsked(category), _) => {
                 // Clause 9.4.1.16: starting sequence number.
-                let lane = self.lane(station, from, category);
-                lane.reorder.restart(lane.originator.to_come());
+                let queue = self.queue(station, from, category);
+                queue.reorder.restart(queue.originator.to_come());
                 self.manage(now, answer(Subject::BlockAckAnswered(category)));
             }
             (Subject::BlockAckAnswered(category), _) => {
                 let asker = from.peer();
-                let lane = self.lane(station, asker, category);
-                lane.originator.agreement = Agreement::Agreed;
+                let queue = self.queue(station, asker, category);
+                queue.originator.agreement = Agreement::Agreed;
                 // MPDUs may have gone singly since the request.
-                lane.reorder.restart(lane.originator.to_come());
+                queue.reorder.restart(queue.originator.to_come());
                 out.events.push((station, WlanEvent::BlockAck(asker, category)));
             }
         }
@@ -122,10 +122,10 @@ impl Wlan {
                 }
             }
             Subject::BlockAckAsked(category) => {
-                self.lane(frame.station, frame.from, category).originator.agreement = Agreement::None;
+                self.queue(frame.station, frame.from, category).originator.agreement = Agreement::None;
             }
             Subject::BlockAckAnswered(category) => {
-                self.lane(frame.station, frame.from.peer(), category).originator.agreement = Agreement::None;
+                self.queue(frame.station, frame.from.peer(), category).originator.agreement = Agreement::None;
             }
         }
     }
@@ -137,8 +137,8 @@ impl Wlan {
         out.events.push((station, WlanEvent::Associated));
         for end in [End::Ap, End::Station] {
             for category in Category::ALL {
-                let waits = self.links[station].lanes[end.index()][category.index()].as_ref();
-                if waits.is_some_and(|lane| lane.waits()) {
+                let waits = self.links[station].tx_queues[end.index()][category.index()].as_ref();
+                if waits.is_some_and(|queue| queue.waits()) {
                     self.offer(now, station, end, category);
                 }
             }

@@ -68,7 +68,7 @@ pub struct Ear {
     pub power: f64,
     /// Signals whose preamble it found last until then.
     pub sensed_until: Instant,
-    /// It sends until then, and is deaf.
+    /// It sends until then and receives nothing.
     pub tx_until: Instant,
     /// Neither sends nor hears: physically idle.
     pub idle: bool,
@@ -78,11 +78,11 @@ pub struct Ear {
     pub base: Instant,
     /// The medium is reserved until then.
     pub nav: Instant,
-    /// An RTS reserved it until then, if something is heard by `nav` (clause 10.3.2.4).
+    /// An RTS reserved it until then, if something is received by `nav` (clause 10.3.2.4).
     pub nav_full: Instant,
     /// The transmission that it receives, with its power and start.
     pub locked: Option<(u64, f64, Instant)>,
-    /// What it heard last was not received: EIFS.
+    /// What it received last was not received: EIFS.
     pub bad: bool,
     /// It waits for an answer: its contenders rest.
     pub waiting: bool,
@@ -312,15 +312,15 @@ impl Medium {
         self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
     }
 
-    /// How long after the RTS at place `i` something must be heard for its reservation to hold
+    /// How long after the RTS at place `i` something must be received for its reservation to hold
     /// (clause 10.3.2.4).
     pub fn nav_check(&self, i: usize, compat: Compat) -> Duration {
         let cts = self.on_air[i].mode.duration(Bytes(CTS), compat);
         self.timing.sifs * 2 + cts + self.timing.rx_start + self.timing.slot * 2
     }
 
-    /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it,
-    /// at this SINR.
+    /// Prepares judging the transmission at place `i` as `r` received it. None: nothing disturbed
+    /// it, at this SINR.
     pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
         let t = &self.on_air[i];
         let noise = self.radios.noise(r);

@@ -29,7 +29,6 @@ pub mod config;
 mod contention;
 mod driver;
 mod exchange;
-mod lane;
 mod manage;
 mod medium;
 mod outcome;
@@ -41,6 +40,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod tx_queue;
 
 pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
@@ -60,9 +60,9 @@ use crate::rate::RateControl;
 use agenda::{Agenda, ENDS, Event};
 use contention::Contention;
 use exchange::{Burst, Pending};
-use lane::{Lane, Lost};
 use manage::Management;
 use medium::Medium;
+use tx_queue::{Lost, TxQueue};
 
 /// Contenders of a device: one for each category, and beacons.
 const CONTENDERS: usize = 5;
@@ -113,7 +113,7 @@ struct Link {
     devices: [usize; 2],
     associated: bool,
     /// By the end that sends, then category; made when first used.
-    lanes: [[Option<Box<Lane>>; 4]; 2],
+    tx_queues: [[Option<Box<TxQueue>>; 4]; 2],
     control: [RateControl; 2],
     stats: [LinkStats; 2],
 }
@@ -167,10 +167,10 @@ impl Wlan {
             return;
         }
         let mut lost = std::mem::take(&mut self.lost);
-        let lane = self.lane(station, end, category);
-        let before = lane.queued();
-        lane.enqueue(now, item, &mut lost.dropped);
-        let after = lane.queued();
+        let queue = self.queue(station, end, category);
+        let before = queue.queued();
+        queue.enqueue(now, item, &mut lost.dropped);
+        let after = queue.queued();
         let queued = &mut self.devices[device].queued[ac];
         *queued = *queued + after as u32 - before as u32;
         self.lost = lost;
@@ -253,11 +253,11 @@ impl Wlan {
         any
     }
 
-    /// A lane has something to send: its device looks at it.
+    /// A queue has something to send: its device looks at it.
     fn offer(&mut self, now: Instant, station: StationId, end: End, category: Category) {
         let device = self.device_of(station, end);
-        let lane = self.lane(station, end, category);
-        if !std::mem::replace(&mut lane.listed, true) {
+        let queue = self.queue(station, end, category);
+        if !std::mem::replace(&mut queue.listed, true) {
             self.devices[device].ring[category.index()].push_back(station);
         }
         self.contention().activate(now, device, category.index());
@@ -267,9 +267,9 @@ impl Wlan {
         self.links[station].devices[end.index()]
     }
 
-    fn lane(&mut self, station: StationId, end: End, category: Category) -> &mut Lane {
+    fn queue(&mut self, station: StationId, end: End, category: Category) -> &mut TxQueue {
         let link = &mut self.links[station];
-        let place = &mut link.lanes[end.index()][category.index()];
+        let place = &mut link.tx_queues[end.index()][category.index()];
         if place.is_none() {
             let ap = &self.aps[link.ap];
             let buffer = match end {
@@ -279,17 +279,17 @@ impl Wlan {
             let entity =
                 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
             let site = Site { seed: self.seed, entity, rate: None };
-            let mut lane = Lane::new(&buffer, site, ap.reorder_timeout);
+            let mut queue = TxQueue::new(&buffer, site, ap.reorder_timeout);
             let aggregates = ap.standard.qos() && ap.aggregation.ampdu;
             if ap.start == InitialState::Associated && aggregates {
-                lane.originator.agreement = crate::mac::Agreement::Agreed;
+                queue.originator.agreement = crate::mac::Agreement::Agreed;
             }
-            return place.insert(Box::new(lane));
+            return place.insert(Box::new(queue));
         }
         place.as_mut().unwrap_or_else(|| unreachable!("made above"))
     }
 
-    /// Hands out what a lane has lost.
+    /// Hands out what a queue has lost.
     fn report_lost(&mut self, now: Instant, station: StationId, end: End, out: &mut WlanOutput) {
         for d in self.lost.dropped.drain(..) {
             let cause = match d.cause {
@@ -307,16 +307,16 @@ impl Wlan {
 
     /// Packets inside that `end` of a station's link has pushed.
     pub fn inside(&self, station: StationId, end: End) -> usize {
-        self.links[station].lanes[end.index()].iter().flatten().map(|lane| lane.inside).sum()
+        self.links[station].tx_queues[end.index()].iter().flatten().map(|queue| queue.inside).sum()
     }
     /// Packets and bytes that wait in the queues of `end` for a station's link.
     pub fn queued(&self, station: StationId, end: End) -> (usize, u64) {
-        let lanes = self.links[station].lanes[end.index()].iter().flatten();
-        lanes.fold((0, 0), |(n, b), lane| (n + lane.queued(), b + lane.queued_bytes()))
+        let tx_queues = self.links[station].tx_queues[end.index()].iter().flatten();
+        tx_queues.fold((0, 0), |(n, b), queue| (n + queue.queued(), b + queue.queued_bytes()))
     }
     /// Packets that the queues of `end` have marked.
     pub fn marked(&self, station: StationId, end: End) -> u64 {
-        self.links[station].lanes[end.index()].iter().flatten().map(|lane| lane.marked()).sum()
+        self.links[station].tx_queues[end.index()].iter().flatten().map(|queue| queue.marked()).sum()
     }
     /// What `end` of a station's link has counted.
     pub fn stats(&self, station: StationId, end: End) -> &LinkStats {

@@ -27,8 +27,8 @@ impl Wlan {
             Frame::Request => {
                 if let Some(station) = self.devices[d].burst.station {
                     let end = self.devices[d].end();
-                    let lane = self.lane(station, end, Category::ALL[contender]);
-                    (lane.requests, lane.originator.request) = (0, false);
+                    let queue = self.queue(station, end, Category::ALL[contender]);
+                    (queue.requests, queue.originator.request) = (0, false);
                 }
             }
             _ => self.account(now, d, true, out),
@@ -57,11 +57,11 @@ impl Wlan {
             Frame::Request => {
                 if let Some(station) = self.devices[d].burst.station {
                     let end = self.devices[d].end();
-                    let lane = self.lane(station, end, Category::ALL[contender]);
-                    lane.requests += 1;
-                    if lane.requests >= limit {
+                    let queue = self.queue(station, end, Category::ALL[contender]);
+                    queue.requests += 1;
+                    if queue.requests >= limit {
                         // The recipient will stop waiting by itself.
-                        (lane.requests, lane.originator.request) = (0, false);
+                        (queue.requests, queue.originator.request) = (0, false);
                     }
                 }
             }
@@ -70,26 +70,26 @@ impl Wlan {
         self.end_turn(now, d);
     }
 
-    /// Books what has become of the data of a burst.
+    /// Counts what has become of the data of a burst.
     fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
         let Some(station) = self.devices[d].burst.station else { return };
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
         let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
         let sns = std::mem::take(&mut self.devices[d].burst.sns);
-        let heard = std::mem::take(&mut self.devices[d].burst.heard);
+        let received = std::mem::take(&mut self.devices[d].burst.received);
         let (mode, airtime) = (self.devices[d].burst.mode, self.devices[d].burst.airtime);
         let sent = self.devices[d].burst.cleared;
         let mut acked = 0;
         for (i, sn) in sns.iter().enumerate() {
-            let ok = answered && heard.get(i).copied().unwrap_or(false);
-            let lane = self.links[station].lanes[end.index()][category.index()].as_mut();
-            let lane = lane.unwrap_or_else(|| unreachable!("it has MPDUs"));
+            let ok = answered && received.get(i).copied().unwrap_or(false);
+            let queue = self.links[station].tx_queues[end.index()][category.index()].as_mut();
+            let queue = queue.unwrap_or_else(|| unreachable!("it has MPDUs"));
             if ok {
                 acked += 1;
-                lane.originator.finish(*sn);
+                queue.originator.finish(*sn);
             } else if !sent && i > 0 {
                 // An RTS that is not answered counts for the first alone.
-            } else if let Some(m) = lane.originator.get_mut(*sn) {
+            } else if let Some(m) = queue.originator.get_mut(*sn) {
                 m.retries += 1;
                 if m.retries >= limit {
                     self.give_up(now, station, end, category, *sn, DropCause::RetryLimit, out);
@@ -114,14 +114,14 @@ impl Wlan {
         }
         if end == End::Station {
             // Linux charges the station for what it sends as well (AIRTIME_USE_RX).
-            if let Some(lane) = &mut link.lanes[End::Ap.index()][category.index()] {
-                lane.deficit -= airtime.0 as i64;
+            if let Some(queue) = &mut link.tx_queues[End::Ap.index()][category.index()] {
+                queue.deficit -= airtime.0 as i64;
             }
-        } else if let Some(lane) = &mut link.lanes[end.index()][category.index()] {
-            lane.deficit -= airtime.0 as i64;
+        } else if let Some(queue) = &mut link.tx_queues[end.index()][category.index()] {
+            queue.deficit -= airtime.0 as i64;
         }
         let burst = &mut self.devices[d].burst;
-        (burst.sns, burst.heard) = (sns, heard);
+        (burst.sns, burst.received) = (sns, received);
     }
 
     /// Goes on within the TXOP if there is time and data, or ends the turn.
@@ -153,8 +153,9 @@ impl Wlan {
             let category = Category::ALL[contender];
             if let Some(station) = self.devices[d].burst.station {
                 let end = self.devices[d].end();
-                let listed =
-                    self.links[station].lanes[end.index()][contender].as_ref().map(|l| (l.listed, l.waits()));
+                let listed = self.links[station].tx_queues[end.index()][contender]
+                    .as_ref()
+                    .map(|l| (l.listed, l.waits()));
                 if listed == Some((true, false)) {
                     self.unlist(d, station, category);
                 }

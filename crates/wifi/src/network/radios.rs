@@ -2,7 +2,7 @@
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_radio::{
-    Ends, Fading, FadingProfile, FadingShape, Mobility, Motion, Place, SPEED_OF_LIGHT, linear, milliwatts,
+    Ends, Fading, FadingProfile, FadingShape, Mobility, Motion, Position, SPEED_OF_LIGHT, linear, milliwatts,
     thermal_noise,
 };
 use lasthop_units::{Db, Hertz, Instant};
@@ -20,9 +20,9 @@ struct Device {
     motion: Motion,
     mobility: Mobility,
     /// Where it began or was put.
-    start: Place,
+    start: Position,
     /// Where it was when gains were last worked out.
-    place: Place,
+    place: Position,
     /// Transmit power and noise [mW].
     power: f64,
     noise: f64,
@@ -225,12 +225,12 @@ impl AirConfig {
         let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
         let ends = Ends::new(math::sqrt(dx * dx + dy * dy), a[2].max(b[2]), a[2].min(b[2]));
         let loss = self.path_loss.loss(ap.frequency(), &ends, true).0.max(0.0);
-        let luck = 3.1 * self.shadowing.map_or(0.0, |s| s.0)
+        let margin = 3.1 * self.shadowing.map_or(0.0, |s| s.0)
             + if self.fading == FadingProfile::None { 0.0 } else { 8.4 };
         let arrives = ap.radio.power.0.min(station.power.0) - loss;
         // 3 dB for each doubling of the width.
         let needed = self.preamble_detection.0 + 10.0 * math::log10(f64::from(ap.width.mhz()) / 20.0);
-        (arrives + luck < needed).then_some(arrives)
+        (arrives + margin < needed).then_some(arrives)
     }
 }
 

@@ -56,12 +56,12 @@ impl Reading<'_> {
         }
         let count = self.devices[sender].burst.sns.len();
         if sure {
-            self.devices[sender].burst.heard.resize(count, true);
+            self.devices[sender].burst.received.resize(count, true);
             return true;
         }
         let head = signal(self.medium, i, clear);
         if !self.happens(r, serial << 8 | 0xff, head) {
-            self.devices[sender].burst.heard.resize(count, false);
+            self.devices[sender].burst.received.resize(count, false);
             return false;
         }
         self.read_mpdus(r, sender, clear)
@@ -73,26 +73,26 @@ impl Reading<'_> {
         let Some(station) = device.burst.station else { return false };
         let (end, category) = (device.end(), device.burst.contender);
         let whole = device.burst.psdu.0 as f64;
-        let mut heard = std::mem::take(&mut self.devices[sender].burst.heard);
+        let mut received = std::mem::take(&mut self.devices[sender].burst.received);
         let sns = std::mem::take(&mut self.devices[sender].burst.sns);
         let (mut at, mut any) = (0u64, false);
         let link = &self.links[station];
-        let (lane, aggregation) =
-            (link.lanes[end.index()][category].as_ref(), &self.aps[link.ap].aggregation);
+        let (queue, aggregation) =
+            (link.tx_queues[end.index()][category].as_ref(), &self.aps[link.ap].aggregation);
         let (serial, mode) = (self.medium.on_air[self.i].serial, self.medium.on_air[self.i].mode);
         for (n, sn) in sns.iter().enumerate() {
-            let bytes = lane.and_then(|l| l.originator.get(*sn)).map_or(0, |m| m.bytes);
+            let bytes = queue.and_then(|l| l.originator.get(*sn)).map_or(0, |m| m.bytes);
             let alone = sns.len() == 1;
             let length = if alone { whole as u64 } else { u64::from(aggregation.subframe(bytes, &mode)) };
             let (a, b) = (at as f64 / whole, ((at + length) as f64 / whole).min(1.0));
             at += length;
             let p = part(self.medium, self.i, clear, a, b, 8.0 * f64::from(bytes));
             let ok = self.happens(r, serial << 8 | n as u64, p);
-            heard.push(ok);
+            received.push(ok);
             any |= ok;
         }
         let burst = &mut self.devices[sender].burst;
-        (burst.heard, burst.sns) = (heard, sns);
+        (burst.received, burst.sns) = (received, sns);
         any
     }
 

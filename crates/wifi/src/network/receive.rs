@@ -138,14 +138,14 @@ impl Wlan {
         let category = Category::ALL[self.devices[sender].burst.contender];
         let burst = &self.devices[sender].burst;
         let link = &mut self.links[station];
-        let Some(lane) = &mut link.lanes[end.index()][category.index()] else { return };
+        let Some(queue) = &mut link.tx_queues[end.index()][category.index()] else { return };
         let pool = &mut self.pool;
         let (mut bytes, mut left) = (0, 0);
-        let agreed = lane.originator.agreement == Agreement::Agreed;
-        for (sn, _) in burst.sns.iter().zip(&burst.heard).filter(|(_, heard)| **heard) {
+        let agreed = queue.originator.agreement == Agreement::Agreed;
+        for (sn, _) in burst.sns.iter().zip(&burst.received).filter(|(_, received)| **received) {
             // A repetition of what it has got already is recognised by its number (clause
             // 10.3.2.11, 10.24.7.6).
-            let chain = lane.originator.get_mut(*sn).and_then(|m| m.chain.take());
+            let chain = queue.originator.get_mut(*sn).and_then(|m| m.chain.take());
             let Some(chain) = chain else { continue };
             let mut up = |chain: Chain| {
                 pool.take(chain, |item| {
@@ -156,14 +156,14 @@ impl Wlan {
             };
             if !agreed {
                 up(chain);
-            } else if !lane.reorder.receive(now, *sn, chain, &mut up) {
+            } else if !queue.reorder.receive(now, *sn, chain, &mut up) {
                 pool.take(chain, |item| {
                     left += 1;
                     out.dropped.push((station, end, now, item, DropCause::Late));
                 });
             }
         }
-        lane.inside -= left;
+        queue.inside -= left;
         link.stats[end.index()].bytes += bytes;
         self.watch_reorder(station, end, category);
     }
@@ -177,9 +177,9 @@ impl Wlan {
         category: Category,
         out: &mut WlanOutput,
     ) {
-        self.release(station, end, category, out, |lane, up| {
-            let start = lane.originator.start();
-            lane.reorder.request(start, up);
+        self.release(station, end, category, out, |queue, up| {
+            let start = queue.originator.start();
+            queue.reorder.request(start, up);
         });
     }
 
@@ -192,8 +192,8 @@ impl Wlan {
         category: Category,
         out: &mut WlanOutput,
     ) {
-        self.lane(station, end, category).wake = None;
-        self.release(station, end, category, out, |lane, up| lane.reorder.on_time(now, up));
+        self.queue(station, end, category).wake = None;
+        self.release(station, end, category, out, |queue, up| queue.reorder.on_time(now, up));
         self.watch_reorder(station, end, category);
     }
 
@@ -203,28 +203,28 @@ impl Wlan {
         end: End,
         category: Category,
         out: &mut WlanOutput,
-        ask: impl FnOnce(&mut super::lane::Lane, &mut dyn FnMut(Chain)),
+        ask: impl FnOnce(&mut super::tx_queue::TxQueue, &mut dyn FnMut(Chain)),
     ) {
         let link = &mut self.links[station];
-        let Some(lane) = &mut link.lanes[end.index()][category.index()] else { return };
+        let Some(queue) = &mut link.tx_queues[end.index()][category.index()] else { return };
         let pool = &mut self.pool;
         let (mut count, mut bytes) = (0, 0);
-        ask(lane, &mut |chain| {
+        ask(queue, &mut |chain| {
             pool.take(chain, |item| {
                 count += 1;
                 bytes += u64::from(item.size);
                 out.delivered.push((station, end.peer(), item));
             });
         });
-        lane.inside -= count;
+        queue.inside -= count;
         link.stats[end.index()].bytes += bytes;
     }
 
     fn watch_reorder(&mut self, station: StationId, end: End, category: Category) {
-        let lane = self.lane(station, end, category);
-        if lane.reorder.held() > 0 && lane.wake.is_none() {
-            let Some(at) = lane.reorder.poll_at() else { return };
-            lane.wake = Some(at);
+        let queue = self.queue(station, end, category);
+        if queue.reorder.held() > 0 && queue.wake.is_none() {
+            let Some(at) = queue.reorder.poll_at() else { return };
+            queue.wake = Some(at);
             self.agenda.schedule(at, Event::Reorder { station, end, category });
         }
     }

@@ -8,9 +8,9 @@ use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::{Burst, Pending};
-use super::lane::Lost;
 use super::medium::Medium;
 use super::output::End;
+use super::tx_queue::Lost;
 use super::{CONTENDERS, Device, Link, Wlan};
 use crate::mac::{Access, Category, Contender, Counting, Pool};
 use crate::rate::{RateConfig, RateControl};
@@ -101,7 +101,7 @@ impl Wlan {
             ap: config.ap,
             devices: [self.ap_devices[config.ap], device],
             associated: false,
-            lanes: Default::default(),
+            tx_queues: Default::default(),
             control: self.controls(id),
             stats: Default::default(),
         });
@@ -190,8 +190,8 @@ impl Wlan {
             End::Ap => self.aps[self.links[station].ap].buffer.packets_of_a_station(),
             End::Station => Some(self.stations[station].packets),
         };
-        for lane in self.links[station].lanes[end.index()].iter_mut().flatten() {
-            lane.set_limit(packets);
+        for queue in self.links[station].tx_queues[end.index()].iter_mut().flatten() {
+            queue.set_limit(packets);
         }
     }
 }

@@ -86,11 +86,11 @@ fn an_agreement_outlives_the_acks_of_its_frames() {
                 }
             }
             let tried = wlan.devices.iter().any(|d| d.management.iter().any(|m| m.arrived));
-            let lane = wlan.lane(STATION(0), End::Ap, Category::BestEffort);
+            let queue = wlan.queue(STATION(0), End::Ap, Category::BestEffort);
             if tried {
-                held = held.max(lane.reorder.held());
+                held = held.max(queue.reorder.held());
             }
-            let agreement = lane.originator.agreement;
+            let agreement = queue.originator.agreement;
             assert!(last != Agreement::Agreed || agreement == Agreement::Agreed, "{subject:?} thrown away");
             last = agreement;
         });
@@ -113,10 +113,10 @@ fn what_came_before_the_agreement_is_not_waited_for() {
     let mut longest = Duration::ZERO;
     let mut since = Instant::ZERO;
     saturate(&mut wlan, Instant::from_millis(300), |now, wlan| {
-        let lane = wlan.lane(STATION(0), End::Ap, Category::BestEffort);
-        asked |= lane.originator.agreement == Agreement::Asked;
-        let agreed = lane.originator.agreement == Agreement::Agreed;
-        let held = lane.reorder.held();
+        let queue = wlan.queue(STATION(0), End::Ap, Category::BestEffort);
+        asked |= queue.originator.agreement == Agreement::Asked;
+        let agreed = queue.originator.agreement == Agreement::Agreed;
+        let held = queue.reorder.held();
         if held == 0 {
             since = now;
         }
@@ -255,15 +255,15 @@ fn a_stronger_preamble_takes_over_within_its_window() {
 #[test]
 fn energy_keeps_the_medium_busy_from_62_dbm_on() {
     let air = AirConfig::default();
-    let deaf = AirConfig { preamble_detection: Dbm(0.0), ..air };
+    let insensitive = AirConfig { preamble_detection: Dbm(0.0), ..air };
     for (air, power, both, idle) in [
         (air, -81.9, false, false),
         (air, -82.1, false, true),
-        (deaf, -62.1, false, true),
-        (deaf, -61.9, false, false),
-        (deaf, -64.9, false, true),
-        (deaf, -64.9, true, false),
-        (deaf, -65.2, true, true),
+        (insensitive, -62.1, false, true),
+        (insensitive, -61.9, false, false),
+        (insensitive, -64.9, false, true),
+        (insensitive, -64.9, true, false),
+        (insensitive, -65.2, true, true),
     ] {
         let mut medium = channel(&air, [power, power]);
         begin(&mut medium, 100, 1);

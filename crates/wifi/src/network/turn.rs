@@ -66,7 +66,7 @@ impl Wlan {
         let burst = &mut device.burst;
         burst.contender = contender;
         burst.sns.clear();
-        burst.heard.clear();
+        burst.received.clear();
         burst.ampdu = false;
         burst.cleared = true;
         burst.long = false;
@@ -91,7 +91,7 @@ impl Wlan {
             if self.build(now, d, station, category, left, out) {
                 return true;
             }
-            if !self.lane(station, self.devices[d].end(), category).waits() {
+            if !self.queue(station, self.devices[d].end(), category).waits() {
                 self.unlist(d, station, category);
             } else {
                 return false;

@@ -74,7 +74,7 @@ fn simulated(case: &Case, n: usize, seconds: f64) -> f64 {
         rts_threshold: case.rts.then_some(Bytes(0)),
         ..quiet(case.rate)
     };
-    // All near the access point and each other: nobody is captured, everybody heard.
+    // All near the access point and each other: nobody is captured, everybody received.
     let ring = |i: usize| {
         let angle = TAU * i as f64 / n as f64;
         station(math::cos(angle), math::sin(angle))

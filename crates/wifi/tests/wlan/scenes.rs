@@ -38,10 +38,10 @@ fn hidden_stations_need_rts() {
     let (rts, shares) = run(ApConfig { rts_threshold: Some(Bytes(500)), ..single.clone() }, pair());
     // The same stations side by side.
     let near = vec![with_power(station(50.0, 0.0), 0.0), with_power(station(50.0, 1.0), 0.0)];
-    let (heard, _) = run(single, near);
-    println!("hidden {bare:.2}, with RTS {rts:.2} {shares:?}, heard {heard:.2}");
-    assert!(bare < 0.6 * heard, "{bare} of {heard}");
-    assert!(rts > 1.5 * bare && rts < heard, "{bare} {rts} {heard}");
+    let (received, _) = run(single, near);
+    println!("hidden {bare:.2}, with RTS {rts:.2} {shares:?}, received {received:.2}");
+    assert!(bare < 0.6 * received, "{bare} of {received}");
+    assert!(rts > 1.5 * bare && rts < received, "{bare} {rts} {received}");
     let ratio = shares[0] as f64 / shares[1] as f64;
     assert!((0.8..1.25).contains(&ratio), "{shares:?}");
 }

@@ -110,7 +110,7 @@ impl<P: Payload> Am<P> {
     pub const fn marked(&self) -> u64 {
         self.tx.buffer.marked()
     }
-    /// Seats an active queue management in the transmission buffer.
+    /// Installs an active queue management in the transmission buffer.
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.tx.buffer.set_aqm(aqm);
     }

@@ -198,7 +198,7 @@ impl Reporting {
         self.regular_triggered = true;
     }
 
-    /// A grant for new data has been heard.
+    /// A grant for new data has been received.
     // 5.4.5: "start or restart retxBSR-Timer upon reception of a grant for transmission of new data
     // on any UL-SCH."
     pub const fn on_grant(&mut self, tti: Tti) {

@@ -18,10 +18,10 @@ pub struct Response {
     pub ues: SmallVec<[UeId; 2]>,
 }
 
-/// Preambles that were heard and are not answered yet, in the order of their TTIs.
+/// Preambles that were received and are not answered yet, in the order of their TTIs.
 #[derive(Clone, Debug, Default)]
 pub struct Responder {
-    heard: VecDeque<Response>,
+    received: VecDeque<Response>,
     /// Preambles of the opportunity that is going on.
     now: Vec<(u8, UeId)>,
 }
@@ -32,7 +32,7 @@ impl Responder {
         self.now.push((preamble, ue));
     }
 
-    /// The TTI is over: what was heard waits for its answer.
+    /// The TTI is over: what was received waits for its answer.
     pub fn close(&mut self, config: &RandomAccessConfig, tti: Tti) {
         self.now.sort_unstable();
         for same in self.now.chunk_by(|a, b| a.0 == b.0) {
@@ -40,25 +40,25 @@ impl Responder {
                 continue;
             }
             let ues = same.iter().map(|(_, ue)| *ue).collect();
-            self.heard.push_back(Response { to: tti, preamble: same[0].0, ues });
+            self.received.push_back(Response { to: tti, preamble: same[0].0, ues });
         }
         self.now.clear();
     }
 
     /// The next TTI, from `from` on, in which there is something to answer.
     pub fn poll_at(&self, from: Tti) -> Option<Tti> {
-        self.heard.front().map(|r| r.to.plus(WINDOW_START).max(from))
+        self.received.front().map(|r| r.to.plus(WINDOW_START).max(from))
     }
 
     /// The next answer of `tti`; those whose window is over are given up.
     pub fn respond(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Response> {
         let window = config.response_window.as_millis();
-        while self.heard.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {
-            self.heard.pop_front();
+        while self.received.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {
+            self.received.pop_front();
         }
-        if self.heard.front()?.to.plus(WINDOW_START) > tti {
+        if self.received.front()?.to.plus(WINDOW_START) > tti {
             return None;
         }
-        self.heard.pop_front()
+        self.received.pop_front()
     }
 }

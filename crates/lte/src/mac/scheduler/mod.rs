@@ -27,7 +27,7 @@ use built_in::{CAPOZZI, entry};
 pub use channel::{FrequencyMaxRate, ProportionalFair, ThroughputToAverage, TimeMaxRate};
 pub use config::NoParameters;
 pub use equal_throughput::{FrequencyEqualThroughput, TimeEqualThroughput};
-pub use own::{Definition, OwnScheduler, Place, SchedulerKind, Schedulers, Setup};
+pub use own::{Definition, OwnScheduler, SchedulerContext, SchedulerKind, Schedulers, Setup};
 pub use priority_set::{PrioritySet, PrioritySetConfig};
 pub use qos::QosAware;
 pub use round_robin::RoundRobin;

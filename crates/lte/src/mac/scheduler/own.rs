@@ -25,7 +25,7 @@
 //! let mut schedulers = Schedulers::default();
 //! schedulers.add(Definition::new("oldest-first", |_| Ok(Box::new(OldestFirst)))).unwrap();
 //! let config = SchedulerConfig::named("oldest-first").unwrap();
-//! let place = Place { cell: "enb", direction: Direction::Downlink, blocks: 50, seed: 1 };
+//! let place = SchedulerContext { cell: "enb", direction: Direction::Downlink, blocks: 50, seed: 1 };
 //! let policy = schedulers.build(&config, place).unwrap();
 //! assert_eq!(policy.domain(), Domain::Time);
 //! ```
@@ -49,7 +49,7 @@ pub struct OwnScheduler {
 
 /// Where a policy is put to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct SchedulerContext<'a> {
     /// The cell's name.
     pub cell: &'a str,
     /// The direction that it schedules.
@@ -64,7 +64,7 @@ pub struct Place<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// Where.
-    pub place: Place<'a>,
+    pub place: SchedulerContext<'a>,
     parameters: Parameters<'a>,
 }
 
@@ -121,7 +121,7 @@ impl Schedulers {
     ///
     /// # Errors
     /// What the constructor says; a name that is not here.
-    pub fn build(&self, config: &SchedulerConfig, place: Place<'_>) -> Result<Scheduler, Fault> {
+    pub fn build(&self, config: &SchedulerConfig, place: SchedulerContext<'_>) -> Result<Scheduler, Fault> {
         let SchedulerConfig::Own(own) = config else { return Ok(config.build(TTI)) };
         let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;
         let setup = Setup { place, parameters: definition.values(&own.parameters) };

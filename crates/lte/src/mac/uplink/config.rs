@@ -74,7 +74,7 @@ pub struct UplinkConfig {
     /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1
     /// ms as simulators have.
     pub srs_period: Duration,
-    /// Correction of what is measured by the fate of the blocks.
+    /// Correction of what is measured by the outcome of the blocks.
     pub outer_loop: OuterLoopConfig,
     /// A grant of `request_blocks` this often to a UE that had downlink data within the last 100
     /// ms, without a request; 0: none.

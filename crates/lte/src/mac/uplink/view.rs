@@ -6,7 +6,7 @@ use lasthop_units::Tti;
 use crate::mac::bsr;
 use crate::mac::bsr::{GROUPS, Report};
 
-/// Grants that a report on its way cannot know of: it is heard some TTIs after it was written.
+/// Grants that a report on its way cannot know of: it is received some TTIs after it was written.
 const MEMORY: usize = 16;
 
 /// The eNB's belief about the uplink buffers of a UE.
@@ -19,14 +19,14 @@ pub struct BufferView {
     /// The last grants: TTI of the transmission, and bytes for data.
     grants: [(Tti, u32); MEMORY],
     next: usize,
-    /// A scheduling request was heard, and nothing was granted since.
+    /// A scheduling request was received, and nothing was granted since.
     requested: bool,
     /// The last TTI for which something was granted.
     granted_until: Option<Tti>,
 }
 
 impl BufferView {
-    /// A report is heard that was written for the transport block of TTI `written`.
+    /// A report is received that was written for the transport block of TTI `written`.
     pub fn on_report(&mut self, written: Tti, report: Report) {
         match report {
             Report::Long(levels) => self.reported = levels.map(bsr::bytes),
@@ -51,8 +51,8 @@ impl BufferView {
         self.granted = 0;
     }
 
-    /// A scheduling request that was sent in `sent` is heard. One that was sent before a grant took
-    /// effect says nothing new.
+    /// A scheduling request that was sent in `sent` is received. One that was sent before a grant
+    /// took effect says nothing new.
     pub fn on_request(&mut self, sent: Tti) {
         if self.granted_until.is_none_or(|t| t < sent) {
             self.requested = true;
@@ -118,8 +118,8 @@ mod tests {
         Report::Short { group: 0, level: bsr::level(bytes) }
     }
 
-    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and heard in 14; 1000 B
-    /// were granted for each of 9 to 13: those of 11, 12 and 13 come off.
+    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and received in 14;
+    /// 1000 B were granted for each of 9 to 13: those of 11, 12 and 13 come off.
     #[test]
     fn grants_that_the_report_could_not_know_come_off() {
         let mut view = BufferView::default();
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(view.waiting(), 0);
     }
 
-    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody heard is no grant, also
-    /// for a later report.
+    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody received is no grant,
+    /// also for a later report.
     #[test]
     fn a_grant_without_a_block_is_taken_back() {
         let mut view = BufferView::default();

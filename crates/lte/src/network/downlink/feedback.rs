@@ -86,7 +86,7 @@ impl DownlinkContext {
         let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
         let p = link.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now)?;
         let State::Awaiting { decoded } = p.state else { return None };
-        // Nothing is learnt about the channel from an assignment that was not heard.
+        // Nothing is learnt about the channel from an assignment that was not received.
         let first = p.transmissions == 1 && !p.missed;
         if first {
             let code_word = usize::from(process) / PROCESSES;

@@ -160,13 +160,13 @@ impl Scheduling<'_> {
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(bytes);
         link.stats.mcs_sum += u64::from(mcs.index());
-        let luck = link.block_errors[usize::from(process) / PROCESSES].uniform(self.tti.0);
+        let uniform = link.block_errors[usize::from(process) / PROCESSES].uniform(self.tti.0);
         let Some(p) = link.process(process) else { return };
         debug_assert_eq!(p.state, State::Idle);
         p.state = State::Awaiting { decoded: false };
         (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
         (p.sent, p.transmissions, p.missed) = (self.tti, 1, false);
-        (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
+        (p.soft, p.uniform) = (SoftBuffer::new(combining.into()), uniform);
         self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, p);
         self.on_air.push(OnAir { cell: self.id, ue, process, scheme, persistent: false });
     }

@@ -6,14 +6,14 @@
 //! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP,
 //! its draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
 //! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
-//! it when it can decode what it has heard so far.
+//! it when it can decode what it has received so far.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, Id, Tti, UeId};
 
 use super::super::NetworkOutput;
 use super::super::trace::{Step, TraceLink, TraceRecord};
-use super::oracle::Check;
+use super::invariants::Check;
 use super::state::{Lane, LaneGrant, Sidelink};
 use super::transmit::{LaneAir, LaneBlocks, process_of};
 use crate::mac::harq::{PROCESSES, Parts, State};
@@ -38,17 +38,17 @@ pub struct Member {
     pub bearer: BearerId,
     /// One draw per transport block.
     errors: Draw,
-    /// By process of the sender: what it has heard of the block.
-    heard: [Heard; PROCESSES],
+    /// By process of the sender: what it has received of the block.
+    received: [Received; PROCESSES],
     /// Blocks that it could not decode in any transmission.
     pub lost: u64,
 }
 
 /// What a receiver has of a transport block.
 #[derive(Clone, Copy, Debug, Default)]
-struct Heard {
+struct Received {
     soft: SoftBuffer,
-    luck: f64,
+    uniform: f64,
     decoded: bool,
     /// RLC has it.
     taken: bool,
@@ -62,7 +62,7 @@ impl Group {
             ue: *ue,
             bearer: BearerId::from_index(first + k),
             errors: Draw::new(seed, Purpose::BlockError, GROUP | entity | k as u64),
-            heard: [Heard::default(); PROCESSES],
+            received: [Received::default(); PROCESSES],
             lost: 0,
         };
         Group { members: config.to.iter().enumerate().map(member).collect(), cqi: config.cqi }
@@ -71,8 +71,8 @@ impl Group {
     /// A new block is sent in `tti`.
     pub fn begin_block(&mut self, tti: Tti, soft: SoftBuffer) {
         for m in &mut self.members {
-            let luck = m.errors.uniform(tti.0);
-            m.heard[process_of(tti)] = Heard { soft, luck, decoded: false, taken: false };
+            let uniform = m.errors.uniform(tti.0);
+            m.received[process_of(tti)] = Received { soft, uniform, decoded: false, taken: false };
         }
     }
 }
@@ -114,7 +114,7 @@ impl LaneBlocks<'_> {
         let end = l.end;
         let last = l.harq.get(process).transmissions >= l.link.transmissions;
         let Some(m) = l.group.as_mut().map(|g| &mut g.members[k]) else { return };
-        let h = &mut m.heard[process];
+        let h = &mut m.received[process];
         let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
         let loses = last && !h.decoded;
         m.lost += u64::from(loses);
@@ -196,17 +196,17 @@ impl LaneAir<'_> {
         let all = group.members.len();
         let mut missing = false;
         for k in 0..all {
-            let Some(m) = self.member(g.lane, k).filter(|m| !m.heard[process].decoded) else { continue };
+            let Some(m) = self.member(g.lane, k).filter(|m| !m.received[process].decoded) else { continue };
             let rx = m.ue;
-            let heard = if self.is_deaf(rx) { None } else { self.information(g, rx) };
+            let received = if self.is_transmitting(rx) { None } else { self.information(g, rx) };
             let s = &mut *self.sidelink;
             let l = &mut s.lanes[g.lane as usize];
             let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
             let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
-            let h = &mut group.members[k].heard[process];
-            if let (Some(mi), Some(block)) = (heard, &p.block) {
+            let h = &mut group.members[k].received[process];
+            if let (Some(mi), Some(block)) = (received, &p.block) {
                 h.soft.add(block, mi);
-                h.decoded = !errors || h.luck >= block.combined_error(&h.soft);
+                h.decoded = !errors || h.uniform >= block.combined_error(&h.soft);
             }
             missing |= !h.decoded;
         }
@@ -221,7 +221,7 @@ impl LaneAir<'_> {
 }
 
 impl Check<'_> {
-    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is
+    /// Invariants of groups: the copies of all packets are in, and a block that is on the air is
     /// kept until it was sent for the last time.
     pub(super) fn check_group(&self, l: &Lane) {
         let tti = self.tti;
@@ -233,7 +233,7 @@ impl Check<'_> {
             "{tti:?}: a block of a group without its contents"
         );
         for m in &g.members {
-            let h = &m.heard[process_of(tti)];
+            let h = &m.received[process_of(tti)];
             assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
         }
     }

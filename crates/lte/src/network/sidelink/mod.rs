@@ -7,10 +7,11 @@
 //! ([`transmit`]). [`switch`] moves a lane between the sidelink and the way over the eNB.
 //!
 //! # Simplifications
-//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always heard.
+//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always
+//! received.
 
 mod group;
-mod oracle;
+mod invariants;
 pub(super) mod reorder;
 mod report;
 mod schedule;

@@ -193,7 +193,7 @@ impl LaneScheduling<'_> {
             let busy = l.harq.get(process).state != State::Idle
                 || l.granted_until == Some(target)
                 || granted.iter().any(sends)
-                || self.is_half_duplex() && self.deaf(target, *lane);
+                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *lane);
             let Some(mcs) = mcs.filter(|_| !busy) else {
                 waiting -= 1;
                 continue;
@@ -229,7 +229,7 @@ impl LaneScheduling<'_> {
     /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
     /// radio does not do both. What the receivers of a group do is not asked: among many
     /// somebody always sends.
-    fn deaf(&self, target: Tti, lane: u32) -> bool {
+    fn conflicts_in_half_duplex(&self, target: Tti, lane: u32) -> bool {
         let s = &*self.sidelink;
         let l = &s.lanes[lane as usize];
         let rx = l.group.is_none().then_some(l.rx);

@@ -171,7 +171,7 @@ fn a_segment_and_its_ack_in_direct_mode_take_thirty_ttis() {
             (t + 5, Step::Report, Uplink, ue),
             (t + 5, Step::Data, Uplink, ue),
             (t + 9, Step::Decoded, Uplink, ue),
-            (t + 9, Step::ReportHeard, Uplink, ue),
+            (t + 9, Step::ReportReceived, Uplink, ue),
             (t + 9, Step::Grant, Sidelink, ue),
             (t + 11, Step::Data, Sidelink, ue),
             (t + 15, Step::Decoded, Sidelink, ue),
@@ -263,7 +263,7 @@ fn shared_blocks_interfere_where_pairs_are_near() {
 }
 
 /// What is buffered and on the air is lost, the rest of the transfer goes the new way; every packet
-/// has one fate.
+/// has one outcome.
 #[test]
 fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
     for (lossless, first) in

@@ -3,7 +3,7 @@
 use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
-use super::oracle::Check;
+use super::invariants::Check;
 use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
@@ -208,7 +208,7 @@ impl Lane {
         if sends {
             (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
             p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-            p.luck = l.errors.uniform(tti.0);
+            p.uniform = l.errors.uniform(tti.0);
             p.soft = soft;
             p.state = State::Awaiting { decoded: false };
             if let Some(group) = &mut l.group {
@@ -277,8 +277,8 @@ impl LaneAir<'_> {
                 self.air_group(&g);
             } else {
                 // What a UE does not hear is lost, also where blocks never fail.
-                let heard = if self.is_deaf(rx) { None } else { self.information(&g, rx) };
-                self.air_pair(&g, heard);
+                let received = if self.is_transmitting(rx) { None } else { self.information(&g, rx) };
+                self.air_pair(&g, received);
             }
             let s = &mut *self.sidelink;
             let l = &mut s.lanes[g.lane as usize];
@@ -292,17 +292,17 @@ impl LaneAir<'_> {
         }
     }
 
-    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the
+    /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
     /// transmission.
-    fn air_pair(&mut self, g: &LaneGrant, heard: Option<f32>) {
+    fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
         let s = &mut *self.sidelink;
         let l = &mut s.lanes[g.lane as usize];
         let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
         let p = l.harq.get_mut(process_of(self.tti));
-        let decoded = match (heard, p.block) {
+        let decoded = match (received, p.block) {
             (Some(mi), Some(block)) => {
                 p.soft.add(&block, mi);
-                !errors || p.luck >= block.combined_error(&p.soft)
+                !errors || p.uniform >= block.combined_error(&p.soft)
             }
             _ => false,
         };
@@ -326,7 +326,7 @@ impl LaneAir<'_> {
     }
 
     /// `rx` sends itself in `tti` and has one radio for both.
-    pub(super) fn is_deaf(&self, rx: UeId) -> bool {
+    pub(super) fn is_transmitting(&self, rx: UeId) -> bool {
         let s = &*self.sidelink;
         if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
             return false;

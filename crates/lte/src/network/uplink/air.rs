@@ -21,7 +21,7 @@ pub(super) struct UplinkAir<'a> {
     pub cell: &'a Cell,
     pub links: &'a mut IndexVec<UeId, Link>,
     pub ues: &'a IndexVec<UeId, Ue>,
-    /// What the oracle looks at.
+    /// What the invariants look at.
     pub bearers: &'a Bearers,
     pub air: &'a mut Air,
     pub calendar: &'a mut Agenda,
@@ -67,7 +67,7 @@ impl UplinkAir<'_> {
                 // Its MAC was reset, or it has given up, or Msg3 has taken the process.
                 continue;
             }
-            let collided = g.content == Content::Msg3 && self.is_drowned(i);
+            let collided = g.content == Content::Msg3 && self.is_collided(i);
             let decoded = !collided && self.judge_uplink(&g);
             self.links[g.ue].uplink.blocks[process].collided |= collided;
             let p = self.links[g.ue].uplink.harq.get_mut(process);
@@ -86,7 +86,7 @@ impl UplinkAir<'_> {
     /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
     /// demodulation reference signals are the same too, so none is decoded, unless one is
     /// louder than the others together by the capture ratio.
-    fn is_drowned(&mut self, i: usize) -> bool {
+    fn is_collided(&mut self, i: usize) -> bool {
         let all = self.cell.uplink.plan.granted(self.tti);
         let mine = all[i];
         let others: SmallVec<[UeId; 4]> = (0..all.len())
@@ -123,7 +123,7 @@ impl UplinkAir<'_> {
         // What is alone in the soft buffer has the SINR that is known already.
         let alone = p.soft.transmissions() == 1;
         let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
-        let decoded = !errors || p.luck >= error();
+        let decoded = !errors || p.uniform >= error();
         link.stats.errors += u64::from(!decoded);
         decoded
     }

@@ -66,7 +66,7 @@ impl Granting<'_> {
     }
 
     /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE
-    /// has heard it.
+    /// has received it.
     pub(super) fn activate_persistent(&mut self, target: Tti, granted: &Granted) {
         if self.cell.uplink.plan.slot(target).missed.contains(&granted.ue) {
             return;

@@ -88,7 +88,7 @@ impl CellUplink {
     /// largest power has the same energy for any number of blocks, so more blocks with more
     /// transmissions spend less of it on headers and CRC: the fewest that come to four fifths of
     /// the best, since the last fifth takes several times as many. The measured SINR counts:
-    /// the fate of such blocks is nothing that an outer loop could learn from.
+    /// the outcome of such blocks is nothing that an outer loop could learn from.
     fn at_the_edge(&self, cx: &UplinkContext, most: u32, overhead: u32) -> Option<(u32, f64)> {
         let measured = cx.quality.measured()?;
         // Before the first headroom report: the sounding signal had all power, spread over the

@@ -102,7 +102,7 @@ impl Granting<'_> {
             s.hear_report(block.first, &direct);
         }
         if self.trace.is_on() && (block.report.is_some() || !direct.is_empty()) {
-            self.trace.step(self.tti, Step::ReportHeard, ue, block.first, 0, 0);
+            self.trace.step(self.tti, Step::ReportReceived, ue, block.first, 0, 0);
         }
         if let Some(level) = block.headroom {
             cx.learn_headroom(c, level, blocks);

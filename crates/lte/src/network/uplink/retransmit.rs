@@ -2,9 +2,9 @@
 //! sent again, so that what other UEs may have is one run of resource blocks. SC-FDMA gives a UE
 //! one run, and a retransmission in the middle of the band leaves two short ones.
 //!
-//! A grant that moves a block goes with ACK on PHICH: a UE that has not heard the grant then keeps
-//! its block and is silent (clause 5.4.2.2), instead of sending it where others have been put. The
-//! eNB finds nothing and grants the next transmission, 8 TTIs later.
+//! A grant that moves a block goes with ACK on PHICH: a UE that has not received the grant then
+//! keeps its block and is silent (clause 5.4.2.2), instead of sending it where others have been
+//! put. The eNB finds nothing and grants the next transmission, 8 TTIs later.
 
 use lasthop_units::{Instant, Tti, UeId};
 
@@ -121,13 +121,13 @@ impl Granting<'_> {
     pub(super) fn wait_for_next_move(&mut self, target: Tti, ue: UeId) {
         let process = process_of(target);
         self.links[ue].uplink.harq.get_mut(process).missed = true;
-        let heard = target.plus(self.cell.config.timing.decode_of_uplink());
-        self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
+        let received = target.plus(self.cell.config.timing.decode_of_uplink());
+        self.calendar.note(received, Due::MoveMissed { ue, process: process as u8, target });
     }
 
     /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after
     /// their first transmission; one for which there is no room waits for a round trip, as if
-    /// it had not been heard.
+    /// it had not been received.
     pub(super) fn clear_for_occasion(&mut self, target: Tti, rbs: RbSet) {
         let others = self.persistent_blocks(target);
         let mut i = 0;
@@ -140,19 +140,19 @@ impl Granting<'_> {
                 continue;
             }
             slot.used = slot.used.without(g.rbs);
-            let heard = !slot.missed.contains(&g.ue);
+            let received = !slot.missed.contains(&g.ue);
             let room = c.band.without(slot.used).without(rbs | others).run(g.rbs.len());
             if let Some(place) = room {
                 slot.used |= place;
                 i += 1;
-                if heard {
+                if received {
                     self.move_retransmission(target, i - 1, place);
                 } else {
                     slot.granted[i - 1].rbs = place;
                 }
             } else {
                 slot.granted.remove(i);
-                if heard {
+                if received {
                     self.wait_for_next_move(target, g.ue);
                 }
             }
@@ -260,9 +260,9 @@ mod tests {
     }
 
     /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync).
-    /// Whatever is moved is heard and sent in its TTI, or not heard and nothing is sent; every
-    /// retransmission comes a multiple of 8 TTIs after its first transmission; and no block has
-    /// more chances than maxHARQ-Tx.
+    /// Whatever is moved is received and sent in its TTI, or not received and nothing is sent;
+    /// every retransmission comes a multiple of 8 TTIs after its first transmission; and no block
+    /// has more chances than maxHARQ-Tx.
     #[test]
     fn a_ue_that_has_not_heard_of_the_move_is_silent_for_a_round_trip() {
         let mut config = cell();
@@ -280,10 +280,10 @@ mod tests {
             trace.iter().filter(|r| r.step == Step::Grant && r.bytes == 0).collect();
         let sent =
             |r: &TraceRecord| trace.iter().any(|s| s.step == Step::Again && s.ue == r.ue && s.tti == r.about);
-        let heard = moved.iter().filter(|r| sent(r)).count() as f64;
+        let received = moved.iter().filter(|r| sent(r)).count() as f64;
         let n = moved.len() as f64;
         assert!(n > 100.0, "{n}");
-        assert!((heard / n - 0.891).abs() < 4.0 * (0.891 * 0.109 / n).sqrt(), "{heard} of {n}");
+        assert!((received / n - 0.891).abs() < 4.0 * (0.891 * 0.109 / n).sqrt(), "{received} of {n}");
         let mut first: [[Option<Tti>; 8]; 4] = [[None; 8]; 4];
         for r in trace.iter().filter(|r| matches!(r.step, Step::Data | Step::Again)) {
             let process = &mut first[r.ue.index()][process_of(r.tti)];

@@ -245,7 +245,7 @@ impl Granting<'_> {
     pub(in crate::network) fn grant(&mut self, target: Tti, granted: Granted) {
         let c = &mut self.cell.uplink;
         let slot = c.plan.slot(target);
-        // No block twice: the rest of the oracle looks at what is sent.
+        // No block twice: the rest of the invariants look at what is sent.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
         slot.used |= granted.rbs;
         slot.granted.push(granted);
@@ -285,7 +285,7 @@ impl Granting<'_> {
         }
     }
 
-    /// True if `ue` misses a grant. Near a cell that is alone on its carrier every one is heard:
+    /// True if `ue` misses a grant. Near a cell that is alone on its carrier every one is received:
     /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
     #[inline]
     pub(super) fn misses_grant(&mut self, ue: UeId) -> bool {
@@ -299,8 +299,8 @@ impl Granting<'_> {
         u.downlink.misses_control(tti, id, ue, self.cell, self.air)
     }
 
-    /// The UE has not heard its grant and will send nothing. The eNB finds no energy where it looks
-    /// for the block, and takes the grant for not given.
+    /// The UE has not received its grant and will send nothing. The eNB finds no energy where it
+    /// looks for the block, and takes the grant for not given.
     #[cold]
     fn grant_missed(&mut self, target: Tti, ue: UeId) {
         let decode = self.cell.config.timing.decode_of_uplink();

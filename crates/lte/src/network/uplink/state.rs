@@ -54,7 +54,7 @@ pub struct Slot {
     /// Blocks that are given away.
     pub used: RbSet,
     pub granted: Vec<Granted>,
-    /// UEs that have not heard their grant.
+    /// UEs that have not received their grant.
     pub missed: Vec<UeId>,
 }
 
@@ -309,7 +309,7 @@ impl UplinkLink {
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
         p.missed = false;
         p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        p.luck = self.errors.uniform(tti.0);
+        p.uniform = self.errors.uniform(tti.0);
         p.soft = soft;
         self.blocks[process] = block;
         self.stats.blocks += 1;

@@ -401,7 +401,7 @@ fn grants_are_missed_as_often_as_the_control_channels_fail() {
     }
 }
 
-/// What a grant that was not heard was for comes all the same: the eNB grants again when nothing
+/// What a grant that was not received was for comes all the same: the eNB grants again when nothing
 /// has come.
 #[test]
 fn nothing_is_lost_with_a_grant_that_was_not_heard() {
@@ -447,9 +447,9 @@ fn the_closed_loop_steers_to_its_target() {
 
 /// Noise in 1.04875 MHz is -174 + 60.21 + 5 = -108.79 dBm; a preamble must arrive with -114.79 dBm
 /// to be 6 dB below it. The first aims at -120 dBm, each further one at 2 dB more: the fourth is
-/// heard. Without ramping none is: SIB2 is read in TTI 80, and from 81 on a preamble goes out every
-/// 16 TTIs until T300 ends in 1080, although preambleTransMax is 10 (TS 36.321 clause 5.1.4): 58 in
-/// the first second.
+/// received. Without ramping none is: SIB2 is read in TTI 80, and from 81 on a preamble goes out
+/// every 16 TTIs until T300 ends in 1080, although preambleTransMax is 10 (TS 36.321 clause 5.1.4):
+/// 58 in the first second.
 #[test]
 fn preambles_are_sent_louder_until_they_are_heard() {
     for (step, preambles, connected) in [(2.0, 4, true), (6.0, 2, true), (0.0, 58, false)] {

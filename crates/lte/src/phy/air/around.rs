@@ -1,11 +1,11 @@
 //! Which cells a UE hears, and which of them count by themselves.
 
-use lasthop_engine::lanes::near;
+use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, Id, Tti, UeId};
 use smallvec::SmallVec;
 
 use super::super::RbSet;
-use super::super::fading::Seat;
+use super::super::fading::LinkIndex;
 use super::{Air, Link};
 use lasthop_bearer::Direction;
 
@@ -34,7 +34,7 @@ pub struct Ray {
     /// First TTI in which it must be worked out again.
     pub until: u64,
     /// Where its fading is.
-    pub seat: Option<Seat>,
+    pub index: Option<LinkIndex>,
 }
 
 /// What so many links need is near anyway.
@@ -119,8 +119,8 @@ impl Air {
         let ray = |cell: &CellId| {
             let Link { gains, until } = self.links[ue.index() * n + cell.index()];
             let fading = self.fading.as_mut().filter(|_| single);
-            let seat = fading.and_then(|f| f.seat(Direction::Downlink, *cell, ue));
-            Ray { cell: *cell, gain: gains.downlink, until, seat }
+            let index = fading.and_then(|f| f.index(Direction::Downlink, *cell, ue));
+            Ray { cell: *cell, gain: gains.downlink, until, index }
         };
         around.rays = strong.iter().map(ray).collect();
         let mut sum = 0.0;
@@ -146,24 +146,29 @@ impl Air {
 
     /// Brings near what the next question about the downlink of `ue` reads first.
     #[inline]
-    pub fn approach(&self, ue: UeId) {
-        near(&self.ues[ue].around);
+    pub fn prefetch(&self, ue: UeId) {
+        prefetch(&self.ues[ue].around);
     }
 
-    /// Brings near what is known of the links of `ue`, after [`approach`](Self::approach).
+    /// Brings near what is known of the links of `ue`, after [`prefetch`](Self::prefetch).
     #[inline]
-    pub fn approach_links(&self, ue: UeId) {
+    pub fn prefetch_links(&self, ue: UeId) {
         if let Some(fading) = &self.fading {
-            self.ues[ue].around.rays.iter().for_each(|ray| fading.approach(ray.seat));
+            self.ues[ue].around.rays.iter().for_each(|ray| fading.prefetch(ray.index));
         }
     }
 
     /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
-    /// after [`approach_links`](Self::approach_links).
+    /// after [`prefetch_links`](Self::prefetch_links).
     #[inline]
-    pub fn expect(&self, tti: Tti, ue: UeId, rbs: RbSet) {
+    pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet) {
         if let (Some(fading), true) = (&self.fading, self.links.len() > FEW) {
-            self.ues[ue].around.rays.first().into_iter().for_each(|ray| fading.expect(ray.seat, tti, rbs));
+            self.ues[ue]
+                .around
+                .rays
+                .first()
+                .into_iter()
+                .for_each(|ray| fading.prefetch_values(ray.index, tti, rbs));
         }
     }
 

@@ -330,7 +330,7 @@ impl Air {
         let Some(arrays) = &self.arrays else { return &[] };
         let antennas = arrays.uplink(cell);
         let Air { cells, fading, row, .. } = self;
-        let Cell { heard, .. } = &cells[cell];
+        let Cell { received, .. } = &cells[cell];
         let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
         for (to, b) in row.iter_mut().zip(rbs.iter()) {
             let b = b as usize;
@@ -341,7 +341,7 @@ impl Air {
                     .sum::<f32>(),
                 None => antennas.cell as f32,
             };
-            *to = each * gain / heard[b];
+            *to = each * gain / received[b];
         }
         &self.row[..rbs.len() as usize]
     }

@@ -1,6 +1,6 @@
 //! What cells put on the air.
 
-use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::simd::{Kernel, wide};
 use lasthop_units::{CellId, Id, Tti};
 
 use super::super::RbSet;
@@ -83,7 +83,7 @@ impl Emissions {
         if self.stale {
             self.sort_out();
         }
-        wide(Weigh { levels: &self.whole, gains, to: &mut self.adds });
+        wide(WeightedSum { levels: &self.whole, gains, to: &mut self.adds });
         let mut uneven = false;
         for i in &self.partly {
             // A cell that sends with one power on all of `rbs` adds the same to each.
@@ -130,13 +130,13 @@ impl Emissions {
 }
 
 /// Levels by gains.
-struct Weigh<'a> {
+struct WeightedSum<'a> {
     levels: &'a [f32],
     gains: &'a [f32],
     to: &'a mut [f32],
 }
 
-impl Kernel for Weigh<'_> {
+impl Kernel for WeightedSum<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -17,7 +17,7 @@ const PAIR: u32 = 48;
 #[derive(Debug, Default)]
 pub(super) struct Arrays {
     /// By UE, then cell, then direction: the link's place and one more; 0: not asked for.
-    seats: Vec<[u32; 2]>,
+    indices: Vec<[u32; 2]>,
     links: Vec<(f64, ArrayFading)>,
 }
 
@@ -36,11 +36,11 @@ impl FastFading {
     ) -> Option<&ArrayFading> {
         let i = ue.index() * self.shape_of.len() + cell.index();
         let d = direction.index();
-        if self.arrays.seats.is_empty() {
-            self.arrays.seats = vec![[0; 2]; self.seats.len()];
+        if self.arrays.indices.is_empty() {
+            self.arrays.indices = vec![[0; 2]; self.indices.len()];
         }
         let shape = self.shape_of[cell] as usize;
-        if self.arrays.seats[i][d] == 0 {
+        if self.arrays.indices[i][d] == 0 {
             let cycles = self.cycles[ue][d];
             let key = entity(direction, cell, ue);
             // Antennas that are added shift no other pair's fading.
@@ -51,9 +51,9 @@ impl FastFading {
             let slow = cycles <= SLOW;
             let link = ArrayFading::new(&self.shapes[shape].0, self.seed, of_pair, antennas, slow)?;
             self.arrays.links.push((cycles, link));
-            self.arrays.seats[i][d] = self.arrays.links.len() as u32;
+            self.arrays.indices[i][d] = self.arrays.links.len() as u32;
         }
-        let (cycles, link) = &mut self.arrays.links[self.arrays.seats[i][d] as usize - 1];
+        let (cycles, link) = &mut self.arrays.links[self.arrays.indices[i][d] as usize - 1];
         let wanted = parts_with(&self.shapes[shape].1, rbs);
         link.bring(*cycles * tti.0 as f64, wanted, &mut self.work.scratch);
         Some(link)

@@ -86,25 +86,32 @@ impl UeMobility {
 
     /// RRCConnectionReconfiguration with mobilityControlInfo went out; a UE that cannot hear it
     /// gets it again until its link is lost.
-    pub(super) fn commanded(&mut self, context: &Context<'_>, heard: bool, commands: &mut Commands) {
+    pub(super) fn commanded(&mut self, context: &Context<'_>, received: bool, commands: &mut Commands) {
         let Phase::Commanding { target, at } = self.phase else { return };
         if at > context.tti {
             return;
         }
-        if !heard {
+        if !received {
             let at = context.tti.plus(REPEAT);
             return self.enter(Phase::Commanding { target, at }, at, commands);
         }
-        let heard = context.tti.plus(context.downlink_message());
-        let at = heard.plus(context.messages.map_or(0, |_| ttis(context.config.processing)));
-        self.apply(context, target, heard, at, commands);
+        let received = context.tti.plus(context.downlink_message());
+        let at = received.plus(context.messages.map_or(0, |_| ttis(context.config.processing)));
+        self.apply(context, target, received, at, commands);
     }
 
-    /// The UE has its command in `heard`, and carries it out in `at`.
+    /// The UE has its command in `received`, and carries it out in `at`.
     // TS 36.331 clause 5.3.5.4: T310 stops, T304 starts.
-    fn apply(&mut self, context: &Context<'_>, target: CellId, heard: Tti, at: Tti, commands: &mut Commands) {
+    fn apply(
+        &mut self,
+        context: &Context<'_>,
+        target: CellId,
+        received: Tti,
+        at: Tti,
+        commands: &mut Commands,
+    ) {
         self.link.restart();
-        let t304 = heard.plus(ttis(context.config.t304));
+        let t304 = received.plus(ttis(context.config.t304));
         self.enter(Phase::Applying { target, at, t304 }, at.min(t304), commands);
     }
 
@@ -132,7 +139,7 @@ impl UeMobility {
     }
 
     /// Where messages take no time, a handover is complete with the random access response.
-    pub(super) fn response_heard(&mut self, context: &Context<'_>, commands: &mut Commands) {
+    pub(super) fn response_received(&mut self, context: &Context<'_>, commands: &mut Commands) {
         if self.is_accessing() {
             let at = context.tti.plus(1);
             self.enter(Phase::Completing { at }, at, commands);

@@ -5,7 +5,7 @@
 //! [`UeMobility::step`] takes one [`Input`] and returns [`Commands`], which its owner carries out
 //! in their order. Nothing else goes in or out: what the procedures need to know of their
 //! surroundings is in the [`Context`], and where only the network can decide (admission, whether a
-//! message is heard, which cell is found) a command asks and an input answers, in the same TTI.
+//! message is received, which cell is found) a command asks and an input answers, in the same TTI.
 //! [`Command::Wake`] names a TTI in which [`Input::Wake`] is due; one that comes earlier, or twice,
 //! does nothing.
 //!
@@ -127,13 +127,13 @@ pub enum Input<'a> {
     /// The answer to [`Question::Admits`].
     Admission(bool),
     /// The answer to [`Question::HearsCommand`].
-    Heard(bool),
+    CommandReceived(bool),
     /// The answer to [`Question::SuitableCell`]: a cell, and when its system information is read.
     Selected(Option<(CellId, Tti)>),
     /// Msg3 of its random access is at the cell.
     Msg3,
-    /// It has heard the random access response, and messages take no time.
-    ResponseHeard,
+    /// It has received the random access response, and messages take no time.
+    ResponseReceived,
     /// The answer to [`Question::ContextFrom`].
     Context(Answer),
     /// MAC indicates a random access problem: preambleTransMax preambles were sent in vain.
@@ -403,10 +403,10 @@ impl UeMobility {
             Input::Wake => self.wake(context, &mut commands),
             Input::Order(target) => self.order(context, target, &mut commands),
             Input::Admission(admitted) => self.prepared(context, admitted, &mut commands),
-            Input::Heard(heard) => self.commanded(context, heard, &mut commands),
+            Input::CommandReceived(received) => self.commanded(context, received, &mut commands),
             Input::Selected(found) => self.selected(context, found, &mut commands),
             Input::Msg3 => self.msg3(context, &mut commands),
-            Input::ResponseHeard => self.response_heard(context, &mut commands),
+            Input::ResponseReceived => self.response_received(context, &mut commands),
             Input::Context(answer) => self.context_found(context, answer, &mut commands),
             Input::AccessProblem => self.access_problem(context, &mut commands),
             Input::LinkFailure => self.link_failure(context, &mut commands),

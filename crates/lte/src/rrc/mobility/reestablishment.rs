@@ -101,7 +101,7 @@ impl UeMobility {
     }
 
     /// The cell has the UE's context, and answers unless it must wait: T301 stops when the answer
-    /// is heard (clause 7.3), and the answer waits for the end of the last change.
+    /// is received (clause 7.3), and the answer waits for the end of the last change.
     fn retrieved(&mut self, context: &Context<'_>, t301: Tti, commands: &mut Commands) {
         let tti = context.tti;
         if context.data.forwarding || tti.plus(context.downlink_message()) > t301 {

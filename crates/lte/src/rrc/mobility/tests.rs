@@ -98,20 +98,20 @@ fn transition(phase: Phase, serving: usize, input: Input<'_>) -> (Vec<Command>, 
 const AT: Tti = Tti(100);
 const ANSWERED: Input<'static> = Input::Context(Answer { admitted: true, reachable: true });
 
-/// Clause 5.3.5.4: the command is heard when its block is decoded, 4 TTIs later, and T304 = 1000 ms
-/// starts; the UE needs 15 ms for it and 20 ms to synchronise. Clause 5.3.3: where it does not hear
-/// the command it gets it again after a round trip of HARQ.
+/// Clause 5.3.5.4: the command is received when its block is decoded, 4 TTIs later, and T304 = 1000
+/// ms starts; the UE needs 15 ms for it and 20 ms to synchronise. Clause 5.3.3: where it does not
+/// hear the command it gets it again after a round trip of HARQ.
 #[test]
 fn a_command_starts_t304_and_random_access_stops_it() {
     let target = CELL(TARGET);
     let commanding = Phase::Commanding { target, at: AT };
-    let (commands, again, t) = transition(commanding, SOURCE, Input::Heard(false));
+    let (commands, again, t) = transition(commanding, SOURCE, Input::CommandReceived(false));
     assert_eq!((commands, t), (vec![Command::Wake(Tti(108))], Timers::default()));
     assert_eq!(again, Phase::Commanding { target, at: Tti(108) });
 
     let t304 = Tti(100 + 4 + 1000);
     let runs = Timers { t304: Some(t304), ..Timers::default() };
-    let (commands, phase, t) = transition(commanding, SOURCE, Input::Heard(true));
+    let (commands, phase, t) = transition(commanding, SOURCE, Input::CommandReceived(true));
     assert_eq!((commands, t), (vec![Command::Wake(Tti(119))], runs));
     assert_eq!(phase, Phase::Applying { target, at: Tti(119), t304 });
 

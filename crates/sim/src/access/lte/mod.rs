@@ -6,7 +6,7 @@ mod trace;
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::LinkStats;
-use lasthop_lte::mac::scheduler::{Fault, Place, SchedulerConfig, Schedulers};
+use lasthop_lte::mac::scheduler::{Fault, SchedulerConfig, SchedulerContext, Schedulers};
 use lasthop_lte::network::{
     AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource, MobilityEvent, NetworkEvent,
     NetworkOutput, RadioNetwork,
@@ -423,7 +423,8 @@ fn set_schedulers(
                 continue;
             }
             let (name, blocks) = (all.names[cell.index()].as_str(), config.resource_blocks);
-            let made = schedulers.build(scheduler, Place { cell: name, direction, blocks, seed })?;
+            let made =
+                schedulers.build(scheduler, SchedulerContext { cell: name, direction, blocks, seed })?;
             network.set_scheduler(cell, direction, made);
             own = true;
         }

@@ -48,7 +48,7 @@ impl LteAccess {
         };
         match r.step {
             Act::Grant => (enb, ue),
-            Act::ReportHeard => (enb, ue),
+            Act::ReportReceived => (enb, ue),
             Act::Decoded | Act::Failed => (receiver, sender),
             Act::Request | Act::Report => (ue, enb),
             Act::Data | Act::Again => (sender, receiver),

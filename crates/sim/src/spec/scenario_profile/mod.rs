@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::rows::{PARTS, PEERS, Peer, Place, Row};
+use self::rows::{PARTS, PEERS, Peer, Row, Scope};
 use super::cell_profile;
 use crate::config::{Diagnostic, Diagnostics, Document, Node, Origin, Table, dotted};
 
@@ -92,7 +92,7 @@ pub(super) fn settings(document: &Document) -> Vec<ProfileSetting> {
                 found.push(ProfileSetting { key, value: row.value.replace('\'', "\""), source: row.source });
             }
         }
-        if place == Place::Cell {
+        if place == Scope::Cell {
             let (of, rows) = (format!("{table}.profile"), found.len());
             let Some(named) = found.iter().rev().find(|s| s.key == of).map(|s| s.value.clone()) else {
                 continue;
@@ -142,7 +142,7 @@ fn parsed(row: &Row, origin: &Origin) -> Option<Node> {
 }
 
 /// The tables of `document` to which rows belong, with their places.
-fn tables(document: &Document) -> Vec<(String, Place)> {
+fn tables(document: &Document) -> Vec<(String, Scope)> {
     let mut found = Vec::new();
     let names = |section: &str| -> Vec<String> {
         let table = document.get(section).and_then(Node::as_table);
@@ -159,33 +159,33 @@ fn tables(document: &Document) -> Vec<(String, Place)> {
     let stack = peer_of(document).map(|p| p.name);
     for flow in flows {
         if is(&flow, "profile", stack) && is(&flow, "cc", Some("cubic")) {
-            found.push((flow.clone(), Place::CubicFlow));
+            found.push((flow.clone(), Scope::CubicFlow));
         }
-        found.push((flow, Place::Flow));
+        found.push((flow, Scope::Flow));
     }
-    found.extend(names("cell").into_iter().map(|c| (c, Place::Cell)));
+    found.extend(names("cell").into_iter().map(|c| (c, Scope::Cell)));
     if !names("cell").is_empty() {
-        found.push(("radio".to_owned(), Place::Radio));
+        found.push(("radio".to_owned(), Scope::Radio));
     }
     if document.get("handover").is_some() {
-        found.push(("handover".to_owned(), Place::Handover));
+        found.push(("handover".to_owned(), Scope::Handover));
     }
     let mut bearers = Vec::new();
     for ue in names("ue") {
-        found.push((ue.clone(), Place::Ue));
+        found.push((ue.clone(), Scope::Ue));
         bearers.extend(names(&format!("{ue}.dedicated")));
         bearers.push(ue);
     }
     bearers.extend(names("bearer").into_iter().filter(|b| text(b, "kind").is_some_and(|k| k == "lte-rlc")));
     for bearer in bearers {
-        found.push((format!("{bearer}.rlc"), Place::Rlc));
-        found.push((format!("{bearer}.pdcp"), Place::Pdcp));
+        found.push((format!("{bearer}.rlc"), Scope::Rlc));
+        found.push((format!("{bearer}.pdcp"), Scope::Pdcp));
     }
     if !names("ap").is_empty() {
-        found.push(("wlan".to_owned(), Place::Wlan));
+        found.push(("wlan".to_owned(), Scope::Wlan));
     }
-    found.extend(names("ap").into_iter().map(|a| (a, Place::Ap)));
-    found.extend(names("station").into_iter().map(|s| (s, Place::Station)));
+    found.extend(names("ap").into_iter().map(|a| (a, Scope::Ap)));
+    found.extend(names("station").into_iter().map(|s| (s, Scope::Station)));
     found
 }
 

@@ -2,7 +2,7 @@
 
 /// Which tables of a scenario a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Scope {
     /// Each `[flow.<name>]` that runs over TCP.
     Flow,
     /// The flows among them that run CUBIC on the peer's stack: no other `tcp.profile` and no other
@@ -29,7 +29,7 @@ pub enum Place {
     Station,
 }
 
-impl Place {
+impl Scope {
     /// The table, as the documentation writes it.
     pub const fn table(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Which tables have the key.
-    pub place: Place,
+    pub place: Scope,
     /// The key below the table.
     pub key: &'static str,
     /// The value, as TOML.
@@ -60,7 +60,7 @@ pub struct Row {
     pub source: &'static str,
 }
 
-const fn row(place: Place, key: &'static str, value: &'static str, source: &'static str) -> Row {
+const fn row(place: Scope, key: &'static str, value: &'static str, source: &'static str) -> Row {
     Row { place, key, value, source }
 }
 
@@ -85,7 +85,7 @@ pub const PEERS: &[Peer] = &[Peer {
     limits: NS3_LIMITS,
 }];
 
-use Place::{Ap, Cell, CubicFlow, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
+use Scope::{Ap, Cell, CubicFlow, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
 
 const NS3_44: &[Row] = &[
     row(Flow, "tcp.profile", "'ns3-3.44'", "the stack: `lasthop describe profile ns3-3.44`"),

@@ -49,7 +49,7 @@ pub(super) struct Sender {
     /// Our FIN goes again with the ACK that is due.
     pub fin_again: bool,
     /// The newest notice that the peer's ACKs brought.
-    heard_notice: u8,
+    last_notice: u8,
 }
 
 /// What the host and the application set to what waits and leaves.
@@ -86,7 +86,7 @@ impl Sender {
             probe_due: false,
             override_sws: false,
             fin_again: false,
-            heard_notice: 0,
+            last_notice: 0,
         }
     }
 
@@ -94,7 +94,7 @@ impl Sender {
     pub fn take_guidance(&mut self, c: &Connection, now: Instant, guidance: &Guidance) {
         let mut hint = guidance.hint(now);
         let number = guidance.notice_number();
-        if std::mem::replace(&mut self.heard_notice, number) == number {
+        if std::mem::replace(&mut self.last_notice, number) == number {
             hint.notice = None;
         }
         self.take_hint(c, &hint);

@@ -147,7 +147,7 @@ impl Tx {
         now: Instant,
         blocks: usize,
         out: &mut Vec<Pdu>,
-        fate: &mut Output,
+        outcome: &mut Output,
         stats: &mut AmStats,
     ) -> Verdict {
         for _ in 0..blocks {
@@ -165,7 +165,7 @@ impl Tx {
                 if self.schedule(now, count, stats, true) == Verdict::Reset {
                     return Verdict::Reset;
                 }
-                self.discard_exhausted(now, fate, stats);
+                self.discard_exhausted(now, outcome, stats);
                 if self.retransmissions == 0 {
                     break;
                 }

@@ -141,7 +141,7 @@ fn losses_of_receivers_are_binomial_and_independent() {
         assert_eq!(counted, lost.iter().filter(|l| l[k]).count() as u64);
     }
     assert!(w.dropped.iter().all(|d| d.1 == DropCause::RadioLoss));
-    assert_eq!(w.dropped.len() + w.delivered.len(), 3 * n as usize, "each copy has one fate");
+    assert_eq!(w.dropped.len() + w.delivered.len(), 3 * n as usize, "each copy has one outcome");
 }
 
 /// The probability that a receiver cannot decode after 1, 2, ... transmissions, by the error model

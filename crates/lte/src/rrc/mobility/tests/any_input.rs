@@ -7,7 +7,7 @@ use super::*;
 use crate::rrc::Trigger;
 
 /// One step of what happens around a UE: bytes that any input is made of.
-type Happening = (u8, u16, u8);
+type AnyInput = (u8, u16, u8);
 
 /// What a UE's commands have come to.
 struct World {
@@ -85,7 +85,7 @@ impl World {
         let yes = |bit: u8| self.answers & bit != 0;
         match question {
             Question::Admits(_) => Input::Admission(yes(1)),
-            Question::HearsCommand => Input::Heard(yes(2)),
+            Question::HearsCommand => Input::CommandReceived(yes(2)),
             Question::SuitableCell => {
                 let cell = CELL(usize::from(self.answers >> 3) % 3);
                 Input::Selected(yes(4).then_some((cell, self.s.tti.plus(61))))
@@ -143,7 +143,7 @@ impl World {
         self.s.tti = tti;
     }
 
-    fn happen(&mut self, (what, number, answers): Happening) {
+    fn dispatch(&mut self, (what, number, answers): AnyInput) {
         self.answers = answers;
         self.until(self.s.tti.plus(u64::from(number) % 700));
         let cell = CELL(usize::from(number) % 3);
@@ -157,10 +157,10 @@ impl World {
             8 => drop(self.input(Input::LinkFailure)),
             9 => drop(self.input(Input::Wake)),
             10 => drop(self.input(Input::Admission(yes))),
-            11 => drop(self.input(Input::Heard(yes))),
+            11 => drop(self.input(Input::CommandReceived(yes))),
             12 => drop(self.input(Input::Selected(soon.filter(|_| yes)))),
             13 => drop(self.input(Input::Context(Answer { admitted: yes, reachable: answers & 2 != 0 }))),
-            14 if self.s.messages.is_none() => drop(self.input(Input::ResponseHeard)),
+            14 if self.s.messages.is_none() => drop(self.input(Input::ResponseReceived)),
             14 if !self.detached => {
                 self.s.connected = false;
                 self.input(Input::Released);
@@ -218,17 +218,17 @@ fn configs() -> impl Strategy<Value = HandoverConfig> {
 }
 
 /// Runs of a UE: its parameters, messages that take no time, and what happens.
-fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<Happening>)> {
-    let happenings = prop::collection::vec(any::<Happening>(), 1..120);
-    (configs().prop_filter("valid", |c| c.validate().is_ok()), any::<bool>(), happenings)
+fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<AnyInput>)> {
+    let inputs = prop::collection::vec(any::<AnyInput>(), 1..120);
+    (configs().prop_filter("valid", |c| c.validate().is_ok()), any::<bool>(), inputs)
 }
 
-fn run((config, ideal, happenings): (HandoverConfig, bool, Vec<Happening>)) -> Vec<MobilityEvent> {
+fn run((config, ideal, inputs): (HandoverConfig, bool, Vec<AnyInput>)) -> Vec<MobilityEvent> {
     let mut world = World::new(config, ideal);
     let look = world.s.context().open;
     world.input(Input::Connected { look });
-    for happening in happenings {
-        world.happen(happening);
+    for happening in inputs {
+        world.dispatch(happening);
     }
     world.seen
 }

@@ -1,4 +1,4 @@
-//! The fate of each transmission when all cells have spoken.
+//! The decoding of each transmission when all cells have spoken.
 
 use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
@@ -24,7 +24,7 @@ pub(in crate::network) struct DownlinkAir<'a> {
 }
 
 impl RadioNetwork {
-    /// All cells have spoken: every transmission meets its fate.
+    /// All cells have spoken: every transmission is decoded or lost.
     pub(in crate::network) fn air_downlink(&mut self, tti: Tti) {
         if self.on_air.is_empty() {
             return;
@@ -47,7 +47,7 @@ impl RadioNetwork {
 impl DownlinkAir<'_> {
     fn run(&mut self, on_air: &[OnAir]) {
         for i in 0..on_air.len() {
-            self.expect(on_air, i);
+            self.prefetch_values(on_air, i);
             let t = on_air[i];
             // Both code words of a UE come with one assignment.
             let same = i > 0 && on_air[i - 1].ue == t.ue;
@@ -79,7 +79,7 @@ impl DownlinkAir<'_> {
         ue.misses_control(self.tti, t.cell, t.ue, &self.cells[t.cell], self.air)
     }
 
-    /// The UE has not heard that there is something for it: it decodes nothing.
+    /// The UE does not know that there is something for it: it decodes nothing.
     #[cold]
     fn miss(&mut self, t: OnAir) -> bool {
         let link = &mut self.links[t.ue].downlink;
@@ -130,10 +130,10 @@ impl DownlinkAir<'_> {
         let Some(p) = link.process(t.process) else { return false };
         // A block that is decoded at once needs no soft buffer.
         let first = p.soft.transmissions() == 0;
-        if first && p.luck >= block.error_at(snr_db) {
+        if first && p.uniform >= block.error_at(snr_db) {
             return true;
         }
         p.soft.add(&block, mi);
-        !first && p.luck >= block.combined_error(&p.soft)
+        !first && p.uniform >= block.combined_error(&p.soft)
     }
 }

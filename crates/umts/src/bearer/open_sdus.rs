@@ -8,14 +8,14 @@ use lasthop_bearer::Sdu;
 
 /// Packets inside, by serial number. Each enters once and leaves once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct OpenSdus {
     /// Serial number of the front.
     first: u64,
     inside: VecDeque<Option<(PacketId, u32)>>,
     len: usize,
 }
 
-impl Ledger {
+impl OpenSdus {
     /// A packet enters; its serial number.
     pub fn enter(&mut self, id: PacketId, size: u32) -> u64 {
         self.inside.push_back(Some((id, size)));

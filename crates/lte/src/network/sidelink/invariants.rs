@@ -24,7 +24,7 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The oracle: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
+    /// Invariants: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
     /// uplinks send.
     #[cold]
     pub(super) fn run(&self) {

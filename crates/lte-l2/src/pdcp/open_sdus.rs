@@ -16,7 +16,7 @@ struct Entry {
 
 /// SDUs with a COUNT, in the order they got it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct OpenSdus {
     entries: VecDeque<Entry>,
     /// Number of `entries[0]`.
     first: u64,
@@ -26,7 +26,7 @@ pub(super) struct Ledger {
     open: usize,
 }
 
-impl Ledger {
+impl OpenSdus {
     #[inline]
     pub fn enter(&mut self, sdu: Sdu) {
         self.entries.push_back(Entry { sdu, open: true });

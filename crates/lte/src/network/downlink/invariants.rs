@@ -9,7 +9,7 @@ use crate::phy::RbSet;
 use lasthop_bearer::End;
 
 impl Scheduling<'_> {
-    /// The oracle: what the cell sends from place `from` of the list on keeps the rules of the air.
+    /// Invariants: what the cell sends from place `from` of the list on keeps the rules of the air.
     pub(in crate::network) fn check_downlink(&mut self, from: usize) {
         let tti = self.tti;
         let carrier = RbSet::range(0, self.cell.config.resource_blocks);

@@ -12,7 +12,7 @@ use crate::phy::Mode;
 
 /// Packets of one direction and category between a station and its access point.
 #[derive(Debug)]
-pub struct Lane {
+pub struct TxQueue {
     queue: Queue,
     /// Taken from the queue, in no MPDU yet.
     staged: Option<Item>,
@@ -39,9 +39,9 @@ pub struct Lane {
     pub inside: usize,
 }
 
-impl Lane {
+impl TxQueue {
     /// With the queue of `buffer`; `entity` names it in draws.
-    pub fn new(buffer: &BufferConfig, site: Site, reorder_timeout: Duration) -> Lane {
+    pub fn new(buffer: &BufferConfig, site: Site, reorder_timeout: Duration) -> TxQueue {
         let queue = match buffer {
             // What the stations of a FIFO share is counted by the device.
             BufferConfig::Fifo { .. } => Queue::drop_tail(Limit::default()),
@@ -62,7 +62,7 @@ impl Lane {
                 QueueConfig::FqCodel(config).build(&site)
             }
         };
-        Lane {
+        TxQueue {
             queue,
             staged: None,
             peeks: matches!(buffer, BufferConfig::Fifo { .. }),

@@ -13,7 +13,7 @@ use crate::phy::RbSet;
 use lasthop_bearer::End;
 
 impl UplinkAir<'_> {
-    /// The oracle: what arrives at the cell keeps the rules of the air.
+    /// Invariants: what arrives at the cell keeps the rules of the air.
     #[cold]
     pub(super) fn check(&self) {
         let (tti, cell) = (self.tti, self.id);

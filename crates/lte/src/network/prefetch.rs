@@ -3,7 +3,7 @@
 //! comes: what it will need is brought near meanwhile, and what lies behind a pointer one step
 //! later. Nothing but time depends on it.
 
-use lasthop_engine::lanes::near;
+use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, IndexVec, UeId};
 
 use super::bearers::Bearers;
@@ -20,20 +20,20 @@ const MANY: usize = 64;
 
 /// The eNB, which knows `ues` UEs, reads what the UE of `backlogs[i]` has measured now.
 #[inline]
-pub(super) fn expect_reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
+pub(super) fn reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
     if ues < MANY {
         return;
     }
     if let Some((ue, _)) = backlogs.get(i + 2) {
-        air.approach(*ue);
+        air.prefetch(*ue);
     }
     if let Some((ue, _)) = backlogs.get(i + 1) {
-        air.approach_links(*ue);
+        air.prefetch_links(*ue);
     }
 }
 
 /// What lies ahead in a TTI.
-pub(super) struct Ahead<'a> {
+pub(super) struct Prefetch<'a> {
     pub cells: &'a IndexVec<CellId, Cell>,
     pub contexts: &'a IndexVec<UeId, UeContext>,
     pub links: &'a IndexVec<UeId, Link>,
@@ -43,8 +43,8 @@ pub(super) struct Ahead<'a> {
 impl RadioNetwork {
     /// What is brought near, where looking ahead is worth its while.
     #[inline]
-    pub(super) fn ahead(&self) -> Option<Ahead<'_>> {
-        (self.ues.len() >= MANY).then_some(Ahead {
+    pub(super) fn prefetch(&self) -> Option<Prefetch<'_>> {
+        (self.ues.len() >= MANY).then_some(Prefetch {
             cells: &self.cells,
             contexts: &self.contexts,
             links: &self.links,
@@ -53,7 +53,7 @@ impl RadioNetwork {
     }
 }
 
-impl Ahead<'_> {
+impl Prefetch<'_> {
     /// `cell` schedules its downlink next.
     pub fn scheduling(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };
@@ -61,19 +61,19 @@ impl Ahead<'_> {
         let links = || active.iter().map(|ue| &self.links[*ue]);
         for (ue, link) in active.iter().zip(links()) {
             let context = &self.contexts[*ue];
-            near(&link.drbs);
-            near(&context.active);
-            near(&context.downlink.quality);
-            near(&link.downlink.harq);
+            prefetch(&link.drbs);
+            prefetch(&context.active);
+            prefetch(&context.downlink.quality);
+            prefetch(&link.downlink.harq);
         }
         let drbs = || links().flat_map(|link| &link.drbs).map(|drb| &self.bearers[*drb]);
         for drb in drbs() {
-            near(&drb.qos);
-            near(&drb.ip);
-            drb.layers.approach(End::Network);
+            prefetch(&drb.qos);
+            prefetch(&drb.ip);
+            drb.layers.prefetch(End::Network);
         }
         for drb in drbs() {
-            drb.layers.expect(End::Network);
+            drb.layers.prefetch_values(End::Network);
         }
     }
 
@@ -86,53 +86,53 @@ impl Ahead<'_> {
         };
         if let Some((ue, _, _)) = process(i + EARLY) {
             let link = &self.links[ue];
-            near(&link.serving);
-            near(&link.drbs);
-            near(&link.downlink.harq);
+            prefetch(&link.serving);
+            prefetch(&link.drbs);
+            prefetch(&link.downlink.harq);
         }
         if let Some((ue, id, decoded)) = process(i + 2) {
-            expect_process(&self.links[ue], id);
+            prefetch_process(&self.links[ue], id);
             if decoded {
                 let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
-                drbs.for_each(|drb| drb.layers.approach(End::Ue));
+                drbs.for_each(|drb| drb.layers.prefetch(End::Ue));
             }
         }
         if let Some((ue, id, true)) = process(i + 1) {
             if let Some(p) = self.links[ue].downlink.process_ref(id) {
-                near(p.parts.as_slice());
+                prefetch(p.parts.as_slice());
             }
             let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
-            drbs.for_each(|drb| drb.layers.expect(End::Ue));
+            drbs.for_each(|drb| drb.layers.prefetch_values(End::Ue));
         }
     }
 }
 
 impl DownlinkAir<'_> {
-    /// Transmission `i` of this TTI's downlink meets its fate now.
+    /// Transmission `i` of this TTI's downlink is decoded or lost now.
     #[inline]
-    pub(super) fn expect(&self, on_air: &[OnAir], i: usize) {
+    pub(super) fn prefetch_values(&self, on_air: &[OnAir], i: usize) {
         if self.links.len() < MANY {
             return;
         }
         if let Some(t) = on_air.get(i + EARLY) {
-            self.air.approach(t.ue);
-            near(&self.links[t.ue].downlink.harq);
+            self.air.prefetch(t.ue);
+            prefetch(&self.links[t.ue].downlink.harq);
         }
         if let Some(t) = on_air.get(i + 2) {
-            self.air.approach_links(t.ue);
-            expect_process(&self.links[t.ue], t.process);
+            self.air.prefetch_links(t.ue);
+            prefetch_process(&self.links[t.ue], t.process);
         }
         if let Some(t) = on_air.get(i + 1) {
             // Control channels are looked at before data.
-            self.air.expect(self.tti, t.ue, self.cells[t.cell].control.first());
-            near(&self.links[t.ue].downlink.stats);
+            self.air.prefetch_values(self.tti, t.ue, self.cells[t.cell].control.first());
+            prefetch(&self.links[t.ue].downlink.stats);
         }
     }
 }
 
 #[inline]
-fn expect_process(link: &Link, process: u8) {
+fn prefetch_process(link: &Link, process: u8) {
     if let Some(p) = link.downlink.process_ref(process) {
-        near(p);
+        prefetch(p);
     }
 }

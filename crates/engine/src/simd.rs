@@ -5,8 +5,8 @@
 //! operations and their order are those of the source, multiplications and additions are never
 //! joined into one (FMA is not enabled), and no lane depends on their number.
 //!
-//! [`near`] is the other thing that a loop over much memory asks of the processor: to fetch what
-//! the next turn reads.
+//! [`prefetch`] is the other thing that a loop over much memory asks of the processor: to fetch
+//! what the next turn reads.
 
 /// A piece of work whose loops gain from wide vectors. It has to be worth the call: some dozen
 /// numbers.
@@ -42,7 +42,7 @@ fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
 /// in several places: they come side by side. A line of memory for every 64 bytes; where `what`
 /// ends in a line more, that one is left.
 #[inline(always)]
-pub fn near<T: ?Sized>(what: &T) {
+pub fn prefetch<T: ?Sized>(what: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -76,9 +76,9 @@ mod tests {
     fn what_comes_near_stays_as_it_is() {
         let bytes: Vec<u8> = (0..200).collect();
         for n in [0, 1, 63, 64, 65, 200] {
-            near(&bytes[..n]);
+            prefetch(&bytes[..n]);
         }
-        near(&[(1.0, 2)][0]);
+        prefetch(&[(1.0, 2)][0]);
         assert_eq!(bytes[199], 199);
     }
 
