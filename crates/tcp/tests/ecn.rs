@@ -55,7 +55,7 @@ fn both_ends_must_want_it() {
         let p = pair(&options(client), &options(server));
         let case = format!("{client:?} {server:?}");
         assert_eq!((&*flags(&p, 0)[0], &*flags(&p, 1)[0]), (syn, answer), "{case}");
-        assert_eq!((p.ends[0].uses_ecn(), p.ends[1].uses_ecn()), (used, used), "{case}");
+        assert_eq!((p.ends[0].options_in_use().ecn, p.ends[1].options_in_use().ecn), (used, used), "{case}");
         // Neither SYN nor, in the profile rfc, pure ACKs are ECN-capable (RFC 3168 sections 6.1.1
         // and 6.1.4).
         assert!(p.log.iter().all(|l| l.2.ecn == Ecn::NotEct), "{case}");
@@ -73,7 +73,7 @@ fn a_lost_ecn_syn_is_repeated_without() {
     p.links[0].loss = 0.0;
     p.drive(at(1100));
     assert_eq!(flags(&p, 0)[..2], ["SEW", "S"]);
-    assert!(p.ends.iter().all(|e| e.state() == State::Established && !e.uses_ecn()));
+    assert!(p.ends.iter().all(|e| e.state() == State::Established && !e.options_in_use().ecn));
 }
 
 /// Sections 6.1.2, 6.1.3 and 6.1.5, step by step: the third segment of ten is marked. Its ACK comes
@@ -190,7 +190,7 @@ fn dctcps_receiver_tells_which_octets_were_marked() {
             ..Options::default()
         };
         let mut p = pair(&o, &o);
-        assert!(p.ends[0].uses_ecn(), "DCTCP asks for ECN by itself");
+        assert!(p.ends[0].options_in_use().ecn, "DCTCP asks for ECN by itself");
         p.links[0].mark = marks.clone();
         p.ends[0].write(p.now, 8 * 1448);
         p.flush();

@@ -387,7 +387,7 @@ impl World {
                 Some(i) => {
                     let e = &self.connections[i].endpoint;
                     // 4.4BSD's t_maxseg counts the timestamps' octets, Linux' mss_cache does not.
-                    let options = if self.settings.bsd && e.uses_timestamps() { 12 } else { 0 };
+                    let options = if self.settings.bsd && e.options_in_use().timestamps { 12 } else { 0 };
                     i64::from(e.mss()) + options
                 }
                 None => options.max_segment.unwrap_or(536) as i64,

@@ -110,12 +110,12 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
 
 /// The options in force.
 fn options(c: &Connection) -> i64 {
-    let e = &c.endpoint;
+    let options = c.endpoint.options_in_use();
     [
-        (e.uses_timestamps(), OPT_TIMESTAMPS),
-        (e.uses_sack(), OPT_SACK),
-        (e.scales_windows(), OPT_WSCALE),
-        (e.uses_ecn(), OPT_ECN),
+        (options.timestamps, OPT_TIMESTAMPS),
+        (options.sack, OPT_SACK),
+        (options.window_scaling, OPT_WSCALE),
+        (options.ecn, OPT_ECN),
     ]
     .iter()
     .filter(|o| o.0)

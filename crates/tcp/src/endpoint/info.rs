@@ -8,8 +8,21 @@ use crate::config::Config;
 use crate::recovery::CaState;
 use crate::state::State;
 
-/// The sender's state in the terms of Linux' `struct tcp_info`, and with as many fields: what
-/// probes read, not what anything is computed with.
+/// What the two ends of a connection have agreed on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OptionsInUse {
+    /// Timestamps (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// Selective acknowledgement (RFC 2018).
+    pub sack: bool,
+    /// Both SYNs carried the window scale option (RFC 7323 section 2.2).
+    pub window_scaling: bool,
+    /// Both ends use ECN: data is sent ECN-capable.
+    pub ecn: bool,
+}
+
+/// The sender's state in the terms of Linux' `struct tcp_info`: what probes read, not what anything
+/// is computed with. More than 25 fields: they are those of the kernel's structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Connection state.
@@ -167,22 +180,14 @@ impl Endpoint {
     pub fn control_fault(&mut self) -> Option<Fault> {
         self.send.fly.cc.custom().and_then(CongestionControl::fault)
     }
-    /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or
-    /// answered.
-    pub const fn uses_timestamps(&self) -> bool {
-        self.conn.negotiated.timestamps
-    }
-    /// The handshake agreed on SACK (RFC 2018); before it, SACK will be offered or answered.
-    pub const fn uses_sack(&self) -> bool {
-        self.conn.negotiated.sack
-    }
-    /// Both SYNs carried the window scale option (RFC 7323 section 2.2).
-    pub const fn scales_windows(&self) -> bool {
-        self.conn.config.negotiated.window_scaling && self.conn.negotiated.peer_scales
-    }
-    /// Both ends use ECN: data is sent ECN-capable.
-    pub const fn uses_ecn(&self) -> bool {
-        self.conn.ecn.is_used()
+    /// What the ends have agreed on; before the handshake, what will be offered or answered.
+    pub const fn options_in_use(&self) -> OptionsInUse {
+        OptionsInUse {
+            timestamps: self.conn.negotiated.timestamps,
+            sack: self.conn.negotiated.sack,
+            window_scaling: self.conn.config.negotiated.window_scaling && self.conn.negotiated.peer_scales,
+            ecn: self.conn.ecn.is_used(),
+        }
     }
     /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
     /// with accurate feedback, ECT(1), ECT(0), CE.

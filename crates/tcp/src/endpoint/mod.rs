@@ -22,7 +22,7 @@ mod send;
 mod timers;
 mod transmit;
 
-pub use info::Info;
+pub use info::{Info, OptionsInUse};
 pub use meters::{CloseReason, Counters, Event};
 pub use send::WriteHint;
 

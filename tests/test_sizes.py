@@ -1,0 +1,100 @@
+"""No type of the crates grows into an object that everything may touch: 25 fields, 60 methods.
+
+A type may have more where the comment above it says `More than 25 fields:` or `More than 60 methods:` and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.test_modules import CRATES, sources
+
+FIELDS, METHODS = 25, 60
+#: Types that are still larger. No type may join.
+OPEN = {"lte": ["RadioNetwork"]}
+
+IMPL = re.compile(
+    r"^(?P<indent> *)(?:unsafe )?impl\b(?P<head>[^;{]*)\{\n(?P<body>.*?)^(?P=indent)\}", re.MULTILINE | re.DOTALL
+)
+METHOD = re.compile(
+    r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?(?:default |const |async |unsafe |extern \"C\" )*fn \w+", re.MULTILINE
+)
+STRUCT = re.compile(
+    r"(?P<above>(?:^ *(?://[^\n]*|#\[[^\n]*)\n)*)"
+    r"^ *(?:pub(?:\([^)]*\))? )?struct (?P<name>\w+)[^;{(]*\{\n(?P<body>.*?)^ *\}$",
+    re.MULTILINE | re.DOTALL,
+)
+FIELD = re.compile(r"^ *(?:pub(?:\([^)]*\))? )?(?:r#)?\w+: ", re.MULTILINE)
+#: Not production code, and rows of tables, whose fields are columns.
+LEFT_OUT = re.compile(
+    r"^#\[cfg\(test\)\]\s*(?:pub\(\w+\) )?mod \w+ \{.*?^\}|^table! \{.*?^\}", re.MULTILINE | re.DOTALL
+)
+
+
+def type_of(head: str) -> str:
+    """The name of the type that `impl HEAD` is for: of `<T> Trait<T> for a::B<T> where ...` it is B."""
+    depth, plain = 0, ""
+    for char in head:
+        depth += (char == "<") - (char == ">")
+        if depth == 0 and char not in "<>":
+            plain += char
+    target = re.split(r"\bwhere\b", plain)[0].split(" for ")[-1]
+    return target.strip().lstrip("&").removeprefix("mut ").split("::")[-1].strip()
+
+
+def sizes(texts: list[str]) -> tuple[Counter[str], dict[str, tuple[int, str]]]:
+    """Methods of each type, and fields of each struct with the comment above it."""
+    methods: Counter[str] = Counter()
+    fields: dict[str, tuple[int, str]] = {}
+    for source in texts:
+        text = LEFT_OUT.sub("", source)
+        for found in IMPL.finditer(text):
+            inner = len(found["indent"]) + 4
+            methods[type_of(found["head"])] += sum(len(m["indent"]) == inner for m in METHOD.finditer(found["body"]))
+        for found in STRUCT.finditer(text):
+            count = len(FIELD.findall(found["body"]))
+            if count >= fields.get(found["name"], (0, ""))[0]:
+                fields[found["name"]] = (count, found["above"])
+    return methods, fields
+
+
+def too_large(texts: list[str]) -> list[str]:
+    methods, fields = sizes(texts)
+    comments = {name: " ".join(re.sub(r"^ *//[/!]? ?", "", line) for line in above.splitlines())
+                for name, (_, above) in fields.items()}  # fmt: skip
+    wrong = [f"{name}: {n} fields" for name, (n, _) in fields.items()
+             if n > FIELDS and f"More than {FIELDS} fields:" not in comments[name]]  # fmt: skip
+    wrong += [f"{name}: {n} methods" for name, n in methods.items()
+              if n > METHODS and f"More than {METHODS} methods:" not in comments.get(name, "")]  # fmt: skip
+    return sorted(wrong)
+
+
+@pytest.mark.parametrize("crate", sorted(p.parent.name for p in CRATES.glob("*/Cargo.toml")))
+def test_no_type_has_too_many_fields_or_methods(crate: str) -> None:
+    found = too_large(list(sources(CRATES / crate).values()))
+    assert [line.split(":")[0] for line in found] == OPEN.get(crate, []), found
+
+
+def test_a_large_type_is_found() -> None:
+    """The test of the test."""
+    fields = "".join(f"    pub f{i}: u8,\n" for i in range(FIELDS + 1))
+    methods = "".join(f"    pub const fn m{i}(&self) {{\n        fn inner() {{}}\n    }}\n" for i in range(40))
+    struct, first, second = (
+        f"pub struct A {{\n{fields}}}\n",
+        f"impl<T> A<T> {{\n{methods}}}\n",
+        f"impl B for A {{\n{methods}}}\n",
+    )
+    assert too_large([struct, first, second]) == ["A: 26 fields", "A: 80 methods"]
+    assert (
+        too_large(["/// More than 25 fields: they are those of the header.\n#[derive(Debug)]\n" + struct, first]) == []
+    )
+    assert too_large(["#[cfg(test)]\nmod tests {\n" + struct.replace("\n", "\n    ") + "\n}\n"]) == []
+
+
+def test_types_are_counted() -> None:
+    methods, fields = sizes(list(sources(CRATES / "tcp").values()))
+    assert methods["Endpoint"] > 20
+    assert fields["Config"][0] > 10
