@@ -122,7 +122,7 @@ impl World {
         for (b, at, sdu) in self.out.delivered.drain(..) {
             let outcomes = &mut self.outcomes[b.index()][at.peer().index()];
             let n = sdu.id.index();
-            assert_eq!(outcomes[n], None, "packet {n} of {b:?} is delivered and had a outcome");
+            assert_eq!(outcomes[n], None, "packet {n} of {b:?} is delivered and had an outcome");
             assert!(
                 !outcomes[n + 1..].iter().any(|f| matches!(f, Some(Ok(_)))),
                 "packet {n} of {b:?} is late"
@@ -134,7 +134,7 @@ impl World {
             assert_eq!(
                 *outcome,
                 None,
-                "packet {} of {b:?} is dropped ({cause:?}) and had a outcome",
+                "packet {} of {b:?} is dropped ({cause:?}) and had an outcome",
                 sdu.id.index()
             );
             *outcome = Some(Err(cause));

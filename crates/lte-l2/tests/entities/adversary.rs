@@ -144,13 +144,13 @@ impl World {
             let outcomes = &mut self.outcomes[at.peer().index()];
             let n = sdu.serial as usize;
             assert_eq!(sdu.id.index(), n, "the packet is the one that was pushed");
-            assert_eq!(outcomes[n], None, "packet {n} is delivered and had a outcome");
+            assert_eq!(outcomes[n], None, "packet {n} is delivered and had an outcome");
             assert!(!outcomes[n + 1..].contains(&Some(Fate::Delivered)), "packet {n} is late");
             outcomes[n] = Some(Fate::Delivered);
         }
         for (pushed_by, sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[pushed_by.index()][sdu.serial as usize];
-            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had a outcome", sdu.serial);
+            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had an outcome", sdu.serial);
             *outcome = Some(Fate::Dropped(cause));
         }
         for end in [End::Network, End::Ue] {

@@ -132,13 +132,13 @@ impl World {
         for (at, sdu) in self.out.delivered.drain(..) {
             let outcomes = &mut self.outcomes[at.peer().index()];
             let n = sdu.id.index();
-            assert_eq!(outcomes[n], None, "packet {n} is delivered and had a outcome");
+            assert_eq!(outcomes[n], None, "packet {n} is delivered and had an outcome");
             assert!(!outcomes[n + 1..].contains(&Some(Ok(()))), "packet {n} is late");
             outcomes[n] = Some(Ok(()));
         }
         for (by, sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[by.index()][sdu.id.index()];
-            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had a outcome", sdu.id.index());
+            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had an outcome", sdu.id.index());
             *outcome = Some(Err(cause));
         }
         let fresh = self.x2.iter().filter(|(_, p)| p.count.is_none()).count();

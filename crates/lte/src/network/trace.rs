@@ -58,7 +58,7 @@ impl Step {
             Step::Request => "request",
             Step::Grant => "grant",
             Step::Report => "report",
-            Step::ReportReceived => "report-received",
+            Step::ReportReceived => "report-heard",
             Step::Data => "data",
             Step::Again => "retransmission",
             Step::Decoded => "ack",
