@@ -74,6 +74,18 @@ def test_a_campaign_without_a_value_has_a_report_without_figures(tmp_path: Path)
         assert "No run has a value" in campaign_report(results)
 
 
+def test_a_figure_that_cannot_be_drawn_costs_neither_the_others_nor_the_report(tmp_path: Path) -> None:
+    axes: dict[str, list[Any]] = {"cc": ["reno", "cubic"]}
+    metrics = synthetic.one("s", lambda _at, s: float(s)) | {"b": ("s", lambda _at, _s: None)}
+    table = synthetic.table(axes, metrics)
+    toml = '[figure.none]\nkind = "rank"\nmetric = "b"\n[figure.some]\nkind = "rank"\nmetric = "m"\n'
+    results = load(folder.write(tmp_path / "r", table, toml=toml))
+    out = tmp_path / "out"
+    out.mkdir()
+    assert {path.name for path in write(out, results)} == {"some.pdf", "some.svg", "some.png", "report.html"}
+    assert "no run has a value of &#39;b&#39;" in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_figure_that_does_not_fit_is_told_with_its_key(tmp_path: Path) -> None:
     toml = '[figure.f]\nkind = "line"\nx = "bufer"\n'
     with pytest.raises(LasthopError, match=r"figure.f.x.*\n.*did you mean 'buffer'"):

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lasthop import _format
+from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text, title
 from lasthop.campaign.tidy import Estimate, Tidy, tidy
@@ -60,12 +61,16 @@ def write(folder: Path, results: CampaignResults) -> list[Path]:
     Returns:
         The files.
 
+    A figure that cannot be drawn from these results is left out; the report says why.
+
     Raises:
-        LasthopError: a figure cannot be drawn from these results.
+        LasthopError: a table `[figure.NAME]` has a mistake.
     """
     drawn = draw_all(results)
     written = []
     for spec, figure in drawn:
+        if isinstance(figure, str):
+            continue
         for form in FORMATS:
             path = folder / "figures" / f"{spec.name}.{form}"
             path.parent.mkdir(exist_ok=True)
@@ -76,19 +81,28 @@ def write(folder: Path, results: CampaignResults) -> list[Path]:
     return [*written, path]
 
 
-def draw_all(results: CampaignResults) -> list[tuple[FigureSpec, Figure]]:
-    """Each figure of a campaign, drawn; none where no run has a value.
+def draw_all(results: CampaignResults) -> list[tuple[FigureSpec, Figure | str]]:
+    """Each figure of a campaign, drawn, or why it cannot be; none where no run has a value.
 
     Raises:
-        LasthopError: a figure cannot be drawn from these results.
+        LasthopError: a table `[figure.NAME]` has a mistake.
     """
     data = tidy(results)
     if not len(data.table) or all(data.table[m].null_count == len(data.table) for m in data.units):
         return []
-    return [(spec, draw(spec, results)) for spec in figure_specs(results)]
+    return [(spec, _drawn(spec, results)) for spec in figure_specs(results)]
 
 
-def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure]] | None = None) -> str:
+def _drawn(spec: FigureSpec, results: CampaignResults) -> Figure | str:
+    data = tidy(results)
+    spec.check(data.axes, list(data.units))
+    try:
+        return draw(spec, results)
+    except LasthopError as error:
+        return str(error)
+
+
+def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure | str]] | None = None) -> str:
     """The report of a campaign as one HTML document, which needs no other file.
 
     It has what was swept, plan and cost, failures with their reasons, the figures, the points with their intervals,
@@ -99,7 +113,7 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
         drawn: its figures; None: they are drawn.
 
     Raises:
-        LasthopError: a figure cannot be drawn from these results.
+        LasthopError: a table `[figure.NAME]` has a mistake.
     """
     data, about = tidy(results), results.about
     figures = draw_all(results) if drawn is None else drawn
@@ -154,10 +168,14 @@ def _swept(about: Mapping[str, Any], data: Tidy) -> str:
     return Markup("{}{}").format(Markup(axes), Markup(measures))
 
 
-def _figures(drawn: Sequence[tuple[FigureSpec, Figure]]) -> str:
+def _figures(drawn: Sequence[tuple[FigureSpec, Figure | str]]) -> str:
     if not drawn:
         return '<p class="mute">No run has a value that could be drawn.</p>'
-    html = "".join(figure_svg(figure, _caption(spec), spec.width == "page") for spec, figure in drawn)
+    html = "".join(
+        f"<pre>{escape(figure)}</pre>" if isinstance(figure, str)
+        else figure_svg(figure, _caption(spec), spec.width == "page")
+        for spec, figure in drawn
+    )  # fmt: skip
     return f'<div class="figures">\n{html}</div>'
 
 
