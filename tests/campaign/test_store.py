@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -210,6 +213,31 @@ def test_the_index_is_a_cache(tmp_path: Path) -> None:
         assert store.index() == (5, 12)
     (tmp_path / "index.sqlite").unlink()
     assert known(tmp_path, range(6)) == list(range(6))
+
+
+def test_a_damaged_page_of_the_index_is_noted_and_the_files_are_read(tmp_path: Path) -> None:
+    """SQLite meets it only when it reads that page: behind the header and the names of the tables, in the entries."""
+    key = "ab" * 32
+    with Store(tmp_path) as store:
+        store.put(key, [Entry("m", "m", 1.5), Entry("t", "table", content=b"x")])
+        store.flush()
+        assert store.index() == (1, 2)
+    index = tmp_path / "index.sqlite"
+    page = 4096
+    with closing(sqlite3.connect(index)) as base:
+        (root,) = base.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
+    content = bytearray(index.read_bytes())
+    content[(root - 1) * page : root * page] = b"\xff" * page
+    asks: list[Callable[[Store], bool]] = [
+        lambda store: store.get(key, ["m"])["m"].value == 1.5,
+        lambda store: store.content(key, "t") == b"x",
+    ]
+    for ask in asks:
+        index.write_bytes(bytes(content))
+        with Store(tmp_path) as store:
+            assert store.notes == []
+            assert ask(store)
+            assert "index.sqlite' cannot be read" in store.notes[0]
 
 
 def test_an_index_is_read_and_not_the_files_that_it_covers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

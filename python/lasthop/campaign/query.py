@@ -41,6 +41,7 @@ def query(sql: str, tables: Mapping[str, Any]) -> pa.Table:
             connection.register(name, table)
         # Python variables are no tables, and the query cannot change that.
         connection.execute("SET python_enable_replacements = false")
+        connection.execute("SET enable_progress_bar = false")  # it would go to stdout, among the rows
         connection.execute("SET lock_configuration = true")
         try:
             found = connection.extract_statements(sql)

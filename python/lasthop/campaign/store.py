@@ -163,6 +163,13 @@ class Store:
 
     def get(self, run: str, items: Sequence[str]) -> dict[str, Entry]:
         """What is known of a run: the entries among `items` that the store has, without contents."""
+        try:
+            return self._get(run, items)
+        except sqlite3.DatabaseError as error:
+            self._leave_index(error)
+            return self._get(run, items)
+
+    def _get(self, run: str, items: Sequence[str]) -> dict[str, Entry]:
         found = {e.item: e._replace(content=None) for e in self._waiting.get(run, ()) if e.item in items}
         key = bytes.fromhex(run)
         for base, gone in ((self._fresh, frozenset[int]()), (self._index, self._gone)):
@@ -182,16 +189,24 @@ class Store:
         for entry in self._waiting.get(run, ()):
             if entry.item == item and entry.content is not None:
                 return entry.content
-        for base in (self._fresh, self._index):
-            if base is not None:
-                for (path,) in base.execute(_WHERE, (bytes.fromhex(run), item)):
-                    found = self._contents(path).get((run, item))
-                    if found is not None:
-                        return found
+        try:
+            paths = self._paths(run, item)
+        except sqlite3.DatabaseError as error:
+            self._leave_index(error)
+            paths = self._paths(run, item)
+        for path in paths:
+            found = self._contents(path).get((run, item))
+            if found is not None:
+                return found
         raise mistake(
             f"the store '{self.path}' has lost a table of the run {run[:16]}",
             "another process has removed it, or its file was damaged: call again, and the run is made anew",
         )
+
+    def _paths(self, run: str, item: str) -> list[str]:
+        """The files that have an item of a run."""
+        bases = [base for base in (self._fresh, self._index) if base is not None]
+        return [path for base in bases for (path,) in base.execute(_WHERE, (bytes.fromhex(run), item))]
 
     def _contents(self, path: str) -> dict[tuple[str, str], bytes]:
         """The contents in a file; those of the last one are remembered, as neighbours are asked for in turn."""
@@ -428,6 +443,21 @@ class Store:
             with suppress(OSError):
                 aside.unlink(missing_ok=True)
         return counts
+
+    def _leave_index(self, error: sqlite3.DatabaseError) -> None:
+        """The index is damaged where it is read only now: all its files are read instead.
+
+        Raises:
+            sqlite3.DatabaseError: there is no index any more, so this is no damage of it.
+        """
+        if self._index is None:
+            raise error
+        self._index.close()
+        self._forget_index(error)
+        read = {path for (path,) in self._fresh.execute("SELECT path FROM files")}
+        for path, status in self._files(engine()):
+            if path not in read:
+                self._take(self._fresh, path, status)
 
     def _open_index(self) -> sqlite3.Connection | None:
         path = self.path / "index.sqlite"
