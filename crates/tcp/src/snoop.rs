@@ -387,7 +387,7 @@ mod tests {
         b.0.on_time(ms(500), &mut b.1);
         b.0.on_time(ms(1100), &mut b.1);
         assert_eq!(b.down(), [1, 1]);
-        // Three times: from now on the sender hears of it.
+        // Three times: from now on the sender learns of it.
         assert_eq!(b.ack(1200, 1), Verdict::Pass);
         b.0.on_time(ms(9000), &mut b.1);
         assert_eq!((b.down().len(), b.0.held()), (0, 2000));

@@ -1,4 +1,5 @@
-//! A control of the caller's own that overrides every method of the trait hears all of them.
+//! A control of the caller's own that overrides every method of the trait gets the calls of all of
+//! them.
 
 mod util;
 

@@ -73,7 +73,7 @@ impl Attachment<'_> {
         self.cells[self.link.serving].uplink.plan.forget(self.id);
     }
 
-    /// The UE leaves its cell for `cell`, and nobody schedules it.
+    /// The UE leaves its cell for `cell`, and no cell schedules it.
     pub fn detach(&mut self, cell: CellId) {
         self.link.away = true;
         self.camp(cell);

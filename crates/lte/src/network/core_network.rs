@@ -45,7 +45,7 @@ struct Route {
     anchor: Enb,
     /// The end marker has not come to the home.
     forwarding: bool,
-    /// When the gateway hears of the home.
+    /// When the gateway learns of the home.
     switch: Option<Tti>,
     /// What came from the gateway to the home meanwhile.
     behind: VecDeque<(BearerId, Sdu)>,
@@ -258,7 +258,7 @@ impl Core {
     }
 
     /// PATH SWITCH REQUEST of the home of `ue` (TS 36.413 clause 8.4.4) if its data takes a detour:
-    /// when the gateway hears of it, `open` or later.
+    /// when the gateway learns of it, `open` or later.
     pub fn request_switch(&mut self, ue: UeId, tti: Tti, open: Tti) -> Option<Tti> {
         let route = &mut self.routes[ue];
         if route.home != route.anchor {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     /// A UE leaves at 0 and is served at 0: packet 1 reaches the source at 5 ms, which forwards it
-    /// to the target, 7 ms. The gateway hears of the target at 5 ms: its end marker follows packet
+    /// to the target, 7 ms. The gateway learns of the target at 5 ms: its end marker follows packet
     /// 1 at 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
     #[test]
     fn what_the_gateway_sends_directly_waits_for_the_end_marker() {

@@ -36,7 +36,7 @@ impl Layer2<'_> {
     }
 
     /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
-    /// `from` hears that HARQ has given up.
+    /// `from` learns that HARQ has given up.
     #[inline]
     pub fn hand_up(&mut self, from: End, parts: &mut Parts, decoded: bool) {
         for (bearer, pdu) in parts.drain(..) {

@@ -452,7 +452,7 @@ impl RadioNetwork {
         }
     }
 
-    /// MAC looks at what a bearer wants to send; RRC hears that a link has failed, or that there
+    /// MAC looks at what a bearer wants to send; RRC learns that a link has failed, or that there
     /// are data for a UE without a connection.
     #[inline]
     fn hear(&mut self, now: Instant, Notice { bearer, failed }: Notice, out: &mut NetworkOutput) {

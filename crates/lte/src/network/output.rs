@@ -69,7 +69,7 @@ pub enum NetworkEvent {
         event: MobilityEvent,
         /// The target, or the cell that is concerned.
         cell: CellId,
-        /// For how long nobody served the UE, where that has ended.
+        /// For how long no cell served the UE, where that has ended.
         seconds: Option<Duration>,
     },
     /// What the UE sends to another goes another way from now on.

@@ -156,7 +156,7 @@ impl Rrc<'_> {
         Answer { admitted: self.admits(self.serving()), reachable: !dead }
     }
 
-    /// The UE hears the command of its eNB.
+    /// The UE receives the command of its eNB.
     fn hears_command(&mut self) -> bool {
         let id = self.serving();
         let cell = &self.cells[id];
@@ -380,7 +380,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
+    /// A cell is switched off, or on again: it neither sends nor receives.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
         self.calendar.advance_to(now);
         self.cells[cell].config.down = down;

@@ -87,7 +87,7 @@ pub(super) struct Link {
     pub drbs: Vec<BearerId>,
     /// Below RLC there is always something to send, by direction.
     pub full_buffer: [bool; 2],
-    /// It is on its way between cells: nobody schedules it.
+    /// It is on its way between cells: no cell schedules it.
     pub away: bool,
     pub downlink: DownlinkLink,
     pub uplink: UplinkLink,

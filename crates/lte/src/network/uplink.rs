@@ -88,7 +88,7 @@ impl RadioNetwork {
         }
     }
 
-    /// `ue` sends `preamble`, and the cell hears it if it is loud enough.
+    /// `ue` sends `preamble`, and the cell detects it if its power suffices.
     fn send_preamble(&mut self, tti: Tti, ue: UeId, preamble: u8) {
         let link = &mut self.links[ue];
         let cell = &mut self.cells[link.serving];

@@ -335,7 +335,7 @@ impl Transport {
         self.socket_mut(end)?.fault()
     }
 
-    /// A capacity hint reaches an end. False: there is nobody to take it.
+    /// A capacity hint reaches an end. False: no end takes it.
     pub fn handle_hint(&mut self, end: End, hint: &Hint) -> bool {
         self.socket_mut(end).map(|s| s.handle_hint(hint)).is_some()
     }

@@ -81,7 +81,7 @@ macro_rules! built_in_schedulers {
 
             /// The policy for a cell with this TTI, if it is built in. One of the caller's own is
             /// made by [`Schedulers::build`](super::Schedulers::build); until it is put in place,
-            /// nobody is served.
+            /// no UE is served.
             pub fn build(&self, tti: Duration) -> Scheduler {
                 match self {
                     $(SchedulerConfig::$Variant(c) => Scheduler::$Variant($Policy::new(c, tti)),)*

@@ -164,14 +164,14 @@ pub enum Command {
         event: MobilityEvent,
         /// The cell that is concerned.
         cell: CellId,
-        /// For how long nobody served the UE, where that has ended.
+        /// For how long no cell served the UE, where that has ended.
         interruption: Option<Duration>,
     },
     /// Radio link monitoring has found this.
     Link(LinkEvent),
     /// The network is asked, and answers with an input.
     Ask(Question),
-    /// The UE leaves its cell for this one, MAC is reset, and nobody schedules it.
+    /// The UE leaves its cell for this one, MAC is reset, and no cell schedules it.
     Detach(CellId),
     /// The bearers' data moves to this cell's eNB.
     MoveData(CellId),
@@ -292,7 +292,7 @@ enum Phase {
     Reporting { target: CellId, at: Tti },
     /// The target is asked; `early`: for a conditional handover.
     Preparing { target: CellId, at: Tti, early: bool },
-    /// The command goes out, and again until the UE hears it.
+    /// The command goes out, and again until the UE receives it.
     Commanding { target: CellId, at: Tti },
     /// The UE works on the command.
     Applying { target: CellId, at: Tti, t304: Tti },
