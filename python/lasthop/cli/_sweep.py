@@ -158,7 +158,10 @@ def _report(folder: Path, results: CampaignResults) -> None:
     """Figures and report go into the folder of the results."""
     from lasthop.campaign import report
 
-    report.write(folder, results)
+    written = {path.stem for path in report.write(folder, results)}
+    for spec in report.figure_specs(results):
+        if spec.name not in written:
+            _output.note(f"the figure '{spec.name}' is left out; report.html says why")
 
 
 def _campaign(campaign: str | None, base: str | None, said: dict[str, Any]) -> Campaign:
