@@ -18,14 +18,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from lasthop import __version__
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
-from lasthop.campaign.executors import Executor, executor
+from lasthop.campaign.executors import Executor, WorkOf, executor
 from lasthop.campaign.executors import Failure as NoResult
 from lasthop.campaign.jobs import Job, Plan
 from lasthop.campaign.results import CampaignResults, Failure, Row, check_target, tabulate, tabulate_failures
@@ -64,8 +64,26 @@ class Event:
     #: Time until the planned runs are there, if those ahead are like those made [s]; None before the first.
     eta_s: float | None
 
+    @staticmethod
+    def of(total: int, taken: int, made: int, failed: int, elapsed_s: float) -> Event:
+        """The event after so many runs and so much time [s]."""
+        done = taken + made + failed
+        rate = (made + failed) / elapsed_s if elapsed_s > 0 else 0.0
+        return Event(done, total, taken, failed, elapsed_s, rate, (total - done) / rate if rate > 0 else None)
+
 
 Progress = Callable[[Event], None]
+
+
+class Keyed(Protocol):
+    """A task of a run."""
+
+    @property
+    def key(self) -> str:
+        """The key of the run in the store."""
+
+
+AnyTask = TypeVar("AnyTask", bound=Keyed)
 
 
 def conduct(
@@ -272,12 +290,8 @@ class _Course(Iterator[Task]):
         return samples
 
     def _event(self) -> Event:
-        done = self._taken + self._made + self._failed
         elapsed = time.monotonic() - self._began
-        made = self._made + self._failed
-        rate = made / elapsed if elapsed > 0 else 0.0
-        eta = (self._total - done) / rate if rate > 0 else None
-        return Event(done, self._total, self._taken, self._failed, elapsed, rate, eta)
+        return Event.of(self._total, self._taken, self._made, self._failed, elapsed)
 
     def _about(self, makes: Executor, command: str) -> dict[str, Any]:
         plan, event = self.plan, self._event()
@@ -416,13 +430,37 @@ def dry_run(
     missing = [replace(task, scenario=None) for task in course]  # many scenarios would take much memory
     least = course._total
     most = least if plan.until is None else plan.until.max * len(plan.points)
+    return estimate(makes, Work(plan), missing, (least, most), probes, [f.reason for f in course.failures])
+
+
+def estimate(
+    makes: Executor,
+    work: WorkOf[AnyTask, Made],
+    missing: Sequence[AnyTask],
+    runs: tuple[int, int],
+    probes: int = PROBES,
+    failed: Sequence[str] = (),
+) -> Estimate:
+    """What runs would take, by some of them, which are spread evenly over those that are missing. Writes nothing.
+
+    Args:
+        makes: makes the probes.
+        work: what is done with a task.
+        missing: the tasks of those runs among the least that the store does not have.
+        runs: runs in all: the least and the most that there may be.
+        probes: how many to make; after `PROBING_S` seconds no further one begins.
+        failed: why other runs have failed already, a reason of each.
+
+    Raises:
+        LasthopError: every probe failed; the message says why the first did.
+    """
+    least, most = runs
     step = max(1, len(missing) / max(1, probes))
     chosen = [missing[int(k * step)] for k in range(min(max(1, probes), len(missing)))]
-    measured, why = _probe(plan, makes, chosen)
-    failures = course.failures
-    why = why or (failures[0].reason if failures else "")
+    measured, why = _probe(makes, work, chosen)
+    why = why or "".join(failed[:1])
     if why and not measured:
-        count = len(chosen) or len(failures)
+        count = len(chosen) or len(failed)
         raise mistake(f"none of {count} trial runs gave a result: {why}", "mend this before the campaign")
     costs = sorted(made.cost_s for _, made in measured)
     mean = sum(costs) / len(costs) if costs else 0.0
@@ -449,20 +487,22 @@ def dry_run(
     )
 
 
-def _probe(plan: Plan, makes: Executor, chosen: Sequence[Task]) -> tuple[list[tuple[str, Made]], str]:
+def _probe(
+    makes: Executor, work: WorkOf[AnyTask, Made], chosen: Sequence[AnyTask]
+) -> tuple[list[tuple[str, Made]], str]:
     """Makes runs until time is up; returns those that gave a result, and why the first of the others did not."""
     began = time.monotonic()
     tasks = (task for k, task in enumerate(chosen) if k == 0 or time.monotonic() - began < PROBING_S)
     found, why = [], ""
-    work = makes.run(Work(plan), tasks)
+    outcomes = makes.run(work, tasks)
     try:
-        for task, made in work:
+        for task, made in outcomes:
             if isinstance(made, NoResult):
                 why = why or made.reason
             else:
                 found.append((task.key, made))
     finally:
-        work.close()
+        outcomes.close()
     return found, why
 
 

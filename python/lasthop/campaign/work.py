@@ -74,11 +74,6 @@ class Work:
             RunFailedError: the run gave no result.
             KeyboardInterrupt: it was given up.
         """
-
-        def told(_share: float) -> None:
-            if stopped():
-                raise KeyboardInterrupt
-
         began = time.thread_time()
         what = "scenario"
         try:
@@ -88,7 +83,7 @@ class Work:
                 if key_of(self.plan, scenario) != task.key:
                     raise RunFailedError(_OTHER_BUILD)
             what = "run"
-            run = Results(_core.run(scenario.core, None, told))
+            run = Results(_core.run(scenario.core, None, ended_by(stopped)))
             what = "metrics"
             wanted = [self.plan.measures[i] for i in task.measures]
             found = outcomes(wanted, run)
@@ -101,6 +96,16 @@ class Work:
             raise RunFailedError(f"{what}: {said(error)}") from error
         spent = time.thread_time() - began
         return Made((Entry(COST, COST, spent), *entries), spent)
+
+
+def ended_by(stopped: Callable[[], bool]) -> Callable[[float], None]:
+    """The progress function of a run that ends with KeyboardInterrupt as soon as `stopped` is true."""
+
+    def told(_share: float) -> None:
+        if stopped():
+            raise KeyboardInterrupt
+
+    return told
 
 
 def key_of(plan: Plan, scenario: Scenario) -> str:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from lasthop import _format
 from lasthop._errors import mistake
-from lasthop._progress import Lines
 from lasthop._stop import leaving
-from lasthop.cli import _completion, _output
+from lasthop.cli import _completion, _output, _runs
 from lasthop.cli._run import utf8
 
 if TYPE_CHECKING:
-    from lasthop.campaign.conduct import Estimate, Event
+    from lasthop.campaign.conduct import Estimate
     from lasthop.campaign.definition import Campaign
     from lasthop.campaign.results import CampaignResults
 
@@ -29,12 +25,6 @@ if TYPE_CHECKING:
 _WORDS = "lasthop.sweep.words"
 #: Longer tables of results are left to `lasthop results`.
 _MOST_SHOWN = 40
-_store_option = click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where finished runs are kept. [LASTHOP_STORE, else results/store]",
-)
 
 
 class _Sweep(click.Command):
@@ -91,14 +81,14 @@ class _Sweep(click.Command):
     "--scheduler", "schedulers", multiple=True, metavar="NAME=FILE.py:CLASS", help="With --base: a scheduler."
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Refuse more runs than this. [100000]")
-@click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
+@_runs.jobs_option
 @click.option(
     "--executor",
-    type=click.Choice(("threads", "processes", "ray")),
+    type=_runs.EXECUTORS,
     help="Who makes the runs. [threads; processes where Python code takes part]",
 )
 @click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
-@_store_option
+@_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
 @click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
@@ -140,7 +130,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     quiet = said["quiet"] or said["as_json"]
     with (
         leaving(lambda: f"finished runs are kept in {store.path}: the same command continues with them"),
-        _bar(chosen.name, shown=not quiet) as progress,
+        _runs.bar(chosen.name, shown=not quiet) as progress,
     ):
         results = conduct(
             chosen, store, using=said["executor"], jobs=said["jobs"], shard=shard, out=folder, command=command,
@@ -202,36 +192,6 @@ _CHANGED = {
     "cc": "--set cc.mine=FILE.py:CLASS",
     "schedulers": "--set scheduler.mine=FILE.py:CLASS",
 }
-
-
-@contextmanager
-def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
-    """Progress: a bar with rate, time to go and failures on a terminal, lines elsewhere."""
-    if not shown or sys.stderr is None:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        lines = Lines(name)
-        yield lambda event: lines.show(event.done / max(event.total, 1), _how_far(event))
-        return
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[far]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, far="")
-
-        def report(event: Event) -> None:
-            left = "" if event.eta_s is None else f", {_format.duration(event.eta_s)} to go"
-            bar.update(task, completed=event.done, total=event.total, far=_how_far(event) + left)
-
-        yield report
-
-
-def _how_far(event: Event) -> str:
-    taken = f", {event.taken:,} found" if event.taken else ""
-    failed = f", {event.failed:,} failed" if event.failed else ""
-    rate = f", {event.rate:.3g} a second" if event.rate else ""
-    return f"{event.done:,} of {event.total:,} runs{taken}{failed}{rate}"
 
 
 def _tell(campaign: Campaign, results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
@@ -309,33 +269,12 @@ def _estimate(campaign: Campaign, said: dict[str, Any]) -> None:
     with leaving(lambda: "nothing was written"):
         found: Estimate = dry_run(campaign, said["store"], using=said["executor"], jobs=said["jobs"])
         if said["as_json"]:
-            keys = ("runs", "found", "probes", "run_s", "spread", "seconds", "octets", "workers", "executor")
-            shown = {key: getattr(found, key) for key in keys}
+            shown = _runs.estimate_json(found)
             _output.json_object({"campaign": campaign.name, "points": len(campaign.points), **shown})
             return
         sizes = " x ".join(f"{len(a)} {a.name}" for a in campaign.axes)
         _output.line(f"{campaign.name}: {len(campaign.points):,} points{f' of {sizes}' if sizes else ''}")
-        _output.line(f"Runs: {_span(found.runs, '{:,}'.format)}, of them {found.found:,} in the store")
-        if not found.probes:
-            return
-        least, mean, most = (_format.duration(s) for s in found.run_s)
-        _output.line(f"A run takes {mean} of a core ({least} to {most} in {found.probes} probes)")
-        where = f"{found.workers} at a time, {found.executor}"
-        _output.line(f"Time: {_span(found.seconds, _format.duration)} ({where})")
-        _output.line(f"Store: {_span(found.octets, _octets)}")
-
-
-def _span(ends: tuple[Any, Any], form: Callable[[Any], str]) -> str:
-    low, high = (form(end) for end in ends)
-    return low if low == high else f"{low} to {high}"
-
-
-def _octets(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"
+        _runs.tell_estimate(found)
 
 
 _AGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d)\s*\Z")
@@ -345,7 +284,7 @@ _SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 @click.command()
-@_store_option
+@_runs.store_option
 @click.option("--older-than", metavar="AGE", help="Remove runs that were written longer ago: 30d, 12h.")
 @click.option("--larger-than", metavar="SIZE", help="Remove the oldest runs until the rest takes no more: 10GB.")
 @_output.json_option
@@ -371,12 +310,12 @@ def prune(store: Path | None, older_than: str | None, larger_than: str | None, a
         keys = ("files", "octets", "files_left", "octets_left")
         _output.json_object({"store": str(opened.path), **{key: getattr(done, key) for key in keys}})
         return
-    _output.line(f"{done.files:,} files removed ({_octets(done.octets)}) from {opened.path}")
-    _output.line(f"{done.files_left:,} files are left ({_octets(done.octets_left)})")
+    _output.line(f"{done.files:,} files removed ({_runs.octets(done.octets)}) from {opened.path}")
+    _output.line(f"{done.files_left:,} files are left ({_runs.octets(done.octets_left)})")
 
 
 @click.command()
-@_store_option
+@_runs.store_option
 @_output.json_option
 def index(store: Path | None, as_json: bool) -> None:
     """Make the index of the store anew from its files.
