@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -67,8 +67,10 @@ class FakeOutput:
 class FakeBackend:
     """Loads TOML, applies overrides, and asks `simulate` for the tables of each run."""
 
-    def __init__(self, simulate: Callable[[FakeScenario], Tables]) -> None:
+    def __init__(self, simulate: Callable[[FakeScenario], Tables], code: str | None = None) -> None:
         self.simulate = simulate
+        #: What names the made-up simulator in a store; None: nothing is kept there.
+        self.code = code
         self.ran: list[FakeScenario] = []
         self.alive: WeakSet[FakeOutput] = WeakSet()
         self.most_alive = 0
@@ -90,11 +92,10 @@ class FakeBackend:
             here[last] = value
         return FakeScenario(content)
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterator[FakeOutput]:
-        for scenario in scenarios:
-            self.ran.append(scenario)
-            output = FakeOutput(self.simulate(scenario))
-            self.alive.add(output)
-            self.most_alive = max(self.most_alive, len(self.alive))
-            yield output
-            del output
+    def run(self, scenario: FakeScenario, progress: Callable[[float], None]) -> FakeOutput:
+        progress(0.0)
+        self.ran.append(scenario)
+        output = FakeOutput(self.simulate(scenario))
+        self.alive.add(output)
+        self.most_alive = max(self.most_alive, len(self.alive))
+        return output

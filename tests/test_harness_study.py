@@ -2,17 +2,14 @@
 
 import csv
 import json
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from lasthop import _core
+from lasthop.campaign.conduct import Event
 from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, run_study
 from lasthop.harness.definition import scaled, toml_value
-from lasthop.harness.runner import LocalBackend
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
 SCENARIO = """
@@ -458,39 +455,6 @@ def test_of_a_runs_tables_nothing_survives_its_reducer(folder: Path) -> None:
     assert backend.most_alive <= 2 < len(backend.ran)
 
 
-def test_runs_side_by_side_come_in_order_and_few_wait_to_be_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
-
-    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
-        progress(0.0)
-        begun.append(scenario)
-        time.sleep(0.002 * (scenario % 3))
-        return scenario
-
-    monkeypatch.setattr(_core, "run", pretend)
-    outputs: Iterator[object] = LocalBackend().run_many(range(40), jobs=3)
-    for at, output in enumerate(outputs):
-        assert output == at
-        assert len(begun) <= at + 1 + 2 * 3
-
-
-def test_runs_end_when_nobody_wants_them_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
-
-    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
-        begun.append(scenario)
-        while scenario > 0:  # for ever, but for the progress that it tells
-            progress(0.5)
-        return scenario
-
-    monkeypatch.setattr(_core, "run", pretend)
-    outputs = LocalBackend().run_many(range(40), jobs=2)
-    first: object = next(outputs)
-    assert first == 0
-    outputs.close()  # what an exception in the loop does, too
-    assert len(begun) < 6
-
-
 def test_seeds_are_run_indices(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend, parameter_sets=["plain"], reps=2)
@@ -519,10 +483,12 @@ def test_the_same_study_leaves_the_same_bytes_whatever_the_jobs(folder: Path) ->
 
 
 def test_progress_ends_at_the_total(folder: Path) -> None:
-    seen: list[tuple[int, int, str]] = []
-    result = run(folder, progress=lambda done, total, what: seen.append((done, total, what)))
-    assert seen[-1][0] == seen[-1][1] == result.runs
-    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    seen: list[Event] = []
+    result = run(folder, progress=seen.append)
+    assert seen[-1].done == seen[-1].total == result.runs
+    assert [e.done for e in seen] == sorted(e.done for e in seen)
+    assert (seen[-1].failed, seen[-1].eta_s) == (0, 0.0)
+    assert seen[-1].rate > 0
 
 
 def test_the_echo_shows_what_the_runs_had(folder: Path) -> None:

@@ -156,10 +156,30 @@ def test_what_may_never_end_is_not_read(start: Start, room: Path) -> None:
 
 def test_a_study_says_what_it_has_kept(start: Start) -> None:
     run = start("study", "run", "umts-vegas", "--quick", "--out", "s")
-    wait_for("s.runs/*/*.runs.gz")
+    wait_for("results/store/runs/*/*/*.parquet")
     _, err = stop(run, signal.SIGTERM)
-    assert "finished runs are kept in s.runs: the same command continues" in err
+    assert "finished runs are kept in results/store: the same command continues" in err
     assert "no result" not in err
+
+
+def test_a_killed_study_goes_on_where_it_was(start: Start, room: Path) -> None:
+    """The outcome is that of a study that nobody disturbed, byte for byte."""
+    study = Path(__file__).parent.parent / "docs" / "tutorial" / "small-study"
+    command = ("study", "run", str(study), "--reps", "300", "--jobs", "1", "--json")
+    killed = start(*command, "--out", "s")
+    wait_for("results/store/runs/*/*/*.parquet")
+    killed.kill()
+    killed.communicate()
+    assert not (room / "s").exists()
+    out, _ = start(*command, "--out", "s").communicate(timeout=120)
+    again = json.loads(out)
+    assert again["runs"] > 0
+    assert again["taken"] > 0
+    out, _ = start(*command, "--out", "whole", "--store", "other").communicate(timeout=120)
+    whole = json.loads(out)
+    assert (whole["runs"], whole["taken"]) == (again["runs"] + again["taken"], 0)
+    for name in ("claims.json", "config.json", "report.html", "data/fill.csv"):
+        assert (room / "s" / name).read_bytes() == (room / "whole" / name).read_bytes(), name
 
 
 def test_a_killed_writer_of_a_file_is_cleared_by_the_next(start: Start, room: Path) -> None:

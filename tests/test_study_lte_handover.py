@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lasthop.harness import Claim, Data, find_study
-from lasthop.harness.runner import Record
+from lasthop.harness.data import Record
 from lasthop.studies.lte_handover import evaluate, reduce
 
 STUDY = find_study("lte-handover")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lasthop.harness import Data, Run, find_study, judge_claim, run_study
-from lasthop.harness.runner import Record
+from lasthop.harness.data import Record
 from lasthop.harness.stats import Estimate
 from lasthop.studies.lte_vs_11ac import matching
 from lasthop.studies.lte_vs_11ac.figures import comparison, overview

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lasthop.harness import Data, Run, find_study, judge_claim, run_study
-from lasthop.harness.runner import Record
+from lasthop.harness.data import Record
 from lasthop.studies.umts_vegas import model
 from lasthop.studies.umts_vegas.evaluate import seconds
 from lasthop.studies.umts_vegas.reduce import reduce_datagrams, reduce_spurious, reduce_transfer

@@ -14,6 +14,7 @@ import platform
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -43,7 +44,8 @@ def closure(roots: Iterable[ModuleType], *, package: bool = True) -> tuple[set[P
         if path in files:
             continue
         files.add(path)
-        for imported in _imports(name, path):
+        state = path.stat()
+        for imported in _imports(name, path, state.st_mtime_ns, state.st_size):
             found = _file_of(imported)
             if found is None:
                 continue
@@ -55,20 +57,23 @@ def closure(roots: Iterable[ModuleType], *, package: bool = True) -> tuple[set[P
     return files, libraries
 
 
-def _imports(module: str, path: Path) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _imports(module: str, path: Path, _changed: int, _size: int) -> tuple[str, ...]:
     """Names of modules that a source file imports, wherever in it; what may be a module or a name of one is both."""
     if path.suffix != ".py":
-        return
+        return ()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield from _with_parents(alias.name)
+                found += _with_parents(alias.name)
         elif isinstance(node, ast.ImportFrom):
             above = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
             base = ".".join(p for p in (above if node.level else "", node.module or "") if p)
-            yield from _with_parents(base)
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            found += _with_parents(base)
+            found += (f"{base}.{alias.name}" for alias in node.names)
+    return tuple(dict.fromkeys(found))
 
 
 def _with_parents(name: str) -> Iterator[str]:
@@ -96,9 +101,16 @@ def _is_library(path: Path) -> bool:
     resolved = path.resolve()
     if resolved.is_relative_to(_PACKAGE):
         return False
-    return any(resolved.is_relative_to(Path(sysconfig.get_path(kind)).resolve()) for kind in _LIBRARY_PATHS)
+    return any(resolved.is_relative_to(folder) for folder in _library_folders())
 
 
+@lru_cache(maxsize=1)
+def _library_folders() -> tuple[Path, ...]:
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    return tuple(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)
+
+
+@lru_cache(maxsize=256)
 def _version(library: str) -> str:
     try:
         return importlib.metadata.version(library)
@@ -108,4 +120,3 @@ def _version(library: str) -> str:
 
 #: The package itself: its modules are sources, although it is installed beside libraries.
 _PACKAGE = Path(__file__).resolve().parent
-_LIBRARY_PATHS = ("stdlib", "platstdlib", "purelib", "platlib")

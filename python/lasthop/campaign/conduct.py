@@ -461,7 +461,7 @@ def estimate(
     why = why or "".join(failed[:1])
     if why and not measured:
         count = len(chosen) or len(failed)
-        raise mistake(f"none of {count} trial runs gave a result: {why}", "mend this before the campaign")
+        raise mistake(f"none of {count} trial runs gave a result: {why}", "mend this first")
     costs = sorted(made.cost_s for _, made in measured)
     mean = sum(costs) / len(costs) if costs else 0.0
     spread = None

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 #: The item under which the store has the processor time of a run [s].
 COST = "cost"
+#: Why a worker does not make a run.
+OTHER_BUILD = (
+    "the scenario is another one here than where the campaign was planned: "
+    "another version of lasthop, or a file that has changed"
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Work:
             if scenario is None:
                 scenario = self.plan.scenario(Job(self.plan.points[task.point], task.seed))
                 if key_of(self.plan, scenario) != task.key:
-                    raise RunFailedError(_OTHER_BUILD)
+                    raise RunFailedError(OTHER_BUILD)
             what = "run"
             run = Results(_core.run(scenario.core, None, ended_by(stopped)))
             what = "metrics"
@@ -136,9 +141,3 @@ def _kept(run: Results, name: str) -> Entry:
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
     return Entry(table_item(name), name, content=sink.getvalue().to_pybytes())
-
-
-_OTHER_BUILD = (
-    "the scenario is another one here than where the campaign was planned: "
-    "another version of lasthop, or a file that has changed"
-)

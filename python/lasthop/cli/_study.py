@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from lasthop._errors import mistake
-from lasthop._progress import Lines
 from lasthop._stop import leaving
-from lasthop.cli import _completion, _output
+from lasthop.cli import _completion, _output, _runs
 
 if TYPE_CHECKING:
+    from lasthop.campaign.conduct import Estimate
     from lasthop.harness import StudyInfo, StudyResult
 
 
@@ -65,44 +61,74 @@ def _minutes(study: StudyInfo, form: str) -> str:
 @click.argument("name", shell_complete=_completion.studies)
 @click.option("--quick", is_flag=True, help="A shorter form with the same figures and wider confidence intervals.")
 @click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
-@click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
+@_runs.jobs_option
+@click.option("--executor", type=_runs.EXECUTORS, help="Who makes the runs. [threads]")
+@_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[results/NAME, results/NAME-quick]")
-@click.option("--fresh", is_flag=True, help="Make every run anew, take none from an earlier call.")
+@click.option("--fresh", is_flag=True, help="Make every run anew, take none from the store.")
+@click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
 @_output.json_option
-def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, fresh: bool, as_json: bool) -> None:
+def run(
+    name: str,
+    quick: bool,
+    reps: int | None,
+    jobs: int,
+    executor: str | None,
+    store: Path | None,
+    out: Path | None,
+    fresh: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Run a study: simulate, draw its figures, compare its claims, write a report.
 
     NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim gets a verdict:
     agrees, differs, undecided, ambiguous or not-testable. A study whose claims differ has still run well: the exit
     code is 0.
-    An earlier result of the same study in DIR is replaced. Finished runs are kept in DIR.runs: after a stop the same
-    command goes on from there.
+    An earlier result of the same study in DIR is replaced. Finished runs are kept in the store that campaigns use:
+    after a stop the same command goes on from there.
 
     \b
     Examples:
       lasthop study run umts-vegas --quick
+      lasthop study run umts-vegas --quick --dry-run
       lasthop study run umts-vegas --reps 10 --out results/full
     """
     from lasthop import harness
+    from lasthop.campaign.store import Store
     from lasthop.harness.errors import StudyError
 
+    kept = Store(store)
+    said: dict[str, Any] = {"quick": quick, "reps": reps, "jobs": jobs, "using": executor, "store": kept}
     try:
-        kept = lambda: _left(harness.kept_runs(name, quick=quick, out=out))  # noqa: E731
-        with leaving(kept), _bar(name, shown=not as_json) as progress:
-            result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress, fresh=fresh)
+        if dry_run:
+            with leaving(lambda: "nothing was written"):
+                found = harness.estimate_study(name, fresh=fresh, **said)
+                _estimate(harness.find_study(name, quick).name, found, as_json)
+            return
+        with (
+            leaving(lambda: f"finished runs are kept in {kept.path}: the same command continues with them"),
+            _runs.bar(name, shown=not as_json) as progress,
+        ):
+            result = harness.run_study(name, out=out, progress=progress, fresh=fresh, **said)
     except StudyError as err:
         raise mistake(str(err)) from err
     with leaving(lambda: f"the study is complete in {result.folder}"):
+        for note in kept.notes:
+            _output.note(note)
         if as_json:
             _output.json_object(result.to_json_dict())
         else:
             _show(result)
 
 
-def _left(kept: Path | None) -> str:
-    if kept is None:
-        return "no run had finished"
-    return f"finished runs are kept in {kept}: the same command continues with them"
+def _estimate(name: str, found: Estimate, as_json: bool) -> None:
+    if as_json:
+        _output.json_object({"study": name, **_runs.estimate_json(found)})
+        return
+    _runs.tell_estimate(found)
+    if found.runs[0] < found.runs[1]:
+        _output.line("The larger number is with the ablations of all claims; those of claims that differ are made.")
 
 
 def _show(result: StudyResult) -> None:
@@ -112,27 +138,6 @@ def _show(result: StudyResult) -> None:
     verdicts: list[str] = [c.finding.verdict for c in claims]
     tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
     _output.line()
-    runs = f"{result.runs} runs" + (f" ({result.taken} more from before)" if result.taken else "")
+    runs = f"{result.runs:,} runs made" + (f" ({result.taken:,} found in the store)" if result.taken else "")
     _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, {runs} in {result.seconds:.0f} s")
     _output.line(f"Report: {result.report.resolve()}")
-
-
-@contextmanager
-def _bar(name: str, shown: bool) -> Iterator[Callable[..., None] | None]:
-    if not shown:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        lines = Lines(name)
-        yield lambda done, total, _what="": lines.show(done / max(total, 1), f"{done} of {total} runs")
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-
-        def report(done: int, total: int, what: str = "") -> None:
-            bar.update(task, completed=done, total=total, description=what or name)
-
-        yield report

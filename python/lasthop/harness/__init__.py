@@ -12,17 +12,18 @@ when the mechanism is switched off; a claim that differs is shown with the run t
 from lasthop.harness.conduct import (
     StudyInfo,
     conduct,
+    estimate_study,
     find_study,
     judge_claim,
-    kept_runs,
     list_studies,
     run_study,
 )
+from lasthop.harness.data import Backend, Data, Record, Run
 from lasthop.harness.definition import Claim, Study, Variation, load_study
 from lasthop.harness.errors import NoRunsError, StudyCodeError, StudyError
 from lasthop.harness.judge import Check, Finding, Verdict
 from lasthop.harness.result import ClaimResult, Evidence, Figure, StudyResult, TableView
-from lasthop.harness.runner import Backend, Data, Progress, Record, Run, Runner
+from lasthop.harness.runner import Runner
 from lasthop.harness.stats import Estimate, StepSeries
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "Figure",
     "Finding",
     "NoRunsError",
-    "Progress",
     "Record",
     "Run",
     "Runner",
@@ -50,9 +50,9 @@ __all__ = [
     "Variation",
     "Verdict",
     "conduct",
+    "estimate_study",
     "find_study",
     "judge_claim",
-    "kept_runs",
     "list_studies",
     "load_study",
     "run_study",

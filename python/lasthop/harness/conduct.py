@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop._files import resolved
+from lasthop.campaign.executors import executor
+from lasthop.campaign.store import Store
 from lasthop.harness.definition import (
     BASE,
+    BUNDLED,
     Claim,
     Group,
     ParameterSet,
@@ -24,10 +27,15 @@ from lasthop.harness.errors import NoRunsError, StudyError
 from lasthop.harness.folder import check_target, claimed, write_folder
 from lasthop.harness.judge import Finding, not_testable
 from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
-from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
+from lasthop.harness.runner import Request, Runner, narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from lasthop.campaign.conduct import Estimate, Progress
+    from lasthop.campaign.executors import Executor
+    from lasthop.harness.data import Backend, Data
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,7 +62,7 @@ class StudyInfo:
 def list_studies() -> list[StudyInfo]:
     """The studies that come with the package, by name."""
     found = []
-    for path in sorted(_studies_folder().glob("*/study.toml")):
+    for path in sorted(BUNDLED.glob("*/study.toml")):
         with path.open("rb") as file:
             head = tomllib.load(file)["study"]
         texts = (head["name"], head["title"], head["summary"], head["source"])
@@ -79,6 +87,8 @@ def run_study(
     quick: bool = False,
     reps: int | None = None,
     jobs: int = 0,
+    using: Executor | str | None = None,
+    store: Store | str | PathLike[str] | None = None,
     out: str | Path | None = None,
     parameter_sets: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -87,28 +97,36 @@ def run_study(
 ) -> StudyResult:
     """Runs a study and writes its folder.
 
-    `quick` takes the short form that the study declares (fewer seeds, shorter runs). `reps` replaces the number of
-    replications. `jobs` is the number of runs at a time (0: every core); results do not depend on it. `out` is the
-    folder to write (default: `results/<study>`, `results/<study>-quick`); an earlier result of the study there is
-    replaced, and one study at a time may write it. `progress` gets runs done, runs planned and what is being done.
+    Finished runs go to the store, as the values of their reducers. A later call takes those of the same scenario,
+    build and reducer from there, so that a study that was stopped goes on.
 
-    Reduced runs are kept in `<out>.runs` as they finish. A later call takes those of the same scenario, build and
-    reducer from there, so that a study that was stopped goes on; `fresh` forgets them first.
+    Args:
+        name: a bundled study, or a folder with a study.toml.
+        quick: the short form that the study declares (fewer seeds, shorter runs).
+        reps: the number of replications, from 1 on; None: as the study says.
+        jobs: runs at a time; 0: one per processor. Results do not depend on it.
+        using: an executor of campaigns or its name (threads, processes, ray); None: threads. Nor on that.
+        store: where finished runs are kept; None: `lasthop.campaign.store.default_path`.
+        out: the folder to write; None: `results/<study>`, `results/<study>-quick`. An earlier result of the study
+            there is replaced, and one study at a time may write it.
+        parameter_sets: the sets to run; None: all.
+        progress: gets an `Event` after each run; ablations add to its total when all else is judged.
+        backend: what reads and runs scenarios; None: the simulator.
+        fresh: makes every run anew.
+
+    Raises:
+        StudyError: there is no such study, it has a mistake, a run of it has failed, or `out` holds something else.
+        LasthopError: the store cannot be read or written, or there is no such executor.
     """
     started = time.monotonic()
-    study = find_study(name, quick)
-    if reps is not None:
-        if reps < 1:
-            raise StudyError(f"reps must be at least 1, not {reps}")
-        study = study.with_seeds(reps)
-    sets = [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
+    study, sets = _chosen(name, quick, reps, parameter_sets)
     folder = result_folder(study, quick, out)
 
     check_target(study, folder)  # before hours of runs, not after them
     with claimed(folder):
-        runner = Runner(study, backend, jobs, progress, keep=kept_beside(folder))
-        if fresh:
-            runner.forget_kept()
+        makes = executor(using, jobs) if using is None or isinstance(using, str) else using
+        kept = store if isinstance(store, Store) else Store(store)
+        runner = Runner(study, backend, makes, kept, fresh, progress)
         evidence = conduct(study, sets, runner)
         write_folder(study, evidence, folder)
     return StudyResult(
@@ -117,10 +135,50 @@ def run_study(
         parameter_set=evidence.main_set,
         claims=evidence.claims,
         folder=folder,
-        runs=runner.done,
+        runs=runner.made,
         taken=len(runner.taken),
         seconds=time.monotonic() - started,
     )
+
+
+def estimate_study(
+    name: str | Path,
+    *,
+    quick: bool = False,
+    reps: int | None = None,
+    jobs: int = 0,
+    using: Executor | str | None = None,
+    store: Store | str | PathLike[str] | None = None,
+    parameter_sets: Sequence[str] | None = None,
+    backend: Backend | None = None,
+    fresh: bool = False,
+) -> Estimate:
+    """What `run_study` would take, by some of its runs that are missing; writes nothing. Arguments: see there.
+
+    The least are the runs that are made in any case, the most those with every ablation, as if each claim differed.
+
+    Raises:
+        StudyError: there is no such study, or it has a mistake.
+        LasthopError: none of the runs gave a result.
+    """
+    study, sets = _chosen(name, quick, reps, parameter_sets)
+    makes = executor(using, jobs) if using is None or isinstance(using, str) else using
+    kept = store if isinstance(store, Store) else Store(store)
+    runner = Runner(study, backend, makes, kept, fresh)
+    steps = _steps(study, sets, runner)
+    perhaps = [r for s in sets for c in study.claims for a in c.ablations if a.under(s) for r in _over(study, s, c, a)]
+    return runner.estimate(_requests(study, sets, steps), perhaps)
+
+
+def _chosen(
+    name: str | Path, quick: bool, reps: int | None, parameter_sets: Sequence[str] | None
+) -> tuple[Study, list[ParameterSet]]:
+    study = find_study(name, quick)
+    if reps is not None:
+        if reps < 1:
+            raise StudyError(f"reps must be at least 1, not {reps}")
+        study = study.with_seeds(reps)
+    return study, [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
 
 
 def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> Path:
@@ -129,21 +187,24 @@ def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> P
     return resolved(folder)
 
 
-def kept_runs(name: str | Path, *, quick: bool = False, out: str | Path | None = None) -> Path | None:
-    """The folder of the finished runs that a study has kept; None if it has kept none."""
-    folder = kept_beside(result_folder(find_study(name, quick), quick, out))
-    return folder if any(folder.glob("*/*.runs.gz")) else None
-
-
-def kept_beside(folder: Path) -> Path:
-    """Where finished runs are kept for a result folder."""
-    return folder.with_name(folder.name + ".runs")
-
-
 def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evidence:
     """Makes all runs and judges all claims; writes nothing."""
     scenarios = {s.name: runner.load(s) for s in sets}
-    steps = {s.name: list(_sensitivity_steps(s, study.sensitivity, runner)) for s in sets}
+    steps = _steps(study, sets, runner)
+    data = {(d.parameter_set.name, d.variation.name): d for d in runner.run(_requests(study, sets, steps))}
+    for found in data.values():
+        _note_settings(found, runner)
+    claims = {s.name: [_judge_fully(study, c, s, steps[s.name], data) for c in study.claims] for s in sets}
+    data.update(_ablate(study, sets, claims, runner))
+    return Evidence(study, data, scenarios, claims)
+
+
+def _steps(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> dict[str, list[_Step]]:
+    return {s.name: list(_sensitivity_steps(s, study.sensitivity, runner)) for s in sets}
+
+
+def _requests(study: Study, sets: Sequence[ParameterSet], steps: Mapping[str, Sequence[_Step]]) -> list[Request]:
+    """All runs that do not depend on verdicts."""
     requests = [Request(s, BASE, g) for s in sets for g in study.groups if g.under(s)]
     for s in sets:
         requests += _variation_requests(study, s)
@@ -154,12 +215,7 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
             for group in _sensitivity_groups(study)
             if group.under(s)
         ]
-    data = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "runs")}
-    for found in data.values():
-        _note_settings(found, runner)
-    claims = {s.name: [_judge_fully(study, c, s, steps[s.name], data) for c in study.claims] for s in sets}
-    data.update(_ablate(study, sets, claims, runner))
-    return Evidence(study, data, scenarios, claims)
+    return requests
 
 
 @dataclass(frozen=True)
@@ -219,10 +275,10 @@ def _variation_requests(study: Study, s: ParameterSet) -> Iterable[Request]:
                 yield Request(s, reading, group)
     for claim in study.claims:
         if claim.switch is not None:
-            yield from _requests_for(study, s, claim, _own(claim, claim.switch))
+            yield from _over(study, s, claim, _own(claim, claim.switch))
 
 
-def _requests_for(study: Study, s: ParameterSet, claim: Claim, variation: Variation) -> Iterable[Request]:
+def _over(study: Study, s: ParameterSet, claim: Claim, variation: Variation) -> Iterable[Request]:
     groups = (study.group(name) for name in claim.groups if study.has_group(name))
     return (Request(s, variation, group) for group in groups if group.under(s))
 
@@ -302,9 +358,9 @@ def _ablate(
     requests = {
         (r.parameter_set.name, r.variation.name, r.group.name): r  # an ablation that claims share is run once
         for s, result, ablation in wanted
-        for r in _requests_for(study, s, result.claim, ablation)
+        for r in _over(study, s, result.claim, ablation)
     }
-    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests.values(), "ablations")}
+    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests.values())}
     for data in found.values():
         _note_settings(data, runner)
     for s, result, ablation in wanted:
@@ -316,7 +372,3 @@ def _ablate(
 def _note_settings(data: Data, runner: Runner) -> None:
     """Lets evaluators look up what the scenario says in this set and variation."""
     data.effective = tomllib.loads(runner.load(data.parameter_set, data.variation.overrides).to_toml())
-
-
-def _studies_folder() -> Path:
-    return Path(__file__).resolve().parent.parent / "studies"

@@ -33,6 +33,9 @@ KINDS: Mapping[str, str] = {"N": "numeric", "O": "order", "S": "shape", "M": "me
 #: One set of calibrated values for all claims of a study, and not more of them than this.
 MAX_CALIBRATED = 5
 
+#: The folders of the studies that come with the package.
+BUNDLED = Path(__file__).resolve().parent.parent / "studies"
+
 Point = Mapping[str, Any]
 
 
@@ -254,7 +257,7 @@ class Study:
         found = getattr(self.code, name, None)
         if not callable(found):
             raise StudyError(f"{self.code_file} has no function {name!r}")
-        return found if _is_bundled(self.folder) else guarded(found, self.folder)
+        return found if is_bundled(self.folder) else guarded(found, self.folder)
 
     @property
     def code_file(self) -> Path:
@@ -548,7 +551,7 @@ def _import(path: Path, name: str) -> ModuleType:
     """`study.py`: a module of the package when the study comes with it, else a file of its own."""
     if not path.is_file():
         raise StudyError(f"{path} is missing")
-    if _is_bundled(path.parent):
+    if is_bundled(path.parent):
         return importlib.import_module(f"lasthop.studies.{path.resolve().parent.name}.study")
     module_name = f"lasthop_study_{name.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(module_name, path)
@@ -563,9 +566,9 @@ def _import(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _is_bundled(folder: Path) -> bool:
+def is_bundled(folder: Path) -> bool:
     """Whether the study comes with the package: then a fault in it is ours."""
-    return folder.resolve().parent == Path(__file__).resolve().parent.parent / "studies"
+    return folder.resolve().parent == BUNDLED
 
 
 def _named(items: Sequence[Any], name: str, what: str) -> Any:

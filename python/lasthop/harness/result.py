@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure as MplFigure
 
+    from lasthop.harness.data import Data, ScenarioLike
     from lasthop.harness.definition import Claim, ParameterSet, Study, Value, Variation
     from lasthop.harness.judge import Finding
-    from lasthop.harness.runner import Data, ScenarioLike
 
 
 @dataclass(frozen=True)

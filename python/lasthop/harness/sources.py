@@ -6,7 +6,6 @@ and the data files next to `study.py`. Libraries count by their versions.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -26,11 +25,6 @@ def digest(study: Study, reducer: str) -> str:
     files, libraries = closure(_roots(study.code, function))
     files.add(Path(study.code.__file__ or study.code_file))  # the name may be given there to something made there
     return digest_of({*files, *_data_files(study.folder)}, libraries)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file as hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _roots(code: ModuleType, function: Callable[..., Any]) -> list[ModuleType]:
