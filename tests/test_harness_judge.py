@@ -125,6 +125,15 @@ def test_a_comparison_that_fails_is_open_where_its_interval_reaches_what_is_acce
         assert j.all_of([narrow]).verdict == "differs"
 
 
+def test_what_has_happened_once_has_happened() -> None:
+    """A count cannot be negative: an interval that reaches 0 does not undo the losses of one replication."""
+    some = j.never("lost", Estimate.of([0.0, 57.0]))
+    assert (some.passed, some.open) == (False, False)
+    assert j.at_most("lost", Estimate.of([0.0, 57.0]), 0).open
+    none = j.never("lost", near(0, 0))
+    assert (none.passed, none.open) == (True, False)
+
+
 def test_an_order_is_open_while_the_interval_of_the_difference_allows_it() -> None:
     zero = near(0, 0)
     below = j.ordered({"a": zero, "b": noisy(1, 2)})  # b - a is 1 +- 2
@@ -151,6 +160,27 @@ def test_an_equality_and_a_trend_are_open_while_their_differences_allow_them() -
         assert (shut.passed, shut.open) == (False, False)
         slack = j.monotone("y", [1, 2], [near(0, 0), noisy(3 * step, 2)], direction, slack=1.5)  # type: ignore[arg-type]
         assert slack.open
+
+
+def test_a_comparison_that_holds_is_open_where_its_interval_reaches_beyond_what_is_accepted() -> None:
+    makes: list[Callable[[float], j.Check]] = [
+        lambda half: j.in_band("x", noisy(8, half), (0, 10)),
+        lambda half: j.in_band("x", noisy(2, half), (0, 10)),
+        lambda half: j.at_most("x", noisy(8, half), 10),
+        lambda half: j.at_least("x", noisy(12, half), 10),
+        lambda half: j.above("x", noisy(12, half), 10),
+        lambda half: j.equal_within({"a": near(100, 0), "b": noisy(102, half)}, 400 / 101),  # a limit of 4
+        lambda half: j.monotone("y", [1, 2], [near(0, 0), noisy(2, half)], "rising"),
+    ]
+    for make in makes:
+        wide, narrow = make(2.5), make(1.5)
+        assert (wide.passed, wide.open) == (True, True)
+        assert (narrow.passed, narrow.open) == (True, False)
+        assert (j.all_of([wide]).verdict, j.all_of([wide]).open) == ("agrees", True)
+        assert not j.all_of([narrow]).open
+    assert not j.ordered({"a": near(0, 0), "b": noisy(3, 2)}).open  # it holds only beyond the interval
+    assert not j.equal_within({"a": near(0, 0), "b": near(0, 0)}, 5).open
+    assert not j.in_band("x", near(8, n=1), (0, 10)).open
 
 
 def test_a_claim_is_undecided_only_if_every_part_that_fails_is_open() -> None:
@@ -203,3 +233,7 @@ def test_a_mechanism_whose_test_also_passes_when_off_shows_nothing() -> None:
     assert "shows no mechanism" in with_switch(agrees, agrees, off).note
     assert with_switch(differs, agrees, off).verdict == "differs"
     assert with_switch(agrees, Finding("undecided", "off"), off).verdict == "undecided"
+    barely = with_switch(agrees, Finding("agrees", "off", open=True), off)
+    assert barely.verdict == "undecided"
+    assert "does not exclude that it fails" in barely.note
+    assert with_switch(differs, Finding("agrees", "off", open=True), off).verdict == "differs"

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lasthop.harness import find_study
+from lasthop.harness import Claim, Data, Record, find_study
+from lasthop.studies.d2d_tcp import evaluate
 from lasthop.studies.d2d_tcp.reduce import (
     LEG,
     Packets,
@@ -105,3 +106,32 @@ def test_renos_deadlock_is_read_off_the_samples() -> None:
     assert (found["cut"], found["inflated"], found["after"]) == (0.5, 28.0, 122.0)
     assert found["silence_s"] == pytest.approx(1.0)
     assert (found["timeouts"], found["second_share"], found["kept_recovery"]) == (1.0, 1.0, 0.0)
+
+
+def judged(name: str, data: Data) -> str:
+    """The verdict on a claim."""
+    claim: Claim = next(c for c in STUDY.claims if c.id == name)
+    return getattr(evaluate, claim.evaluator)(claim, data).verdict  # type: ignore[no-any-return]
+
+
+def windows(rtt: dict[int, list[float]]) -> Data:
+    """Round trips by window [KB], a number for each seed, the same in each mode."""
+    records = [
+        Record({"mode": mode, "kb": kb}, seed, {"rtt_mean": value})
+        for mode in evaluate.MODES
+        for kb, values in rtt.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    return Data(STUDY.parameter_sets[0], records={"window": records})
+
+
+def test_a_slope_and_a_maximum_that_the_intervals_leave_open_are_undecided() -> None:
+    """D10 asks for a slope above 0, D11 for a rise and a fall, both beyond the interval; t(2; 0.975) = 4.30."""
+    low, high = {8: [20.0] * 3}, {64: [60.0] * 3}
+    assert judged("D10", windows({**low, 16: [30.0] * 3, **high})) == "agrees"
+    assert judged("D10", windows({64: [20.0] * 3, 96: [30.0] * 3, 128: [10.0] * 3})) == "differs"
+    assert judged("D10", windows({64: [20.0] * 3, 96: [30.0] * 3, 128: [10.0, 50.0, 20.0]})) == "undecided"
+    assert judged("D11", windows({**low, 16: [30.0] * 3, 32: [25.0] * 3})) == "agrees"
+    assert judged("D11", windows({**low, 16: [30.0] * 3, 32: [35.0] * 3})) == "differs"
+    assert judged("D11", windows({**low, 16: [30.0] * 3, 32: [25.0, 35.0, 28.0]})) == "undecided"
+    assert judged("D11", windows({8: [20.0], 16: [30.0], 32: [35.0]})) == "differs"

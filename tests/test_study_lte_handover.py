@@ -89,6 +89,22 @@ def test_a_claim_can_fail(name: str, changes: dict[str, float]) -> None:
     assert judge(claim(name), sweep("seamless", **changes)).verdict == "differs"
 
 
+def test_a_correlation_that_the_runs_disagree_about_is_undecided() -> None:
+    """H6: the means rise with the size; of ten correlations five are 1 and five -1, in the mean 0 +- 0.75.
+
+    t(9; 0.975) = 2.262 times 1.054 over the root of 10. With one run its number decides.
+    """
+    data = sweep()
+    for record in data.runs("sweep", type="seamless"):
+        falls = record.point["speed"] < 5
+        record.values["after_bps"] = 9e6 + record.point["queue"] * 1e3 * (-1.0 if falls else 1.1)  # type: ignore[index]
+    assert evaluate.goodput_falls(claim("H6"), data).verdict == "undecided"
+    for i, verdict in ((9, "differs"), (0, "agrees")):
+        alone = [r for r in data.records["sweep"] if r.point["speed"] == i]
+        one = replace(data, records={"sweep": alone})
+        assert evaluate.goodput_falls(claim("H6"), one).verdict == verdict
+
+
 @pytest.mark.parametrize(
     ("name", "changes"),
     [

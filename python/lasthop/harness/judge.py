@@ -7,7 +7,8 @@ A comparison that does not hold is **open** where the 95 % interval of what it j
 are, overlaps the band that the claim accepts: the interval of the mean for a band or a limit, that of the difference
 (paired by seed) for an order, an equality or a step. More replications may turn it. A claim is `undecided` if
 comparisons fail and each of them is open; it `differs` if one fails that is not. One replication has no interval:
-the number alone decides, and a note says so.
+the number alone decides, and a note says so. A comparison that holds is open too where its interval reaches beyond
+what the claim accepts. It holds all the same; only of a mechanism that is off it does not show that the test passes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Finding:
     note: str = ""
     evidence: tuple[str, ...] = ()
     parts: Mapping[str, bool] = field(default_factory=dict)
+    #: Of one that agrees: a comparison is open, so that more replications may let it fail.
+    open: bool = False
 
     @property
     def failed(self) -> list[str]:
@@ -89,7 +92,7 @@ class Finding:
 class Check:
     """One part of a claim: passed or not, with the sentence that says so.
 
-    `open`: it does not hold, but the interval of what it judges overlaps what the claim accepts.
+    `open`: the interval of what it judges has values that the claim accepts and others: more replications may turn it.
     """
 
     passed: bool
@@ -126,8 +129,13 @@ def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "
     """The mean is strictly larger than `low`: a count above zero, a share above a half."""
     passed = value.mean > low
     # Touching the limit is not above it.
-    over = value.ci95 is not None and value.ci95[1] > low
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=not passed and over)
+    over = value.ci95 is not None and value.ci95[0] <= low < value.ci95[1]
+    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=over)
+
+
+def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
+    """A count or an amount, which cannot be negative, is 0 in every replication. More of them cannot undo one."""
+    return Check(not any(value.samples), f"{name} {value.text(digits, unit)}", {name: value})
 
 
 def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> Check:
@@ -167,9 +175,9 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
     share = spread / abs(centre) * 100 if centre else float("inf") if spread else 0.0
     limit = percent / 100 * abs(centre)
-    apart = [(a, b) for a, b in combinations(values.values(), 2) if abs(a.mean - b.mean) >= limit]
-    possible = [_open(False, _difference(a, b), -limit, limit) for a, b in apart]
-    return Check(passed, text, dict(values), f"spread {share:.2g} %", not passed and all(possible))
+    judged = [(a, b) for a, b in combinations(values.values(), 2) if passed or abs(a.mean - b.mean) >= limit]
+    possible = [_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
+    return Check(passed, text, dict(values), f"spread {share:.2g} %", any(possible) if passed else all(possible))
 
 
 def monotone(
@@ -181,14 +189,15 @@ def monotone(
 ) -> Check:
     """Every step of the means goes in `direction`; a step back of up to `slack` is let pass."""
     sign = 1 if direction == "rising" else -1
-    steps = [step for step in pairwise(zip(xs, ys, strict=True)) if sign * (step[1][1].mean - step[0][1].mean) < -slack]
+    every = list(pairwise(zip(xs, ys, strict=True)))
+    steps = [step for step in every if sign * (step[1][1].mean - step[0][1].mean) < -slack]
     wrong = [f"from {x0:g} to {x1:g}" for (x0, _), (x1, _) in steps]
-    forward = [_difference(y1, y0) if sign > 0 else _difference(y0, y1) for (_, y0), (_, y1) in steps]
-    possible = [_open(False, interval, -slack) for interval in forward]
+    forward = [_difference(y1, y0) if sign > 0 else _difference(y0, y1) for (_, y0), (_, y1) in steps or every]
+    possible = [_open(not wrong, interval, -slack) for interval in forward]
     text = f"{name} " + ", ".join(f"{y.mean:.3g} at {x:g}" for x, y in zip(xs, ys, strict=True))
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
-    return Check(not wrong, text, values, note, bool(wrong) and all(possible))
+    return Check(not wrong, text, values, note, all(possible) if wrong else any(possible))
 
 
 def slope(xs: Sequence[float], ys: Sequence[Estimate]) -> Estimate:
@@ -215,9 +224,9 @@ def exact(name: str, ours: float, expected: float, tolerance: float = 1e-9) -> C
     return Check(abs(ours - expected) <= tolerance, f"{name} = {ours:g}")
 
 
-def holds(text: str, passed: bool, note: str = "") -> Check:
-    """A plain yes or no: an event sequence found in a trace."""
-    return Check(passed, text, {}, note)
+def holds(text: str, passed: bool, note: str = "", open: bool = False) -> Check:
+    """A plain yes or no: an event sequence found in a trace. `open`: intervals of means leave it undecided."""
+    return Check(passed, text, {}, note, open)
 
 
 def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
@@ -234,7 +243,8 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     counts = sorted({value.n for value in values.values()})
     if counts:
         text += f" (n = {'-'.join(map(str, counts))})"
-    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence))
+    open_ = not failed and any(part.open for part in parts)
+    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence), open=open_)
 
 
 def verdict_of(checks: Iterable[Check]) -> Verdict:
@@ -267,8 +277,12 @@ def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
 
 
 def _open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
-    """Whether a comparison that does not hold has an interval that overlaps the accepted band."""
-    return not passed and interval is not None and interval[0] <= high and interval[1] >= low
+    """Whether the interval of what a comparison judges reaches over an edge of what is accepted, from where it is."""
+    if interval is None:
+        return False
+    if passed:
+        return not (low <= interval[0] and interval[1] <= high)
+    return interval[0] <= high and interval[1] >= low
 
 
 def _interval(value: Estimate) -> list[float] | None:

@@ -31,7 +31,7 @@ def discards_or_forwards(_: Claim, data: Data) -> Finding:
             most = max(r.values["lost_bytes"] / max(r.values["queue_bytes"], 1.0) for r in runs)
             checks.append(j.holds(f"seamless: at most {most:.2f} of a queue lost", most <= 1.0 + 1e-9))
         else:
-            checks.append(j.at_most("lossless: bytes lost", Estimate.of([r.values["lost_bytes"] for r in runs]), 0))
+            checks.append(j.never("lossless: bytes lost", Estimate.of([r.values["lost_bytes"] for r in runs])))
     return j.all_of(checks, ["figure LH-1", "table drops"])
 
 
@@ -102,7 +102,7 @@ def window_kept(claim: Claim, data: Data) -> Finding:
         return int(sum(r.values[what] for r in runs))
 
     checks = [
-        j.at_most("bytes lost at the handover", Estimate.of([r.values["lost_bytes"] for r in runs]), 0),
+        j.never("bytes lost at the handover", Estimate.of([r.values["lost_bytes"] for r in runs])),
         j.holds(
             f"recoveries within 10 s in {len(runs)} runs: {total('by_handover')} for a segment lost at the handover, "
             f"{total('spurious')} for one that nothing had dropped",
@@ -124,7 +124,11 @@ def goodput_falls(claim: Claim, data: Data) -> Finding:
     goodput = [data.estimate("sweep", "after_bps", type="seamless", queue=int(q)) for q in sizes]
     rho = j.rank_correlation(sizes, [g.mean for g in goodput])
     text = ", ".join(f"{g.mean / 1e6:.2f} at {q:g} kB" for q, g in zip(sizes, goodput, strict=True))
-    check = j.holds(f"rank correlation {rho:.2f}; Mbit/s: {text}", rho < claim.settings["rho"])
+    # Its interval: from the correlations of the replications one by one.
+    alone = [j.rank_correlation(sizes, list(row)) for row in zip(*(g.samples for g in goodput), strict=True)]
+    interval, below = Estimate.of(alone).ci95, rho < claim.settings["rho"]
+    possible = not below and interval is not None and interval[0] < claim.settings["rho"]
+    check = j.holds(f"rank correlation {rho:.2f}; Mbit/s: {text}", below, open=possible)
     return j.all_of([check], ["figure LH-2"])
 
 
