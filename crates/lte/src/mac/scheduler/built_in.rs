@@ -9,10 +9,7 @@ use serde::de::VariantAccess;
 use serde::{Serialize, Serializer};
 
 use super::own::OwnScheduler;
-use super::{
-    Absent, Candidate, Domain, Fault, FrequencyEqualThroughput, FrequencyMaxRate, Policy, PrioritySet,
-    ProportionalFair, QosAware, RoundRobin, ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
-};
+use super::{Absent, Candidate, Domain, Fault, Policy};
 
 /// A policy of this crate: what the registry says of it, and how to make one.
 pub trait BuiltIn: Policy + Sized {
@@ -35,8 +32,10 @@ pub(super) const CAPOZZI: &str = "F. Capozzi and others, \"Downlink packet sched
 
 /// What a scenario may name, what is at work, and how the one becomes the other. Each method of
 /// [`Policy`] is passed on to whatever is at work.
-macro_rules! built_in_schedulers {
-    ($($(#[$doc:meta])* $Variant:ident($Policy:ident);)*) => {
+macro_rules! built_in {
+    ($($(#[$doc:meta])* $Variant:ident $module:ident::$Policy:ident;)*) => {
+        $(use super::$module::$Policy;)*
+
         /// Who is served first.
         #[derive(Clone, Debug, PartialEq, JsonSchema)]
         #[schemars(rename_all = "kebab-case")]
@@ -139,26 +138,7 @@ macro_rules! built_in_schedulers {
     };
 }
 
-built_in_schedulers! {
-    /// Equal shares of the band by turns, whatever the channel.
-    RoundRobin(RoundRobin);
-    /// Rate on each group of blocks over the average served.
-    ProportionalFair(ProportionalFair);
-    /// The whole band to the best channel.
-    Tdmt(TimeMaxRate);
-    /// Each group of blocks to the best channel on it.
-    Fdmt(FrequencyMaxRate);
-    /// The whole band to who was served least.
-    TdBet(TimeEqualThroughput);
-    /// Each group of blocks to who was served least.
-    FdBet(FrequencyEqualThroughput);
-    /// Rate on each group of blocks over the rate on the whole band.
-    Tta(ThroughputToAverage);
-    /// A few UEs at a time, those below their target rate first.
-    PrioritySet(PrioritySet);
-    /// By delay budget and guaranteed rate of the class, proportional fair for the rest.
-    QosAware(QosAware);
-}
+built_in_schedulers!(built_in);
 
 #[cfg(test)]
 mod tests {

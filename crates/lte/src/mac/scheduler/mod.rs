@@ -8,9 +8,36 @@
 //! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the
 //! candidates, which is that of the UEs.
 //!
-//! To add one: write a [`Policy`] that is [`BuiltIn`] in a file of its own, and a row of
-//! `built_in_schedulers!` ([`built_in`]). One of your own from outside has a [`Definition`] and
-//! becomes [`Scheduler::Custom`].
+//! To add one: write a [`Policy`] that is [`BuiltIn`] in a file of its own, and add its module and
+//! its entry of the list `built_in_schedulers!` here. One of your own from outside has a
+//! [`Definition`] and becomes [`Scheduler::Custom`].
+
+/// Hands the list of all schedulers to the macro `$then`. An entry: the text in the schema of
+/// scenarios, the variant of [`SchedulerConfig`], and the policy with its module.
+macro_rules! built_in_schedulers {
+    ($then:ident) => {
+        $then! {
+            /// Equal shares of the band by turns, whatever the channel.
+            RoundRobin round_robin::RoundRobin;
+            /// Rate on each group of blocks over the average served.
+            ProportionalFair channel::ProportionalFair;
+            /// The whole band to the best channel.
+            Tdmt channel::TimeMaxRate;
+            /// Each group of blocks to the best channel on it.
+            Fdmt channel::FrequencyMaxRate;
+            /// The whole band to who was served least.
+            TdBet equal_throughput::TimeEqualThroughput;
+            /// Each group of blocks to who was served least.
+            FdBet equal_throughput::FrequencyEqualThroughput;
+            /// Rate on each group of blocks over the rate on the whole band.
+            Tta channel::ThroughputToAverage;
+            /// A few UEs at a time, those below their target rate first.
+            PrioritySet priority_set::PrioritySet;
+            /// By delay budget and guaranteed rate of the class, proportional fair for the rest.
+            QosAware qos::QosAware;
+        }
+    };
+}
 
 pub mod built_in;
 mod channel;
