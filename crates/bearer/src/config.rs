@@ -12,12 +12,12 @@ pub struct ConfigError {
     pub message: String,
 }
 
-/// A value that works but is a known trap.
+/// A valid value that is a known pitfall.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The key, relative to the table that was validated.
     pub key: String,
-    /// What will happen and what to write instead.
+    /// Its effect, and what to write instead.
     pub message: String,
 }
 
@@ -26,9 +26,9 @@ pub fn check(ok: bool, key: &str, message: &str) -> Result<(), ConfigError> {
     if ok { Ok(()) } else { Err(ConfigError { key: key.into(), message: message.into() }) }
 }
 
-/// Appends a warning when `trap`.
-pub fn warn(trap: bool, key: &str, message: &str, warnings: &mut Vec<Warning>) {
-    if trap {
+/// Appends a warning when `pitfall`.
+pub fn warn(pitfall: bool, key: &str, message: &str, warnings: &mut Vec<Warning>) {
+    if pitfall {
         warnings.push(Warning { key: key.into(), message: message.into() });
     }
 }

@@ -55,7 +55,7 @@ impl<T> NumberOrInfinity<T> {
     {
         T::deserialize(value.into_deserializer()).map(OrInfinity::Value).map_err(|e| {
             let text = e.to_string();
-            // A quantity says itself what it wants; serde's words begin so.
+            // A quantity's own message says what it expects; serde's messages begin so.
             if text.starts_with("invalid") {
                 E::custom(format_args!("`{written}` is neither a whole number from 0 on nor \"infinity\""))
             } else {

@@ -24,7 +24,7 @@ impl Sdu {
     pub const fn new(id: PacketId, size: u32) -> Sdu {
         Sdu { serial: 0, id, size, ecn: Ecn::NotEct }
     }
-    /// What a decoder of bytes knows about an SDU: nothing but, in the end, its size.
+    /// What a decoder of bytes has of an SDU: in the end, its size alone.
     pub fn anonymous() -> Sdu {
         Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0, ecn: Ecn::NotEct }
     }

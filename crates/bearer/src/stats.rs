@@ -11,7 +11,7 @@ pub struct RlcStats {
     pub sdus_in: u64,
     /// SDUs delivered by this entity (of the opposite direction).
     pub sdus_out: u64,
-    /// SDUs given up.
+    /// SDUs discarded.
     pub sdus_discarded: u64,
     /// Data PDUs sent for the first time.
     pub pdus_new: u64,

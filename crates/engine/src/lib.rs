@@ -1,6 +1,6 @@
 //! The engine: the order of events, keyed randomness, the slab, one mathematics on every platform.
 //!
-//! Nothing here knows a protocol. The law of time (ARCHITECTURE.md): entities never see this
+//! Nothing here depends on a protocol. The law of time (ARCHITECTURE.md): entities never see this
 //! crate's queue; they answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an
 //! [`EventQueue`].
 

@@ -7,7 +7,7 @@
 
 use lasthop_units::Instant;
 
-/// What happens first among events of the same instant.
+/// The order among events of the same instant.
 ///
 /// A TTI comes before arrivals: data that arrives at the instant a TTI starts goes with the next
 /// one.
@@ -101,7 +101,7 @@ impl<E> EventQueue<E> {
         self.sift_up(self.heap.len() - 1);
     }
 
-    /// Takes the next event if it happens no later than `limit`.
+    /// Takes the next event if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, E)> {
         if self.heap.first()?.time > limit.0 {

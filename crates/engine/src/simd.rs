@@ -24,8 +24,8 @@ pub fn wide<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[allow(unsafe_code)]
-        // SAFETY: the processor has just said that it knows AVX2, the only thing that the call
-        // wants.
+        // SAFETY: the processor has just reported AVX2, the only thing that the call
+        // requires.
         return unsafe { with_avx2(kernel) };
     }
     kernel.run()

@@ -62,14 +62,14 @@ fn bearer(kind: HandoverKind, mode: Mode) -> LteBearerConfig {
     c
 }
 
-type Fate = Option<Result<Instant, DropCause>>;
+type Outcome = Option<Result<Instant, DropCause>>;
 
 struct World {
     network: RadioNetwork,
     out: NetworkOutput,
     events: Vec<(Instant, UeId, NetworkEvent)>,
     /// By bearer and end that pushed.
-    outcomes: Vec<[Vec<Fate>; 2]>,
+    outcomes: Vec<[Vec<Outcome>; 2]>,
     /// When each was pushed.
     pushed: Vec<[Vec<Instant>; 2]>,
     /// Whose bearers they are.
@@ -447,7 +447,7 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     assert_eq!(cell, CELL(0));
     // The search (100 ms), system information (at most 90 ms), T301, and a subframe each.
     assert!(gone.since(failed) <= Duration::from_millis(100 + 90 + 100 + 3), "{}", gone.since(failed));
-    let lost = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure)));
+    let lost = |f: &&Outcome| matches!(f, Some(Err(DropCause::RadioLinkFailure)));
     assert!(w.outcomes[0][0].iter().filter(lost).count() > 100);
     assert!(w.outcomes[0][0].iter().all(Option::is_some), "nothing is left on X2");
     // Served again, and handed over again, over the same X2.
@@ -493,7 +493,8 @@ fn users_of_a_dead_cell_connect_where_they_can() {
     w.until(ms(20_000));
     for b in 0..8 {
         assert_eq!(w.network.serving(UE(b)), CELL(1));
-        let gone = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+        let gone =
+            |f: &&Outcome| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
         let lost = w.outcomes[b][0].iter().filter(gone).count();
         assert!(lost > 0, "the dead cell held packets");
         assert_eq!(w.delivered(b, End::Network) + lost, 1500);
@@ -657,7 +658,7 @@ fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
 /// A bearer that may lose: every packet before the last that arrived has an outcome. Over RLC AM
 /// nothing is lost on the air: whatever did not arrive was discarded, and by one of these names.
 fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
-    let discarded = |f: &Fate| {
+    let discarded = |f: &Outcome| {
         matches!(
             f,
             Some(Err(DropCause::HandoverDiscard

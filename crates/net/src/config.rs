@@ -23,7 +23,7 @@ pub struct DirectionConfig {
     /// name of a trace that comes with the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// What happens after the trace's last opportunity: "loop" or "stop".
+    /// What follows the trace's last opportunity: "loop" or "stop".
     pub trace_end: TraceEnd,
     /// The run starts this far inside the trace.
     pub trace_offset: Duration,

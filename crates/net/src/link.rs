@@ -29,7 +29,7 @@ impl Link {
     pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
         each!(self, l => l.enqueue(now, item, out))
     }
-    /// When the next packet arrives or may arrive. `None`: nothing will happen without input.
+    /// When the next packet arrives or may arrive. `None`: nothing is due without input.
     #[inline(always)] // asked twice for each packet of a wired network
     pub fn poll_at(&self) -> Option<Instant> {
         each!(self, l => l.poll_at())

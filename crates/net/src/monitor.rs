@@ -10,7 +10,7 @@
 //!   its smoothing). Quantiles come from a histogram of 16 bins an octave: right to a sixteenth.
 //! * **Loss** three ways, because they differ by more than any effect worth studying: `undelivered`
 //!   (sent minus received at the end, what is still in flight or queued included), `dropped` (by a
-//!   named cause, at any hop), `retransmitted` (by the transport, told from outside).
+//!   named cause, at any hop), `retransmitted` (by the transport, reported from outside).
 //! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent; what
 //!   is sent in the last ten seconds and missing is not judged. Kept by whole seconds of sending,
 //!   so a packet counts as lost between ten and eleven seconds after it was sent; received later it

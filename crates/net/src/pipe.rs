@@ -2,7 +2,7 @@
 //!
 //! Contract: `enqueue(now, item, out)` gives it a packet; `poll_at()` is the moment of the next
 //! arrival; `on_time(now, out)` hands out what has arrived. Queueing and serialisation need no
-//! events: whoever looks catches up with all that happened since (`catch_up`), in order of time and
+//! events: each access catches up with all events since (`catch_up`), in order of time and
 //! with the true moments, so an AQM sees what it would have seen live. Drops found that way carry
 //! the moment at which they happened.
 //!

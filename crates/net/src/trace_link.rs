@@ -11,7 +11,7 @@
 //! header in front. Here a packet is its IP length and an opportunity 1500 bytes: a full-size
 //! packet takes one opportunity in both.
 //!
-//! Same contract as [`Pipe`](crate::Pipe): one pending event, catch-up when somebody looks, idle
+//! Same contract as [`Pipe`](crate::Pipe): one pending event, catch-up when it is read, idle
 //! time costs nothing (unused opportunities are skipped by arithmetic and one binary search).
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::trace::Trace;
 use crate::wire::{Wire, WireModel};
 use crate::{Item, Limit, PipeOut, Queue};
 
-/// What happens after the last opportunity of the trace.
+/// What follows the last opportunity of the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceEnd {
@@ -41,7 +41,7 @@ pub enum TraceEnd {
 pub struct Playback {
     /// Bytes of one opportunity, above zero.
     pub opportunity: u32,
-    /// What happens after the last one.
+    /// What follows the last one.
     pub end: TraceEnd,
     /// The run starts this far inside the trace.
     pub offset: Duration,
@@ -118,7 +118,7 @@ impl TraceLink {
     }
 
     /// When the next packet may arrive at the far end; exact once it is in flight, else the first
-    /// opportunity that may carry its last byte. `None`: nothing will happen without input.
+    /// opportunity that may carry its last byte. `None`: nothing is due without input.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         self.wire.poll_at().or_else(|| {

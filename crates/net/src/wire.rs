@@ -1,4 +1,4 @@
-//! What happens after the transmitter: propagation delay, jitter, loss, corruption, duplication.
+//! What follows the transmitter: propagation delay, jitter, loss, corruption, duplication.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v]
 //! [-D NAME] [--tolerance_usecs=N] FILES`.
 //!
-//! Demonstrates in particular: a collection becomes a table, and a failure tells expected and
+//! Demonstrates in particular: a collection becomes a table, and a failure shows expected and
 //! actual.
 
 use std::path::{Path, PathBuf};

@@ -121,8 +121,8 @@ mod tests {
     fn what_is_no_expression_is_named() {
         for text in ["$((", "$((1", "$((1)", "$((x))", "$((1/0))", "$((9223372036854775807+1))", "$((1<<64))"]
         {
-            let told = expand(text).unwrap_err();
-            assert!(told.contains(text), "{told}");
+            let failed = expand(text).unwrap_err();
+            assert!(failed.contains(text), "{failed}");
         }
         assert!(expand(&format!("$(({}1", "(".repeat(100_000))).is_err());
     }

@@ -302,8 +302,8 @@ impl Settings {
                 self.route.ipv6 = value == "ipv6";
             }
             "ip_version" => {
-                let told = format!("--{name}={value}: ipv4, ipv6 or ipv4-mapped-ipv6 is expected");
-                return Err(Refused::Mistake(told));
+                let message = format!("--{name}={value}: ipv4, ipv6 or ipv4-mapped-ipv6 is expected");
+                return Err(Refused::Mistake(message));
             }
             "strict_segments" => self.tool.strict_segments = true,
             "mss" => self.tool.merged_segment = Some(number(1, 65_535)? as u32),
@@ -312,8 +312,8 @@ impl Settings {
             "udp_encapsulation" => return Err(Refused::NotApplicable("encapsulated packets".into())),
             _ if TOOL_OPTIONS.contains(&name) => {}
             _ => {
-                let told = format!("--{name} is no option of packetdrill that a script may have");
-                return Err(Refused::Mistake(told));
+                let message = format!("--{name} is no option of packetdrill that a script may have");
+                return Err(Refused::Mistake(message));
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! The scripts of `tests/packetdrill`, one a behaviour: each passes, and what is wrong in one is
-//! found and told.
+//! found and reported.
 
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,15 @@ fn every_script_passes() {
     assert!(all.len() >= 30, "{} scripts", all.len());
     for (name, text) in all {
         let o = run(&text);
-        let told = o.transcript.join("\n");
-        assert_eq!(o.verdict, Verdict::Passed, "{name}.pkt:{}:{}: {}\n{told}", o.line, o.column, o.message);
+        let transcript = o.transcript.join("\n");
+        assert_eq!(
+            o.verdict,
+            Verdict::Passed,
+            "{name}.pkt:{}:{}: {}\n{transcript}",
+            o.line,
+            o.column,
+            o.message
+        );
     }
 }
 
@@ -60,19 +67,19 @@ fn a_run_repeats_itself() {
     }
 }
 
-/// Replaces `what` in the script `name` and expects a failure that says `told`.
+/// Replaces `what` in the script `name` and expects a failure whose message contains `expected`.
 #[track_caller]
-fn fails(name: &str, what: &str, with: &str, told: &str) {
+fn fails(name: &str, what: &str, with: &str, expected: &str) {
     let text = script(name);
     assert!(text.contains(what), "{name}.pkt has no `{what}`");
     let o = run(&text.replacen(what, with, 1));
     assert_eq!(o.verdict, Verdict::Failed, "{what} -> {with}");
-    assert!(o.message.contains(told), "{}", o.message);
+    assert!(o.message.contains(expected), "{}", o.message);
     assert!(o.line > 0);
 }
 
 #[test]
-fn what_is_not_as_the_script_says_is_told_by_name() {
+fn what_differs_from_the_script_is_reported_by_name() {
     fails("initial-window", "> P. 1:12001(12000)", "> . 1:12001(12000)", "flag PSH: expected 0, actual 1");
     fails("initial-window", "> P. 1:12001(12000)", "> P. 1:10801(10800)", "flag PSH: expected 1, actual 0");
     fails(
@@ -131,8 +138,8 @@ fn what_an_endpoint_has_not_is_not_applicable_and_says_why() {
 }
 
 #[test]
-fn a_mistake_is_told_with_line_column_and_remedy() {
-    for (text, line, column, told) in [
+fn a_mistake_is_reported_with_line_column_and_remedy() {
+    for (text, line, column, expected) in [
         ("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 > Q 0:0(0)\n", 2, 6, "TCP flags are expected here"),
         ("+0 < . 1:10(8) ack 1\n", 1, 15, "is not 8 octets long"),
         ("x socket() = 3", 1, 1, "an event begins with a time"),
@@ -145,7 +152,7 @@ fn a_mistake_is_told_with_line_column_and_remedy() {
     ] {
         let o = run(text);
         assert_eq!((o.verdict, o.line, o.column), (Verdict::Mistake, line, column), "{text}: {}", o.message);
-        assert!(o.message.contains(told), "{}", o.message);
+        assert!(o.message.contains(expected), "{}", o.message);
     }
 }
 
@@ -199,12 +206,12 @@ fn the_host_asked_for_wins_over_the_one_that_the_script_s_settings_suggest() {
 }
 
 #[test]
-fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_told() {
+fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_reported() {
     let text = "--tolerance_usecs=1\n".to_owned() + &script("delayed-ack").replace("+.12  >", "+.06  >");
     assert_eq!(run(&text).verdict, Verdict::Failed);
     let patient = Request::default().option("tolerance_usecs", "100000").unwrap();
     assert_eq!(run_text("script", &text, &patient, false).verdict, Verdict::Passed);
-    for (name, value, told) in [
+    for (name, value, expected) in [
         ("tolerance_usecs", "-1", "from 0 to"),
         ("mss", "0", "from 1 to 65535"),
         ("mtu", "67", "from 68 to 65535"),
@@ -213,7 +220,7 @@ fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_told()
         ("tolerance", "4", "no option of packetdrill"),
     ] {
         let e = Request::default().option(name, value).unwrap_err();
-        assert!(e.contains(told) && e.contains(&format!("--{name}")), "{e}");
+        assert!(e.contains(expected) && e.contains(&format!("--{name}")), "{e}");
         let o = run(&format!("\n--{name}={value}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"));
         assert_eq!((o.verdict, o.line), (Verdict::Mistake, 2), "{}", o.message);
     }

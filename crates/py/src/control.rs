@@ -126,7 +126,7 @@ impl CongestionControl {
     }
 }
 
-/// What an ACK tells.
+/// What an ACK reports.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct AckSample {
     now: f64,
@@ -191,7 +191,7 @@ pub struct Established {
     seed: u64,
 }
 
-/// What the radio network tells.
+/// What the radio network reports.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct Hint {
     now: f64,
@@ -413,10 +413,10 @@ impl cc::CongestionControl for PyControl {
     }
     fn on_hint(&mut self, hint: &cc::Hint) {
         if self.overrides.hint {
-            let told = Hint::from(hint);
+            let report = Hint::from(hint);
             self.call(Some(hint.now), |py, o, method| {
                 *method = "on_hint";
-                o.call_method1(intern!(py, "on_hint"), (Py::new(py, told)?,)).map(drop)
+                o.call_method1(intern!(py, "on_hint"), (Py::new(py, report)?,)).map(drop)
             });
         }
     }

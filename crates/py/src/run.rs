@@ -53,11 +53,11 @@ pub fn run(
     let mut interrupted = None;
     let result = py.detach(|| {
         let mut tell = |share: f64| {
-            let told = Python::attach(|py| {
+            let reported = Python::attach(|py| {
                 py.check_signals()?;
                 progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop))
             });
-            told.map_err(|e| interrupted = Some(e)).is_ok()
+            reported.map_err(|e| interrupted = Some(e)).is_ok()
         };
         match &out {
             Some(out) if replace => lasthop_sim::run_replacing(&scenario.0, out, &mut tell),
@@ -81,11 +81,11 @@ pub fn run_many(
     let mut interrupted = None;
     let result = py.detach(|| {
         lasthop_sim::run_many(&scenarios, jobs, outs.as_deref(), &mut |done, total| {
-            let told = Python::attach(|py| {
+            let reported = Python::attach(|py| {
                 py.check_signals()?;
                 progress.as_ref().map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop))
             });
-            told.map_err(|e| interrupted = Some(e)).is_ok()
+            reported.map_err(|e| interrupted = Some(e)).is_ok()
         })
     });
     Ok(finish(interrupted, result)?.into_iter().map(RunOutput).collect())

@@ -169,11 +169,11 @@ fn survey_table<'py>(
     let mut interrupted = None;
     let result = py.detach(|| {
         make(&mut |share| {
-            let told = Python::attach(|py| {
+            let reported = Python::attach(|py| {
                 py.check_signals()?;
                 progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop))
             });
-            told.map_err(|e| interrupted = Some(e)).is_ok()
+            reported.map_err(|e| interrupted = Some(e)).is_ok()
         })
     });
     let (batches, schema) = crate::run::finish(interrupted, result)?.into_parts();

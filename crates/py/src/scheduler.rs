@@ -164,8 +164,8 @@ impl mac::Policy for PyScheduler {
             let mut call = || {
                 let made = candidates.iter().map(|c| Py::new(py, Candidate::from(c)));
                 let list = PyList::new(py, made.collect::<PyResult<Vec<_>>>()?)?;
-                let told = self.object.bind(py).call_method1(intern!(py, "weigh"), (tti.0, list))?;
-                read(&told, weights)
+                let returned = self.object.bind(py).call_method1(intern!(py, "weigh"), (tti.0, list))?;
+                read(&returned, weights)
             };
             call().map_err(|e| {
                 let what = format!(
@@ -189,10 +189,10 @@ impl mac::Policy for PyScheduler {
 }
 
 /// As many numbers as there are candidates.
-fn read(told: &Bound<'_, PyAny>, weights: &mut [f64]) -> PyResult<()> {
+fn read(returned: &Bound<'_, PyAny>, weights: &mut [f64]) -> PyResult<()> {
     let n = weights.len();
     let mut found = 0;
-    for item in told.try_iter()? {
+    for item in returned.try_iter()? {
         let weight: f64 = item?.extract()?;
         if weight.is_nan() {
             return Err(PyValueError::new_err(format!("weight {found} is no number")));

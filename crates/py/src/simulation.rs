@@ -99,7 +99,7 @@ impl Simulation {
         Ok(self.world()?.now().as_nanos())
     }
 
-    /// Runs up to `t`; a change now is in force for all that happens at `t`.
+    /// Runs up to `t`; a change now is in force for all events at `t`.
     fn step_until(&mut self, py: Python<'_>, t: Moment) -> PyResult<()> {
         let t = match t {
             Moment::Seconds(s) if s.is_finite() && s >= 0.0 => Duration::from_secs_f64(s),

@@ -325,7 +325,7 @@ mod tests {
     }
     /// 25.814: at 70 degrees 12 dB, behind 20 dB, whatever the height.
     #[test]
-    fn the_flat_pattern_knows_no_height() {
+    fn the_flat_pattern_does_not_depend_on_height() {
         let antenna =
             Antenna::Flat { azimuth: 30.0, beamwidth: 70.0, front_to_back: Db(20.0), gain: Db(14.0) };
         let at = |azimuth: f64, z: f64| {

@@ -87,7 +87,7 @@ mod tests {
 
     /// RLC in fragments of 30 bytes makes hundreds of PDUs of a grant.
     #[test]
-    fn blocks_that_share_one_fate_may_be_many() {
+    fn blocks_with_a_common_outcome_may_be_many() {
         let errors = BlockErrors::new(1, 0, ErrorPattern::PerTti);
         for tti in 0..100 {
             let outcomes: Vec<bool> = (0..600).map(|b| errors.is_lost(Tti(tti), b, Ratio(0.5))).collect();

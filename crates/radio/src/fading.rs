@@ -10,7 +10,7 @@
 //! speed f_d t with f_d = v f_c / c_0. Angles alpha_n are stratified over the circle and phases
 //! phi_n uniform, both drawn once per link from keyed draws, so the ensemble's autocorrelation is
 //! J0(2 pi f_d tau) exactly (R. H. Clarke, BSTJ 47(6), 1968; sum of sinusoids after Y. R. Zheng, C.
-//! Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that nobody looks at cost
+//! Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that are not evaluated cost
 //! nothing and change nothing, and a change of speed bends the phase without a jump.
 //!
 //! Several antennas have such a channel for each pair ([`ArrayFading`]). Simplifications: N = 16

@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// With wrap-around every site has six neighbours at the inter-site distance, and the distances
-    /// to all others are those of the site in the middle: nobody stands at an edge. Without it,
+    /// to all others are those of the site in the middle: no site is at an edge. Without it,
     /// only the middle of 19 does.
     #[test]
     fn wrapped_around_every_site_is_in_the_middle() {

@@ -1,4 +1,4 @@
-//! Radio models: what happens between two antennas, and which blocks survive it.
+//! Radio models: the channel between two antennas, and which blocks are decoded.
 //!
 //! * [`layout`]: where sites stand, and wrap-around.
 //! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.

@@ -4,7 +4,7 @@
 //! All functions are of one block. A layer arrives as a vector, one complex amplitude for each
 //! receive antenna: the channel matrix times the precoder's column, with the square root of the
 //! power in it. Noise and interference are a covariance matrix over the receive antennas. Nothing
-//! is a gain that somebody has chosen.
+//! is a constant gain.
 //!
 //! * One layer: maximum-ratio combining (MRC), w = h. SINR = |h|^4 / (h^H R h); with R = s I that
 //!   is |h|^2 / s.
@@ -13,7 +13,7 @@
 //! * Transmit diversity: Alamouti's code over two antennas (TS 36.211 clause 6.3.4.3, SFBC).
 //!
 //! A receiver that takes what interferes for spatially white has R' = s I, s the mean power at an
-//! antenna; one that knows its covariance (interference rejection combining, IRC) has R' = R. The
+//! antenna; one that has its covariance (interference rejection combining, IRC) has R' = R. The
 //! SINR is that under the true R in both cases.
 
 mod codebook;
@@ -26,7 +26,7 @@ use complex::{cholesky, form, inner, norm, solve};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a receiver with several antennas knows of its interference.
+/// A multi-antenna receiver's information on its interference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combining {

@@ -92,7 +92,7 @@ fn two_layers_have_the_sinr_of_the_formula() {
 /// (1 + P). IRC: h^H R^-1 h with R^-1 = I - P g g^H / (1 + 2 P): 1 - P / (1 + 2 P), half at most
 /// lost.
 #[test]
-fn interference_is_rejected_by_who_knows_its_covariance() {
+fn interference_is_rejected_with_its_covariance() {
     for p in [0.1, 1.0, 1000.0] {
         let mut r = noise(1.0);
         mimo::add_outer::<2>(&mut r, &[C::ONE, C::ONE, C::ZERO, C::ZERO], p);

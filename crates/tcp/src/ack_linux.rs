@@ -110,8 +110,8 @@ impl LinuxAcks {
         self.peer_segment
     }
 
-    /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK
-    /// due.
+    /// In-order data: updates the estimates. Every such segment comes here, whatever else makes its
+    /// ACK due.
     pub fn learn(&mut self, a: &Arrival) {
         self.measure(a);
         self.scheduled = true;

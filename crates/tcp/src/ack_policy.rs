@@ -87,8 +87,8 @@ impl AckPolicy {
         }
     }
 
-    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 wants the ACK at
-    /// once.
+    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 asks for the ACK
+    /// at once.
     #[inline]
     pub fn at_once(&mut self) {
         self.now_due = true;
@@ -112,7 +112,7 @@ impl AckPolicy {
         self.now_due = true;
     }
 
-    /// Data has arrived that no ACK tells of yet.
+    /// Data has arrived that no ACK has covered yet.
     #[inline]
     pub const fn holds_some(&self) -> bool {
         self.unacknowledged > 0

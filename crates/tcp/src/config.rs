@@ -124,7 +124,7 @@ pub enum WindowReduction {
     /// Proportional rate reduction (RFC 9937).
     Prr,
     /// One segment less for every second ACK (Linux up to 3.1). The F-RTO of those kernels belongs
-    /// to it: a timeout takes nothing for lost before two ACKs have told whether it was
+    /// to it: a timeout marks nothing lost before two ACKs have shown whether it was
     /// spurious, and a spurious one brings the window down to ssthresh.
     RateHalving,
 }
@@ -474,7 +474,7 @@ pub struct TimerConfig {
     pub max_backoff: u32,
     /// Floor before or after the back-off.
     pub backoff_floor: BackoffFloor,
-    /// Timeouts in a row before the connection is given up; `None`: never.
+    /// Timeouts in a row before the connection is aborted; `None`: never.
     pub max_retries: Option<u32>,
     /// The same for the SYN.
     pub syn_retries: Option<u32>,

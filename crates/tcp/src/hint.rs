@@ -1,6 +1,6 @@
-//! Capacity hints: what the radio network tells a sender about the last hop.
+//! Capacity hints: what the radio network reports to a sender about the last hop.
 //!
-//! A [`Hint`] is what a congestion control is told; it does not matter who measured it or how it
+//! A [`Hint`] is what a congestion control receives; it does not matter who measured it or how it
 //! came. A [`Guidance`] is what a receiver writes into its ACKs when the hint travels in-band, as a
 //! TCP option in the manner of mobile throughput
 //! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253
@@ -54,12 +54,12 @@ impl Notice {
     }
 }
 
-/// What a sender learns about the last hop of one of its flows.
+/// A report to a sender about the last hop of one of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hint {
     /// When it reached the sender.
     pub now: Instant,
-    /// When the readings were taken, if whoever carried it could tell.
+    /// When the readings were taken, if the carrier of the report has it.
     pub measured: Option<Instant>,
     /// Achievable data rate R(t) of the terminal.
     pub rate: Option<Bitrate>,
@@ -69,7 +69,7 @@ pub struct Hint {
     pub grant: Option<Bitrate>,
     /// Something that is happening to the link.
     pub notice: Option<Notice>,
-    /// How often hints are to be expected; `None`: nobody has said.
+    /// How often hints are to be expected; `None`: unknown.
     pub period: Option<Duration>,
 }
 
@@ -142,11 +142,11 @@ impl Guidance {
     pub(crate) const fn notice_number(&self) -> u8 {
         self.notice
     }
-    /// R(t), if it is told.
+    /// R(t), if it is reported.
     pub fn rate(&self) -> Option<Bitrate> {
         (self.rate != NonZeroU32::MAX).then(|| Bitrate(u64::from(self.rate.get() - 1) * 1000))
     }
-    /// Q(t) \[octets\], if it is told.
+    /// Q(t) \[octets\], if it is reported.
     pub fn queue(&self) -> Option<u64> {
         (self.queue != NO_QUEUE).then(|| u64::from(self.queue) * QUEUE_UNIT)
     }
@@ -154,8 +154,8 @@ impl Guidance {
     pub fn notice(&self) -> Option<Notice> {
         Notice::from_number(self.notice & ((1 << NOTICE_BITS) - 1))
     }
-    /// The hint that the sender makes of it at `now`. How long the ACK took is not told: readings
-    /// are older by that.
+    /// The hint that the sender makes of it at `now`. How long the ACK took is not reported:
+    /// readings are older by that.
     pub fn hint(&self, now: Instant) -> Hint {
         let measured = Some(Instant(now.0.saturating_sub(self.age().0)));
         Hint { measured, rate: self.rate(), queue: self.queue(), notice: self.notice(), ..Hint::at(now) }

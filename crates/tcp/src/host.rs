@@ -59,7 +59,7 @@ pub struct Host {
     /// With accurate feedback everything but SYNs and resets is sent ECN-capable (Linux 6.18,
     /// tcp_ecn_send), not new data alone.
     pub ect_on_all: bool,
-    /// ECN is given up where the handshake's feedback shows that the path alters codepoints
+    /// ECN is disabled where the handshake's feedback shows that the path alters codepoints
     /// (net.ipv4.tcp_ecn_fallback; RFC 9768 section 3.2.2.3).
     pub ecn_fallback: bool,
     /// A segment in order is taken whole where it exceeds a window that is open, if nothing waits

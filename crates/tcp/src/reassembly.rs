@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 const MOST: usize = 4;
 
 /// Ranges of stream offsets received above RCV.NXT, disjoint and not touching, in ascending order;
-/// each remembers when (by counting) it last grew.
+/// each records when (by counting) it last grew.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     held: SmallVec<[Held; 8]>,

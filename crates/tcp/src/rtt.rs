@@ -164,7 +164,7 @@ impl Ticks {
         self.rto_ticks = Some(((self.rttvar_times_4 << 3) + self.srtt_times_8) >> 3);
     }
 
-    /// ns-2 forgets SRTT once it has backed off beyond 8: the estimate may be what is wrong.
+    /// ns-2 discards SRTT once it has backed off beyond 8: the estimate may be what is wrong.
     pub fn distrust(&mut self) {
         self.rttvar_times_4 += self.srtt_times_8 >> 3;
         self.srtt_times_8 = 0;

@@ -1,5 +1,5 @@
-//! What a sender measures and tells its congestion control: ACKs, losses, marks, the handshake, the
-//! delivery rate, its own state.
+//! What a sender measures and passes to its congestion control: ACKs, losses, marks, the handshake,
+//! the delivery rate, its own state.
 
 use lasthop_units::{Duration, Instant};
 
@@ -64,7 +64,7 @@ pub struct LossSample {
     pub lost: u64,
 }
 
-/// What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
+/// What an ACK reports. Counts are of octets, offsets of the sender's stream (0 is the SYN).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// When the ACK arrived.
@@ -117,7 +117,7 @@ pub struct AckSample {
     pub dup_acks: u32,
     /// The window was what limited the sender.
     pub cwnd_limited: bool,
-    /// Loss recovery wants the window to grow: not in fast recovery.
+    /// Loss recovery lets the window grow: not in fast recovery.
     pub may_grow: bool,
 }
 
@@ -144,7 +144,7 @@ impl AckSample {
     }
 }
 
-/// What a duplicate ACK tells (recovery without SACK).
+/// What a duplicate ACK reports (recovery without SACK).
 #[derive(Clone, Copy, Debug)]
 pub struct DupAck {
     /// When it arrived.
@@ -161,7 +161,7 @@ pub struct DupAck {
     pub window: u32,
 }
 
-/// What the algorithm wants done about a duplicate ACK.
+/// The algorithm's response to a duplicate ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DupAckAction {
     /// What the recovery flavour says.
@@ -172,7 +172,7 @@ pub enum DupAckAction {
     Nothing,
 }
 
-/// What told of congestion.
+/// The signal of congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
     /// A lost segment.
@@ -187,7 +187,7 @@ pub enum Signal {
 pub struct Congestion {
     /// When.
     pub now: Instant,
-    /// What told.
+    /// The signal.
     pub signal: Signal,
     /// FlightSize in segments, as `ssthresh_basis` defines it.
     pub flight: f64,
@@ -212,7 +212,7 @@ pub struct Established {
     pub seed: u64,
 }
 
-/// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no
+/// The timestamp clock: milliseconds (RFC 7323 section 5.4: 1 ms to 1 s), from 1 so that no
 /// value is 0.
 #[inline]
 pub(crate) fn timestamp(now: Instant) -> u32 {

@@ -4,8 +4,8 @@
 //!
 //! It sits at the node before the wireless hop and looks at what passes. Data towards the mobile is
 //! remembered until the mobile acknowledges it; a duplicate ACK for something remembered is
-//! answered here, by sending that again, and kept from the sender. All it knows is soft: forgotten,
-//! the connection goes on end to end, as if nobody had been there. What the paper leaves open is
+//! answered here, by sending that again, and kept from the sender. Its state is soft: if it is
+//! lost, the connection goes on end to end, as if without the agent. What the paper leaves open is
 //! ours and said so below.
 //!
 //! Sans-IO: the caller hands in segments with a token `T` (its packet), asks whether to pass each
@@ -99,7 +99,7 @@ pub struct Snoop<T> {
 }
 
 impl<T: Clone> Snoop<T> {
-    /// An agent that knows nothing.
+    /// An agent without state.
     pub fn new(config: SnoopConfig) -> Snoop<T> {
         Snoop {
             config,
@@ -125,8 +125,8 @@ impl<T: Clone> Snoop<T> {
 
     /// When the local timer fires.
     pub fn poll_at(&self) -> Option<Instant> {
-        // Without a round trip there is no timer: the first losses are the sender's, or are told by
-        // duplicate ACKs.
+        // Without a round trip there is no timer: the first losses are the sender's, or are found
+        // by duplicate ACKs.
         let timeout = self.timeout()?;
         self.cache.front().map(|c| c.sent.max(self.timer_from).saturating_add(timeout))
     }
@@ -194,7 +194,7 @@ impl<T: Clone> Snoop<T> {
         let before = self.last_ack.as_ref().map(|(ack, window, _)| (*ack, *window));
         match before {
             Some((ack, _)) if after(ack, segment.ack) => {
-                // "A spurious ACK": older than what the sender has been told.
+                // "A spurious ACK": older than the last ACK passed to the sender.
                 if pure { self.suppress() } else { Verdict::Pass }
             }
             Some((ack, window)) if ack == segment.ack => {
@@ -242,7 +242,7 @@ impl<T: Clone> Snoop<T> {
             None => Verdict::Pass,
             Some(c) => {
                 // The first duplicate says which is missing; those that follow are from what was
-                // sent after it, and if the repetition is lost too, the timer knows.
+                // sent after it, and if the repetition is lost too, the timer expires.
                 if c.again == 0 {
                     c.again = 1;
                     c.sent = now;
@@ -387,7 +387,7 @@ mod tests {
         b.0.on_time(ms(500), &mut b.1);
         b.0.on_time(ms(1100), &mut b.1);
         assert_eq!(b.down(), [1, 1]);
-        // Three times: from now on the sender learns of it.
+        // Three times: from now on the sender gets the duplicates.
         assert_eq!(b.ack(1200, 1), Verdict::Pass);
         b.0.on_time(ms(9000), &mut b.1);
         assert_eq!((b.down().len(), b.0.held()), (0, 2000));

@@ -88,7 +88,7 @@ pub enum Input {
     Fin,
     /// Our FIN was acknowledged.
     AckOfFin,
-    /// A reset arrived, the application aborted, or a timer gave up.
+    /// A reset arrived, the application aborted, or a retransmission limit was reached.
     Abort,
     /// Two maximum segment lifetimes passed.
     TwoMsl,

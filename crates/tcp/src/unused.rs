@@ -126,5 +126,5 @@ impl Options {
 fn controls_that(uses: &dyn Fn(&Algorithm) -> bool) -> String {
     let mut names = ALGORITHMS.iter().filter(|a| uses(a)).map(|a| a.name);
     let first = names.next().unwrap_or_default();
-    names.fold(format!("`cc = \"{first}\"`"), |told, name| format!("{told} or `\"{name}\"`"))
+    names.fold(format!("`cc = \"{first}\"`"), |listed, name| format!("{listed} or `\"{name}\"`"))
 }

@@ -47,7 +47,7 @@ const METHODS: [&str; 19] = [
     "rules_recovery",
     "set_cwnd",
     "ssthresh",
-    "wants_reduction",
+    "take_reduction",
 ];
 
 #[deny(clippy::missing_trait_methods)]
@@ -112,9 +112,9 @@ impl CongestionControl for Listener {
         self.note("oldest_is_overdue");
         self.reno.oldest_is_overdue(now, sent)
     }
-    fn wants_reduction(&mut self) -> bool {
-        self.note("wants_reduction");
-        self.reno.wants_reduction()
+    fn take_reduction(&mut self) -> bool {
+        self.note("take_reduction");
+        self.reno.take_reduction()
     }
     fn own_timeout(&self) -> Option<Duration> {
         self.note("own_timeout");

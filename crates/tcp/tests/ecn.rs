@@ -181,7 +181,7 @@ fn abe_makes_a_mark_cost_less() {
 /// segments; where the mark begins and ends in the middle of a pair, an ACK with the old value
 /// comes first. So exactly the marked octets are acknowledged with ECE.
 #[test]
-fn dctcps_receiver_tells_which_octets_were_marked() {
+fn dctcps_receiver_reports_which_octets_were_marked() {
     for marks in [vec![3, 4], vec![2, 3], vec![1], vec![0, 1, 2, 5]] {
         let o = Options {
             profile: Profile::Linux6,

@@ -348,7 +348,7 @@ fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmi
 }
 
 #[test]
-fn the_fine_timer_of_vegas_knows_no_floor_of_one_second() {
+fn the_fine_timer_of_vegas_has_no_floor_of_one_second() {
     for (rto, timeouts) in [(VegasRto::Coarse, false), (VegasRto::Fine, true)] {
         let o = Options {
             profile: Profile::Ns2,

@@ -63,7 +63,7 @@ fn every_profile_carries_a_transfer_over_a_path_that_loses() {
 }
 
 #[test]
-fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
+fn inet_reno_cuts_twice_for_one_burst_and_stops_until_the_timer() {
     // Three of the window of 32 that begins with segment 31. The first new ACK ends recovery with a
     // window of 16; INET keeps no recovery point, so the duplicates that go on arriving cut once
     // more, to 7.5. Then more is outstanding than the window holds: nothing may be sent, no ACK

@@ -293,7 +293,7 @@ fn a_retransmitted_segment_gives_no_rtt_sample() {
 }
 
 #[test]
-fn an_ack_too_soon_after_a_timeout_tells_that_it_was_spurious() {
+fn an_ack_too_soon_after_a_timeout_shows_that_it_was_spurious() {
     let mut s = Script::new(without_sack(RecoveryFlavour::Reno), 4);
     s.wait(1000);
     s.sent();

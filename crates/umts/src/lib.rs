@@ -5,7 +5,7 @@
 //! leaves in exactly one way: delivered or dropped with a
 //! [`DropCause`](lasthop_bearer::DropCause). Bytes exist on demand only ([`rlc::codec`], [`pdcp`]).
 //!
-//! Nothing here owns a clock; `now` is an argument, `poll_at()` says when an entity wants to be
+//! Nothing here owns a clock; `now` is an argument, `poll_at()` says when an entity is to be
 //! woken, consequences are appended to an output that the caller reuses.
 
 mod bearer;

@@ -56,7 +56,7 @@ fn any_config(r: &mut Stream) -> AmConfig {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
+enum Outcome {
     Inside,
     Delivered,
     Dropped(DropCause),
@@ -67,7 +67,7 @@ struct Pair {
     /// By sender: what is on the air.
     air: [VecDeque<(Instant, Pdu)>; 2],
     /// By sender: what became of each SDU.
-    outcomes: [Vec<Fate>; 2],
+    outcomes: [Vec<Outcome>; 2],
     last_delivered: [Option<u64>; 2],
     /// Delivered sizes, by receiver.
     sizes: [Vec<u32>; 2],
@@ -105,7 +105,7 @@ impl Pair {
 
     fn push(&mut self, now: Instant, end: usize, size: u32) {
         let serial = self.outcomes[end].len() as u64;
-        self.outcomes[end].push(Fate::Inside);
+        self.outcomes[end].push(Outcome::Inside);
         let sdu = Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) };
         self.ends[end].push_sdu(now, sdu, &mut self.out);
         self.settle(end);
@@ -179,8 +179,8 @@ impl Pair {
             }
             let sender = 1 - end;
             let outcome = &mut self.outcomes[sender][sdu.serial as usize];
-            assert_eq!(*outcome, Fate::Inside, "SDU {} is delivered after it left", sdu.serial);
-            *outcome = Fate::Delivered;
+            assert_eq!(*outcome, Outcome::Inside, "SDU {} is delivered after it left", sdu.serial);
+            *outcome = Outcome::Delivered;
             if self.in_sequence {
                 assert!(self.last_delivered[end].is_none_or(|l| l < sdu.serial), "out of order");
                 self.last_delivered[end] = Some(sdu.serial);
@@ -188,9 +188,9 @@ impl Pair {
         }
         for (sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[end][sdu.serial as usize];
-            assert!(!matches!(outcome, Fate::Dropped(_)), "SDU {} is dropped twice", sdu.serial);
-            if *outcome == Fate::Inside {
-                *outcome = Fate::Dropped(cause);
+            assert!(!matches!(outcome, Outcome::Dropped(_)), "SDU {} is dropped twice", sdu.serial);
+            if *outcome == Outcome::Inside {
+                *outcome = Outcome::Dropped(cause);
             }
         }
         if self.out.events.drain(..).any(|e| e == RlcEvent::Unrecoverable) {
@@ -205,7 +205,7 @@ impl Pair {
     }
 
     fn inside(&self) -> usize {
-        self.outcomes.iter().flatten().filter(|f| **f == Fate::Inside).count()
+        self.outcomes.iter().flatten().filter(|f| **f == Outcome::Inside).count()
     }
 }
 
@@ -281,7 +281,7 @@ fn the_swarm_reaches_every_mechanism() {
             .outcomes
             .iter()
             .flatten()
-            .filter(|f| matches!(f, Fate::Dropped(c) if *c != DropCause::RlcReset))
+            .filter(|f| matches!(f, Outcome::Dropped(c) if *c != DropCause::RlcReset))
             .count();
     }
     println!(

@@ -105,8 +105,8 @@ fn a_lost_block_costs_at_least_a_tti_each_way() {
     assert!(second - 23 >= 20 + 10 + 5);
 }
 
-/// A sender that never runs empty sends no "last PDU": without the window poll nobody polls at p =
-/// 0 and the window stalls for good. `validate` warns of it.
+/// A sender that never runs empty sends no "last PDU": without the window poll no poll is sent at p
+/// = 0 and the window stalls for good. `validate` warns of it.
 #[test]
 fn without_the_window_poll_a_backlogged_sender_stalls() {
     let mut cfg = bearer(0.0);
@@ -116,7 +116,7 @@ fn without_the_window_poll_a_backlogged_sender_stalls() {
     w.source[0] = Some((552, 4));
     w.run_until(Instant::from_secs(100));
     assert_eq!(w.bearer.rlc(End::Network).stats().window_used, 1024);
-    assert!(w.is_quiet(), "nobody will ever act again");
+    assert!(w.is_quiet(), "no timer and no data left");
     cfg.rlc.am.poll_window = Ratio(0.5);
     assert!(cfg.validate().unwrap().is_empty());
     let mut w = World::new(&cfg, 1);

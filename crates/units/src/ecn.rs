@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable transport: congestion can only be told by dropping.
+    /// Not ECN-capable transport: congestion can only be signalled by dropping.
     #[default]
     NotEct = 0,
     /// ECN-capable, ECT(1): low-latency service (RFC 9331).

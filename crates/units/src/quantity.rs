@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_unit_and_a_wrong_one_are_told_apart() {
+    fn a_missing_unit_and_a_wrong_one_are_shown_apart() {
         assert!(matches!("64".parse::<Bytes>(), Err(UnitError::NoUnit { .. })));
         let wrong = "64 ms".parse::<Bytes>().unwrap_err().to_string();
         assert!(wrong.contains("`ms` is not a unit of a size"), "{wrong}");
@@ -575,8 +575,11 @@ mod tests {
     fn a_suggestion_is_not_wrong_by_eight() {
         let rate = |text: &str| text.parse::<crate::Bitrate>().unwrap_err().to_string();
         for (text, meant) in [("10 MB/s", "80 Mbit/s"), ("1.5 kBps", "12 kbit/s"), ("2 GB", "16 Gbit/s")] {
-            let told = rate(text);
-            assert!(told.contains(&format!("write `{meant}`")) && !told.contains("did you mean"), "{told}");
+            let shown = rate(text);
+            assert!(
+                shown.contains(&format!("write `{meant}`")) && !shown.contains("did you mean"),
+                "{shown}"
+            );
             assert!(meant.parse::<crate::Bitrate>().is_ok());
         }
         let size = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();

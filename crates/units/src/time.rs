@@ -33,7 +33,7 @@ const DURATION: Grammar = Grammar {
     min: 0.0,
     max: 3.2e17,
 };
-/// How times are printed: minutes and hours are read, but nobody compares 90 s with "1.5 min".
+/// How times are printed: minutes and hours are read, but never printed.
 const PRINTED: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 scenario_quantity!(Duration, DURATION, |v: f64| Duration(v.round() as u64), "string");
 scenario_quantity!(Instant, DURATION, |v: f64| Instant(v.round() as u64), "string");
@@ -42,7 +42,7 @@ written_as_text!(Duration Instant);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Instant = Instant(0);
-    /// Later than anything that happens.
+    /// Later than every event.
     pub const MAX: Instant = Instant(u64::MAX);
 
     /// `ms` milliseconds after the start.

@@ -14,12 +14,12 @@ pub struct ConfigError {
     pub help: Option<String>,
 }
 
-/// A value that works but is a known trap.
+/// A valid value that is a known pitfall.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The key, relative to the table that was validated.
     pub key: String,
-    /// What will happen and what to write instead.
+    /// Its effect, and what to write instead.
     pub message: String,
 }
 
@@ -33,12 +33,12 @@ pub(crate) fn check(ok: bool, key: &str, range: &str) -> Result<(), ConfigError>
 pub(crate) fn refuse(
     ok: bool,
     key: &str,
-    told: impl FnOnce() -> (String, String),
+    explain: impl FnOnce() -> (String, String),
 ) -> Result<(), ConfigError> {
     if ok {
         return Ok(());
     }
-    let (message, help) = told();
+    let (message, help) = explain();
     Err(ConfigError { key: key.into(), message, help: Some(help) })
 }
 

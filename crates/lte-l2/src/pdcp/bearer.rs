@@ -42,7 +42,8 @@ impl Side {
 ///
 /// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that
 /// crossed the air at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at`
-/// and `on_time` as everywhere. After any call `buffer_status` says whether an end wants to send.
+/// and `on_time` as everywhere. After any call `buffer_status` says whether an end has data to
+/// send.
 #[derive(Debug)]
 pub struct LteBearer {
     pub(super) acknowledged: bool,
@@ -62,7 +63,7 @@ pub struct LteBearer {
 }
 
 /// No packet: what a control PDU carries in the place of one.
-pub(super) fn nobody() -> PacketId {
+pub(super) fn no_packet() -> PacketId {
     PacketId::from_index(u32::MAX as usize - 1)
 }
 
@@ -103,7 +104,7 @@ impl LteBearer {
         }
     }
 
-    /// What the link would carry for the buffer at `end`, for an AQM that wants to know.
+    /// What the link would carry for the buffer at `end`, for an AQM that needs it.
     pub fn set_rate(&mut self, now: Instant, end: End, rate: Bitrate) {
         self.sides[end.index()].rlc.set_rate(now, rate);
     }
@@ -215,7 +216,7 @@ impl LteBearer {
         }
     }
 
-    /// Something at `end` is about to happen: what says where its RLC entity is comes near, with
+    /// Prefetches, before an operation at `end`, what says where its RLC entity is, with
     /// [`expect`](Self::expect) the entity.
     #[inline]
     pub fn prefetch(&self, end: End) {
@@ -260,7 +261,7 @@ impl LteBearer {
         }
     }
 
-    /// What the RLC of `end` gives up on re-establishment.
+    /// What the RLC of `end` discards on re-establishment.
     pub(super) fn flush_up(&mut self, end: End, kind: HandoverKind, out: &mut LteBearerOutput) {
         // What was dropped below is sent again, or its account is closed with its numbers.
         self.rlc_out.dropped.clear();
@@ -302,7 +303,7 @@ impl LteBearer {
         out.dropped.extend(self.tx_out.dropped.drain(..).map(|(sdu, cause)| (end, sdu, cause)));
     }
 
-    /// Passes on what the RLC of `end` has said, until nobody has anything to add.
+    /// Passes on the output of the RLC of `end`, until there is no more.
     #[inline]
     pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let (rlc, rx) = (&self.rlc_out, &self.rx_out);
@@ -363,7 +364,7 @@ impl LteBearer {
         self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out);
     }
 
-    /// Closes the account of what PDCP at `end` has delivered or given up.
+    /// Closes the account of what PDCP at `end` has delivered or discarded.
     #[inline]
     pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
         let peer = end.peer();

@@ -15,7 +15,7 @@ use super::setup::LteBearerOutput;
 
 impl LteBearer {
     /// `packet` is put into this bearer of unacknowledged mode at `end`, where another bearer sends
-    /// it: only the account knows.
+    /// it: only the account has it.
     pub fn push_copy(&mut self, end: End, packet: Sdu) {
         debug_assert!(!self.acknowledged, "a group's bearers are unacknowledged");
         let sdu = self.stamp(end, packet);

@@ -55,7 +55,7 @@ impl LteBearer {
     }
 
     /// The terminal leaves for another node. What the network has not delivered and does not
-    /// discard is appended to `forwarded_sdus`, in the order in which the target wants it.
+    /// discard is appended to `forwarded_sdus`, in the order of the target's transmissions.
     pub fn hand_over(
         &mut self,
         now: Instant,
@@ -205,7 +205,7 @@ impl LteBearer {
                 // transmission".
                 let report = side.rx.status_report();
                 let size = report.size(self.sn_bits);
-                let serial = side.tx.control(super::bearer::nobody(), size, &mut self.tx_out);
+                let serial = side.tx.control(super::bearer::no_packet(), size, &mut self.tx_out);
                 side.controls.insert(serial, report);
             }
             side.tx.retransmit(&mut self.tx_out);

@@ -48,7 +48,7 @@ impl OpenSdus {
         (i < self.entries.len()).then_some(i)
     }
 
-    /// The SDU `count` is delivered: it, unless its fate is known already; what it has overtaken
+    /// The SDU `count` is delivered: it, unless it is settled already; what it has overtaken
     /// goes to `lost`.
     #[inline]
     pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
@@ -72,8 +72,8 @@ impl OpenSdus {
         self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
     }
 
-    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless its fate
-    /// is known.
+    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless it
+    /// is settled.
     pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
         let e = &mut self.entries[at];

@@ -25,7 +25,7 @@ pub struct PdcpRx {
     pub duplicates: u64,
 }
 
-/// What the receiver tells its caller.
+/// What the receiver reports to its caller.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpRxOutput {
     /// PDUs whose SDU is delivered, in order.
@@ -172,8 +172,8 @@ impl PdcpRx {
             self.next_sn = 0;
             self.rx_hfn = 0;
             self.last_submitted = -1;
-            // What an earlier re-establishment left out of sequence: nobody will send what is
-            // missing.
+            // What an earlier re-establishment left out of sequence: what is missing will not be
+            // sent.
             while let Some((_, pdu)) = self.stored.pop_first() {
                 out.delivered.push(pdu);
             }

@@ -1,4 +1,4 @@
-//! How a bearer is set up, and what it tells its caller.
+//! How a bearer is set up, and what it reports to its caller.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

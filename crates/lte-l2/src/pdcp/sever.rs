@@ -8,9 +8,9 @@ use lasthop_bearer::{DropCause, End};
 
 impl LteBearer {
     /// What `end` has pushed and the peer's RLC cannot put together leaves the bearer: RLC at `end`
-    /// forgets it, the peer's reassembly is flushed, numbers start again with 0. The other
+    /// drops it, the peer's reassembly is flushed, numbers start again with 0. The other
     /// direction goes on. PDUs of `end` that are still in the air must not be delivered any
-    /// more. Returns false for an acknowledged bearer, whose directions cannot be told
+    /// more. Returns false for an acknowledged bearer, whose directions cannot be kept
     /// apart: status PDUs of one travel in the other.
     pub fn sever(&mut self, end: End, out: &mut LteBearerOutput) -> bool {
         if self.acknowledged {

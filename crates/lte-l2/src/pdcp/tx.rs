@@ -11,7 +11,7 @@ use super::pdu::{Kind, Label, StatusReport};
 use lasthop_bearer::earlier;
 use lasthop_bearer::{DropCause, Sdu};
 
-/// What the transmitter tells its caller.
+/// What the transmitter reports to its caller.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpTxOutput {
     /// PDUs for RLC, in order.

@@ -235,7 +235,7 @@ fn seen(backlog: Backlog) -> aqm::Backlog {
     aqm::Backlog { packets: u64::from(backlog.packets), bytes: backlog.bytes }
 }
 
-/// Congestion experienced; each SDU is told of once.
+/// Congestion experienced; each SDU is reported once.
 fn mark<S>(sdu: &mut Sdu, marked: &mut u64, out: &mut RlcOutput<S>) {
     if sdu.ecn != Ecn::Ce {
         sdu.ecn = Ecn::Ce;

@@ -115,7 +115,7 @@ pub struct UmConfig {
     /// clause 6.3.2, UL-UM-RLC and DL-UM-RLC). Without it: `sn_bits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sn_bits_uplink: Option<u32>,
-    /// t-Reordering: wait for a missing PDU before it is given up: 0 to 100 ms by 5, 110 to 200 by
+    /// t-Reordering: wait for a missing PDU before it is skipped: 0 to 100 ms by 5, 110 to 200 by
     /// 10, 1600.
     pub t_reordering: Duration,
 }

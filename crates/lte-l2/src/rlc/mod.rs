@@ -93,7 +93,7 @@ impl<P: Payload> Rlc<P> {
     pub const fn marked(&self) -> u64 {
         each!(self, e => e.marked())
     }
-    /// What the link would carry for this entity's buffer, for an AQM that wants to know.
+    /// What the link would carry for this entity's buffer, for an AQM that needs it.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         each!(self, e => e.set_rate(now, rate));
     }
@@ -176,7 +176,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.start_anew(out),
         }
     }
-    /// Something is about to happen to the entity: it is brought near.
+    /// The entity is about to be used: it is prefetched.
     #[inline]
     pub fn prefetch(&self) {
         each!(self, e => lasthop_engine::simd::prefetch(&**e));
@@ -212,7 +212,8 @@ impl<P: Payload> Rlc<P> {
             _ => status.total(),
         }
     }
-    /// What MAC knows of the entity where it is told at events only ([`Shortcuts::event_reports`]).
+    /// MAC's view of the entity where reports are made at events only
+    /// ([`Shortcuts::event_reports`]).
     #[inline]
     pub fn reports(&self) -> Option<&Reports> {
         match self {

@@ -1,4 +1,4 @@
-//! What an entity tells its caller.
+//! What an entity reports to its caller.
 
 use lasthop_bearer::{DropCause, Sdu};
 
@@ -25,7 +25,7 @@ impl RlcEvent {
     }
 }
 
-/// What an entity tells its caller; reused from call to call. `S` is the SDU that comes out: a
+/// What an entity reports to its caller; reused from call to call. `S` is the SDU that comes out: a
 /// descriptor, or bytes where entities talk through encoded PDUs.
 #[derive(Clone, Debug)]
 pub struct RlcOutput<S = Sdu> {

@@ -1,4 +1,4 @@
-//! What MAC knows of an entity that reports its buffers only at events, as ns-3's RLC does.
+//! MAC's view of an entity that reports its buffers only at events, as ns-3's RLC does.
 //!
 //! An entity of the standard is asked for its buffer status whenever MAC needs it. LENA's entity
 //! sends a report when an SDU arrives, when a poll asks for a status report, when t-PollRetransmit

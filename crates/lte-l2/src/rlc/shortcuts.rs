@@ -73,11 +73,11 @@ pub struct Shortcuts {
     pub data_grant_min: u32,
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,
-    /// MAC learns of the buffers only when the entity reports them: when an SDU arrives, when a
-    /// poll asks for a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
-    /// after the last of these. MAC subtracts what it grants. A report of AM contains the PDUs
-    /// that wait for their acknowledgement, MAC adds no subheaders, and status reports
-    /// without room for more than 4 B name no missing PDU.
+    /// MAC gets the state of the buffers only when the entity reports them: when an SDU arrives,
+    /// when a poll asks for a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
+    /// after the last of these. MAC subtracts what it grants. A report of AM contains the PDUs that
+    /// wait for their acknowledgement, MAC adds no subheaders, and status reports without room for
+    /// more than 4 B name no missing PDU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub event_reports: bool,
     /// `am.poll_pdu` and `am.poll_byte` may have values that no RRC message carries.

@@ -1,4 +1,5 @@
-//! Entities that talk through encoded PDUs only: whatever speaks TS 36.322 can be at the other end.
+//! Entities that talk through encoded PDUs only: any implementation of TS 36.322 can be at the
+//! other end.
 
 use std::collections::BTreeMap;
 

@@ -71,11 +71,11 @@ struct World {
     air: Air,
     rng: Stream,
     /// By pushing end: what came of each packet. None: inside.
-    outcomes: [Vec<Option<Fate>>; 2],
+    outcomes: [Vec<Option<Outcome>>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Outcome {
     Delivered,
     Dropped(DropCause),
 }
@@ -145,13 +145,13 @@ impl World {
             let n = sdu.serial as usize;
             assert_eq!(sdu.id.index(), n, "the packet is the one that was pushed");
             assert_eq!(outcomes[n], None, "packet {n} is delivered and had an outcome");
-            assert!(!outcomes[n + 1..].contains(&Some(Fate::Delivered)), "packet {n} is late");
-            outcomes[n] = Some(Fate::Delivered);
+            assert!(!outcomes[n + 1..].contains(&Some(Outcome::Delivered)), "packet {n} is late");
+            outcomes[n] = Some(Outcome::Delivered);
         }
         for (pushed_by, sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[pushed_by.index()][sdu.serial as usize];
             assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had an outcome", sdu.serial);
-            *outcome = Some(Fate::Dropped(cause));
+            *outcome = Some(Outcome::Dropped(cause));
         }
         for end in [End::Network, End::Ue] {
             let open = self.outcomes[end.index()].iter().filter(|f| f.is_none()).count();
@@ -175,7 +175,7 @@ fn scenario(config: &LteBearerConfig, p: &Powers, seed: u64, packets: usize) -> 
         }
         t += 1;
     }
-    // The adversary gives up: everything must come to an end.
+    // The adversary stops: everything must come to an end.
     let kind = Powers { loss: 0.0, duplicate: 0.0, jitter: 0, grant_max: 8000, reestablish: false };
     let end = t + 4_000;
     while t < end {
@@ -193,7 +193,7 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// AM without a discard timer is lossless, whatever happens: re-establishments included.
+    /// AM without a discard timer is lossless in every case: re-establishments included.
     #[test]
     fn am_loses_nothing_and_keeps_order(
         rlc in rlc_configs(), p in powers(), seed: u64, bits in prop::sample::select(vec![12u32, 15, 18]),
@@ -202,7 +202,7 @@ proptest! {
         let pdcp = PdcpConfig { sn_bits: bits, status_report: report, ..PdcpConfig::default() };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
         for outcomes in &w.outcomes {
-            prop_assert!(outcomes.iter().all(|f| *f == Some(Fate::Delivered)), "{outcomes:?}");
+            prop_assert!(outcomes.iter().all(|f| *f == Some(Outcome::Delivered)), "{outcomes:?}");
         }
     }
 
@@ -218,7 +218,7 @@ proptest! {
         rlc.buffer.discipline = if head { Discipline::HeadDrop } else { Discipline::DropTail };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
         for outcomes in &w.outcomes {
-            let last = outcomes.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
+            let last = outcomes.iter().rposition(|f| *f == Some(Outcome::Delivered)).unwrap_or(0);
             prop_assert!(outcomes[..last].iter().all(Option::is_some));
             prop_assert!(p.reestablish || outcomes.iter().all(Option::is_some));
         }
@@ -231,7 +231,7 @@ proptest! {
         let pdcp = PdcpConfig { sn_bits: if short { 7 } else { 12 }, ..PdcpConfig::default() };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
         for outcomes in &w.outcomes {
-            let last = outcomes.iter().rposition(|f| *f == Some(Fate::Delivered)).unwrap_or(0);
+            let last = outcomes.iter().rposition(|f| *f == Some(Outcome::Delivered)).unwrap_or(0);
             prop_assert!(outcomes[..last].iter().all(Option::is_some));
         }
     }
@@ -243,7 +243,7 @@ proptest! {
         let rlc = RlcConfig { compat: Compat::Ns3, ..RlcConfig::default() };
         let w = scenario(&LteBearerConfig { rlc, ..LteBearerConfig::default() }, &p, seed, 60);
         for outcomes in &w.outcomes {
-            prop_assert!(outcomes.iter().all(|f| *f == Some(Fate::Delivered)));
+            prop_assert!(outcomes.iter().all(|f| *f == Some(Outcome::Delivered)));
         }
     }
 }

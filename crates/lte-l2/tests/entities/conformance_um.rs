@@ -168,7 +168,7 @@ fn a_pdu_beyond_the_reordering_window_moves_it() {
         u.receive(ms(0), umd(sn));
     }
     assert_eq!(u.delivered(), [0]);
-    // VR(UH) = 20 puts the lower edge at 4: SN 1 is given up.
+    // VR(UH) = 20 puts the lower edge at 4: SN 1 is skipped.
     u.receive(ms(1), umd(19));
     assert_eq!((u.delivered(), u.um.state().vr_ur), (vec![2, 3], 4));
 }

@@ -178,7 +178,7 @@ fn the_rest_of_a_cut_status_report_waits_for_a_round_trip() {
 /// repetitions are lost: N p^(t + 1) times. Within four standard deviations. The rest of a cut
 /// report at the next grant gave 17 503 retransmissions for 5854 and 1756 failures for 33 with
 /// t-StatusProhibit of 0, which forbids no report. There polls still repeat a NACK within the round
-/// trip (clause 5.2.3 wants it): a rest that never comes leaves 6105.
+/// trip (clause 5.2.3 requires it): a rest that never comes leaves 6105.
 #[test]
 fn small_grants_for_reports_do_not_raise_retx_count() {
     for prohibit in [0, 5, 20] {

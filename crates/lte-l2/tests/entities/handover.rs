@@ -13,7 +13,7 @@ use lasthop_units::{Bytes, Duration, Id, Instant, PacketId};
 use proptest::prelude::*;
 
 /// What comes of a packet. None: inside.
-type Fate = Option<Result<(), DropCause>>;
+type Outcome = Option<Result<(), DropCause>>;
 
 struct World {
     bearer: LteBearer,
@@ -28,7 +28,7 @@ struct World {
     /// During a handover: when the terminal can talk to the target, and when the last packet takes
     /// the old way.
     away: Option<(Instant, Instant)>,
-    outcomes: [Vec<Fate>; 2],
+    outcomes: [Vec<Outcome>; 2],
     /// Packets that were forwarded at least once.
     forwarded: Vec<u64>,
     handovers: u32,
@@ -204,7 +204,7 @@ proptest! {
     }
 
     /// What is lost is what was discarded, by that name, and what a re-establishment in the same
-    /// cell gave up; nothing that was forwarded as untransmitted is lost on the way.
+    /// cell discarded; nothing that was forwarded as untransmitted is lost on the way.
     #[test]
     fn seamless_loses_what_it_discards(
         seed: u64, loss in 0.0..0.5, grant in prop_oneof![30u32..300, 1000u32..9000], all: bool,
@@ -212,7 +212,7 @@ proptest! {
         let counts = if all { Counted::HandedOver } else { Counted::OnAir };
         let w = scenario(&config(HandoverKind::Seamless, counts, Mode::Am), loss, grant, seed);
         for outcomes in &w.outcomes {
-            let named = |f: &Fate| matches!(f, Some(
+            let named = |f: &Outcome| matches!(f, Some(
                 Ok(()) | Err(DropCause::HandoverDiscard | DropCause::Reestablishment)));
             prop_assert!(outcomes.iter().all(named), "{outcomes:?}");
         }

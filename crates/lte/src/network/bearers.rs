@@ -71,7 +71,7 @@ impl Bearers {
     pub fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
         let mut layers = LteBearer::new(config);
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
-        let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+        let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.needs_rate());
         self.drbs.push(Drb { ue, layers, qos, ip: None, wake: None, tells_rate, direct })
     }
 

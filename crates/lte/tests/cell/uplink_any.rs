@@ -144,12 +144,12 @@ impl Plan {
 
 /// What became of each packet that an end of a bearer has pushed, in the order of pushing.
 #[derive(Default)]
-struct Fates(Vec<Option<bool>>);
+struct Outcomes(Vec<Option<bool>>);
 
 struct World {
     network: RadioNetwork,
     out: NetworkOutput,
-    outcomes: Vec<[Fates; 2]>,
+    outcomes: Vec<[Outcomes; 2]>,
     pushed: usize,
 }
 

@@ -356,7 +356,7 @@ mod tests {
         (p.video.since, p.next) = (ms(0), Some(ms(0)));
         p
     }
-    /// Asks at the moment it wants, and gets the answer `took` later.
+    /// Requests at its time, and gets the response `took` later.
     fn get(p: &mut Dash, received: &mut u64, took: u64) -> Instant {
         let at = p.poll_at().unwrap();
         p.due(at).unwrap();

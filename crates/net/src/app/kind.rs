@@ -53,7 +53,7 @@ pub(super) trait Kind {
     }
     /// The application, before its start.
     fn run(&self) -> Self::Run;
-    /// How its user minds packets that come late; `None`: not at all.
+    /// How its quality is judged by packet delay; `None`: it is not.
     fn judged(&self) -> Option<Quality> {
         None
     }
@@ -81,7 +81,7 @@ pub(super) trait Behaviour {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
     /// It ends: what it has written stays.
     fn stop(&mut self) {}
-    /// When it wants to be called next.
+    /// When it is to be called next.
     fn poll_at(&self) -> Option<Instant> {
         None
     }

@@ -1,13 +1,13 @@
 //! Applications: one object per flow that sees both ends.
 //!
 //! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the
-//! connection at the start and tells `on_established` once, `on_writable` for each end whenever its
+//! connection at the start and calls `on_established` once, `on_writable` for each end whenever its
 //! send buffer has room (first right after it is established), `on_delivered` for bytes that arrive
 //! in order, `on_closed` when an end's peer has closed. Over UDP there is `on_datagram`. Time
-//! passes by `poll_at` and `on_time`. What the application wants done is appended to
+//! passes by `poll_at` and `on_time`. What is to be done is appended to
 //! `out`, in order.
 //!
-//! An application never writes more than the room it was told of; what it has to write beyond that
+//! An application never writes more than the space it was given; what it has to write beyond that
 //! waits inside as a number.
 //!
 //! One file per application, with its configuration (`Kind`) and what it does (`Behaviour`) over
@@ -109,7 +109,7 @@ impl End {
     }
 }
 
-/// What an application wants done.
+/// What an application asks of its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Write `bytes` into the stream at `end`; there is room for them.
@@ -196,7 +196,7 @@ impl App {
         }
     }
 
-    /// When it wants to be woken.
+    /// When `on_time` is due.
     pub fn poll_at(&self) -> Option<Instant> {
         self.running.poll_at()
     }

@@ -108,7 +108,7 @@ enum Step {
     Objects,
 }
 
-/// What the browser wants of the connection.
+/// What the browser requests of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wish {
     /// Bytes of requests, and how many.
@@ -204,7 +204,7 @@ fn objects(stream: &mut Stream) -> u64 {
     (stream.pareto(shape, least).min(most) - least).round() as u64
 }
 
-/// What a browser wants.
+/// What a browser requests.
 fn grant(now: Instant, wish: Wish, page: &mut Page, s: &mut Streams, out: &mut Vec<Action>) {
     if let Some(took) = wish.page {
         s.stats.completions.add(now, took);

@@ -12,7 +12,7 @@ use super::streams::Streams;
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pattern: Pattern,
-    /// The next moment at which something happens; `None` while stopped.
+    /// The time of the next event; `None` while stopped.
     next: Option<Instant>,
 }
 

@@ -18,7 +18,7 @@ const SPEECH: Duration = Duration::from_millis(20);
 pub struct VoipConfig {
     /// RTP payload and header of a packet: 160 B of G.711 and 12 B.
     pub size: Bytes,
-    /// Playout: a packet that is older than this is late. ITU-T G.114 wants 150 ms from mouth to
+    /// Playout: a packet that is older than this is late. ITU-T G.114: 150 ms from mouth to
     /// ear, 20 of which are in the packet.
     pub deadline: Duration,
 }

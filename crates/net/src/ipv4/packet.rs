@@ -21,7 +21,7 @@ pub struct Packet<P> {
     pub serial: u64,
     /// Total length with all headers from IPv4 on [bytes].
     pub size: u32,
-    /// ECN codepoint. A queue marks the [`Item`]; whoever takes the item off the pipe copies the
+    /// ECN codepoint. A queue marks the [`Item`]; what takes the item off the pipe copies the
     /// mark here.
     pub ecn: Ecn,
     /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.

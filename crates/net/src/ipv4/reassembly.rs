@@ -50,7 +50,7 @@ pub struct ReassemblyOut {
     pub complete: Vec<PacketId>,
     /// Fragments that brought nothing new: free them.
     pub ignored: Vec<PacketId>,
-    /// Fragments of packets that were given up.
+    /// Fragments of packets that were discarded.
     pub dropped: Vec<Dropped>,
 }
 
@@ -59,7 +59,8 @@ impl Reassembler {
     /// s.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Buffers that give up `timeout` after a packet's first fragment, kept within 15 s to 120 s.
+    /// Buffers that are discarded `timeout` after a packet's first fragment, kept within 15 s to
+    /// 120 s.
     pub fn new(timeout: Duration) -> Reassembler {
         let timeout = timeout.clamp(Duration::from_secs(15), Duration::from_secs(120));
         Reassembler { timeout, packets: BTreeMap::new(), next: None }
@@ -99,7 +100,7 @@ impl Reassembler {
         Some(whole)
     }
 
-    /// When the oldest packet is given up. May name a moment at which nothing is due any more.
+    /// When the oldest packet is discarded. May name a moment at which nothing is due any more.
     pub fn poll_at(&self) -> Option<Instant> {
         if self.packets.is_empty() { None } else { self.next }
     }

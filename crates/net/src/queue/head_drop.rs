@@ -1,4 +1,4 @@
-//! `headdrop`: when it is full the oldest packet makes room, so that the sender learns of it one
+//! `headdrop`: when it is full the oldest packet makes room, so that the loss is detected one
 //! queueing delay sooner.
 
 use lasthop_units::{Bytes, Instant};

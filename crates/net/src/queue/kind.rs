@@ -7,7 +7,7 @@ use super::config::Policy;
 use crate::registry::{Entry, Parameter};
 use crate::{Dropped, Ecn, Item};
 
-/// Where a queue stands: keys its draws, and tells how long a packet takes there.
+/// Where a queue stands: keys its draws, and gives the time that a packet takes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Seed of the run.

@@ -89,7 +89,7 @@ fn a_rate_of_zero_stops_and_a_later_rate_goes_on() {
 /// The delay falls from 50 to 10 ms at 2 ms. Packet 1, sent at 2 ms, would arrive at 13 ms, before
 /// packet 0 (51 ms).
 #[test]
-fn a_shorter_delay_lets_nobody_overtake_unless_reordering_is_on() {
+fn a_shorter_delay_does_not_reorder_unless_reordering_is_on() {
     for (reordering, expected) in [(false, [(0, 51_000), (1, 51_000)]), (true, [(1, 13_000), (0, 51_000)])] {
         let wire = WireModel { reordering, ..delay_ms(50) };
         let (mut p, mut out) = (pipe(Some(12 * MBIT), Limit::default(), wire), PipeOut::default());
@@ -134,7 +134,7 @@ fn corruption_and_duplication_have_their_probabilities_and_names() {
 }
 
 #[test]
-fn jitter_is_uniform_and_reorders_only_when_told() {
+fn jitter_is_uniform_and_reorders_only_when_set() {
     for reordering in [false, true] {
         let wire = WireModel { jitter: Duration::from_millis(10), reordering, ..delay_ms(20) };
         let (mut p, mut out) = (pipe(None, Limit::default(), wire), PipeOut::default());

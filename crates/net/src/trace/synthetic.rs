@@ -1,4 +1,4 @@
-//! A synthetic trace of our own, so that examples and tests need nobody's measurement.
+//! A synthetic trace, so that examples and tests need no measurements of others.
 
 use lasthop_engine::{Draw, Purpose, math};
 

@@ -74,8 +74,8 @@ mod tests {
     fn assertions_chain_compare_and_tell_their_message() {
         assert!(run("assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd").is_ok());
         assert!(run("assert 9 <= tcpi_snd_cwnd <= 11 and not tcpi_snd_cwnd != 10").is_ok());
-        let told = run("assert tcpi_snd_cwnd == 11, 'cwnd=%d' % tcpi_snd_cwnd").unwrap_err();
-        assert_eq!(told, "assertion failed: tcpi_snd_cwnd == 11: cwnd=10");
+        let failed = run("assert tcpi_snd_cwnd == 11, 'cwnd=%d' % tcpi_snd_cwnd").unwrap_err();
+        assert_eq!(failed, "assertion failed: tcpi_snd_cwnd == 11: cwnd=10");
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl World {
             let now = self.now;
             let c = &mut self.connections[i];
             // RFC 9293 section 3.6.1 and RFC 2525 section 2.17: what was not read is lost, and a
-            // reset tells so.
+            // reset shows it.
             if c.endpoint.readable() > 0 || socket.options.linger_zero {
                 c.endpoint.abort(now);
             } else {

@@ -1,4 +1,4 @@
-//! One connection of the host, and the numbers by which the script knows it.
+//! One connection of the host, and the numbers by which the script names it.
 
 use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, SynOptions, Timestamps};
 use lasthop_units::{Ecn, Instant, Seq, SeqRange};
@@ -14,7 +14,7 @@ pub(super) struct Connection {
     /// The peer's initial sequence number: the script's is used as it is.
     peer_isn: u32,
     clock: Clock,
-    /// When the set-up is given up.
+    /// When the set-up is aborted.
     pub set_up_until: Option<Instant>,
     /// The host is a 4.4BSD.
     pub bsd: bool,
@@ -49,7 +49,7 @@ impl Connection {
 
     /// The end of no connection: it answers everything with a reset, whose number is 0 or the
     /// peer's.
-    pub fn nobody(config: Config) -> Connection {
+    pub fn closed(config: Config) -> Connection {
         Connection::from_number(config, None, 0)
     }
 
@@ -80,7 +80,7 @@ impl Connection {
         self.endpoint.state()
     }
 
-    /// When it wants to be woken.
+    /// When `on_time` is due.
     pub fn poll_at(&self) -> Option<Instant> {
         let limit = self.set_up_until.filter(|_| self.is_opening());
         self.endpoint.poll_at().into_iter().chain(limit).min()

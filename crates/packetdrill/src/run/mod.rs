@@ -178,7 +178,7 @@ impl<'a> Player<'a, '_> {
         Ok(())
     }
 
-    /// When an event is to happen. Relative times count from now, but from the scheduled time of
+    /// When an event is due. Relative times count from now, but from the scheduled time of
     /// the packet before when both are injected.
     fn window(&self, time: Time, inbound: bool) -> Window {
         let base = match self.last {
@@ -203,7 +203,7 @@ impl<'a> Player<'a, '_> {
     fn advance_to(&mut self, to: Instant, place: SourcePosition) -> Result<(), Failed> {
         if to < self.world.now {
             let (to, now) = (seconds(to), seconds(self.world.now));
-            let message = format!("timing: this is to happen at {to} s, but it is {now} s already");
+            let message = format!("timing: this is due at {to} s, but it is {now} s already");
             return Err(Failed::At { place, message });
         }
         while let Some(at) = self.world.next_timer().filter(|at| *at <= to) {
@@ -226,8 +226,8 @@ impl<'a> Player<'a, '_> {
                 self.transcript.note(|| format!("{}  > {}", seconds(sent.at), matching::spell(&sent.packet)));
                 gathered.add(sent);
                 if gathered.is_enough(packet, self.world.settings.tool.strict_segments) {
-                    let told = gathered.compare(packet, &mut self.world, window);
-                    return told.map_err(|message| Failed::At { place, message });
+                    let compared = gathered.compare(packet, &mut self.world, window);
+                    return compared.map_err(|message| Failed::At { place, message });
                 }
             }
             let Some(at) = self.world.next_timer().filter(|at| *at <= limit) else {

@@ -41,7 +41,7 @@ pub(super) struct World {
     /// The connection that packets of the script belong to.
     current: Option<usize>,
     wire: VecDeque<(Instant, usize, Segment)>,
-    /// When a call that waits wants to look again.
+    /// When a blocked call is tried again.
     pub wake: Option<Instant>,
     /// Timers that may still fire.
     budget: u32,
@@ -75,7 +75,7 @@ impl World {
         Some(if socket.kind == Kind::Listening { State::Listen } else { State::Closed })
     }
 
-    /// When something happens next without a packet or call.
+    /// When the next event without a packet or call is due.
     pub fn next_timer(&self) -> Option<Instant> {
         if self.budget == 0 {
             return None;
@@ -145,7 +145,7 @@ impl World {
         }
         if listener.is_none() {
             let config = self.settings.config(None).map_err(|e| e.to_string())?;
-            self.connections.push(Connection::nobody(config));
+            self.connections.push(Connection::closed(config));
             self.current = Some(self.connections.len() - 1);
             return Ok(self.connections.len() - 1);
         }

@@ -152,9 +152,9 @@ impl<'a> Directive<'a> {
             "if" | "elif" => {
                 let mut c = Condition { text: self.rest, defines, depth: 0 };
                 let value = c.any_of().filter(|_| c.text.trim().is_empty());
-                let told =
+                let message =
                     "a condition is expected here, made of defined(NAME), names, numbers, == != ! && ||";
-                value.map(|v| v != 0).ok_or_else(|| mistake(self.place, told))
+                value.map(|v| v != 0).ok_or_else(|| mistake(self.place, message))
             }
             _ if !is_name(self.rest) => {
                 Err(mistake(self.place, &format!("a name is expected after #{}", self.word)))
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn mistakes_have_a_place() {
-        for (text, line, told) in [
+        for (text, line, expected) in [
             ("\n#ifdef A\n", 2, "add `#endif`"),
             ("\n\n  #endif\n", 3, "no #if before it"),
             ("#if 1\n#else\n#else\n#endif", 3, "no #if before it"),
@@ -300,7 +300,7 @@ mod tests {
         ] {
             let e = select(text, &Defines::default()).unwrap_err();
             let Problem::Mistake { place, message } = e else { panic!("{text}") };
-            assert!(place.line == line && message.contains(told), "{text}: {place:?} {message}");
+            assert!(place.line == line && message.contains(expected), "{text}: {place:?} {message}");
         }
         let mut d = Defines::default();
         for wrong in ["", "3A", "A B", "A=b c", "=1"] {

@@ -1,4 +1,4 @@
-//! Walks over the text of a script and knows where it is.
+//! A position in the text of a script.
 
 use super::{Defines, Problem, SourcePosition};
 

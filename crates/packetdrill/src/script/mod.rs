@@ -21,7 +21,7 @@ use crate::problem::{Problem, SourcePosition};
 pub struct Script {
     /// Command-line options in the text.
     pub options: Vec<ToolOption>,
-    /// Symbols whose value is a whole number; the code knows them.
+    /// Symbols whose value is a whole number; the code has them.
     pub symbols: Vec<(String, i64)>,
     /// Everything else, in order.
     pub events: Vec<Event>,
@@ -49,7 +49,7 @@ pub struct Event {
     pub kind: Kind,
 }
 
-/// When an event happens; microseconds.
+/// When an event is due; microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     /// A shell command before or after the events: at once.
@@ -66,7 +66,7 @@ pub enum Time {
     RelativeRange(i64, i64),
 }
 
-/// What happens.
+/// The event.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// A packet that is injected or expected.

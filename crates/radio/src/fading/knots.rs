@@ -12,7 +12,7 @@ use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
 /// 3.3e-4 of each such product. Of Rayleigh fading, whose power has the correlation J0(2 pi c)^2,
 /// the error has a standard deviation of 4e-5 of the mean power (derived at the test).
 const PER_CYCLE: f64 = 8.0;
-/// Knots that are remembered. Two would do if nobody looked back: reports are of the TTI before.
+/// Knots that are kept. Two would do without looks back: reports are of the TTI before.
 const KEPT: usize = 4;
 /// Where a power is nearly nothing the polynomial may be less than nothing, by as much as its
 /// error: what is below -44 dB says only that it is. It stays positive: 60 dB below the mean.
@@ -43,7 +43,7 @@ impl Knots {
     /// The distance of two knots in wavelengths.
     pub const APART: f64 = 1.0 / PER_CYCLE;
 
-    /// Places that [`Fading::gains_between`](super::Fading::gains_between) wants for the gains of
+    /// Places that [`Fading::gains_between`](super::Fading::gains_between) takes for the gains of
     /// `blocks`.
     pub const fn room(blocks: usize) -> usize {
         whole_lanes(blocks)

@@ -181,7 +181,7 @@ impl Response {
         let taps = |i: usize| derivatives[i * whole_lanes(2 * n)..][..2 * n].split_at(n);
         let ((x, y), (dx, dy), (ddx, ddy)) = (taps(0), taps(1), taps(2));
         for row in rows.iter_mut() {
-            // What a wider link left behind the last block is nobody's.
+            // What a wider link left behind the last block is not read.
             row.clear();
             row.resize(self.blocks.div_ceil(PAIRS), [0.0; PAIRS]);
         }

@@ -116,7 +116,7 @@ impl Amc {
         self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
     }
 
-    /// The CQI of blocks whose mean mutual information `mi` tells by modulation; out of range with
+    /// The CQI of blocks whose mean mutual information `mi` gives by modulation; out of range with
     /// the Piro model, which does not look at it. For who has several means of one row to find.
     #[inline(always)]
     pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {

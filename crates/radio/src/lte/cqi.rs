@@ -6,7 +6,7 @@ use super::{Mcs, McsTable, Modulation};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cqi(u8);
 
-/// Which table the UE was told to use.
+/// Which table the UE is configured with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CqiTable {
     /// Table 7.2.3-1, up to 64QAM.

@@ -107,7 +107,7 @@ impl ErrorModel {
     /// The probability that the decoder fails with all that `buffer` holds; 1 if it holds nothing.
     ///
     /// It is the probability given nothing else. Whoever draws an outcome per transmission and
-    /// wants the transmissions of one block to fail consistently compares **one** uniform draw of
+    /// needs the transmissions of one block to fail consistently compares **one** uniform draw of
     /// the block with it each time.
     pub fn combined_error(&self, buffer: &SoftBuffer) -> f64 {
         if buffer.transmissions == 0 {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     /// The loss that ns-3's system tests use (its buildings model beyond 1 km at 2120 MHz, 30 m and
-    /// 1 m): COST231-Hata for a large city in which ns-3 forgets a term of a(h_m), so we write
+    /// 1 m): COST231-Hata for a large city in which ns-3 omits a term of a(h_m), so we write
     /// it out here and do not offer it.
     fn ns3_urban_loss(d_km: f64) -> f64 {
         let a = 3.2 * log10(11.75) * log10(11.75);

@@ -1,4 +1,4 @@
-//! Where a terminal is: a function of time, so that nobody needs to follow it.
+//! Where a terminal is: a function of time, without events.
 //!
 //! [`Mobility`] says how a terminal moves, [`Motion`] is one on its way, [`Track`] a recorded way.
 

@@ -1,4 +1,4 @@
-//! A terminal on its way: the waypoints of its walk, drawn as far as somebody has asked.
+//! A terminal on its way: the waypoints of its walk, drawn up to the latest time asked for.
 
 use std::sync::Arc;
 

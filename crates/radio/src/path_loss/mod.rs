@@ -3,7 +3,7 @@
 //! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and
 //! three-dimensional for the others, as their sources have them. A horizontal model's distance is
 //! at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise the formula goes on
-//! below the shortest distance and beyond the longest. [`PathLoss::range`] tells what a model was
+//! below the shortest distance and beyond the longest. [`PathLoss::range`] gives what a model was
 //! made for.
 
 mod short;

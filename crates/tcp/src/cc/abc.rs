@@ -7,7 +7,7 @@
 //! window, CUBIC's, stands for bottlenecks that know nothing of ABC; the smaller of the two is
 //! used, and neither grows beyond twice what is in flight (section 5.1.1).
 //!
-//! Accelerate is ECT, brake is CE, told back by AccECN's counter: the encoding for paths on which
+//! Accelerate is ECT, brake is CE, fed back by AccECN's counter: the encoding for paths on which
 //! every ECN router is ABC's (section 5.1.2 names it for proxied networks).
 
 use lasthop_units::Instant;
@@ -33,7 +33,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not have it; the authors' kernel module tells brakes back in the NS \
+pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not have it; the authors' kernel module feeds brakes back in the NS \
      bit, so that a classic router's CE remains a signal of its own. Here CE is the brake.";
 
 pub(super) const ROW: Row = Row {

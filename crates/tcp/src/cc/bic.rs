@@ -64,7 +64,7 @@ impl Bic {
 
     fn after_cut(&mut self, window: f64) -> f64 {
         self.updated = None;
-        // Fast convergence: a loss below the last maximum means that somebody else wants a share.
+        // Fast convergence: a loss below the last maximum means that another flow has joined.
         self.last_max = if window < self.last_max { (window * (1.0 + BETA) / 2.0).floor() } else { window };
         if window <= LOW_WINDOW { window / 2.0 } else { window * BETA }
     }

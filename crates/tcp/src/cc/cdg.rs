@@ -20,7 +20,7 @@ const WINDOW: usize = 8;
 const BACKOFF_BETA: f64 = 724.0 / 1024.0;
 /// The chance not to back off is exp(-FACTOR * gradient in microseconds * 1e-6).
 const FACTOR: f64 = 42.0;
-/// Back-offs in a row without effect before they are given up.
+/// Back-offs in a row without effect before they stop.
 const USE_INEFF: u32 = 5;
 /// A sum of gradients below this is an effect \[us\].
 const EFFECT: i64 = -32;
@@ -77,7 +77,7 @@ pub struct Cdg {
     /// A reduction is wanted, and not taken yet.
     wanted: bool,
     backoffs: u32,
-    /// What a sender that only minds losses would have.
+    /// The window of a sender that responds to losses only.
     shadow: f64,
     delayed_acks: u32,
     // Its own HyStart.
@@ -223,7 +223,7 @@ impl CongestionControl for Cdg {
             self.sample(rtt, ack.segments_passed(), ack.sacked);
         }
         if std::mem::take(&mut self.wanted) {
-            // Nobody took the reduction: loss recovery knows no CWR.
+            // The reduction was not taken: loss recovery has no CWR state.
             let c = Congestion { now: ack.now, flight: self.w.cwnd, ..Congestion::default() };
             self.on_congestion(&c);
             self.settle();
@@ -267,7 +267,7 @@ impl CongestionControl for Cdg {
     fn on_recovered(&mut self, _now: Instant) {
         self.settle();
     }
-    fn wants_reduction(&mut self) -> bool {
+    fn take_reduction(&mut self) -> bool {
         std::mem::take(&mut self.wanted)
     }
 }
@@ -307,7 +307,7 @@ mod tests {
             })
             .count();
         assert!((count as f64 / f64::from(n) - 0.343).abs() < 0.01, "{count}");
-        // The sixth in a row without effect is given up.
+        // The sixth in a row without effect is the last.
         c.backoffs = USE_INEFF;
         assert!(!(0..100).any(|_| c.backs_off(1_000_000_000)));
     }
@@ -351,7 +351,7 @@ mod tests {
         c.w.set(100.0);
         c.shadow = 100.0;
         c.back_off();
-        assert!(c.wants_reduction() && !c.wants_reduction(), "asked for once");
+        assert!(c.take_reduction() && !c.take_reduction(), "asked for once");
         c.on_congestion(&congestion(100.0));
         c.on_recovered(Instant::ZERO);
         assert_eq!((c.cwnd(), c.shadow), (70.0, 100.0));

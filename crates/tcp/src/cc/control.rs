@@ -168,10 +168,10 @@ passed_on! {
         fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
             false
         }
-        /// The algorithm wants the window reduced as after a congestion mark: asked once after each
+        /// The algorithm requests a reduction as after a congestion mark: asked once after each
         /// ACK where loss recovery is RACK's (Linux: `tcp_enter_cwr`);
         /// [`on_congestion`](Self::on_congestion) follows.
-        fn wants_reduction(&mut self) -> bool {
+        fn take_reduction(&mut self) -> bool {
             false
         }
         /// A retransmission timer of the algorithm's own.

@@ -305,7 +305,7 @@ impl CongestionControl for Cubic {
         self.w.timeout(to, c.repeated);
         self.last_cut = None;
         if self.config.reading == CubicReading::Linux {
-            // Linux forgets everything.
+            // Linux resets everything.
             self.w_max = 0.0;
             self.min_rtt = None;
         }

@@ -1,9 +1,9 @@
 //! A congestion control of the caller's own, without a change in this crate.
 //!
 //! A [`Definition`] says what the registry says of a built-in one (name, documentation, parameters
-//! with defaults) and how to make one; [`Controls`] is the set of them that a run knows. Nothing is
-//! global: whoever resolves [`Options`](crate::Options) hands the set in. A built-in algorithm
-//! costs no more for it, one from here is called through a pointer.
+//! with defaults) and how to make one; [`Controls`] is the set of them that a run has. Nothing is
+//! global: the caller that resolves [`Options`](crate::Options) hands the set in. A built-in
+//! algorithm costs no more for it, one from here is called through a pointer.
 //!
 //! ```
 //! use lasthop_tcp::cc::*;

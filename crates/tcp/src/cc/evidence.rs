@@ -1,4 +1,4 @@
-//! What a round shows of the rates that were told in it. A hint is advice: the path has the last
+//! What a round shows of the rates reported in it. A hint is advice: the path has the last
 //! word.
 
 use lasthop_units::{Duration, Instant};
@@ -15,7 +15,7 @@ pub(super) const LOST_SHARE: f64 = 0.25;
 /// Fewer segments than this lost in a round prove nothing.
 const LOST_SEGMENTS: f64 = 8.0;
 
-/// What has come through since a round began, and what was told meanwhile.
+/// What has come through since a round began, and the rates reported meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     began: Instant,
@@ -23,18 +23,18 @@ pub(super) struct Evidence {
     delivered: f64,
     lost: f64,
     /// The smallest and the largest rate in force [octets/s].
-    told: Option<[f64; 2]>,
+    reported: Option<[f64; 2]>,
 }
 
 impl Evidence {
     /// A round begins with a rate in force.
     pub fn since(began: Instant, rate: Option<f64>) -> Evidence {
-        Evidence { began, told: rate.map(|r| [r, r]), ..Evidence::default() }
+        Evidence { began, reported: rate.map(|r| [r, r]), ..Evidence::default() }
     }
     /// The window follows this rate.
     pub fn follow(&mut self, rate: f64) {
-        let [least, most] = self.told.unwrap_or([rate, rate]);
-        self.told = Some([least.min(rate), most.max(rate)]);
+        let [least, most] = self.reported.unwrap_or([rate, rate]);
+        self.reported = Some([least.min(rate), most.max(rate)]);
     }
     pub fn on_ack(&mut self, ack: &AckSample) {
         self.delivered += ack.delivered as f64;
@@ -53,12 +53,12 @@ impl Evidence {
     pub fn overflowed(&self, mss: f64) -> bool {
         self.lost(mss) >= LOST_SEGMENTS && self.lost >= LOST_SHARE * (self.delivered + self.lost)
     }
-    /// Whoever told these rates told too little.
+    /// The reported rates were too low.
     pub fn exceeds(&self, now: Instant) -> bool {
-        self.told.is_some_and(|[_, most]| self.delivered > WRONG * most * self.span(now))
+        self.reported.is_some_and(|[_, most]| self.delivered > WRONG * most * self.span(now))
     }
 
-    /// Whoever told these rates told too much: a sender that used its window has got less than a
+    /// The reported rates were too high: a sender that used its window has got less than a
     /// third of the least of them, and this ACK's round trip is four times the smallest. A
     /// window of rate times smallest round trip that waits in a queue does both (Little's law:
     /// the window over what comes through is the round trip). Where something was lost, losses are
@@ -69,7 +69,7 @@ impl Evidence {
             && self.lost == 0.0
             && (ack.before, ack.state) == (CaState::Open, CaState::Open)
             && ack.now.since(self.began) >= smallest
-            && self.told.is_some_and(|[least, _]| WRONG * self.delivered < least * self.span(ack.now))
+            && self.reported.is_some_and(|[least, _]| WRONG * self.delivered < least * self.span(ack.now))
     }
 
     fn span(&self, now: Instant) -> f64 {
@@ -98,9 +98,9 @@ mod tests {
         }
     }
 
-    /// 80 segments of 1000 octets in 80 ms: 1 MB/s where 3.1 MB/s were told and the smallest round
-    /// trip is 20 ms. At 2.9 MB/s, at a round trip of 80 ms, and of a sender that had room for
-    /// more nothing follows; where the peer's window was full it does.
+    /// 80 segments of 1000 octets in 80 ms: 1 MB/s where 3.1 MB/s were reported and the smallest
+    /// round trip is 20 ms. At 2.9 MB/s, at a round trip of 80 ms, and of a sender that had room
+    /// for more nothing follows; where the peer's window was full it does.
     #[test]
     fn a_rate_of_which_a_third_comes_while_the_queue_grows_is_too_much() {
         for (rate, rtt, limited, peer_window, too_much) in [

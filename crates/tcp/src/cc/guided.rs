@@ -5,9 +5,9 @@
 //! cwnd = min(cwnd of the base algorithm, R(t) * RTT)
 //! ```
 //!
-//! The base algorithm lives on: it hears every ACK, loss and mark, and does not grow beyond the
-//! ceiling. So guidance can only make the flow slower: a source that boasts changes nothing, one
-//! that tells too little slows its own flow down, and one that falls silent is forgotten within a
+//! The base algorithm goes on: it gets every ACK, loss and mark, and does not grow beyond the
+//! ceiling. So guidance can only make the flow slower: a source that overstates changes nothing,
+//! one that reports too little slows its own flow down, and one that stops is disregarded within a
 //! round trip (or 2.5 periods).
 
 use lasthop_units::{Bitrate, Duration, Instant};
@@ -99,8 +99,8 @@ impl CongestionControl for Guided {
     fn on_ack(&mut self, ack: &AckSample) {
         self.readings.on_ack(ack, false);
         self.follow(ack.now);
-        // Who does not use its window learns nothing of a larger one (as RFC 7661 has it for
-        // applications).
+        // A sender that does not use its window does not validate a larger one (as RFC 7661 has it
+        // for applications).
         let may_grow = ack.may_grow && self.base.cwnd() < self.ceiling;
         self.base.on_ack(&AckSample { may_grow, ..*ack });
     }
@@ -135,8 +135,8 @@ impl CongestionControl for Guided {
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         self.base.oldest_is_overdue(now, sent)
     }
-    fn wants_reduction(&mut self) -> bool {
-        self.base.wants_reduction()
+    fn take_reduction(&mut self) -> bool {
+        self.base.take_reduction()
     }
     fn own_timeout(&self) -> Option<Duration> {
         self.base.own_timeout()
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn boasting_changes_nothing_and_a_loss_counts() {
+    fn an_overstated_rate_changes_nothing_and_a_loss_counts() {
         let mut cc = guided(CcName::Reno);
         cc.on_hint(&hint(101, 100_000));
         assert_eq!(cc.cwnd(), 10.0);

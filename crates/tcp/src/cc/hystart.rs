@@ -167,7 +167,7 @@ const CSS_ROUNDS: u32 = 5;
 /// N_RTT_SAMPLE.
 const N_RTT_SAMPLE: u32 = 8;
 
-/// What HyStart++ wants.
+/// What HyStart++ requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Slow start as it is.

@@ -62,7 +62,7 @@ macro_rules! built_in_controls {
             Scalable "scalable" scalable::ROW => Scalable(scalable::Scalable);
             /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
             Vegas "vegas" vegas::ROW => Vegas(Box<vegas::Vegas>), VegasLinux(Box<vegas_linux::VegasLinux>);
-            /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
+            /// Reno that distinguishes random losses by Vegas' estimate (Fu and Liew 2003).
             Veno "veno" veno::ROW => Veno(veno::Veno);
             /// Cut to the estimated rate (Mascolo and others 2001).
             Westwood "westwood" westwood::ROW => Westwood(Box<westwood::Westwood>);

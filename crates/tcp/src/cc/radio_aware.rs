@@ -15,7 +15,7 @@
 //! takes the window over when no reading is younger than `hint_timeout` (at most a round trip,
 //! unless set), when the timer expires, when a mark arrives, and for a time that doubles when a
 //! round shows that the hint was wrong (`evidence.rs`): a quarter of the window was lost, or more
-//! than three times the rate told came through, or less than a third while the queue grew to
+//! than three times the reported rate came through, or less than a third while the queue grew to
 //! three bandwidth-delay products. From then on a hint may at most double what the path has carried
 //! in a round trip.
 
@@ -170,7 +170,7 @@ impl RadioAware {
         }
     }
 
-    /// At the end of a round: did the path carry what was told?
+    /// At the end of a round: did the path carry the reported rate?
     fn check_round(&mut self, now: Instant, falls_short: bool) {
         let round = std::mem::replace(
             &mut self.evidence,
@@ -246,8 +246,8 @@ impl CongestionControl for RadioAware {
             self.check_round(ack.now, falls_short);
         }
         if falls_short {
-            // The next round ends when all that was sent by the boast has come through or is given
-            // up.
+            // The next round ends when all that was sent at the overstated rate has come through or
+            // is given up.
             self.round.begin(ack.nxt);
         }
         if self.guided.is_none() {
@@ -265,7 +265,7 @@ impl CongestionControl for RadioAware {
                 self.base.on_congestion(c);
                 self.believe_at = c.now + self.readings.srtt();
             }
-            // What a boast has sent too much is no measure of the path.
+            // Data sent at an overstated rate is no measure of the path.
             _ if self.overrun => {
                 self.base.on_congestion(&Congestion { flight: c.flight.min(self.proven.max(FLOOR)), ..*c });
             }
@@ -312,8 +312,8 @@ impl CongestionControl for RadioAware {
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         self.guided.is_none() && self.base.oldest_is_overdue(now, sent)
     }
-    fn wants_reduction(&mut self) -> bool {
-        self.guided.is_none() && self.base.wants_reduction()
+    fn take_reduction(&mut self) -> bool {
+        self.guided.is_none() && self.base.take_reduction()
     }
     fn own_timeout(&self) -> Option<Duration> {
         self.base.own_timeout().filter(|_| self.guided.is_none())
@@ -452,9 +452,9 @@ mod tests {
         assert!(cc.is_guided());
     }
 
-    /// The rate told is a hundredth of the 16 Mbit/s that the path has. With the queue term the
+    /// The reported rate is a hundredth of the 16 Mbit/s that the path has. With the queue term the
     /// window is the 20 segments of Q_th (20 ms * 20 kB/s = 0.4 more), of which 20 come through
-    /// in a round trip of 20 ms, fifty times the rate told. Without it the floor of two
+    /// in a round trip of 20 ms, fifty times the reported rate. Without it the floor of two
     /// segments is five times that. After one round trip the base has its own slow start.
     #[test]
     fn a_rate_that_is_always_a_hundredth_is_caught_within_a_round_trip() {
@@ -474,7 +474,7 @@ mod tests {
 
     /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the
     /// round trip is four times the smallest, and 162 segments have come in 81 ms, a tenth of
-    /// what was told. The base goes on with half of those. Losses among the 400 that were sent
+    /// what was reported. The base goes on with half of those. Losses among the 400 that were sent
     /// are measured by the 162, not by the 400.
     #[test]
     fn a_rate_that_is_too_large_is_caught_without_a_loss() {
@@ -503,7 +503,7 @@ mod tests {
     }
 
     /// The same reading in ACK after ACK, measured at 100 ms: it is a round trip old at 120 ms,
-    /// however often it is told.
+    /// however often it is reported.
     #[test]
     fn a_reading_that_is_repeated_grows_old() {
         let mut cc = aware(|_| {});

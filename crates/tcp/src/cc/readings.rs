@@ -42,10 +42,10 @@ pub(super) struct Reading {
 pub(super) struct Readings {
     config: HintConfig,
     newest: Option<Reading>,
-    heard: Instant,
+    received: Instant,
     /// When the newest reading was taken, or a notice came.
     taken: Instant,
-    /// Time between hints, as told or smoothed.
+    /// Time between hints, as reported or smoothed.
     period: Duration,
     smallest: SmallestRtt,
     srtt: Duration,
@@ -56,7 +56,7 @@ impl Readings {
         Readings {
             config: *config,
             newest: None,
-            heard: Instant::ZERO,
+            received: Instant::ZERO,
             taken: Instant::ZERO,
             period: Duration::ZERO,
             smallest: SmallestRtt::default(),
@@ -88,17 +88,17 @@ impl Readings {
             if hint.measured.is_some_and(|t| hint.now.since(t) > self.timeout()) {
                 return false;
             }
-            let gap = hint.now.since(self.heard);
+            let gap = hint.now.since(self.received);
             if let Some(period) = hint.period {
                 self.period = period;
             } else if self.newest.is_some() {
                 self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
             }
-            self.heard = hint.now;
+            self.received = hint.now;
             self.taken = hint.measured.unwrap_or(hint.now);
             self.newest = Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
         } else if hint.notice.is_some() {
-            (self.heard, self.taken) = (hint.now, hint.now);
+            (self.received, self.taken) = (hint.now, hint.now);
         }
         if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
             self.smallest.add(hint.now, self.srtt);
@@ -165,7 +165,7 @@ impl SmallestRtt {
     fn get(&self, now: Instant) -> Option<Duration> {
         let fresh = |h: &&(Instant, Duration)| now.since(h.0) < MIN_RTT_WINDOW;
         let [newer, older] = &self.halves;
-        // A connection that was idle keeps what it knew last.
+        // A connection that was idle keeps the last values.
         older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     use crate::config::{Config, HintConfig, VegasConfig, VegasReading, VegasRto};
     use lasthop_units::{Duration, Instant};
 
-    /// As long as nobody tells anything windows, pacing and timers of those who listen are their
+    /// Without reports, windows, pacing and timers of the controls that take hints are their
     /// base's.
     #[test]
     fn without_hints_their_users_are_their_base() {

@@ -13,7 +13,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     source: "the peer's window is the limit",
 }];
 
-pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not offer it. On a shared path it harms everybody.";
+pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not offer it. On a shared path it harms all flows.";
 
 pub(super) const ROW: Row = Row {
     summary: "no congestion control: the peer's window is the limit",

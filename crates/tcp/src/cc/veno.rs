@@ -1,4 +1,4 @@
-//! TCP Veno: Vegas' estimate of the queue tells random losses from congestion.
+//! TCP Veno: Vegas' estimate of the queue distinguishes random losses from congestion.
 
 use super::window::{Window, has_window};
 use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
@@ -18,7 +18,7 @@ pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of t
      round, so that growth is Reno's nearly always and only the cut is Veno's; whole segments. INET has none.";
 
 pub(super) const ROW: Row = Row {
-    summary: "Reno that tells random losses by Vegas' estimate",
+    summary: "Reno that distinguishes random losses by Vegas' estimate",
     source: "C. P. Fu, S. C. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.1 tcp_veno.c",
     parameters: PARAMETERS,
     differs: DIFFERS,

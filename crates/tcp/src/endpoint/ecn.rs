@@ -36,7 +36,7 @@ pub(super) struct EcnState {
     pub asked: bool,
     /// What accurate feedback needs beside the header's three bits.
     pub accurate: Option<Box<Accurate>>,
-    /// The codepoint of the peer's SYN or SYN-ACK, to be told in AccECN's handshake.
+    /// The codepoint of the peer's SYN or SYN-ACK, to be fed back in AccECN's handshake.
     syn_codepoint: Ecn,
 
     // Receiver.
@@ -45,7 +45,7 @@ pub(super) struct EcnState {
     pub echo: bool,
     /// r.cep: packets that arrived with CE, from 5 (RFC 9768 section 3.2.1).
     r_cep: u64,
-    /// CE packets that no ACK has told of.
+    /// CE packets that no ACK has reported.
     untold: u32,
     /// An ACK of what had arrived before DCTCP.CE changed, still with the old value: RCV.NXT and
     /// ECE.
@@ -60,7 +60,7 @@ pub(super) struct EcnState {
     pub reduced_until: Option<u64>,
     /// s.cep: what the peer's counter is known to be.
     pub s_cep: u64,
-    /// The ACK in hand tells of congestion; with AccECN known once its delivery is.
+    /// The ACK in hand reports congestion; with AccECN known once its delivery is.
     ece: bool,
     pub ace: u8,
 }
@@ -290,7 +290,7 @@ impl EcnState {
     }
 
     /// A segment was accepted; before its text is taken in. `nxt` is RCV.NXT, `holds_some`: data
-    /// has arrived that no ACK tells of.
+    /// has arrived that no ACK has covered.
     #[inline]
     pub fn on_text(
         &mut self,
@@ -447,13 +447,13 @@ impl EcnState {
         (marked * u64::from(n.mss)).min(delivered)
     }
 
-    /// The ACK in hand tells of congestion; after [`settle`](Self::settle).
+    /// The ACK in hand reports congestion; after [`settle`](Self::settle).
     #[inline]
-    pub const fn is_told_of_congestion(&self) -> bool {
+    pub const fn signals_congestion(&self) -> bool {
         self.ece
     }
 
-    /// A reduction has begun, whatever the reason: CWR tells the peer (RFC 3168 section 6.1.2).
+    /// A reduction has begun, whatever the reason: CWR informs the peer (RFC 3168 section 6.1.2).
     #[inline]
     pub const fn reduced(&mut self) {
         if matches!(self.agreed, Agreed::Classic) {
@@ -489,7 +489,7 @@ mod tests {
 
     /// RFC 9768 table 3.
     #[test]
-    fn the_handshake_tells_the_codepoint() {
+    fn the_handshake_reports_the_codepoint() {
         let of = |e| handshake_ace(e);
         assert_eq!([of(Ecn::NotEct), of(Ecn::Ect1), of(Ecn::Ect0), of(Ecn::Ce)], [2, 3, 4, 6]);
     }

@@ -121,7 +121,7 @@ impl Handshake {
         Some(segment)
     }
 
-    /// The SYN was not answered in time. False: the connection is given up.
+    /// The SYN was not answered in time. False: the connection is aborted.
     pub fn timeout(&mut self, c: &mut Connection, send: &mut Sender, now: Instant) -> bool {
         send.unanswered.timeouts += 1;
         let count = send.unanswered.timeouts;

@@ -124,7 +124,7 @@ impl Endpoint {
         receive.note_timestamp(c, now, seg, start);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
-            if receive.reader_gone && receive.is_new_to_nobody(c, start, seg) {
+            if receive.reader_gone && receive.is_data_after_close(c, start, seg) {
                 self.finish(Event::Closed(CloseReason::Aborted));
                 self.reset = reset_for(seg);
                 return;
@@ -149,7 +149,7 @@ impl Endpoint {
         receive.take_repeated_text(c, seg, start);
         if c.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN
-            // without wants the SYN-ACK again.
+            // without asks for the SYN-ACK again.
             if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
                 self.conn.ecn.on_repeated_syn_ack(seg);
                 self.receive.ack.at_once();

@@ -12,7 +12,7 @@ pub enum CloseReason {
     Finished,
     /// The application aborted.
     Aborted,
-    /// A timer gave up: too many retransmissions in a row (RFC 9293 section 3.8.3).
+    /// The limit of retransmissions in a row was reached (RFC 9293 section 3.8.3).
     TimedOut,
 }
 
@@ -79,7 +79,7 @@ pub struct Counters {
     pub dup_acks_received: u64,
     /// Duplicate ACKs sent: immediate ACKs of out-of-order data.
     pub dup_acks_sent: u64,
-    /// Duplicates that the peer told of (RFC 2883).
+    /// Duplicates that the peer reported (RFC 2883).
     pub dsacks_received: u64,
     /// Reductions undone because they were for nothing.
     pub undone: u64,

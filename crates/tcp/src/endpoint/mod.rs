@@ -94,7 +94,7 @@ impl Endpoint {
         self.receive.guidance = guidance.map(|g| (measured, g));
     }
 
-    /// When to call [`on_time`](Self::on_time); `None` when nothing will happen without input.
+    /// When to call [`on_time`](Self::on_time); `None` when nothing is due without input.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         let timers = &self.conn.timers;

@@ -116,7 +116,7 @@ impl RoundTrips {
     }
 }
 
-/// What stays without an answer: timeouts and probes in a row, and when that is given up.
+/// Consecutive timeouts and probes without an ACK, and the limits that abort the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unanswered {
     /// Timeouts in a row.

@@ -450,7 +450,7 @@ options! {
             to!(acks.nagle),
             |c| on_off(c.acks.nagle),
             "RFC 9293 section 3.7.4";
-        /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at
+        /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 requires at
         /// most 2.
         ack_every: u32,
             count!(acks.ack_every, 1, 64),
@@ -536,12 +536,12 @@ options! {
             to!(timers.backoff_floor),
             |c| word(c.timers.backoff_floor),
             "RFC 6298 (2.4) then (5.5)";
-        /// Timeouts in a row after which the connection is given up (RFC 9293 section 3.8.3).
+        /// Timeouts in a row after which the connection is aborted (RFC 9293 section 3.8.3).
         max_retries: u32,
             some!(timers.max_retries),
             |c| or(c.timers.max_retries, "never"),
             "RFC 9293 section 3.8.3: R2 at least 100 s; 15 is usual";
-        /// Timeouts of the SYN in a row after which the connection is given up.
+        /// Timeouts of the SYN in a row after which the connection is aborted.
         syn_retries: u32,
             some!(timers.syn_retries),
             |c| or(c.timers.syn_retries, "never"),
@@ -714,7 +714,7 @@ options! {
             |c| word(c.ecn.accecn_option),
             "RFC 9768 section 3.2.3 recommends it";
         /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of
-        /// ECT(0). It wants a congestion control that answers to the share of marks: `dctcp`, or
+        /// ECT(0). It needs a congestion control that responds to the share of marks: `dctcp`, or
         /// `prague`, which asks for it by itself.
         l4s: bool,
             to!(ecn.l4s),

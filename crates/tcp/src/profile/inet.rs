@@ -58,7 +58,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("nagle", "TCP.ned: nagleEnabled true"),
     ("ack_every", "TCP.ned: delayedAcksEnabled false"),
     ("rtt_estimator", "TCPBaseAlg::rttMeasurementComplete: g = 1/8 for SRTT and RTTVAR, from 0 and 0.75 s"),
-    ("rtt_sampling", "TCPBaseAlg: one segment timed at a time, given up at a timeout"),
+    ("rtt_sampling", "TCPBaseAlg: one segment timed at a time, discarded at a timeout"),
     ("initial_rto", "TCPBaseAlg: 0 + 4 * 0.75 s"),
     ("min_rto", "MIN_REXMIT_TIMEOUT 1 s"),
     ("max_rto", "MAX_REXMIT_TIMEOUT 240 s"),

@@ -94,8 +94,8 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("max_rto", AGENT),
     ("max_backoff", AGENT),
     ("backoff_floor", "rfc2988_ on (from memory of the public code)"),
-    ("max_retries", "ns-2 never gives up"),
-    ("syn_retries", "ns-2 never gives up"),
+    ("max_retries", "ns-2 retransmits without limit"),
+    ("syn_retries", "ns-2 retransmits without limit"),
     (
         "syn_filler",
         "a whole segment with `cc = \"vegas\"`: VegasTcpAgent::output (tcp-vegas.cc) does not look at syn_, so its \

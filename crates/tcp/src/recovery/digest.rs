@@ -1,4 +1,4 @@
-//! What one ACK tells, worked out once.
+//! What one ACK reports, worked out once.
 
 use lasthop_units::{Duration, Instant};
 
@@ -15,9 +15,10 @@ pub(super) struct Newest {
     pub lost_before: u64,
 }
 
-/// What one ACK tells: the loss detectors, the congestion control's sample and the meters read it.
+/// What one ACK reports: the loss detectors, the congestion control's sample and the meters read
+/// it.
 ///
-/// Offsets and octets are those of the sender's stream. What is told segment by segment is known to
+/// Offsets and octets are those of the sender's stream. What is reported segment by segment is in
 /// RACK alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckDigest {
@@ -38,7 +39,7 @@ pub struct AckDigest {
     pub sacked_before: u64,
     /// What was lost before it: octets by the scoreboard; by RACK segments since the start.
     pub lost_before: u64,
-    /// The end of what SACKs had told of before it; 0: of nothing.
+    /// The end of what SACKs had reported before it; 0: nothing.
     pub highest_before: u64,
 
     /// Octets that it SACKs for the first time.
@@ -59,7 +60,7 @@ pub struct AckDigest {
     pub beyond: bool,
     /// A whole segment was SACKed.
     pub news: bool,
-    /// The peer told of a duplicate (RFC 2883).
+    /// The peer reported a duplicate (RFC 2883).
     pub duplicate: bool,
     /// The lowest original that was SACKed below what was SACKed before.
     pub late: Option<u64>,

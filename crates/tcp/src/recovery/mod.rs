@@ -2,7 +2,7 @@
 //! business.
 //!
 //! One file per flavour, for RACK-TLP the marks of the segments ([`Rack`]); what the sender makes
-//! of the losses is the endpoint's `send`. The parts they share are here: what one ACK tells
+//! of the losses is the endpoint's `send`. The parts they share are here: what one ACK reports
 //! ([`AckDigest`]), the count of duplicate ACKs, the recovery point with its guard, the inflation
 //! of the window, the state that Linux calls `ca_state`.
 
@@ -53,7 +53,7 @@ impl SenderView<'_> {
         self.cc.cwnd().min(self.config.window_ceiling()).min(peer)
     }
 
-    /// Congestion that marks told of.
+    /// Congestion signalled by marks.
     pub fn marked(&self) -> Congestion {
         Congestion { signal: Signal::Ecn, ..self.congestion(0, false) }
     }
@@ -173,11 +173,11 @@ impl Recovery {
     }
     /// The oldest segment is to be sent again at once.
     #[inline]
-    pub const fn wants_head(&self) -> bool {
+    pub const fn head_is_due(&self) -> bool {
         self.resend_head
     }
     /// Asks for the oldest segment to be sent again at once, or notes that it was.
-    pub const fn set_wants_head(&mut self, wanted: bool) {
+    pub const fn set_head_is_due(&mut self, wanted: bool) {
         self.resend_head = wanted;
     }
     /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.

@@ -28,7 +28,7 @@ pub struct Mark {
     lost_before: u64,
     /// It continues the packet that the segment before belongs to (segmentation offload).
     pub joined: bool,
-    /// It carries PSH, whoever sends it again.
+    /// It carries PSH, also when it is sent again.
     pub pushed: bool,
 }
 
@@ -270,7 +270,7 @@ impl Rack {
     }
 
     /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16
-    /// recoveries it forgets.
+    /// recoveries it resets.
     pub fn note_dsack(&mut self, una: u64, nxt: u64) {
         if una >= self.reo_raised_at {
             self.reo_steps = (self.reo_steps + 1).min(255);

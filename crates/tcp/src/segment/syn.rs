@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_option_is_told_from_its_absence() {
+    fn each_option_differs_from_its_absence() {
         for mss in [None, Some(0), Some(1460), Some(u16::MAX)] {
             for shift in [None, Some(0), Some(7), Some(14)] {
                 for sack in [false, true] {

@@ -11,7 +11,7 @@ pub enum RlcEvent {
     ResetDone,
     /// The peer has reset this end.
     ResetByPeer,
-    /// Number of SDUs in transmission that were discarded; MRW tells the receiver to move its
+    /// Number of SDUs in transmission that were discarded; MRW makes the receiver move its
     /// window.
     Discarded(u32),
     /// MaxRST resets were not answered: unrecoverable error (TS 25.322 clause 11.4.5).
@@ -36,7 +36,7 @@ impl RlcEvent {
 pub struct Output {
     /// SDUs for the layer above, in order of delivery.
     pub delivered: Vec<Sdu>,
-    /// SDUs given up, each reported once by the side that decides it.
+    /// SDUs discarded, each reported once by the side that discards it.
     pub dropped: Vec<(Sdu, DropCause)>,
     /// What probes may want to know.
     pub events: Vec<RlcEvent>,

@@ -70,7 +70,7 @@ pub struct StatusPdu {
 /// RESET and RESET ACK PDU (clause 9.2.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetPdu {
-    /// Reset sequence number, 1 bit: tells a repeated RESET from a new one.
+    /// Reset sequence number, 1 bit: distinguishes a repeated RESET from a new one.
     pub rsn: bool,
     /// Hyper frame number indicator, 20 bits.
     pub hfni: u32,
@@ -97,7 +97,8 @@ pub enum Sufi {
     Ack(AmSn),
     /// Missing PDUs: first SN and how many follow it (0 to 15); at most 15 pairs.
     List(SmallVec<[(AmSn, u8); 4]>),
-    /// Bit `i` tells whether `fsn + i` was received; 1 to 16 octets, most significant bit first.
+    /// Bit `i` indicates whether `fsn + i` was received; 1 to 16 octets, most significant bit
+    /// first.
     Bitmap {
         /// SN of the first bit.
         fsn: AmSn,

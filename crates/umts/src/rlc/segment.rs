@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 
 use lasthop_bearer::Sdu;
 
-/// How a PDU tells that an SDU ends.
+/// How a PDU indicates that an SDU ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndMark {
-    /// It does not: the SDU continues, or its end is told by the next PDU.
+    /// It does not: the SDU continues, or its end is indicated by the next PDU.
     None,
     /// A length indicator with the last octet's position.
     Here,
@@ -28,7 +28,7 @@ pub struct Segment {
     pub sdu: Sdu,
     /// First octet within the SDU (0 when read from bytes).
     pub offset: u32,
-    /// How many octets; zero when only the end of the SDU is told.
+    /// How many octets; zero when only the end of the SDU is indicated.
     pub len: u16,
     /// Whether and how the SDU ends.
     pub end: EndMark,
@@ -69,8 +69,8 @@ pub(crate) struct TxSdu {
     pub sdu: Sdu,
     /// Octets already put into PDUs.
     pub sent: u32,
-    /// Count of the PDU that tells its end, and which of that PDU's length indicators does (from
-    /// 1).
+    /// Count of the PDU that indicates its end, and which of that PDU's length indicators does
+    /// (from 1).
     pub end: Option<(u64, u8)>,
     /// When the discard timer gives it up.
     pub deadline: Instant,
@@ -83,7 +83,7 @@ pub(crate) struct Segmenter {
     sdus: VecDeque<TxSdu>,
     /// Index of the first SDU with octets still to send.
     next: usize,
-    /// How the end of SDU `next - 1` remains to be told.
+    /// How the end of SDU `next - 1` remains to be indicated.
     untold_end: Option<EndMark>,
     waiting: Bytes,
 }
@@ -140,7 +140,7 @@ impl Segmenter {
             segments.push(Segment { sdu: last.sdu, offset: last.sdu.size, len: 0, end });
             room -= li;
         }
-        // One octet after a 15-bit LI is padding that no LI tells (clause 9.2.2.8).
+        // One octet after a 15-bit LI is padding that no LI indicates (clause 9.2.2.8).
         while room > 0 && !(li == 2 && room == 1 && ends > 0) {
             let Some(front) = self.sdus.get_mut(self.next) else { break };
             let rest = front.sdu.size - front.sent;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exactly_filled_pdu_is_told_by_the_next_one() {
+    fn an_exactly_filled_pdu_is_indicated_by_the_next_one() {
         let mut s = segmenter(40, &[40, 5]);
         assert_eq!(shape(&s.fill(0, 40)), [(0, 0, 40, EndMark::None)]);
         assert!(s.has_data());
@@ -249,7 +249,7 @@ mod tests {
 
     /// 15-bit LIs (2 octets): 199 octets leave one of 200, too little for the LI.
     #[test]
-    fn a_pdu_that_is_one_octet_short_is_told_by_the_next_one() {
+    fn a_pdu_that_is_one_octet_short_is_indicated_by_the_next_one() {
         let mut s = segmenter(200, &[199, 197, 9]);
         assert_eq!(shape(&s.fill(0, 200)), [(0, 0, 199, EndMark::None)]);
         // 2 + 197 + 2 = 201 > 200 and 197 = 198 - 1: short again.

@@ -1,8 +1,8 @@
 //! RLC unacknowledged mode of UMTS (TS 25.322 clauses 4.2.1.2 and 11.2): segmentation, numbering,
 //! no repetition.
 //!
-//! A lost PDU takes the SDUs it touched with it. Whoever loses a PDU on the air knows them by their
-//! descriptors; the receiver reports those of which it throws octets away.
+//! A lost PDU takes the SDUs it touched with it. The channel that loses a PDU identifies them by
+//! their descriptors; the receiver reports those of which it throws octets away.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;

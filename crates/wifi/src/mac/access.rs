@@ -106,13 +106,13 @@ pub struct Contender {
     /// Slots left.
     slots: u32,
     /// It has something to send.
-    pub wants: bool,
+    pub pending: bool,
 }
 
 impl Contender {
     /// One with nothing to send.
     pub const fn new(access: Access) -> Contender {
-        Contender { access, cw: access.cw_min, slots: 0, wants: false }
+        Contender { access, cw: access.cw_min, slots: 0, pending: false }
     }
     /// Its parameters.
     pub const fn access(&self) -> &Access {
@@ -159,7 +159,7 @@ impl Contender {
     pub fn back_off(&mut self, bits: u64) {
         self.slots = ((u128::from(bits) * u128::from(self.cw + 1)) >> 64) as u32;
     }
-    /// What was sent has arrived, or was given up.
+    /// What was sent has arrived, or was discarded.
     pub const fn reset(&mut self) {
         self.cw = self.access.cw_min;
     }

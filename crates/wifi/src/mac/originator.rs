@@ -79,14 +79,14 @@ pub struct Mpdu {
     pub since: Instant,
     /// Transmissions that failed.
     pub retries: u32,
-    /// Acknowledged or given up: it only keeps its place in the window.
+    /// Acknowledged or discarded: it only keeps its place in the window.
     pub done: bool,
     /// Estimated time on the air [ns].
     pub airtime: u32,
 }
 
 impl Mpdu {
-    /// The recipient has got it, whether the originator knows or not.
+    /// The recipient has received it; the acknowledgement may be lost.
     pub const fn arrived(&self) -> bool {
         self.chain.is_none()
     }
@@ -118,7 +118,7 @@ pub struct Originator {
     airtime: u64,
     /// The agreement.
     pub agreement: Agreement,
-    /// An MPDU was given up that the recipient may be waiting for: a block ack request is due.
+    /// An MPDU was discarded that the recipient may be waiting for: a block ack request is due.
     pub request: bool,
 }
 
@@ -178,7 +178,7 @@ impl Originator {
     pub fn all(&self) -> impl Iterator<Item = &Mpdu> {
         self.window.iter()
     }
-    /// The MPDU is acknowledged or given up; the window moves on as far as it can.
+    /// The MPDU is acknowledged or discarded; the window moves on as far as it can.
     pub fn finish(&mut self, sn: u16) {
         if let Some(mpdu) = self.get_mut(sn)
             && !std::mem::replace(&mut mpdu.done, true)

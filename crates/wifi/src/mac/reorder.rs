@@ -88,7 +88,7 @@ impl<T: Copy> Reorder<T> {
     /// Gives up holes before what has waited for too long.
     pub fn on_time(&mut self, now: Instant, mut up: impl FnMut(T)) {
         while self.poll_at().is_some_and(|t| t <= now) {
-            // The first that is held: what is before it is given up.
+            // The first that is held: what is before it is skipped.
             while self.held[usize::from(self.start % WINDOW)].is_none() {
                 self.start = next(self.start);
             }

@@ -241,7 +241,7 @@ impl Wlan {
         }
     }
 
-    /// An MPDU is given up. The recipient may have it all the same; if not, it is told not to wait
+    /// An MPDU is discarded. The recipient may have it all the same; if not, it is not to wait
     /// for it.
     #[allow(clippy::too_many_arguments)] // where, which and why
     pub(super) fn give_up(

@@ -85,16 +85,17 @@ impl ApConfig {
             Standard::Ac => Width::W160,
         };
         refuse(self.width <= widest, "width", || {
-            let told = format!("{standard} has at most {} MHz", widest.mhz());
-            (told, format!("\"{} MHz\" at most, or another standard", widest.mhz()))
+            let message = format!("{standard} has at most {} MHz", widest.mhz());
+            (message, format!("\"{} MHz\" at most, or another standard", widest.mhz()))
         })?;
         refuse(channel::block(n, Width::W20).is_some(), "channel", || {
-            let told = format!("there is no channel {n} of 20 MHz: wider ones are called by one of theirs");
-            (told, format!("channels of 5 GHz: {}", channel::numbers(Width::W20)))
+            let message =
+                format!("no channel of 20 MHz has the number {n}; a wider one has that of any of its parts");
+            (message, format!("channels of 5 GHz: {}", channel::numbers(Width::W20)))
         })?;
         refuse(channel::block(n, self.width).is_some(), "channel", || {
-            let told = format!("no channel of {} MHz holds channel {n}", self.width.mhz());
-            (told, format!("those that are in one: {}", channel::numbers(self.width)))
+            let message = format!("no channel of {} MHz holds channel {n}", self.width.mhz());
+            (message, format!("those that are in one: {}", channel::numbers(self.width)))
         })
     }
 
@@ -106,13 +107,13 @@ impl ApConfig {
     pub fn check_rate(&self, rate: &RateConfig) -> Result<(), ConfigError> {
         let RateConfig::Fixed { mcs, streams } = *rate else { return rate.validate().map(|_| ()) };
         let mode = self.mode(mcs, streams);
-        let told = mode.as_ref().err().map(|e| e.0.clone()).unwrap_or_default();
-        refuse(mode.is_ok(), "mcs", || (told, format!("rates here: {}", self.rate_numbers())))?;
+        let message = mode.as_ref().err().map(|e| e.0.clone()).unwrap_or_default();
+        refuse(mode.is_ok(), "mcs", || (message, format!("rates here: {}", self.rate_numbers())))?;
         let needed = streams.unwrap_or(1).max(mode.map_or(1, |m| m.streams()));
         refuse(needed <= self.streams, if streams.is_some() { "streams" } else { "mcs" }, || {
             let has = self.streams;
-            let told = format!("a rate of {needed} streams, and its access point has `streams = {has}`");
-            (told, format!("set `streams = {needed}` there, or choose a rate of at most {has}"))
+            let message = format!("a rate of {needed} streams, and its access point has `streams = {has}`");
+            (message, format!("set `streams = {needed}` there, or choose a rate of at most {has}"))
         })
     }
 

@@ -435,7 +435,7 @@ pub struct ApConfig {
     /// RTS and CTS go before frames (PSDUs) longer than this. Unset: before none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Bytes>,
-    /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is given up
+    /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is discarded
     /// (dot11ShortRetryLimit).
     pub short_retry: u32,
     /// Transmissions of a frame beyond the RTS threshold (dot11LongRetryLimit).

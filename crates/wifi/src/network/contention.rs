@@ -7,7 +7,7 @@ use super::exchange::Pending;
 use super::medium::{Ear, Frame, Medium};
 use crate::phy::{Compat, Mode};
 
-/// Devices and what they hear: contention knows neither packets nor stations.
+/// Devices and what they receive: contention sees neither packets nor stations.
 pub struct Contention<'a> {
     pub devices: &'a mut [Device],
     pub media: &'a mut [Medium],
@@ -53,7 +53,7 @@ impl Contention<'_> {
         let base = medium.ears[member].base;
         let slot = medium.timing.slot;
         let device = &self.devices[medium.members[member]];
-        let turns = device.contenders.iter().filter(|c| c.wants).map(|c| c.turn(base, slot).max(now));
+        let turns = device.contenders.iter().filter(|c| c.pending).map(|c| c.turn(base, slot).max(now));
         medium.due[member] = turns.min().unwrap_or(Instant::MAX);
     }
 
@@ -76,7 +76,7 @@ impl Contention<'_> {
         let medium = &mut self.media[device.medium];
         let ear = &medium.ears[device.member];
         let c = &mut device.contenders[contender];
-        if std::mem::replace(&mut c.wants, true) {
+        if std::mem::replace(&mut c.pending, true) {
             return;
         }
         if ear.counting {

@@ -10,7 +10,7 @@ use super::{End, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {
-    /// The driver of an access point takes what it may of a category. Nothing happens without a
+    /// The driver of an access point takes what it may of a category. Nothing is due without a
     /// driver's queue.
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
         let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =

@@ -55,7 +55,7 @@ impl Burst {
 }
 
 impl Burst {
-    /// Failures after which the frame is given up.
+    /// Failures after which the frame is discarded.
     pub fn retry_limit(&self, ap: &ApConfig) -> u32 {
         // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
         if self.long && self.cleared { ap.long_retry } else { ap.short_retry }

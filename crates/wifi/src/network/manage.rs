@@ -107,7 +107,7 @@ impl Wlan {
         }
     }
 
-    /// A management frame was given up. If only its ACKs were lost it has done its work: the other
+    /// A management frame was discarded. If only its ACKs were lost it has done its work: the other
     /// end goes on, and an agreement that is in place stays.
     pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
         if frame.arrived {

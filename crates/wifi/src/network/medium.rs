@@ -1,4 +1,4 @@
-//! A channel: who hears what, and when it is whose turn.
+//! A channel: which device detects which transmission, and the state of its medium.
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
@@ -61,7 +61,7 @@ pub struct Transmission {
     pub over: bool,
 }
 
-/// What a device hears.
+/// What a device receives.
 #[derive(Clone, Debug)]
 pub struct Ear {
     /// Sum of the powers of all signals [mW].
@@ -70,7 +70,7 @@ pub struct Ear {
     pub sensed_until: Instant,
     /// It sends until then and receives nothing.
     pub tx_until: Instant,
-    /// Neither sends nor hears: physically idle.
+    /// Neither sends nor receives: physically idle.
     pub idle: bool,
     /// Idle, and slots count from `base` on.
     pub counting: bool,
@@ -113,7 +113,7 @@ pub struct Medium {
     pub channel: u16,
     /// Devices, by their number in the network.
     pub members: Vec<usize>,
-    /// What each hears.
+    /// What each receives.
     pub ears: Vec<Ear>,
     /// When each one's turn comes; MAX: not while things stay as they are.
     pub due: Vec<Instant>,
@@ -181,8 +181,8 @@ impl Medium {
         self.due.iter().copied().min().unwrap_or(Instant::MAX)
     }
 
-    /// Puts a transmission on the air and makes everybody hear it. Those whose idle period ends by
-    /// it are told to `busy`. Returns its number.
+    /// Puts a transmission on the air at all receivers. Devices whose idle period ends by
+    /// it are appended to `busy`. Returns its number.
     #[allow(clippy::too_many_arguments)] // a PPDU has that many properties
     pub fn begin(
         &mut self,

@@ -14,7 +14,7 @@
 //! channel is busy, cost nothing between two PPDUs.
 //!
 //! # At one moment, in this order
-//! 1. PPDUs end; then everybody who finds the medium idle begins to count.
+//! 1. PPDUs end; then every device that finds the medium idle begins its back-off.
 //! 2. Answers and continuations of a TXOP begin, SIFS after what they answer; timers act.
 //! 3. Devices whose turn it is begin to send. A device does not notice what began less than the
 //!    time of clear channel assessment before its own turn (4 us with OFDM): they collide.
@@ -183,13 +183,13 @@ impl Wlan {
         }
     }
 
-    /// When something happens next; None while nothing is due.
+    /// When the next event is due; None without one.
     pub fn poll_at(&self) -> Option<Instant> {
         let turns = self.media.iter().map(Medium::next_turn);
         turns.chain(self.agenda.poll_at()).min().filter(|t| *t != Instant::MAX)
     }
 
-    /// Everything that is due happens.
+    /// Processes everything that is due.
     pub fn on_time(&mut self, now: Instant, out: &mut WlanOutput) {
         loop {
             let class = self.agenda.due(now);
@@ -237,7 +237,7 @@ impl Wlan {
         }
     }
 
-    /// Those whose turn it is begin to send. False: nobody did.
+    /// Contenders whose back-off has ended begin to send. False: none did.
     fn take_turns(&mut self, now: Instant, out: &mut WlanOutput) -> bool {
         let mut any = false;
         for m in 0..self.media.len() {

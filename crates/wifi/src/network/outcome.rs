@@ -147,7 +147,7 @@ impl Wlan {
         let contender = self.devices[d].burst.contender;
         self.devices[d].pending = Pending::Nothing;
         if contender == BEACON {
-            self.devices[d].contenders[BEACON].wants = false;
+            self.devices[d].contenders[BEACON].pending = false;
         } else {
             self.devices[d].back_off(contender);
             let category = Category::ALL[contender];
@@ -163,7 +163,7 @@ impl Wlan {
             let managing = self.aps[self.devices[d].ap].management_category() == category
                 && !self.devices[d].management.is_empty();
             let device = &mut self.devices[d];
-            device.contenders[contender].wants = managing || !device.ring[contender].is_empty();
+            device.contenders[contender].pending = managing || !device.ring[contender].is_empty();
         }
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
         let medium = &mut self.media[m];

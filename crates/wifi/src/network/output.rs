@@ -61,7 +61,7 @@ impl DropCause {
 pub enum WlanEvent {
     /// It is associated.
     Associated,
-    /// A frame of its association was given up; it begins again.
+    /// A frame of its association was discarded; the association begins again.
     AssociationFailed,
     /// A block ack agreement is in place for what this end sends in this category.
     BlockAck(End, Category),
@@ -99,7 +99,7 @@ pub struct LinkStats {
     pub mpdus: u64,
     /// Of them: not acknowledged.
     pub failed: u64,
-    /// Data PPDUs and RTS that nobody answered.
+    /// Data PPDUs and RTS without a response.
     pub unanswered: u64,
     /// IP bytes that have arrived at the other end.
     pub bytes: u64,

@@ -47,7 +47,7 @@ pub struct Radios {
     devices: Vec<Device>,
     /// `[from * n + to]`: what path loss and shadowing leave, linear.
     gains: Vec<f64>,
-    /// When the gains are worked out again; MAX where nobody moves.
+    /// When the gains are worked out again; MAX where nothing moves.
     refresh_at: Instant,
     shape: Option<FadingShape>,
     pairs: Vec<Option<Box<Pair>>>,

@@ -28,7 +28,7 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Whether somebody whom a PPDU is not for can read (the first MPDU of) it.
+    /// Whether a device that a PPDU is not addressed to decodes (the first MPDU of) it.
     pub fn overhear(&mut self, r: usize) -> bool {
         let i = self.i;
         let clear = self.medium.judge(i, r);

@@ -66,7 +66,7 @@ impl Wlan {
         let (frame, mode, nav, station) = (t.frame, t.mode, t.nav, t.station);
         let sender = self.media[m].members[t.from];
         let Some(to) = t.to.map(|to| (to, self.media[m].members[to])) else {
-            // For all: nobody answers.
+            // Group addressed: no response.
             return self.end_turn(now, sender);
         };
         if received && matches!(frame, Frame::Cts | Frame::Ack | Frame::BlockAck) {

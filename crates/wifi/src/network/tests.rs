@@ -62,7 +62,7 @@ fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut W
     delivered
 }
 
-/// An ADDBA request or response arrives, and none of its ACKs does, until it is given up: the
+/// An ADDBA request or response arrives, and none of its ACKs does, until it is discarded: the
 /// agreement is in place all the same, once and for good, and what is held behind lost MPDUs leaves
 /// in order. -14 dBm at 10 m are -14 - 66.7 + 94 = 13.2 dB: of MCS 3 more than one MPDU in ten is
 /// lost (13.5 dB for one in ten).
@@ -134,13 +134,13 @@ fn what_came_before_the_agreement_is_not_waited_for() {
     assert_eq!(longest, Duration::ZERO, "held behind what had arrived");
 }
 
-/// Forty networks 3 km apart on one channel (-96 dBm from one to the next: nobody hears another)
+/// Forty networks 3 km apart on one channel (-96 dBm from one to the next: none detects another)
 /// always have something on the air. What is remembered ended after the earliest PPDU on the air
 /// began, at most 5.484 ms ago. The shortest exchange takes more than half of that (MCS 0: two
 /// subframes are 3.8 ms), so that of each network at most three PPDUs of data and as many answers
 /// are there.
 #[test]
-fn what_is_over_is_forgotten_though_the_channel_is_never_silent() {
+fn what_is_over_is_dropped_though_the_channel_is_never_idle() {
     let aps: Vec<ApConfig> = (0..40).map(|i| quiet(i % 8)).collect();
     let mut wlan = wlan(&aps, 3_000.0, 1.0);
     let (mut most, mut silent) = (0, 0);

@@ -19,7 +19,7 @@ impl Wlan {
         let mut winner = None;
         for c in (0..super::CONTENDERS).rev() {
             let contender = &self.devices[d].contenders[c];
-            if !contender.wants || contender.turn(base, slot) > now {
+            if !contender.pending || contender.turn(base, slot) > now {
                 continue;
             }
             if winner.is_some() {
@@ -29,7 +29,7 @@ impl Wlan {
             } else if self.prepare(now, d, c, self.devices[d].contenders[c].access().turn(), out) {
                 winner = Some(c);
             } else {
-                self.devices[d].contenders[c].wants = false;
+                self.devices[d].contenders[c].pending = false;
             }
         }
         let Some(c) = winner else {

@@ -132,7 +132,7 @@ impl TxQueue {
     pub const fn marked(&self) -> u64 {
         self.queue.marked()
     }
-    /// When the oldest of its packets came, where that can be told.
+    /// When the oldest of its packets came, where the queue has it.
     pub fn oldest(&self) -> Instant {
         let under_way = self.originator.iter().next().map(|(_, m)| m.since);
         let below = || self.below.as_ref().and_then(|below| below.front()).map(|(item, _)| item.enqueued);
@@ -186,7 +186,7 @@ impl TxQueue {
     }
 
     /// Makes one more MPDU of what waits. False: nothing does. Packets beyond `lifetime` go to
-    /// `old`, those that the queue gives up to `drops`.
+    /// `old`, those that the queue drops to `drops`.
     pub fn pull(&mut self, now: Instant, rules: &Rules<'_>, pool: &mut Pool, lost: &mut Lost) -> bool {
         let before = lost.dropped.len();
         let mut first = None;

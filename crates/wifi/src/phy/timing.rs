@@ -1,4 +1,4 @@
-//! What the PHY tells the MAC about time.
+//! Timing parameters of the PHY that the MAC uses.
 
 use lasthop_units::{Bytes, Duration};
 

@@ -8,9 +8,9 @@
 //!   B = 1 / W, E[P] = L / (1 - B), T_S = T_s / (1 - B) + slot,
 //!   S = P_s E[P] / (P_idle slot + P_s T_S + P_c T_C),
 //!
-//! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where everybody
-//! waits EIFS after a collision. Who collided waits for the ACK timeout here, the others EIFS: the
-//! truth lies between the two.
+//! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where every
+//! station waits EIFS after a collision. Who collided waits for the ACK timeout here, the others
+//! EIFS: the truth lies between the two.
 
 use std::f64::consts::TAU;
 
@@ -74,7 +74,7 @@ fn simulated(case: &Case, n: usize, seconds: f64) -> f64 {
         rts_threshold: case.rts.then_some(Bytes(0)),
         ..quiet(case.rate)
     };
-    // All near the access point and each other: nobody is captured, everybody received.
+    // All near the access point and each other: no capture, every station received.
     let ring = |i: usize| {
         let angle = TAU * i as f64 / n as f64;
         station(math::cos(angle), math::sin(angle))

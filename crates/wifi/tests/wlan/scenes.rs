@@ -19,7 +19,8 @@ fn with_power(station: StationConfig, power: f64) -> StationConfig {
 }
 
 /// Two stations on both sides of the access point. Free space at 5.18 GHz costs 46.73 dB + 20
-/// log10(d). At 0 dBm and 50 m the access point hears each at -80.7 dBm, 13.2 dB above the noise of
+/// log10(d). At 0 dBm and 50 m the access point receives each at -80.7 dBm, 13.2 dB above the noise
+/// of
 /// -93.97 dBm: enough for MCS 1. The stations, 100 m apart, hear each other at -86.7 dBm, below -82
 /// dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
 /// time; with it only RTS do. (E.g. L. Kleinrock, F. Tobagi, IEEE Trans. Commun. 23(12), 1975.)
@@ -72,7 +73,7 @@ fn exposed_senders_share_the_medium() {
         let got = saturate(&mut wlan, &[Source::down(0, 1500), Source::down(1, 1500)], 1.0, 6.0);
         [mbps(got[0], 5.0), mbps(got[1], 5.0)]
     };
-    // At 20 dBm and 50 m: -60.7 dBm. Beyond 20 + 82 - 46.7 = 55.3 dB or 580 m nobody hears the
+    // At 20 dBm and 50 m: -60.7 dBm. Beyond 20 + 82 - 46.7 = 55.3 dB or 580 m no device detects the
     // other.
     let [a, b] = run(50.0);
     let [c, d] = run(2_000.0);

@@ -14,7 +14,7 @@ pub fn packet(size: u32, flow: usize) -> Item {
     Item { id, size, flow, ecn: Ecn::NotEct, enqueued: Instant::ZERO }
 }
 
-/// A network without beacons, with everybody associated and a fixed rate.
+/// A network without beacons, with every station associated and a fixed rate.
 pub fn quiet(mcs: u8) -> ApConfig {
     ApConfig {
         rate: RateConfig::Fixed { mcs, streams: None },

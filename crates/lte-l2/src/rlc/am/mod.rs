@@ -128,8 +128,8 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// Reports the buffers to MAC, if it is told at events only. What was sent counts until it is
-    /// acknowledged.
+    /// Reports the buffers to MAC, if reports are made at events only. What was sent counts until
+    /// it is acknowledged.
     // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; a report
     // of nothing is not made.
     #[cold]

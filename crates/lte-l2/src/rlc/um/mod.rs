@@ -90,7 +90,7 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// Reports the buffer to MAC, if it is told at events only.
+    /// Reports the buffer to MAC, if reports are made at events only.
     // LteRlcUm::DoReportBufferStatus: m_txBufferSize + 2 * m_txBuffer.size ().
     #[cold]
     fn report(&mut self) {

@@ -2,12 +2,12 @@
 //! as many packets that their senders come to the target rate within a round trip.
 //!
 //! ```text
-//! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+      target rate; x: queueing delay, mu: rate of the link
-//! f(t)  = min(tr(t) / (2 cr(t)), 1)                     share of accelerates; cr: rate at which packets leave
+//! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+ target rate; x: queueing delay, mu: rate of the
+//! link f(t) = min(tr(t) / (2 cr(t)), 1) share of accelerates; cr: rate at which packets leave
 //! ```
 //!
 //! A brake is a CE mark, an accelerate is none (see the congestion control `abc`). The link's rate
-//! must be told ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.
+//! must be set ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.
 
 use std::collections::VecDeque;
 
@@ -56,7 +56,7 @@ pub struct Abc {
     params: AbcParams,
     /// mu(t) [bit/s], averaged over the window.
     rate: Option<f64>,
-    told: Instant,
+    updated: Instant,
     token: f64,
     /// Bytes that left, by part of the window: its number and the bytes.
     left: VecDeque<(u64, u64)>,
@@ -68,7 +68,7 @@ impl Abc {
         Abc {
             params,
             rate: rate.map(Bitrate::as_f64),
-            told: Instant::ZERO,
+            updated: Instant::ZERO,
             token: 0.0,
             left: VecDeque::with_capacity(PARTS as usize + 1),
         }
@@ -76,10 +76,10 @@ impl Abc {
 
     /// What the link would carry for this queue at `now`.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
-        let gap = now.since(self.told).as_secs_f64() / self.params.window.as_secs_f64();
+        let gap = now.since(self.updated).as_secs_f64() / self.params.window.as_secs_f64();
         let old = self.rate.unwrap_or(rate.as_f64());
         self.rate = Some(old + gap.min(1.0) * (rate.as_f64() - old));
-        self.told = now;
+        self.updated = now;
     }
 
     /// tr(t) [bit/s], once the rate is known.
@@ -131,7 +131,7 @@ impl Parameters for AbcParams {
         check_positive(self.delta, "delta")?;
         check_positive(self.window, "window")
     }
-    fn wants_rate(&self) -> bool {
+    fn needs_rate(&self) -> bool {
         true
     }
     fn build(&self, site: &Site) -> Abc {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_no_rate_and_who_cannot_be_marked_passes() {
+    fn without_a_rate_or_a_mark_a_packet_passes() {
         let mut unknown = Abc::new(AbcParams::default(), None);
         assert_eq!(brakes(&mut unknown, 500), 0);
         let other = Sight { ecn: Ecn::NotEct, ..ECT };

@@ -3,7 +3,8 @@
 //!
 //! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and what the
 //! loop does between two packets is done when the second one is seen. With ECN the mark takes the
-//! place of the drop and the packet goes on, so that one packet is told of at a time (as in Linux).
+//! place of the drop and the packet goes on, so that one packet is signalled at a time (as in
+//! Linux).
 
 use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;

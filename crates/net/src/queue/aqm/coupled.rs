@@ -87,11 +87,11 @@ impl Recur {
     /// True `likelihood` of the times.
     pub fn recur(&mut self, likelihood: f64) -> bool {
         self.0 += likelihood;
-        let happens = self.0 > 1.0;
-        if happens {
+        let fires = self.0 > 1.0;
+        if fires {
             self.0 -= 1.0;
         }
-        happens
+        fires
     }
 }
 
@@ -138,7 +138,7 @@ impl Coupled {
     }
 
     /// Does the updates of p' that were due by `now` (appendix A.1, `dualpi2_update`); `delay`
-    /// tells the queueing delay at the moment of each, `empty` that nothing waits.
+    /// gives the queueing delay at the moment of each, `empty` that nothing waits.
     #[inline]
     pub fn catch_up(&mut self, now: Instant, empty: bool, delay: impl Fn(Instant) -> Duration) {
         while self.next_update <= now {

@@ -111,7 +111,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Congestion is to be told: by a mark where that is allowed and understood, else by a drop.
+    /// Congestion is to be signalled: by a mark where that is allowed and understood, else by a
+    /// drop.
     #[inline]
     pub(crate) const fn signal(marks: bool, packet: Sight) -> Verdict {
         if marks && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop }
@@ -129,8 +130,8 @@ pub(super) trait Parameters {
     fn marks(&self) -> bool {
         true
     }
-    /// It wants to be told the rate of its link.
-    fn wants_rate(&self) -> bool {
+    /// It needs the rate of its link.
+    fn needs_rate(&self) -> bool {
         false
     }
     /// The AQM, with draws of its own.
@@ -174,10 +175,10 @@ macro_rules! aqms {
                     $(AqmConfig::$Name(p) => p.marks(),)*
                 }
             }
-            /// It wants to be told the rate of its link.
-            pub fn wants_rate(&self) -> bool {
+            /// It needs the rate of its link.
+            pub fn needs_rate(&self) -> bool {
                 match self {
-                    $(AqmConfig::$Name(p) => p.wants_rate(),)*
+                    $(AqmConfig::$Name(p) => p.needs_rate(),)*
                 }
             }
             /// The AQM, with draws of its own.

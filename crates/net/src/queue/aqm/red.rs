@@ -192,8 +192,8 @@ impl ManagedKind for RedConfig {
         if low > fit {
             return Some(("min_packets", format!("the average never reaches {low} packets: {fit} fit")));
         }
-        let told = "this key does nothing here: without `ecn` every packet is dropped";
-        (self.harddrop && !self.ecn).then(|| ("harddrop", told.into()))
+        let message = "this key does nothing here: without `ecn` every packet is dropped";
+        (self.harddrop && !self.ecn).then(|| ("harddrop", message.into()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A mark from a threshold on, and never a drop: what DCTCP wants of a queue.
+//! A mark from a threshold on, and never a drop: what DCTCP requires of a queue.
 //!
 //! M. Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1: an arriving packet
 //! is marked if the queue is longer than K. The arriving packet counts here, the one that is being

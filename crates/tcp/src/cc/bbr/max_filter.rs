@@ -2,7 +2,7 @@
 //! (lib/win_minmax.c).
 //!
 //! It keeps three values, the largest and what followed it in the later quarters of the window, so
-//! it may forget a value that an exact maximum would still hold, and it forgets only when a new
+//! it may drop a value that an exact maximum would still hold, and it drops one only when a new
 //! value arrives.
 
 /// A value and the round in which it was measured.

@@ -103,7 +103,7 @@ struct RoundTrip {
     done_at: Option<Instant>,
     round_done: bool,
     /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its
-    /// last ACK: what is sent in between tells of the four segments, not of the path (Linux
+    /// last ACK: what is sent in between measures the four segments, not the path (Linux
     /// sets tcp_sock.app_limited).
     sent: [u64; 2],
 }

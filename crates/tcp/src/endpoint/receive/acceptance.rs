@@ -59,7 +59,7 @@ impl Receiver {
     }
 
     /// New data after the application has closed both directions.
-    pub fn is_new_to_nobody(&self, c: &Connection, start: i64, seg: &Segment) -> bool {
+    pub fn is_data_after_close(&self, c: &Connection, start: i64, seg: &Segment) -> bool {
         let closing = matches!(c.state, State::FinWait1 | State::FinWait2);
         closing && seg.len > 0 && start + i64::from(seg.len) > self.nxt as i64
     }

@@ -281,7 +281,7 @@ impl Receiver {
         if c.config.growth.manual_read { self.nxt.saturating_sub(self.read_to) } else { 0 }
     }
 
-    /// In-order data has arrived: the receive buffer learns from it. Whether the window opened.
+    /// In-order data has arrived: the receive buffer is tuned by it. Whether the window opened.
     fn resize(&mut self, c: &Connection, now: Instant, seg: &Segment) -> bool {
         let echo = seg.timestamps.filter(|t| c.negotiated.timestamps && t.echo != 0).map(|t| {
             (t.echo, Duration::from_millis(u64::from(timestamp(now).wrapping_sub(t.echo) & 0x7fff_ffff)))
@@ -351,14 +351,14 @@ impl Receiver {
         if let Some(sizing) = &mut self.sizing {
             sizing.on_read(now, self.read_to);
         }
-        if taken > 0 && c.state.is_synchronized() && (self.window_has_opened(c) || self.read_wants_ack()) {
+        if taken > 0 && c.state.is_synchronized() && (self.window_has_opened(c) || self.read_causes_ack()) {
             self.ack.at_once();
         }
         taken
     }
 
     /// By Linux' heuristics, whose ACK may wait for the application (tcp_cleanup_rbuf).
-    fn read_wants_ack(&mut self) -> bool {
+    fn read_causes_ack(&mut self) -> bool {
         let all = self.readable() == 0 && self.peer_fin.is_none();
         let waiting = self.nxt.saturating_sub(self.last_ack_sent);
         all && self.ack.heuristics().is_some_and(|h| h.is_wanted_by_read(waiting))

@@ -9,7 +9,7 @@ use crate::right_sizing::{RightSizing, reserved};
 use crate::state::State;
 
 impl Receiver {
-    /// The window that the SYN offers: whole segments, where the buffer will grow or the host wants
+    /// The window that the SYN offers: whole segments, where the buffer will grow or the host asks
     /// it (Linux' tcp_select_initial_window).
     pub fn first_window(&self, c: &Connection) -> u64 {
         let tuned = c.config.buffers.receive_tuning;

@@ -44,7 +44,7 @@ pub trait Detector {
     fn is_duplicate(fly: &InFlight, seq: &SendSequence, a: Ack<'_>, d: &AckDigest) -> bool;
     /// The round trips that it shows.
     fn measure_rtt(fly: &InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &AckDigest);
-    /// What is lost, what recovery it begins or ends; tells the congestion control.
+    /// What is lost, what recovery it begins or ends; informs the congestion control.
     fn judge(
         fly: &mut InFlight,
         c: &mut Connection,
@@ -79,7 +79,7 @@ impl Sender {
             self.take_ack_with::<RackTlp>(c, a, start);
             return;
         }
-        if self.has_nothing_to_send(c) && ack == self.seq.una as i64 && !c.ecn.is_told_of_congestion() {
+        if self.has_nothing_to_send(c) && ack == self.seq.una as i64 && !c.ecn.signals_congestion() {
             self.seq.take_window(seg, c.negotiated.snd_scale, start, self.seq.una);
             return;
         }
@@ -114,7 +114,7 @@ impl Sender {
         }
         if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
             // What was sent as a probe was refused, so the oldest goes first.
-            self.fly.recovery.set_wants_head(true);
+            self.fly.recovery.set_head_is_due(true);
         }
         D::rearm(&mut self.fly, c, &self.seq, a, &d, outcome, pending);
         if d.una_moved && self.seq.is_finished() {

@@ -135,7 +135,7 @@ impl Detector for Dupack {
         if let Some(oldest) = fly.flight.front().copied()
             && fly.cc.oldest_is_overdue(a.now, oldest.at)
         {
-            fly.recovery.set_wants_head(true);
+            fly.recovery.set_head_is_due(true);
         }
         // RFC 6298 (5.2) and (5.3).
         if !seq.is_outstanding() {
@@ -148,7 +148,7 @@ impl Detector for Dupack {
     /// The response of RFC 3168 section 6.1.2, once per window of data.
     #[inline]
     fn respond_to_marks(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, now: Instant) {
-        if !c.ecn.is_told_of_congestion()
+        if !c.ecn.signals_congestion()
             || c.ecn.shows_cwr(seq.una)
             || matches!(fly.recovery.state(), CaState::Recovery | CaState::Loss)
         {

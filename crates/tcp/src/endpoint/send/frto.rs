@@ -2,7 +2,7 @@
 //!
 //! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; nothing but the state tells
 //! that it looks. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682
-//! section 3.1 and RFC 4138 appendix B): a timeout takes nothing for lost before two ACKs have told
+//! section 3.1 and RFC 4138 appendix B): a timeout marks nothing lost before two ACKs have shown
 //! whether it was spurious.
 //!
 //! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and
@@ -140,7 +140,7 @@ impl InFlight {
             self.undo.una = None;
         }
         self.rack.lose_everything(false);
-        // ssthresh has been lowered; the algorithm forgets what it does forget with a timeout.
+        // ssthresh has been lowered; the algorithm resets what it resets at a timeout.
         self.cc.on_timeout(&self.congestion_now(now, true));
         self.cc.set_cwnd(f64::from(self.rack.in_flight()) + segments);
         self.rack.high = watch.high;
@@ -173,7 +173,7 @@ impl InFlight {
             if seq.max > self.rack.high {
                 self.frto.looking &= !d.news;
             } else if d.una_moved && !recovered {
-                // Step 2b: new data tells, if there is any.
+                // Step 2b: new data decides, if there is any.
                 self.rack.high = seq.max;
                 let more = seq.may_send_more();
                 self.frto.prefer_new = more;

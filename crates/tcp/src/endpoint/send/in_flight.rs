@@ -28,7 +28,7 @@ pub struct InFlight {
     pub tlp: LossProbe,
     /// Octets delivered since the start: acknowledged or SACKed.
     pub delivered: u64,
-    /// Without SACK: octets that duplicate ACKs have told of, above SND.UNA.
+    /// Without SACK: octets that duplicate ACKs account for, above SND.UNA.
     pub delivered_by_dups: u64,
 }
 

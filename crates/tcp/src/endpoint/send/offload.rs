@@ -429,7 +429,7 @@ impl Sender {
 }
 
 impl Usage {
-    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
+    /// tcp_cwnd_validate: records, for the window of data now in flight, whether the congestion
     /// window was full.
     pub fn note(&mut self, seq: &SendSequence, fly: &InFlight, limited: bool) {
         let out = fly.flight.len() as u32;
@@ -650,7 +650,7 @@ impl WriteQueue {
     }
 }
 
-/// Whether a configuration cuts packets; only with RACK, which remembers them.
+/// Whether a configuration cuts packets; only with RACK, which keeps them.
 pub fn is_wanted(config: &Config) -> bool {
     config.host.offload.is_some() && config.recovery == crate::config::RecoveryFlavour::Rack
 }

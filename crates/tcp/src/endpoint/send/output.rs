@@ -28,7 +28,7 @@ impl Sender {
         if self.seq.wnd == 0 && !self.seq.is_outstanding() {
             return None;
         }
-        if self.fly.recovery.wants_head() {
+        if self.fly.recovery.head_is_due() {
             return if self.fly.recovery.is_rack() {
                 self.resend_head_by_rack(c, r, now)
             } else {
@@ -50,7 +50,7 @@ impl Sender {
 
     /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
     fn send_head(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        self.fly.recovery.set_wants_head(false);
+        self.fly.recovery.set_head_is_due(false);
         let head = *self.fly.flight.front()?;
         if self.fly.recovery.state() != CaState::Loss {
             c.meters.emit(Event::FastRetransmit);

@@ -46,7 +46,7 @@ impl Detector for RackTlp {
         d.cwnd_limited = full || d.state_before == CaState::Loss;
         d.flight_before = in_flight * u64::from(c.negotiated.mss);
         d.lost_before = fly.rack.total_lost;
-        // What SACKs had told before this ACK: an ACK that comes with them says nothing of their
+        // What SACKs had reported before this ACK: an ACK with them carries no information on their
         // order.
         d.highest_before = if fly.rack.sacked > 0 { fly.recovery.board().highest() } else { 0 };
     }
@@ -271,7 +271,7 @@ impl Sender {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        self.fly.recovery.set_wants_head(false);
+        self.fly.recovery.set_head_is_due(false);
         self.fly.flight.front()?;
         Some(self.resend_record(c, r, now, 0))
     }
@@ -352,7 +352,7 @@ impl InFlight {
         if !judging && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(c, seq, now);
-            } else if c.ecn.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
+            } else if c.ecn.signals_congestion() && self.recovery.state() != CaState::Cwr {
                 self.enter_cwr(c, seq, now, Signal::Ecn);
                 c.note_mark_reduction();
             } else if self.recovery.state() != CaState::Cwr {
@@ -364,7 +364,7 @@ impl InFlight {
         self.tell(c, seq, a, d, marked, hold);
         if reducing {
             self.reduce(c, d);
-        } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
+        } else if self.cc.take_reduction() && self.recovery.state() != CaState::Loss {
             self.enter_cwr(c, seq, now, Signal::Loss);
         }
     }

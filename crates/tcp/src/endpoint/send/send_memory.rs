@@ -5,7 +5,7 @@
 //! sk_stream_memory_free, sk_stream_min_wspace (include/net/sock.h). What is sent stays in memory
 //! until it is acknowledged: while SND.UNA is stuck the sender runs out of memory and stops.
 //! tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and device hold, is
-//! above a bound; here nothing waits in the host, so that this never happens.
+//! above a bound; here nothing waits in the host, so that this never occurs.
 
 use super::super::connection::Connection;
 use super::Sender;

@@ -13,7 +13,7 @@ use crate::recovery::Outcome;
 use crate::state::State;
 
 impl Sender {
-    /// The retransmission timer expired. False: the connection is given up.
+    /// The retransmission timer expired. False: the connection is aborted.
     pub fn retransmission_timeout(&mut self, c: &mut Connection, now: Instant) -> bool {
         if !self.seq.is_outstanding() {
             return true;
@@ -44,7 +44,7 @@ impl Sender {
             recovery.on_timeout(&mut view, repeated)
         };
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
-        self.fly.recovery.set_wants_head(self.fly.recovery.is_sack() || self.fly.recovery.is_rack());
+        self.fly.recovery.set_head_is_due(self.fly.recovery.is_sack() || self.fly.recovery.is_rack());
         c.timers.stop(Timer::Pacing);
         self.follow(c, now, outcome);
         // (5.6).
@@ -54,7 +54,7 @@ impl Sender {
     }
 
     /// The window has stayed too small: a probe, or the override of silly-window avoidance. False:
-    /// the connection is given up.
+    /// the connection is aborted.
     pub fn persist_timeout(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> bool {
         if self.seq.wnd == 0 {
             if self.unanswered.probes == 0 {

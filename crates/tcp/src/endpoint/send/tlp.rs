@@ -75,7 +75,7 @@ impl InFlight {
         self.rearm_rto(c, now, !sends);
     }
 
-    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
+    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, shows
     /// of a loss.
     pub fn answer_probe(&mut self, seq: &SendSequence, now: Instant, d: &AckDigest) {
         let Some((end, resent)) = self.tlp.outstanding else { return };

@@ -30,7 +30,7 @@ impl Undo {
         self.resent = Some(self.resent.unwrap_or(0) + 1);
     }
 
-    /// The peer tells of a duplicate that begins at `start` (RFC 2883).
+    /// The peer reports a duplicate that begins at `start` (RFC 2883).
     pub fn take_duplicate(&mut self, start: i64) {
         if self.una.is_some_and(|una| start >= una as i64)
             && let Some(n) = self.resent.as_mut()

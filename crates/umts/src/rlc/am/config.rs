@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_bearer::{ConfigError, Warning, check, warn};
 
-/// What happens to an SDU that finds the transmission buffer full.
+/// What is done with an SDU that finds the transmission buffer full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
@@ -30,7 +30,7 @@ pub enum StatusFormat {
     List,
 }
 
-/// What happens when a PDU was sent `max_dat` times and is still missing.
+/// What is done when a PDU was sent `max_dat` times and is still missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMaxDat {
@@ -130,7 +130,7 @@ pub struct AmConfig {
     /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 i), 1 and up. Set: 1, 4,
     /// 6, 8, 12, 16, 24, 32.
     pub max_mrw: u32,
-    /// Age at which an SDU is given up (Timer_Discard, clauses 9.5 c and 9.7.3.1). 0 s: off. Set:
+    /// Age at which an SDU is discarded (Timer_Discard, clauses 9.5 c and 9.7.3.1). 0 s: off. Set:
     /// 100 ms to 7.5 s.
     pub timer_discard: Duration,
 
@@ -241,7 +241,7 @@ impl AmConfig {
         Ok(warnings)
     }
 
-    /// What keeps a sender alive: losing any single PDU, poll or report must leave somebody who
+    /// What prevents a deadlock: losing any single PDU, poll or report must leave a side that
     /// acts.
     fn warn_of_standstill(&self, warnings: &mut Vec<Warning>) {
         let periodic = !self.timer_poll_periodic.is_zero();

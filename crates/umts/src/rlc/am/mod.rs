@@ -11,8 +11,8 @@
 //! **The account of SDUs.** The receiver's delivery is final. A sender reports an SDU as dropped
 //! only when its receiver can deliver it no more: at once if nothing of it was sent, otherwise when
 //! the receiver has confirmed that it moved on (MRW ACK) or was reset. So a report of a drop is
-//! never followed by a delivery, but it may follow one, when the acknowledgement was lost: whoever
-//! keeps the account ([`Bearer`](crate::Bearer)) then knows the [`serial`](Sdu::serial) as gone and
+//! never followed by a delivery, but it may follow one, when the acknowledgement was lost: the
+//! account's owner ([`Bearer`](crate::Bearer)) then has the [`serial`](Sdu::serial) as gone and
 //! the report says nothing new.
 
 mod config;
@@ -89,7 +89,7 @@ impl AmEntity {
     pub fn waiting(&self) -> (usize, Bytes) {
         (self.tx.buffer.waiting_sdus(), self.tx.buffer.waiting_bytes())
     }
-    /// True when every SDU accepted was acknowledged or given up.
+    /// True when every SDU accepted was acknowledged or discarded.
     pub fn is_drained(&self) -> bool {
         self.tx.buffer.is_empty() && !self.reset.is_pending()
     }

@@ -19,7 +19,7 @@ pub(super) struct Reassembly {
 struct Partial {
     sdu: Sdu,
     got: u32,
-    /// The PDU that tells the end has arrived.
+    /// The PDU that indicates the end has arrived.
     ended: bool,
     /// Count of the highest PDU seen with octets or the end of it.
     highest: u64,
@@ -95,7 +95,7 @@ impl Reassembly {
         }
     }
 
-    /// The sender has given up what ends in PDU `end` or before.
+    /// The sender has discarded what ends in PDU `end` or before.
     pub fn forget(&mut self, end: u64) {
         self.partials.retain(|p| p.highest > end || (p.highest == end && !p.ended && p.highest != 0));
     }

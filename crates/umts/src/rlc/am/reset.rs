@@ -72,7 +72,7 @@ impl Resetter {
         Some(ResetPdu { rsn, hfni: hfn.saturating_sub(1) as u32 })
     }
 
-    /// The HFN that this end's sender starts with after a reset: one more than it has told the
+    /// The HFN that this end's sender starts with after a reset: one more than it has sent the
     /// peer, or than it uses. Crossing procedures agree on it.
     pub fn next_hfn(&self, hfn: u64) -> u64 {
         self.asking.as_ref().map_or(hfn, |a| u64::from(a.hfni)) + 1

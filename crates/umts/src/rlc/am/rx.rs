@@ -124,8 +124,8 @@ impl Rx {
         }
     }
 
-    /// MRW: the sender has given up all SDUs up to the one that ends in PDU `sn` with LI number `n`
-    /// (or before that PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are
+    /// MRW: the sender has discarded all SDUs up to the one that ends in PDU `sn` with LI number
+    /// `n` (or before that PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are
     /// delivered, the rest is discarded, and the window moves.
     pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
         let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));

@@ -11,7 +11,7 @@ pub struct AmStats {
     pub sdus_out: u64,
     /// Their bytes.
     pub bytes_out: u64,
-    /// SDUs given up, for any cause.
+    /// SDUs discarded, for any cause.
     pub sdus_discarded: u64,
     /// Data PDUs sent for the first time.
     pub pdus_new: u64,

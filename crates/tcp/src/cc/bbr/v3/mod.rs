@@ -1,5 +1,5 @@
 //! BBR version 3: draft-ietf-ccwg-bbr (the editors' copy of August 2026). Volumes in segments,
-//! rates in segments per second. The names are the draft's; [`model`] learns the path, [`cycle`]
+//! rates in segments per second. The names are the draft's; [`model`] estimates the path, [`cycle`]
 //! walks through the states.
 
 mod cycle;
@@ -61,7 +61,7 @@ pub(in crate::cc) const DIFFERS: &str = "As the draft, without what it does when
      and conserves packets in the first round of recovery. Linux 6.1, ns-3 and INET have no version 3.";
 
 pub(in crate::cc) const ROW: Row = Row {
-    summary: "BBR that also minds losses, and probes at intervals of seconds",
+    summary: "BBR that also responds to losses, and probes at intervals of seconds",
     source: "N. Cardwell, I. Swett, J. Beshay (editors), draft-ietf-ccwg-bbr, editors' copy of August 2026",
     parameters: PARAMETERS,
     differs: DIFFERS,

@@ -1,4 +1,4 @@
-//! What version 3 knows of the path: the largest rate, the smallest round trip, whether the pipe is
+//! Version 3's model of the path: the largest rate, the smallest round trip, whether the pipe is
 //! full, how much ACKs are bunched, and the short-term bounds that losses set.
 
 use std::collections::VecDeque;
@@ -140,7 +140,7 @@ pub(super) struct ShortTerm {
     pub(super) bw: f64,
     pub(super) inflight: f64,
     pub(super) loss_in_round: bool,
-    /// ACKs of this round that told of losses.
+    /// ACKs of this round that reported losses.
     pub(super) loss_events: u32,
     pub(super) loss_round_delivered: u64,
     pub(super) loss_round_start: bool,

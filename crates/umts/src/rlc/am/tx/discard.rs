@@ -1,7 +1,7 @@
 //! SDU discard with explicit signalling (TS 25.322 clauses 9.7.3 and 11.6): the sender's part.
 //!
-//! SDUs are given up from the oldest on, so a discard is one position in the stream of PDUs: the
-//! end of the last SDU given up. The receiver is told to move its window there, and confirms.
+//! SDUs are discarded from the oldest on, so a discard is one position in the stream of PDUs: the
+//! end of the last SDU discarded. The receiver moves its window there (MRW), and confirms.
 
 use lasthop_units::Instant;
 use smallvec::smallvec;
