@@ -100,8 +100,8 @@ def _leave(number: int) -> NoReturn:
     text = message(number, left_now())
     # The import of json may be what was interrupted.
     shown = text.replace("\\", "\\\\").replace('"', '\\"')
-    told = f'{{\n  "error": {{\n    "kind": "interrupted",\n    "message": "{shown}"\n  }}\n}}\n'
+    printed = f'{{\n  "error": {{\n    "kind": "interrupted",\n    "message": "{shown}"\n  }}\n}}\n'
     as_json = "--json" in sys.argv and _streams.hurry()
-    if not as_json or not _streams.write_soon(1, told.encode(errors="backslashreplace")):
+    if not as_json or not _streams.write_soon(1, printed.encode(errors="backslashreplace")):
         _streams.write_soon(2, f"error: {text}\n".encode(errors="backslashreplace"))
     os._exit(128 + number)

@@ -89,7 +89,7 @@ class CongestionControl:
     def on_timeout(self, loss: Congestion) -> None:
         """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
     def on_hint(self, _hint: Hint) -> None:
-        """The radio network has told something of the last hop."""
+        """A report of the radio network about the last hop has arrived."""
     def on_recovered(self, _now: float) -> None:
         """Fast recovery has ended."""
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
@@ -99,7 +99,7 @@ class CongestionControl:
 
 @final
 class Hint:
-    """What the radio network tells of the last hop; None: it does not say."""
+    """A report of the radio network about the last hop; None: not reported."""
 
     @property
     def now(self) -> float:
@@ -125,7 +125,7 @@ class Hint:
 
 @final
 class AckSample:
-    """What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN), times in seconds."""
+    """What an ACK reports. Counts are of octets, offsets of the sender's stream (0 is the SYN), times in seconds."""
 
     @property
     def now(self) -> float:
@@ -220,7 +220,7 @@ class Congestion:
         """When [s]."""
     @property
     def signal(self) -> str:
-        """What told: "loss" or "ecn"."""
+        """The signal: "loss" or "ecn"."""
     @property
     def flight(self) -> float:
         """FlightSize [segments], as the profile's `ssthresh_basis` defines it."""
@@ -230,7 +230,7 @@ class Congestion:
 
 @disjoint_base
 class Scheduler:
-    """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with somebody to serve it weighs the UEs.
+    """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with UEs to serve it weighs them.
 
     A run makes one object for each cell and direction that names it. Which resource blocks, MCS and HARQ process a UE
     gets is the cell's business. Numbers beside the name in the scenario arrive as keyword arguments of `__init__`.
@@ -242,7 +242,7 @@ class Scheduler:
     "rate": each group of resource blocks to the largest weight times the UE's rate there. "weight": each group goes
     to the largest weight. "filling": the same; the weight is 1 / average, and what a UE has got in this TTI counts.
     "time": the largest weight takes what it needs, then the next. "equal": the same number of groups each, by
-    descending weight. The uplink tells "time" from the others only: there each UE gets one run of blocks.
+    descending weight. The uplink distinguishes "time" from the others only: there each UE gets one run of blocks.
     """
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     @property
@@ -269,7 +269,7 @@ class Candidate:
         """Its number, from 0 in the order of the scenario's UEs."""
     @property
     def backlog(self) -> int:
-        """Bytes waiting [B]; in the uplink what the eNB believes."""
+        """Bytes waiting [B]; in the uplink as the eNB estimates it."""
     @property
     def head_delay(self) -> float:
         """How long the oldest packet has waited [s]; 0 in the uplink."""

@@ -106,7 +106,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[_core.Diagnostic]:
-        """Known traps that this scenario walks into, such as a buffer far below the bandwidth-delay product."""
+        """Known pitfalls of this scenario, such as a buffer far below the bandwidth-delay product."""
         return self._core.warnings()
 
     def with_(self, overrides: Overrides = (), /, **keys: Value) -> Scenario:
@@ -136,7 +136,7 @@ class Scenario:
         return self.with_({key: value})
 
     def with_cc(self, cc: Controls, set: Overrides = ()) -> Scenario:
-        """A copy that knows further congestion controls of your own, with some keys changed.
+        """A copy with further congestion controls of your own, and with some keys changed.
 
             s.with_cc({"aimd": Aimd}, {"flow.ftp.tcp.cc": "aimd"})
 
@@ -147,7 +147,7 @@ class Scenario:
         return Scenario(core, every, self._schedulers)
 
     def with_schedulers(self, schedulers: Schedulers, set: Overrides = ()) -> Scenario:
-        """A copy that knows further schedulers of your own, with some keys changed.
+        """A copy with further schedulers of your own, and with some keys changed.
 
             s.with_schedulers({"edf": Edf}, {"cell.enb.downlink.scheduler": "edf"})
 

@@ -62,7 +62,7 @@ def write_soon(number: int, data: bytes) -> bool:
             if not room:
                 return False
             os.write(number, data[start : start + _ATOMIC])
-    except (OSError, ValueError):  # nobody reads; not a stream that can be waited for
+    except (OSError, ValueError):  # no reader; not a stream that can be waited for
         return False
     return True
 

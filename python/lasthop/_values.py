@@ -97,5 +97,5 @@ def _key(key: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string. JSON's escapes are TOML's; only DEL, which TOML wants escaped, JSON leaves as it is."""
+    """A basic string. JSON's escapes are TOML's; only DEL, which TOML has escaped, JSON leaves as it is."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""The verbs together, and the promises that all of them keep: exit codes, one JSON object, no traceback."""
+"""The verbs together, and what holds for all of them: exit codes, one JSON object, no traceback."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Lasthop(click.Group):
         except LasthopError as err:
             _fail_input(as_json, err)
         except UnicodeEncodeError as err:
-            told = f"a text is not valid UTF-8: {err.object[max(err.start - 20, 0) : err.end + 20]!a}"
-            _fail(as_json, INPUT, "input", told, "\n  help: write it in UTF-8")
+            message = f"a text is not valid UTF-8: {err.object[max(err.start - 20, 0) : err.end + 20]!a}"
+            _fail(as_json, INPUT, "input", message, "\n  help: write it in UTF-8")
         except OSError as err:
             _fail(as_json, INPUT, "input", f"{err.filename or 'file'}: {err.strerror or err}")
         except Exception as err:

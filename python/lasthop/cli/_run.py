@@ -134,7 +134,7 @@ def validate(
 ) -> None:
     """Check a scenario without running it.
 
-    Mistakes are shown with file, line, column and a suggestion; known traps, such as a buffer far below the
+    Mistakes are shown with file, line, column and a suggestion; known pitfalls, such as a buffer far below the
     bandwidth-delay product, as warnings.
 
     \b

@@ -44,8 +44,8 @@ def list_(as_json: bool) -> None:
     swept = [(name, _description(path, "campaign"), str(path)) for name, path in campaigns().items()]
     if as_json:
         keys = ("name", "description", "path")
-        told = {"scenarios": found, "campaigns": swept}
-        _output.json_object({kind: [dict(zip(keys, row, strict=True)) for row in rows] for kind, rows in told.items()})
+        kinds = {"scenarios": found, "campaigns": swept}
+        _output.json_object({kind: [dict(zip(keys, row, strict=True)) for row in rows] for kind, rows in kinds.items()})
         return
     _output.table(("scenario", "shows"), [row[:2] for row in found])
     _output.line()

@@ -99,8 +99,8 @@ def _show_survey(
     columns = list(found)
     if as_json:
         quantiles = {c: dict(zip(map(str, PERCENTS), map(float, v), strict=True)) for c, v in found.items()}
-        told = {"scenario": name, "ues": table.num_rows, "drops": drops, "percentiles": quantiles}
-        _output.json_object({**told, "written": [str(f) for f in files]})
+        summary = {"scenario": name, "ues": table.num_rows, "drops": drops, "percentiles": quantiles}
+        _output.json_object({**summary, "written": [str(f) for f in files]})
         return
     rows = [(f"{p} %", *(f"{found[c][i]:.2f}" for c in columns)) for i, p in enumerate(PERCENTS)]
     _output.table(("UEs below", *(DISTRIBUTIONS[c] for c in columns)), rows, right=range(1, len(columns) + 1))

@@ -54,7 +54,7 @@ class Value:
     source: str
     calibrated: bool = False
     integer: bool = False
-    #: Factors of the sensitivity runs in place of 1 +- step: for values that the model knows only some of.
+    #: Factors of the sensitivity runs in place of 1 +- step: for values of which the model has only some.
     factors: tuple[float, ...] = ()
     #: The value of the set that its own one extends, if it takes the place of one.
     instead_of: Value | None = None
@@ -74,7 +74,7 @@ class Value:
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
-        """The values as a reader wants them: `28 ms + 1 ms`."""
+        """The values as a reader sees them: `28 ms + 1 ms`."""
         return " + ".join(str(v) for v in self._scaled(factor).values())
 
     def _scaled(self, factor: float) -> dict[str, Any]:

@@ -104,8 +104,8 @@ def claimed(folder: Path) -> Iterator[None]:
         try:
             if not mine:
                 holder = os.read(lock, 1000).decode(errors="replace").strip() or "no process is named"
-                told = f"{folder} is being written by another study ({holder})"
-                raise StudyError(f"{told}: wait until it has ended, or name another folder")
+                message = f"{folder} is being written by another study ({holder})"
+                raise StudyError(f"{message}: wait until it has ended, or name another folder")
             # Its holder may have removed the file between `open` and here: then the lock excludes no other
             # process.
             if _same_file(lock, path):

@@ -33,7 +33,7 @@ ORDER_REPLICATIONS = 10
 class Finding:
     """What an evaluator found: a verdict and everything that it rests on.
 
-    `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader wants
+    `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader sees
     it. `evidence` says which run and which plot or table show it. `parts` are the comparisons of a claim that has
     several, and whether each held.
     """

@@ -1,4 +1,4 @@
-"""The HTML report of a study: verdicts first, then figures, then all that a doubter wants to see."""
+"""The HTML report of a study: verdicts first, then figures, then the evidence in detail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thinning: fewer points, the same picture. A vector figure of millions of points is of no use to anybody."""
+"""Thinning: fewer points, the same picture. A vector figure of millions of points is of no use."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def way_of(results: Results, packet: int) -> list[Moment]:
             for row in steps
             if row["packet"] is None
             and row["step"] in ASKING
-            # A UE asks and reports; grants and what the eNB has heard are for a UE.
+            # A UE requests and reports; grants and what the eNB has decoded are for a UE.
             and sender == row["node" if row["step"] in ("request", "report") else "to"]
             and since <= row["time_s"] <= last
         ]
@@ -142,7 +142,7 @@ def timeline_figure(moments: list[Moment], width: float, height: float | None = 
     for m in moments:
         x, y, colour = m.after(start), lane[m.node], COLOURS.get(m.what, "black")
         axes.plot([x], [y], "o", color=colour, markersize=4)
-        # What the eNB has heard is its own knowledge: nothing flies.
+        # What the eNB has decoded is its own state: no arrow.
         if m.to and m.what != "report-heard":
             arrow = {"arrowstyle": "->", "color": colour, "linewidth": 0.9}
             axes.annotate("", (x + 1, lane[m.to]), (x, y), arrowprops=arrow)

@@ -55,7 +55,7 @@ def table_html(
     """A table. Cells are escaped unless they are `markupsafe.Markup`.
 
     `classes`: a text is the class of the whole table; a sequence gives one class to each column. The style sheet
-    knows "num" (right-aligned figures), "wide" (wraps, takes the space), "good", "bad", "unclear" and "mute".
+    has "num" (right-aligned figures), "wide" (wraps, takes the space), "good", "bad", "unclear" and "mute".
     """
     if isinstance(classes, str):
         table_class, column_class = classes, [""] * len(headers)
