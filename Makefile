@@ -19,7 +19,7 @@ LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
-	slow ray golden bench bench-check swarm build lock clean
+	slow ray golden properties bench bench-check swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -88,6 +88,9 @@ wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing e
 
 golden: build ## renew the golden files; the commit says why results moved
 	$(BIN)/python -m tests.golden renew
+
+properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
+	$(BIN)/python -m tests.table_properties
 
 bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	cargo bench -p lasthop-sim

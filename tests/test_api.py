@@ -1,4 +1,4 @@
-"""The Python face: scenarios, runs, results, stepping."""
+"""The Python API: scenarios, runs, results, stepping."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import lasthop as lh
+from lasthop._registry import run_tables
+from tests import table_properties
 from tests.scenarios import UMTS, WIRED
 
 DOCUMENTED = {"flows", "tcp", "packets", "rlc", "mac", "queues", "events", "drops"}
@@ -63,8 +65,7 @@ def test_a_missing_table_is_a_clear_mistake(umts: lh.Results) -> None:
 def test_each_table_is_a_property_and_an_absent_one_says_what_there_is(umts: lh.Results, tmp_path: Path) -> None:
     written = lh.Scenario.parse(UMTS).run(out=tmp_path / "out")
     tables = {n for n, p in vars(lh.Results).items() if getattr(p, "func", None) and "pa.Table" in _returns(p.func)}
-    assert tables > DOCUMENTED
-    assert len(tables) == 16
+    assert tables == {name.replace("-", "_") for name in run_tables()}
     for results in (umts, written, lh.Results.load(tmp_path / "out")):
         assert set(results.table_names) == DOCUMENTED
         for name in sorted(tables):
@@ -74,9 +75,14 @@ def test_each_table_is_a_property_and_an_absent_one_says_what_there_is(umts: lh.
                 with pytest.raises(
                     lh.LasthopError,
                     match=rf"(?s)no table '{name}'; it recorded: .*drops.*(output.{name}=true|describe tables {name})",
-                ) as told:
+                ) as caught:
                     getattr(results, name)
-                assert len(str(told.value)) < 300
+                assert len(str(caught.value)) < 300
+
+
+def test_the_properties_are_those_that_the_registry_makes() -> None:
+    source = table_properties.SOURCE.read_text(encoding="utf-8")
+    assert source == table_properties.renewed(source), "run `make properties`"
 
 
 def _returns(function: Any) -> str:

@@ -12,14 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lasthop._errors import mistake
+from lasthop._registry import on_request
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from lasthop.plot import Plots
-
-#: Tables that a run has only where the scenario asks for them, by the key of the same name in `[output]`.
-ON_REQUEST = frozenset({"packets", "steps", "measurements", "positions"})
 
 
 class Source(Protocol):
@@ -80,90 +78,112 @@ class Results:
             raise mistake(
                 f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)}",
                 f"`--set output.{name}=true` makes a run record it"
-                if name in ON_REQUEST
+                if name in on_request()
                 else f"`lasthop describe tables {name}` says which runs have it",
             )
         return self._source.table(name)
 
+    # The tables of the registry as properties, made by `make properties`.
+
     @cached_property
     def flows(self) -> pa.Table:
-        """One row per flow: goodput, delay, losses, retransmissions, round-trip times."""
+        """Flows: the flow monitor's statistics of the data's direction, and the sender's own counters."""
         return self.table("flows")
 
     @cached_property
-    def tcp(self) -> pa.Table:
-        """Samples of TCP senders, with the names and units of Linux's tcp_info (segments, µs)."""
-        return self.table("tcp")
-
-    @cached_property
-    def applications(self) -> pa.Table:
-        """Requests, web pages, files and video: what their users wait for. Only of runs with such flows."""
-        return self.table("applications")
-
-    @cached_property
     def quality(self) -> pa.Table:
-        """Calls and games: late and lost packets, opinion scores. Only of runs with such flows."""
+        """Quality of VoIP and game flows: loss, lateness, and the opinion score of calls."""
         return self.table("quality")
 
     @cached_property
+    def applications(self) -> pa.Table:
+        """Completion times of requests, web pages and files; start-up, stalls and bitrate of video."""
+        return self.table("applications")
+
+    @cached_property
+    def tcp(self) -> pa.Table:
+        """State of TCP senders under the names of Linux tcp_info, sampled as `output.tcp` says."""
+        return self.table("tcp")
+
+    @cached_property
     def packets(self) -> pa.Table:
-        """Packets at nodes: sent, received, dropped. Recorded with `output.packets = true`."""
+        """Packets: sent by a transport, received by one, or dropped.
+
+        Written with `output.packets = true`.
+        """
         return self.table("packets")
 
     @cached_property
     def steps(self) -> pa.Table:
-        """Requests, grants, reports and transport blocks of LTE. Recorded with `output.steps = true`."""
+        """Requests, grants, reports and transport blocks of LTE with their outcomes.
+
+        Written with `output.steps = true`.
+        """
         return self.table("steps")
 
     @cached_property
     def rlc(self) -> pa.Table:
-        """Samples of the RLC entities of radio bearers."""
+        """RLC entities of radio bearers every `output.interval`; counters run from the start."""
         return self.table("rlc")
 
     @cached_property
     def mac(self) -> pa.Table:
-        """Samples of the MAC of dedicated channels: blocks sent and lost."""
+        """Dedicated channels every `output.interval`; counters run from the start."""
         return self.table("mac")
 
     @cached_property
     def radio(self) -> pa.Table:
-        """Transport blocks of UEs in LTE cells, in intervals: blocks, errors, MCS, CQI, SINR."""
+        """Transport blocks of UEs in LTE cells over each `output.interval`.
+
+        A UE without any, and without a request for some, has no row.
+        """
         return self.table("radio")
 
     @cached_property
     def measurements(self) -> pa.Table:
-        """What UEs measure of cells. Recorded with `output.measurements = true` and a `[handover]` table."""
+        """What each connected UE has measured of each cell, after layer 3 filtering, every `output.interval`.
+
+        Written with `output.measurements = true` where there is a table `[handover]`.
+        """
         return self.table("measurements")
 
     @cached_property
     def positions(self) -> pa.Table:
-        """Where UEs are and which cells serve them. Recorded with `output.positions = true`."""
+        """Where each UE is and which cell serves it, every `output.interval`.
+
+        Written with `output.positions = true`.
+        """
         return self.table("positions")
 
     @cached_property
     def hints(self) -> pa.Table:
-        """Reports of `[hint]` tables with `record = true`."""
+        """Reports of `[hint]` tables with `record = true`: reported values beside actual ones."""
         return self.table("hints")
 
     @cached_property
     def wifi(self) -> pa.Table:
-        """Data of stations on wireless LANs, in intervals: PPDUs, MPDUs, failures, time on the air, rates, queues."""
+        """Data of stations on wireless LANs over each `output.interval`.
+
+        A station that sent nothing and has nothing waiting has no row.
+        """
         return self.table("wifi")
 
     @cached_property
     def queues(self) -> pa.Table:
-        """Samples of the queues of links, in packets and bytes."""
+        """Queues of links every `output.interval`: what waits, the packet in service not counted."""
         return self.table("queues")
 
     @cached_property
     def events(self) -> pa.Table:
-        """What happened and when: timeouts, recoveries, RLC resets, changes during the run."""
+        """Events: connections, recoveries, timeouts, RLC resets, changes of the scenario."""
         return self.table("events")
 
     @cached_property
     def drops(self) -> pa.Table:
-        """Dropped packets, each with the place and the cause."""
+        """Packets (or fragments) that were dropped, each with its place and cause."""
         return self.table("drops")
+
+    # End of what was made.
 
     @cached_property
     def plot(self) -> Plots:

@@ -13,6 +13,9 @@ pub struct TableDef {
     pub description: &'static str,
     /// Its columns, in order.
     pub columns: &'static [ColumnDef],
+    /// Of a table of samples, whose values hold until the next row of their series: the columns
+    /// that distinguish the series. Empty for every other table.
+    pub series: &'static [&'static str],
 }
 
 /// One column.

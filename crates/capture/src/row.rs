@@ -83,13 +83,15 @@ pub trait Record {
 ///
 /// The head has the table's name and description. A field is a column: its name (or the name after
 /// `as`, where the column's name is a keyword), its type (a [`Cell`]), its unit ("" without one)
-/// and its description.
+/// and its description. A table of samples names the columns that distinguish its series
+/// ([`TableDef::series`]).
 ///
 /// ```
 /// use lasthop_capture::{Record, Row, Sink, TableWriter, table};
 ///
 /// table! {
 ///     "queues", "Queues of links.";
+///     series ["where"];
 ///     pub struct Queues<'a> {
 ///         time_s: f64, "s", "virtual time";
 ///         link as "where": &'a str, "", "name of the link";
@@ -105,6 +107,7 @@ pub trait Record {
 macro_rules! table {
     (
         $name:literal, $description:expr;
+        $(series [$($series:literal),+];)?
         $(#[$doc:meta])*
         pub struct $Row:ident<$a:lifetime> {
             $($field:ident $(as $column:literal)?: $type:ty, $unit:literal, $text:literal;)*
@@ -129,6 +132,7 @@ macro_rules! table {
                     unit: $unit,
                     description: $text,
                 },)*],
+                series: &[$($($series),+)?],
             };
         }
 

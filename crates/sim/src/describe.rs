@@ -1,7 +1,7 @@
 //! What there is: scenario keys, plug-ins, tables. From the same types and tables that the program
 //! runs on.
 
-use lasthop_capture::ColumnType;
+use lasthop_capture::{ColumnType, TableDef};
 use lasthop_lte::mac::scheduler::SCHEDULERS;
 use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub fn describe() -> Value {
         "app": entries(APPS),
         "trace-format": entries(FORMATS),
         "runtime": describe_runtime_keys(),
-        "tables": tables::ALL.iter().chain(&tables::SURVEYS).map(|t| table(t)).collect::<Vec<_>>(),
+        "tables": tables().collect::<Vec<_>>(),
     })
 }
 
@@ -48,7 +48,13 @@ fn entries(table: &[Entry]) -> Value {
         .collect()
 }
 
-fn table(t: &lasthop_capture::TableDef) -> Value {
+fn tables() -> impl Iterator<Item = Value> {
+    let of = |tables: &'static [&TableDef], of| tables.iter().map(move |t| table(t, of));
+    of(tables::ALL, "run").chain(of(tables::SURVEYS, "survey"))
+}
+
+/// A table and what leaves it: a run or a survey.
+fn table(t: &TableDef, of: &str) -> Value {
     let columns: Vec<Value> = t
         .columns
         .iter()
@@ -65,5 +71,7 @@ fn table(t: &lasthop_capture::TableDef) -> Value {
             })
         })
         .collect();
-    json!({"name": t.name, "description": t.description, "columns": columns})
+    json!({
+        "name": t.name, "of": of, "description": t.description, "columns": columns, "series": t.series,
+    })
 }

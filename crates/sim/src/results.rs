@@ -76,20 +76,8 @@ impl RunOutput {
     pub(crate) fn close(sink: Sink, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
         let now = world.now();
         flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
-        let mut rows = sink.table()?;
-        flows::write_flows(&world, &mut rows);
+        let mut tables = flows::write_tables(&world, &sink)?;
         let summary = flows::summary(&world, scenario);
-        let mut tables = vec![rows.finish()?];
-        if flows::has_requests(&world.flows) {
-            let mut applications = sink.table()?;
-            flows::write_applications(&world.flows, now, &mut applications);
-            tables.push(applications.finish()?);
-        }
-        if flows::judges_quality(&world.flows) {
-            let mut quality = sink.table()?;
-            flows::write_quality(&world.flows, &mut quality);
-            tables.push(quality.finish()?);
-        }
         tables.extend(world.into_probes().finish()?);
         let manifest = manifest(scenario, &tables);
         let mut output = RunOutput { manifest, summary, tables };

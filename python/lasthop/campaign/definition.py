@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,6 +19,7 @@ from lasthop._core import CampaignFile, LasthopError
 from lasthop._errors import mistake
 from lasthop._files import is_there
 from lasthop._own import CONTROL, SCHEDULER, Kind, definitions
+from lasthop._registry import run_tables
 from lasthop._scenario import Scenario
 from lasthop._values import Overrides, Value, assignments, plain_text, to_toml
 from lasthop.campaign import own
@@ -467,7 +468,7 @@ class Campaign:
                 faults.add(("campaign", "keep", str(i)), f"the table '{table}' is there twice", "remove one")
 
     def _check_known_tables(self, names: Sequence[str], place: Key, faults: Faults) -> None:
-        known = run_tables()
+        known = tuple(run_tables())
         for i, table in enumerate(names):
             if table not in known:
                 remedy = nearest(table, known, "'lasthop describe tables' lists the tables of a run")
@@ -599,13 +600,6 @@ class Campaign:
 _EMPTY = '[scenario]\nname = "x"\nduration = "1 s"\n'
 #: As in the campaign file's reference.
 DEFAULT_LIMIT = 100_000
-
-
-@lru_cache(maxsize=1)
-def run_tables() -> tuple[str, ...]:
-    """The tables that a run may have."""
-    tables = json.loads(_core.describe())["tables"]
-    return tuple(t["name"] for t in tables if t["name"] not in ("geometry", "radio-map"))
 
 
 def _report(folder: Path, results: CampaignResults) -> None:

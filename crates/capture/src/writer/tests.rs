@@ -144,7 +144,7 @@ const HASHED: &[ColumnDef] = &[
 ];
 
 fn hash_of(columns: Vec<ColumnDef>, cells: &[[Value<'_>; 6]]) -> String {
-    let def = TableDef { name: "hashed", description: "", columns: columns.leak() };
+    let def = TableDef { name: "hashed", description: "", columns: columns.leak(), series: &[] };
     let mut table = TableWriter::new(Box::leak(Box::new(def)), Sink::Memory).unwrap();
     assert_eq!((table.intern("ftp"), table.intern("video")), (NameId(0), NameId(1)));
     for row in cells {

@@ -1,31 +1,25 @@
 //! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs
 //! one comparison.
 
+#[macro_use]
 pub mod tables;
 
-use lasthop_capture::{FinishedTable, TableDef};
+use lasthop_capture::FinishedTable;
 use lasthop_units::{Duration, Instant};
 
 use crate::error::Error;
 use crate::sink::{Sink, Table};
 use crate::spec::{Scenario, Spec, TcpSampling};
-use tables::{
-    Drops, Events, Hints, Mac, Measurements, Packets, Positions, Queues, Radio, Rlc, Steps, Tcp, Wifi,
-};
+use tables::{Events, Steps};
 
-/// The tables that are written during a run, in the order of the documentation: the field of
-/// [`Probes`], the row, and when a scenario wants the table.
 macro_rules! probes {
-    ($($field:ident: $Row:ident, |$spec:ident| $wanted:expr;)*) => {
+    ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
         /// The tables in writing.
         pub struct Probes {
-            $(pub(crate) $field: Option<Table<$Row<'static>>>,)*
+            $(pub(crate) $field: Option<Table<tables::$Row<'static>>>,)*
             pub(crate) sampling: TcpSampling,
             pub(crate) interval: Duration,
         }
-
-        /// The declarations.
-        const DURING: &[&TableDef] = &[$($Row::TABLE,)*];
 
         /// The tables that runs of a scenario write while they go on. How a run ends decides which
         /// of `flows`, `applications` and `quality` it adds.
@@ -34,7 +28,7 @@ macro_rules! probes {
             $({
                 let $spec = scenario.spec();
                 if $wanted {
-                    found.push($Row::TABLE.name);
+                    found.push(tables::$Row::TABLE.name);
                 }
             })*
             found
@@ -64,6 +58,16 @@ macro_rules! probes {
                 None
             }
 
+            /// True when something is sampled every `output.interval`.
+            pub fn samples(&self) -> bool {
+                let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
+                tcp $($(|| {
+                    // Only where the entry is marked.
+                    const _: &str = stringify!($sampled);
+                    self.$field.is_some()
+                })?)*
+            }
+
             /// Ends all tables.
             ///
             /// # Errors
@@ -81,21 +85,7 @@ macro_rules! probes {
     };
 }
 
-probes! {
-    tcp: Tcp, |s| s.output.tcp != TcpSampling::Off;
-    packets: Packets, |s| s.output.packets;
-    steps: Steps, |s| s.output.steps && !s.ue.is_empty();
-    rlc: Rlc, |s| s.output.radio && !(s.bearer.is_empty() && s.ue.is_empty());
-    mac: Mac, |s| s.output.radio && !s.bearer.is_empty();
-    radio: Radio, |s| s.output.radio && !s.ue.is_empty();
-    measurements: Measurements, |s| s.output.measurements && s.handover.is_some();
-    positions: Positions, |s| s.output.positions && !s.ue.is_empty();
-    hints: Hints, |s| s.hint.values().any(|h| h.record);
-    wifi: Wifi, |s| s.output.radio && !s.station.is_empty();
-    queues: Queues, |s| s.output.queues && !s.link.is_empty();
-    events: Events, |_s| true;
-    drops: Drops, |_s| true;
-}
+tables_during_a_run!(probes);
 
 impl Probes {
     /// A row of the table `events`; an empty `detail` is none.
@@ -116,12 +106,5 @@ impl Probes {
         if let Some(table) = &mut self.steps {
             table.push(&row);
         }
-    }
-
-    /// True when something is sampled at fixed times.
-    pub fn samples(&self) -> bool {
-        let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-        let places = self.measurements.is_some() || self.positions.is_some();
-        tcp || places || self.rlc.is_some() || self.wifi.is_some() || self.queues.is_some()
     }
 }

@@ -1,9 +1,10 @@
 //! The tables that a run leaves behind: names, columns, units, descriptions, and the structs of
 //! their rows. `lasthop describe tables` and the reference pages are made from them.
+//!
+//! To add one that is written during a run: declare it, add its entry of `tables_during_a_run!`,
+//! and push its rows where they arise.
 
 use lasthop_capture::{TableDef, table};
-
-use super::DURING;
 
 table! {
     "flows",
@@ -69,8 +70,8 @@ table! {
 
 table! {
     "quality",
-    "Calls and games: what their users have of packets that come late or not at all.";
-    /// One row per flow whose user minds late packets, written at the end.
+    "Quality of VoIP and game flows: loss, lateness, and the opinion score of calls.";
+    /// One row per flow that is judged by late packets, written at the end.
     pub struct Quality<'a> {
         flow: &'a str, "", "name of the flow";
         app: &'a str, "", "\"voip\" or \"game\"";
@@ -83,34 +84,35 @@ table! {
         delay_p95_s: Option<f64>, "s", "delay that 95 % do not exceed";
         delay_p99_s: Option<f64>, "s", "delay that 99 % do not exceed";
         longest_gap_s: f64, "s", "longest time between two arrivals";
-        r_factor: Option<f64>, "1", "transmission rating of a call (ITU-T G.107)";
+        r_factor: Option<f64>, "1", "transmission rating factor R of a call (ITU-T G.107)";
         mos: Option<f64>, "1", "mean opinion score of a call, 1 to 4.5";
     }
 }
 
 table! {
     "applications",
-    "Requests, web pages, files and video: what their users wait for.";
-    /// One row per flow whose user waits for something, written at the end.
+    "Completion times of requests, web pages and files; start-up, stalls and bitrate of video.";
+    /// One row per flow with requests, written at the end.
     pub struct Applications<'a> {
         flow: &'a str, "", "name of the flow";
         app: &'a str, "", "\"request-response\", \"web-page\", \"ftp\" or \"dash\"";
-        completed: u64, "", "answers, pages, files or segments that have arrived whole";
-        time_mean_s: Option<f64>, "s", "mean time that one took";
-        time_median_s: Option<f64>, "s", "time that half of them do not exceed";
-        time_p95_s: Option<f64>, "s", "time that 95 % do not exceed";
-        time_max_s: Option<f64>, "s", "longest time";
-        startup_s: Option<f64>, "s", "video: from the start to the first picture";
+        completed: u64, "", "responses, pages, files or segments received completely";
+        time_mean_s: Option<f64>, "s", "mean completion time";
+        time_median_s: Option<f64>, "s", "median completion time";
+        time_p95_s: Option<f64>, "s", "95th percentile of the completion time";
+        time_max_s: Option<f64>, "s", "longest completion time";
+        startup_s: Option<f64>, "s", "video: time from the start to the first frame shown";
         bitrate_mean_bps: Option<f64>, "bit/s", "video: mean bitrate of the segments";
         switches: Option<u64>, "", "video: changes of the bitrate";
-        stalls: Option<u64>, "", "video: times that it stood still";
-        stalled_s: Option<f64>, "s", "video: how long it stood still in all";
+        stalls: Option<u64>, "", "video: number of stalls";
+        stalled_s: Option<f64>, "s", "video: total duration of stalls";
     }
 }
 
 table! {
     "tcp",
     "State of TCP senders under the names of Linux tcp_info, sampled as `output.tcp` says.";
+    series ["flow"];
     /// The sender's state, sampled.
     pub struct Tcp<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -126,12 +128,12 @@ table! {
         rto_us: f64, "us", "retransmission timeout, back-off included";
         unacked: u64, "segments", "segments sent and not yet acknowledged";
         sacked: u64, "segments", "of those: acknowledged selectively";
-        lost: u64, "segments", "of those: taken for lost";
+        lost: u64, "segments", "of those: considered lost";
         retrans: u64, "segments", "of those: sent again and not yet acknowledged";
         total_retrans: u64, "segments", "segments sent again since the start";
         bytes_acked: u64, "B", "bytes acknowledged since the start";
         bytes_arrived: u64, "B",
-            "payload that has arrived at the receiver since the start, each byte once, in order or not";
+            "payload received since the start, each byte once, in order or not";
         snd_una: u64, "B", "oldest unacknowledged byte, counted from the start of the stream";
         snd_nxt: u64, "B", "next byte to send, counted from the start of the stream";
         rwnd_bytes: u64, "B", "window that the receiver offers";
@@ -166,12 +168,12 @@ table! {
     /// What LTE's MAC does, step by step.
     pub struct Steps<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
-        node: &'a str, "", "who acts: a UE or an eNB";
-        to: &'a str, "", "towards whom";
+        node: &'a str, "", "node that sends or receives: a UE or an eNB";
+        to: &'a str, "", "its peer";
         step: &'a str, "",
             "\"request\", \"grant\", \"report\", \"report-heard\", \"data\", \"retransmission\", \"ack\" or \"nack\"";
         link: &'a str, "", "\"downlink\", \"uplink\" or \"sidelink\"";
-        about_s: Option<f64>, "s", "start of the TTI that is meant: granted, or sent before";
+        about_s: Option<f64>, "s", "start of the TTI that the step refers to: granted, or sent before";
         blocks: Option<u64>, "blocks", "resource blocks";
         bytes: Option<u64>, "B", "size of the transport block, or what is reported";
         mcs: Option<u64>, "", "I_MCS";
@@ -183,6 +185,7 @@ table! {
 table! {
     "rlc",
     "RLC entities of radio bearers every `output.interval`; counters run from the start.";
+    series ["bearer", "direction"];
     /// RLC of a bearer's direction, sampled; counters since the start.
     pub struct Rlc<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -192,7 +195,7 @@ table! {
         queue_bytes: u64, "B", "bytes not yet sent for the first time";
         sdus_in: u64, "SDUs", "SDUs given to the sender";
         sdus_out: u64, "SDUs", "SDUs delivered by the receiver";
-        sdus_discarded: u64, "SDUs", "SDUs given up by either side";
+        sdus_discarded: u64, "SDUs", "SDUs discarded by either side";
         pdus_new: u64, "PDUs", "data PDUs sent for the first time";
         pdus_retx: u64, "PDUs", "data PDUs sent again";
         status_pdus: u64, "PDUs", "status PDUs about this direction (they travel the other way)";
@@ -206,6 +209,7 @@ table! {
 table! {
     "mac",
     "Dedicated channels every `output.interval`; counters run from the start.";
+    series ["bearer", "direction"];
     /// The channel of a bearer's direction, sampled; counters since the start.
     pub struct Mac<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -219,8 +223,8 @@ table! {
 
 table! {
     "radio",
-    "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any, or asked for some, have a row.";
-    /// What the air did for each UE of a cell, in intervals.
+    "Transport blocks of UEs in LTE cells over each `output.interval`. A UE without any, and without a request for some, has no row.";
+    /// Transport blocks of each UE of a cell, in intervals.
     pub struct Radio<'a> {
         time_s: f64, "s", "end of the interval, virtual time since the start of the run";
         ue: &'a str, "", "node of the UE";
@@ -232,7 +236,7 @@ table! {
         retransmissions: u64, "blocks", "transport blocks sent again by HARQ";
         errors: u64, "blocks", "transmissions that were not decoded; to a group, not by all";
         lost: u64, "blocks",
-            "transport blocks that HARQ gave up; to a group, those that not all have";
+            "transport blocks not decoded after the last HARQ transmission; to a group, by at least one member";
         bytes: u64, "B", "size of the new transport blocks, padding included";
         resource_blocks: u64, "", "resource blocks used, over all TTIs";
         mcs: Option<f64>, "", "mean I_MCS of the new transport blocks";
@@ -249,6 +253,7 @@ table! {
     "measurements",
     "What each connected UE has measured of each cell, after layer 3 filtering, every `output.interval`. Written \
                   with `output.measurements = true` where there is a table `[handover]`.";
+    series ["ue", "cell"];
     /// What UEs measure of the cells around them.
     pub struct Measurements<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -263,6 +268,7 @@ table! {
 table! {
     "positions",
     "Where each UE is and which cell serves it, every `output.interval`. Written with `output.positions = true`.";
+    series ["ue"];
     /// Where UEs are.
     pub struct Positions<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -277,6 +283,7 @@ table! {
 table! {
     "hints",
     "Reports of `[hint]` tables with `record = true`: reported values beside actual ones.";
+    series ["hint", "flow"];
     /// Capacity hints as reported to the senders.
     pub struct Hints<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -285,15 +292,15 @@ table! {
         rate_bps: u64, "bit/s", "achievable rate R(t) as reported";
         queue_bytes: Option<u64>, "B", "layer-2 queue Q(t) as reported; empty: not reported";
         real_queue_bytes: u64, "B", "layer-2 queue, bytes in no PDU yet";
-        carrier_bps: f64, "bit/s", "rate of the whole carrier that the source knows";
+        carrier_bps: f64, "bit/s", "rate of the whole carrier as the source estimates it";
         users: u64, "", "UEs with downlink data in the cell, this one counted";
     }
 }
 
 table! {
     "wifi",
-    "Data of stations on wireless LANs over each `output.interval`; only those that had any, or have data waiting, \
-                  have a row.";
+    "Data of stations on wireless LANs over each `output.interval`. A station that sent nothing and has \
+                  nothing waiting has no row.";
     /// What stations and access points sent, in intervals.
     pub struct Wifi<'a> {
         time_s: f64, "s", "end of the interval, virtual time since the start of the run";
@@ -318,6 +325,7 @@ table! {
 table! {
     "queues",
     "Queues of links every `output.interval`: what waits, the packet in service not counted.";
+    series ["queue"];
     /// Link queues, sampled.
     pub struct Queues<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -330,14 +338,14 @@ table! {
 
 table! {
     "events",
-    "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.";
-    /// What happened.
+    "Events: connections, recoveries, timeouts, RLC resets, changes of the scenario.";
+    /// One row per event.
     pub struct Events<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
         source: &'a str, "",
             "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"station/<name>\", \"link/<name>\"";
-        kind: &'a str, "", "what happened";
-        value: Option<f64>, "", "a number that belongs to it; `detail` says which";
+        kind: &'a str, "", "name of the event";
+        value: Option<f64>, "", "a value of the event; `detail` names its quantity";
         detail: Option<&'a str>, "", "more, in words";
     }
 }
@@ -359,9 +367,9 @@ table! {
 
 table! {
     "geometry",
-    "A survey's row for each UE and drop: its strongest cell at large scale (no fading) when every cell sends \
-                  at full power. Not written by a run.";
-    /// What UEs receive before anything is sent.
+    "The strongest cell of each UE and drop at large scale (no fading), with every cell at full power. Made by \
+                  surveys, not by runs.";
+    /// Coupling gain, RSRP and SINR of each UE with all cells at full power.
     pub struct Geometry<'a> {
         drop: u64, "", "number of the drop: the scenario's seed plus this";
         ue: &'a str, "", "node of the UE";
@@ -380,8 +388,8 @@ table! {
 
 table! {
     "radio-map",
-    "A radio environment map's row for each place of its grid, at large scale (no fading), when every cell \
-                  sends at full power. Not written by a run.";
+    "Radio environment map: one row for each point of the grid, at large scale (no fading), with every cell at \
+                  full power. Made by surveys, not by runs.";
     /// A radio environment map.
     pub struct RadioMap<'a> {
         x_m: f64, "m", "place, along x";
@@ -392,17 +400,57 @@ table! {
     }
 }
 
-/// The tables of a run, in the order of the documentation: first those that are written at its end.
-pub static ALL: [&TableDef; 3 + DURING.len()] = {
-    let mut all = [Flows::TABLE; 3 + DURING.len()];
-    (all[1], all[2]) = (Quality::TABLE, Applications::TABLE);
-    let mut i = 0;
-    while i < DURING.len() {
-        all[3 + i] = DURING[i];
-        i += 1;
-    }
-    all
-};
+/// Hands the tables that are written during a run to the macro `$then`, in the order of the
+/// documentation: the field of [`Probes`](super::Probes), the row, `sampled` if rows are written
+/// every `output.interval`, and when a scenario has the table.
+macro_rules! tables_during_a_run {
+    ($then:ident) => {
+        $then! {
+            tcp: Tcp, |s| s.output.tcp != TcpSampling::Off;
+            packets: Packets, |s| s.output.packets;
+            steps: Steps, |s| s.output.steps && !s.ue.is_empty();
+            rlc: Rlc, sampled, |s| s.output.radio && !(s.bearer.is_empty() && s.ue.is_empty());
+            mac: Mac, |s| s.output.radio && !s.bearer.is_empty();
+            radio: Radio, |s| s.output.radio && !s.ue.is_empty();
+            measurements: Measurements, sampled, |s| s.output.measurements && s.handover.is_some();
+            positions: Positions, sampled, |s| s.output.positions && !s.ue.is_empty();
+            hints: Hints, |s| s.hint.values().any(|h| h.record);
+            wifi: Wifi, sampled, |s| s.output.radio && !s.station.is_empty();
+            queues: Queues, sampled, |s| s.output.queues && !s.link.is_empty();
+            events: Events, |_s| true;
+            drops: Drops, |_s| true;
+        }
+    };
+}
+
+macro_rules! declarations {
+    ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
+        /// The tables of a run, in the order of the documentation: first those that are written at
+        /// its end.
+        pub static ALL: &[&TableDef] =
+            &[Flows::TABLE, Quality::TABLE, Applications::TABLE, $($Row::TABLE,)*];
+    };
+}
+
+tables_during_a_run!(declarations);
 
 /// The tables of surveys.
-pub static SURVEYS: [&TableDef; 2] = [Geometry::TABLE, RadioMap::TABLE];
+pub static SURVEYS: &[&TableDef] = &[Geometry::TABLE, RadioMap::TABLE];
+
+#[cfg(test)]
+mod tests {
+    use lasthop_capture::ColumnType;
+
+    use super::*;
+
+    #[test]
+    fn series_are_distinguished_by_columns_of_names() {
+        for table in ALL {
+            for name in table.series {
+                let column = table.column(name).map(|i| &table.columns[i]);
+                assert_eq!(column.map(|c| c.kind), Some(ColumnType::Name), "{} of {}", name, table.name);
+            }
+        }
+        assert!(ALL.iter().any(|t| !t.series.is_empty()));
+    }
+}

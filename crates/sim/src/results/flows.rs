@@ -1,11 +1,13 @@
 //! The `flows` table and the summary: what can be said of each flow at the end.
 
+use lasthop_capture::{FinishedTable, Record};
 use lasthop_net::FlowMonitor;
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 use serde_json::{Value, json};
 
+use crate::error::Error;
 use crate::probe::{Probes, tables};
-use crate::sink::Table;
+use crate::sink::{Sink, Table};
 use crate::spec::Scenario;
 use crate::world::{Flow, World};
 
@@ -36,7 +38,34 @@ pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, no
     }
 }
 
-pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static>>) {
+/// The tables that are written at the end: `flows` of every run, the others where a flow has a row.
+///
+/// # Errors
+/// A table that could not be written.
+pub(super) fn write_tables(world: &World, sink: &Sink) -> Result<Vec<FinishedTable>, Error> {
+    let flows = &world.flows;
+    let mut written = vec![finished(sink, |table| write_flows(world, table))?];
+    if flows.iter().any(has_requests) {
+        written.push(finished(sink, |table| write_applications(flows, world.now(), table))?);
+    }
+    if flows.iter().any(|f| f.app.stats().quality.is_some()) {
+        written.push(finished(sink, |table| write_quality(flows, table))?);
+    }
+    Ok(written)
+}
+
+fn finished<R: Record>(sink: &Sink, write: impl FnOnce(&mut Table<R>)) -> Result<FinishedTable, Error> {
+    let mut table = sink.table()?;
+    write(&mut table);
+    Ok(table.finish()?)
+}
+
+/// True if the flow's user waits for answers.
+fn has_requests(flow: &Flow) -> bool {
+    flow.app.stats().requests_issued > 0
+}
+
+fn write_flows(world: &World, table: &mut Table<tables::Flows<'static>>) {
     let end = world.now();
     for (id, f) in world.flows.enumerate() {
         let m = world.monitor.flow(id);
@@ -93,12 +122,7 @@ pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static
     }
 }
 
-/// True if a flow's user minds late packets.
-pub(super) fn judges_quality(flows: &Flows) -> bool {
-    flows.iter().any(|f| f.app.stats().quality.is_some())
-}
-
-pub(super) fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'static>>) {
+fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'static>>) {
     for f in flows.iter() {
         let app = f.app.stats();
         let Some(q) = &app.quality else { continue };
@@ -121,17 +145,8 @@ pub(super) fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'st
     }
 }
 
-/// True if a flow's user waits for answers.
-pub(super) fn has_requests(flows: &Flows) -> bool {
-    flows.iter().any(|f| f.app.stats().requests_issued > 0)
-}
-
-pub(super) fn write_applications(
-    flows: &Flows,
-    end: Instant,
-    table: &mut Table<tables::Applications<'static>>,
-) {
-    for f in flows.iter().filter(|f| f.app.stats().requests_issued > 0) {
+fn write_applications(flows: &Flows, end: Instant, table: &mut Table<tables::Applications<'static>>) {
+    for f in flows.iter().filter(|f| has_requests(f)) {
         let (times, video) = (&f.app.stats().completions, f.app.video());
         let stalls = video.map(|v| v.stalls(end));
         table.push(&tables::Applications {

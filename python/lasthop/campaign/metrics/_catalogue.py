@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from lasthop import _core
-from lasthop._results import Results
+from lasthop._registry import run_tables
 from lasthop.campaign.metrics._units import Unit
 
 
@@ -40,6 +38,7 @@ class TableFacts:
 
     name: str
     columns: dict[str, ColumnFacts]
+    series: tuple[str, ...]
 
     @property
     def key(self) -> str:
@@ -54,7 +53,7 @@ class TableFacts:
     @property
     def identity(self) -> tuple[str, ...] | None:
         """For a table of samples: the columns whose texts tell its series apart; else None."""
-        return _SAMPLES.get(self.name)
+        return self.series or None
 
     @property
     def over_intervals(self) -> bool:
@@ -67,31 +66,20 @@ class TableFacts:
         return not self.has_time and self.key == "flow"
 
 
-#: Tables of state at sampling times, which holds until the next sample, and the columns of their series' names.
-_SAMPLES: dict[str, tuple[str, ...]] = {
-    "tcp": ("flow",),
-    "rlc": ("bearer", "direction"),
-    "mac": ("bearer", "direction"),
-    "queues": ("queue",),
-    "hints": ("hint", "flow"),
-    "positions": ("ue",),
-    "measurements": ("ue", "cell"),
-}
-
-
 @cache
 def tables() -> dict[str, TableFacts]:
     """The tables of runs with their columns, as `lasthop describe tables` shows them."""
-    found = {}
-    for table in json.loads(_core.describe())["tables"]:
-        # The registry has the tables of surveys too, which no run leaves.
-        if hasattr(Results, table["name"]):
-            columns = {
+    return {
+        name: TableFacts(
+            name,
+            {
                 c["name"]: ColumnFacts(c["name"], c["type"], Unit.parse(c["unit"] or ""), c["description"])
                 for c in table["columns"]
-            }
-            found[table["name"]] = TableFacts(table["name"], columns)
-    return found
+            },
+            tuple(table["series"]),
+        )
+        for name, table in run_tables().items()
+    }
 
 
 #: `flow("ftp")` reads better than `flows("ftp")` and is the same.

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lasthop._results import ON_REQUEST, Results
+from lasthop._registry import on_request
+from lasthop._results import Results
 from lasthop.campaign.metrics._catalogue import TableFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -114,7 +115,7 @@ class Tables:
         found = self._tables.get(name)
         if found is None:
             if name not in self._names:
-                remedy = f"; `output.{name} = true` makes a run record it" if name in ON_REQUEST else ""
+                remedy = f"; `output.{name} = true` makes a run record it" if name in on_request() else ""
                 raise Absent(f"this run has no table '{name}', it has: {', '.join(self._names)}{remedy}")
             found = self._tables[name] = self._run.table(name)
         return found
