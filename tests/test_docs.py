@@ -112,3 +112,67 @@ def test_the_page_for_those_from_other_simulators_names_keys_that_exist() -> Non
     assert len(named) > 30
     named = {re.sub(r"^(ue\.<name>\.dedicated)\.<\w+>", r"\1.<name>", name) for name in named}
     assert sorted(name for name in named if name not in known) == []
+
+
+ROOT = DOCS.parent
+#: Pages at the root whose names of code have to exist.
+PROJECT_PAGES = ["ARCHITECTURE.md", "DESIGN.md", "CONTRIBUTING.md", "README.md"]
+
+
+def names_of_code(page: str) -> set[str]:
+    """What stands in backticks outside of blocks of code."""
+    return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))
+
+
+def is_there(path: str) -> bool:
+    """A path from the root, or the end of one in a crate's sources; `<name>` stands for any name."""
+    pattern = re.sub(r"<\w+>", "*", path)
+    return any(ROOT.glob(pattern)) or any(ROOT.glob(f"crates/*/src/**/{pattern}"))
+
+
+@pytest.mark.parametrize("name", PROJECT_PAGES)
+def test_the_paths_that_a_page_names_exist(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    path = r"[\w.<>/-]+\.(rs|py|toml|md|txt|json|svg)|[\w.-]+/[\w./-]+"
+    paths = {t for t in names_of_code(page) if re.fullmatch(path, t)}
+    #: Files of results, and those that a study has.
+    paths -= {"manifest.json", "study.toml", "claims.toml", "scenario.toml", "study.py", "summary.json"}
+    assert paths or name == "README.md"
+    assert sorted(p for p in paths if not is_there(p)) == []
+    links = re.findall(r"\]\(([\w./-]+)", page)
+    assert sorted(link for link in links if not link.startswith("http") and not (ROOT / link).exists()) == []
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "DESIGN.md", "CONTRIBUTING.md"])
+def test_the_types_and_functions_that_a_page_names_exist(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    sources = "\n".join(p.read_text(encoding="utf-8") for p in sorted(ROOT.glob("crates/*/src/**/*.rs")))
+    known = set(re.findall(r"\b(?:fn|struct|enum|trait|type|mod|const|static|macro_rules!)\s+(\w+)", sources))
+    known |= {p.parent.name.replace("-", "_") for p in ROOT.glob("crates/*/Cargo.toml")}
+    named = {t.split("(")[0].rstrip("!") for t in names_of_code(page)}
+    named = {t for t in named if re.fullmatch(r"[A-Za-z_]\w*(::\w+)+|[A-Z]\w*[a-z]\w*", t)}
+    #: Names of the standard library.
+    named -= {"HashMap", "HashSet", "BTreeMap", "Default", "std::HashMap", "f64::ln"}
+    assert named
+    assert sorted(t for t in named for part in t.split("::") if part not in known) == []
+
+
+def test_the_walk_of_a_segment_names_functions_of_its_files() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]*\| `(crates/[\w/.]+)` \| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
+    assert len(rows) > 12
+    missing = [
+        f"{path}: {name}"
+        for path, names in rows
+        for name in re.findall(r"\w+", names)
+        if not re.search(rf"\bfn {name}\b", (ROOT / path).read_text(encoding="utf-8"))
+    ]
+    assert missing == []
+
+
+def test_the_drawing_of_the_crates_has_each_crate() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    drawing = page.split("### Allowed arrows", 1)[0]
+    crates = {p.parent.name for p in ROOT.glob("crates/*/Cargo.toml")}
+    drawn = {word for line in drawing.splitlines() if line.startswith("      ") for word in re.findall(r"[\w-]+", line)}
+    assert crates - drawn == set()
