@@ -136,7 +136,7 @@ def test_the_paths_that_a_page_names_exist(name: str) -> None:
     path = r"[\w.<>/-]+\.(rs|py|toml|md|txt|json|svg)|[\w.-]+/[\w./-]+"
     paths = {t for t in names_of_code(page) if re.fullmatch(path, t)}
     #: Files of results, and those that a study has.
-    paths -= {"manifest.json", "study.toml", "claims.toml", "scenario.toml", "study.py", "summary.json"}
+    paths -= {"manifest.json", "claims.json", "study.toml", "claims.toml", "scenario.toml", "study.py", "summary.json"}
     assert paths or name == "README.md"
     assert sorted(p for p in paths if not is_there(p)) == []
     links = re.findall(r"\]\(([\w./-]+)", page)
