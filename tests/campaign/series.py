@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,12 @@ class MM1Wait:
         return self.rho / (1 - self.rho)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
-        """The means of `n` replications.
+        """The means of `n` replications."""
+        means: FloatArray = self.each(rng, n).mean(axis=1)
+        return means
+
+    def each(self, rng: np.random.Generator, n: int) -> FloatArray:
+        """The waits of all customers of `n` replications.
 
         Lindley's recursion W(i+1) = max(0, W(i) + X(i)), with service minus interarrival time X, has the solution
         W(i) = max(W(0) + C(i), C(i) - min of C(0) ... C(i)) with the partial sums C.
@@ -39,9 +45,18 @@ class MM1Wait:
             out=sums[:, 1:],
         )
         np.cumsum(sums, axis=1, out=sums)
-        waits = sums - np.minimum(np.minimum.accumulate(sums, axis=1), -first[:, None])
-        means: FloatArray = waits.mean(axis=1)
-        return means
+        waits: FloatArray = sums - np.minimum(np.minimum.accumulate(sums, axis=1), -first[:, None])
+        return waits
+
+    @staticmethod
+    def together(rhos: Sequence[float], customers: int, rng: np.random.Generator, n: int) -> list[FloatArray]:
+        """The means of `n` replications of several queues with the same random numbers."""
+        state = rng.bit_generator.state
+        found = []
+        for rho in rhos:
+            rng.bit_generator.state = state
+            found.append(MM1Wait(rho, customers).draw(rng, n))
+        return found
 
 
 @dataclass(frozen=True)

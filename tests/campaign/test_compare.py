@@ -92,6 +92,38 @@ def test_variants_that_are_equal_or_differ_by_a_constant() -> None:
     assert math.isnan(one(seeds(2, 2, 2, 2, 2), seeds(1, 1, 1, 1, 1)).variance_factor)
 
 
+def test_a_pair_without_two_common_seeds_does_not_widen_the_others() -> None:
+    a, b = seeds(13, 21, 32, 44, 55), seeds(10, 20, 30, 40, 50)
+    alone = compare({"a": a, "b": b})
+    beside = compare({"a": a, "b": b, "empty": {}, "one": seeds(3)})
+    assert (alone.family, beside.family, len(beside.differences)) == (1, 1, 6)
+    assert beside.differences[0] == alone.differences[0]
+    for other in beside.differences[1:]:
+        assert (other.answer, other.reason, other.p_holm) == ("undecided", c.TOO_FEW_SEEDS, 1.0)
+
+
+def test_the_interval_of_the_variance_factor_covers_that_of_a_known_correlation() -> None:
+    # Equal variances and correlation 0.8: 1 / (1 - 0.8) = 5. Of 2,000 samples the standard error of a share near
+    # 95 % is 0.5 %.
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(2000):
+        x, y = rng.standard_normal((2, 6))
+        found = one(seeds(*x), seeds(*(0.8 * x + 0.6 * y)))
+        covered += found.variance_factor_low <= 5 <= found.variance_factor_high
+    assert 0.935 <= covered / 2000 <= 0.965
+
+
+def test_the_interval_of_the_variance_factor_by_hand() -> None:
+    # The pair above: sums 23, 41, 62, 84, 105 and differences 3, 1, 2, 4, 5. Products about the means 63 and 3:
+    # (-40)(0) + (-22)(-2) + (-1)(-1) + 21 * 1 + 42 * 2 = 150; squares 1600 + 484 + 1 + 441 + 1764 = 4290, and 10;
+    # r^2 = 22500 / 42900 = 0.524476. t(3, 97.5 %) = 3.182446, k = 1 + 2 * 0.475524 * 10.127965 / 3 = 4.210722,
+    # k + sqrt(k^2 - 1) = 8.300977. Ratio of variances 429: (429 / 8.300977 + 1) / 2, (429 * 8.300977 + 1) / 2.
+    found = one(seeds(13, 21, 32, 44, 55), seeds(10, 20, 30, 40, 50))
+    assert found.variance_factor_low == pytest.approx(26.340, abs=1e-2)
+    assert found.variance_factor_high == pytest.approx(1781.06, abs=0.5)
+
+
 def test_the_variance_factor_is_that_of_a_known_correlation() -> None:
     # Equal variances and correlation r: (1 + 1) / (2 - 2 r) = 1 / (1 - r); 10 for r = 0.9, 1 for r = 0, 1/2 for r = -1.
     # With 20,000 pairs the relative standard error of a ratio of variances is below 2 sqrt(1 / 20000) = 0.014.

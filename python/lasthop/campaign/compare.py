@@ -4,7 +4,7 @@ Two variants run with the same seeds see the same channel and the same arrivals.
 seed by seed, and its mean has the variance of the paired differences, which is smaller than that of two independent
 sets of runs if the variants respond alike to the random numbers. `Difference.variance_factor` states by how much.
 
-Over the m pairs of a comparison:
+Over the m pairs of a comparison that have two common seeds or more (another pair has no interval that could be wrong):
 
 * `interval` is the Student t interval at the level 1 - (1 - level) / m. By Bonferroni's inequality all of the intervals
   together cover their means with at least the level, whatever the dependence between pairs (which share variants).
@@ -23,6 +23,8 @@ kind is "undecided" with the reason `NOT_SETTLED`: the means differ, sign and si
 The t interval is exact for normal differences. A difference of two runs that share their random numbers is closer
 to symmetric than either metric. Rank and sign tests are not offered: they answer for the median, and with n pairs
 their smallest two-sided p-value is 2^(1-n), 0.0625 for the five seeds of a common sweep.
+
+Where a stopping rule has chosen the number of seeds, intervals and p-values allow for it (`lasthop.campaign.stopped`).
 """
 
 from __future__ import annotations
@@ -34,10 +36,13 @@ from typing import TYPE_CHECKING, Literal
 
 from lasthop._errors import mistake
 from lasthop.campaign._moments import checked, moments
+from lasthop.campaign.stopped import look_alpha, stopped_p
 from lasthop.campaign.student import quantile_two_sided, two_sided_p
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+
+    from lasthop.campaign.sequential import Rule
 
 Answer = Literal["higher", "lower", "undecided"]
 
@@ -69,6 +74,8 @@ class Difference:
         variance_factor: (variance of first + variance of second) / variance of the difference: how many times more
             seeds independent runs need for an interval as narrow. Below 1, pairing costs. Infinite if the
             difference does not vary; NaN below two pairs or if neither variant varies.
+        variance_factor_low: lower end of its own 95 % interval; 0 without one.
+        variance_factor_high: upper end; infinity without one.
         answer: "higher" if `first` is higher, "lower" if it is lower, or "undecided".
         reason: why the answer is "undecided", one of the constants of this module; empty otherwise.
         pairs_needed: an estimate of the pairs at which the interval excludes zero if the mean and the standard
@@ -86,6 +93,8 @@ class Difference:
     p_holm: float
     differs: bool
     variance_factor: float
+    variance_factor_low: float
+    variance_factor_high: float
     answer: Answer
     reason: str
     pairs_needed: int | None
@@ -97,7 +106,7 @@ class Comparison:
 
     Attributes:
         level: level at which all intervals together cover, 0 to 1.
-        family: number of differences that the correction is for.
+        family: number of differences that the correction is for: those with an interval, if the caller named no number.
         differences: one for each pair, in the order of the pairs.
     """
 
@@ -118,6 +127,7 @@ def compare(
     pairs: Sequence[tuple[str, str]] | None = None,
     family: int | None = None,
     min_pairs: int = DEFAULT_MIN_PAIRS,
+    rule: Rule | None = None,
 ) -> Comparison:
     """Compare variants pair by pair over their common seeds.
 
@@ -129,22 +139,23 @@ def compare(
             pairs at other points of a grid, other metrics). Their intervals then cover together at `level`;
             p-values of the others count as 1, which is the safe side.
         min_pairs: common seeds below which a pair is "undecided", at least 2.
+        rule: the stopping rule that has chosen the number of seeds of each variant, by this metric or another one.
 
     Raises:
         LasthopError: if an argument is out of range, a pair names an unknown variant or the same variant twice, or
             a value is not a finite number.
     """
     chosen = list(combinations(samples, 2)) if pairs is None else [(a, b) for a, b in pairs]
-    size = len(chosen) if family is None else family
-    _check_arguments(samples, chosen, level, size, min_pairs)
+    _check_arguments(samples, chosen, level, family, min_pairs)
     values = {
         name: dict(zip(of, checked(list(of.values()), f"the metric of {name}", list(of)), strict=True))
         for name, of in samples.items()
     }
-    alpha = (1 - level) / max(size, 1)
     found = [_Pair(a, b, values[a], values[b]) for a, b in chosen]
-    p_values = [pair.p() if pair.n >= min_pairs else 1.0 for pair in found]
-    adjusted = holm(p_values, size)
+    size = sum(pair.n >= 2 for pair in found) if family is None else family
+    alpha = look_alpha((1 - level) / max(size, 1), rule)
+    p_values = [stopped_p(pair.p(), rule) if pair.n >= min_pairs else 1.0 for pair in found]
+    adjusted = _holm_of_pairs(found, p_values, size)
     return Comparison(
         level,
         size,
@@ -185,6 +196,15 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     return adjusted
 
 
+def _holm_of_pairs(found: Sequence[_Pair], p_values: Sequence[float], family: int) -> list[float]:
+    """Holm's adjusted p-values of the pairs that have an interval; 1 of the others."""
+    counted = [i for i, pair in enumerate(found) if pair.n >= 2]
+    adjusted = [1.0] * len(found)
+    for i, p in zip(counted, holm([p_values[i] for i in counted], max(family, len(counted))), strict=True):
+        adjusted[i] = p
+    return adjusted
+
+
 class _Pair:
     """The values of two variants at their common seeds."""
 
@@ -211,6 +231,24 @@ class _Pair:
             return math.inf if ratio_a or ratio_b else math.nan
         # Ratios of standard deviations before squaring: squares overflow earlier.
         return (ratio_a / self.stdev) ** 2 + (ratio_b / self.stdev) ** 2
+
+    def variance_factor_ends(self, factor: float) -> tuple[float, float]:
+        """The 95 % interval of the factor, for a fixed number of pairs of normal samples.
+
+        With the sum s and the difference d of the values of a seed it is (var s / var d + 1) / 2. The interval of the
+        ratio of variances of two correlated normal samples is that of E. J. G. Pitman (A note on normal correlation,
+        Biometrika 31, 1939, 9-12): w (k -+ sqrt(k^2 - 1)), with the ratio w, the correlation r of s and d, and
+        k = 1 + 2 (1 - r^2) t^2 / (n - 2) for the t of n - 2 degrees of freedom.
+        """
+        if self.n < 3 or self.stdev == 0.0 or not math.isfinite(factor):
+            return (0.0, math.inf) if math.isfinite(factor) else (factor, factor)
+        sums = [x + y for x, y in zip(self.a, self.b, strict=True)]
+        differences = [x - y for x, y in zip(self.a, self.b, strict=True)]
+        r = _correlation(sums, differences)
+        ratio = max(0.0, 2 * factor - 1)
+        k = 1 + 2 * (1 - r * r) * quantile_two_sided(0.05, self.n - 2) ** 2 / (self.n - 2)
+        spread = k + math.sqrt(k * k - 1)
+        return (ratio / spread + 1) / 2, (ratio * spread + 1) / 2
 
     def difference(self, alpha: float, p: float, p_holm: float, differs: bool, min_pairs: int) -> Difference:
         half = quantile_two_sided(alpha, self.n - 1) * self.stdev / math.sqrt(self.n) if self.n >= 2 else math.inf
@@ -239,7 +277,9 @@ class _Pair:
             p=p,
             p_holm=p_holm,
             differs=differs,
-            variance_factor=self.variance_factor(),
+            variance_factor=(factor := self.variance_factor()),
+            variance_factor_low=(ends := self.variance_factor_ends(factor))[0],
+            variance_factor_high=ends[1],
             answer=answer,
             reason=reason,
             pairs_needed=self.pairs_needed(alpha, min_pairs) if answer == "undecided" else None,
@@ -265,18 +305,27 @@ class _Pair:
         return high
 
 
+def _correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Pearson's correlation; 0 where one does not vary."""
+    (mean_x, deviation_x), (mean_y, deviation_y) = moments(x), moments(y)
+    if deviation_x == 0.0 or deviation_y == 0.0:
+        return 0.0
+    products = ((a - mean_x) / deviation_x * ((b - mean_y) / deviation_y) for a, b in zip(x, y, strict=True))
+    return max(-1.0, min(1.0, math.fsum(products) / (len(x) - 1)))
+
+
 def _check_arguments(
     samples: Mapping[str, Mapping[Hashable, float]],
     chosen: Sequence[tuple[str, str]],
     level: float,
-    family: int,
+    family: int | None,
     min_pairs: int,
 ) -> None:
     if not 0.5 <= level <= 0.999999:
         raise mistake(f"the level {level} is outside of 0.5 to 0.999999", "95 % is written 0.95")
     if min_pairs < 2:
         raise mistake(f"min_pairs = {min_pairs} is below 2", "one pair has no variance")
-    if not len(chosen) <= family <= 1_000_000:
+    if family is not None and not len(chosen) <= family <= 1_000_000:
         raise mistake(
             f"a family of {family} for {len(chosen)} pairs is outside of {len(chosen)} to 1,000,000",
             "count all differences that are reported together",

@@ -46,7 +46,8 @@ def contrasts(
     """Compares the labels of an axis, pair by pair, at each combination of the other labels.
 
     All intervals together cover at `level` (Bonferroni), and p-values are corrected over all differences (Holm): over
-    pairs, combinations of other labels, and metrics. Runs without a value are left out.
+    pairs, combinations of other labels, and metrics. Runs without a value are left out, and a pair without two common
+    seeds does not count: it has no interval. With a stopping rule intervals and p-values allow for it.
 
     Args:
         data: the results.
@@ -83,7 +84,7 @@ def contrasts(
                 found.append((metric, at, first, second))
     if len(pairs) > MOST_DIFFERENCES:
         raise mistake(f"{len(pairs):,} differences are more than {MOST_DIFFERENCES:,}", "choose one metric")
-    made = compare(samples, level=level, pairs=pairs, min_pairs=min_pairs).differences
+    made = compare(samples, level=level, pairs=pairs, min_pairs=min_pairs, rule=data.rule).differences
     return [
         Contrast(metric, data.units[metric], at, first, second, difference)
         for (metric, at, first, second), difference in zip(found, made, strict=True)

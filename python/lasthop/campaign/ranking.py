@@ -9,6 +9,8 @@ from itertools import combinations
 
 from lasthop.campaign._moments import moments
 from lasthop.campaign.compare import DEFAULT_MIN_PAIRS
+from lasthop.campaign.sequential import Rule
+from lasthop.campaign.stopped import look_alpha
 from lasthop.campaign.student import quantile_two_sided
 from lasthop.campaign.tidy import Estimate, Labels, Tidy
 
@@ -36,7 +38,8 @@ def ranking(data: Tidy, metric: str, level: float = 0.95, *, min_pairs: int = DE
 
     The ranks of a point follow from the paired differences to all others: with k points surely higher and l surely
     lower, its rank is from k + 1 to m - l, of m points. "Surely" is the simultaneous interval of all m (m - 1) / 2
-    differences over common seeds (Student, Bonferroni), so that all ranks together hold with at least `level`.
+    differences over common seeds (Student, Bonferroni; with a stopping rule as in `lasthop.campaign.stopped`), so that
+    all ranks together hold with at least `level`.
 
     Args:
         data: the results.
@@ -50,17 +53,19 @@ def ranking(data: Tidy, metric: str, level: float = 0.95, *, min_pairs: int = DE
     samples = {key: {s: v for s, v in runs.items() if v is not None} for key, runs in data.samples(metric).items()}
     estimates = data.estimates(metric, level)
     known = [key for key, runs in samples.items() if runs]
-    ranks = _ranks({k: samples[k] for k in known}, level, min_pairs) if 2 <= len(known) <= MOST_POINTS else {}
+    ranks = (
+        _ranks({k: samples[k] for k in known}, level, min_pairs, data.rule) if 2 <= len(known) <= MOST_POINTS else {}
+    )
     order = sorted(samples, key=lambda k: -estimates[k].mean if math.isfinite(estimates[k].mean) else math.inf)
     return [Ranked(key, estimates[key], ranks.get(key)) for key in order]
 
 
 def _ranks(
-    samples: Mapping[Labels, Mapping[int, float]], level: float, min_pairs: int
+    samples: Mapping[Labels, Mapping[int, float]], level: float, min_pairs: int, rule: Rule | None
 ) -> dict[Labels, tuple[int, int]]:
     keys = list(samples)
     above, below = dict.fromkeys(keys, 0), dict.fromkeys(keys, 0)
-    alpha = (1 - level) / (len(keys) * (len(keys) - 1) / 2)
+    alpha = look_alpha((1 - level) / (len(keys) * (len(keys) - 1) / 2), rule)
     for a, b in combinations(keys, 2):
         sign = _sign([samples[a][s] - samples[b][s] for s in samples[a] if s in samples[b]], alpha, min_pairs)
         if sign:

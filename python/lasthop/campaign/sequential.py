@@ -235,7 +235,7 @@ class Rule:
         mean, stdev = moments(values)
         error, critical = stdev / math.sqrt(n), self.critical_value(n)
         bias = skewness(values) / (6 * math.sqrt(n))
-        low, high = (mean - error * _unskewed(z, bias) for z in (critical, -critical))
+        low, high = (mean - error * unskewed(z, bias) for z in (critical, -critical))
         half = (high - low) / 2
         limit = self.target * abs(mean) if self.relative else self.target
         return Interval(mean, low, high, n, reached=half == 0.0 or half < limit)
@@ -253,11 +253,11 @@ def _schedule(first: int, last: int) -> tuple[int, ...]:
     return tuple(looks)
 
 
-def _unskewed(z: float, bias: float) -> float:
-    """The t of ((1 + 2 b t)^3 - 1) / (6 b) + b = z, with b = `bias`.
+def unskewed(z: float, bias: float) -> float:
+    """Where the interval of a skewed metric ends, in standard errors of its mean.
 
-    t = (r - 1) / (2 b) with r the cube root of 1 + 6 b (z - b); r^3 - 1 = (r - 1) (r^2 + r + 1) removes the
-    division by b.
+    It is the t of ((1 + 2 b t)^3 - 1) / (6 b) + b = z, with b = `bias`: t = (r - 1) / (2 b) with r the cube root of
+    1 + 6 b (z - b); r^3 - 1 = (r - 1) (r^2 + r + 1) removes the division by b.
     """
     cube = 1 + 6 * bias * (z - bias)
     root = math.copysign(abs(cube) ** (1 / 3), cube)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasthop._errors import mistake
+from lasthop.campaign import stopped
 from lasthop.campaign._moments import checked, moments
 from lasthop.campaign.sequential import Rule
 from lasthop.campaign.student import quantile_two_sided
@@ -33,6 +35,7 @@ class Estimate:
         n: values that it is made of.
         missing: runs of the point without a value.
         reached: whether the rule of the campaign is satisfied; None: it has none for this metric.
+        why: why it is not satisfied; empty otherwise.
     """
 
     mean: float
@@ -41,6 +44,7 @@ class Estimate:
     n: int
     missing: int = 0
     reached: bool | None = None
+    why: str = ""
 
     @property
     def half_width(self) -> float:
@@ -72,6 +76,24 @@ def student_estimate(values: Sequence[float], level: float, what: str = "the met
     return Estimate(mean, mean - half, mean + half, len(found))
 
 
+def stopped_estimate(values: Sequence[float], level: float, rule: Rule, what: str = "the metric") -> Estimate:
+    """Mean and interval of the values of seeds whose number a stopping rule has chosen.
+
+    Args:
+        values: one value for each seed.
+        level: level of the interval, 0.5 to 0.999999.
+        rule: the rule, about this metric or another one of the same runs.
+        what: the metric's name, for messages.
+
+    Raises:
+        LasthopError: a value is not a finite number.
+    """
+    found = checked(values, what)
+    if len(found) < 2:
+        return Estimate(moments(found)[0], -math.inf, math.inf, len(found))
+    return Estimate(moments(found)[0], *stopped.interval(found, level, rule), len(found))
+
+
 @dataclass(frozen=True)
 class Tidy:
     """A results table: columns of the axes' labels, `seed`, columns of the metrics with their `unit`.
@@ -79,7 +101,8 @@ class Tidy:
     Attributes:
         table: the table.
         order: for some axes all labels in the order of the campaign; of the others the order is that of the rows.
-        rule: the campaign's stopping rule, which gives the intervals of its metric at its own level.
+        rule: the campaign's stopping rule, which says how intervals are computed (`estimate`).
+        ended: for points that the rule left early why it did, by their labels.
 
     Raises:
         LasthopError: the table has no column `seed`.
@@ -88,6 +111,7 @@ class Tidy:
     table: pa.Table
     order: Mapping[str, Sequence[Label]] = field(default_factory=dict)
     rule: Rule | None = None
+    ended: Mapping[Labels, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if SEED not in self.table.column_names:
@@ -131,6 +155,19 @@ class Tidy:
         columns = [plain(self.table[name]).to_pylist() for name in self.axis_names]
         return tuple(dict.fromkeys(zip(*columns, strict=True)))
 
+    @property
+    def level(self) -> float:
+        """Level of intervals, if nothing else is asked for: that of the rule, else 0.95."""
+        return self.rule.level if self.rule is not None else 0.95
+
+    @cached_property
+    def runs(self) -> dict[Labels, int]:
+        """Runs of each point, with or without values."""
+        if not self.axis_names:
+            return {(): len(self.table)} if len(self.table) else {}
+        columns = [plain(self.table[name]).to_pylist() for name in self.axis_names]
+        return dict(Counter(zip(*columns, strict=True)))
+
     def require_metric(self, name: str) -> str:
         """`name`, if it is a metric.
 
@@ -169,10 +206,7 @@ class Tidy:
         return found
 
     def estimates(self, metric: str, level: float) -> dict[Labels, Estimate]:
-        """For each point the mean of a metric with its interval.
-
-        The interval is that of the stopping rule where the rule is about this metric at this level; else the Student
-        t interval.
+        """For each point the mean of a metric with its interval, as `estimate` gives it.
 
         Args:
             metric: name of the metric.
@@ -181,27 +215,48 @@ class Tidy:
         Raises:
             LasthopError: there is no such metric, or a value is infinite.
         """
-        return {key: self.estimate(metric, runs, level) for key, runs in self.samples(metric).items()}
+        return {
+            key: self.estimate(metric, runs, level, self.ended.get(key, ""))
+            for key, runs in self.samples(metric).items()
+        }
 
-    def estimate(self, metric: str, runs: Mapping[int, float | None], level: float) -> Estimate:
-        """The mean of a metric over the runs of one point (seed: value), with its interval."""
+    def estimate(self, metric: str, runs: Mapping[int, float | None], level: float, ended: str = "") -> Estimate:
+        """The mean of a metric over the runs of one point, with its interval.
+
+        Without a stopping rule it is the Student t interval. A rule chooses the number of seeds by the values of its
+        metric. The rule's metric has the rule's own interval at the rule's level; at other levels, and for other
+        metrics, the interval is that of `lasthop.campaign.stopped`, which allows for the choice.
+
+        Args:
+            metric: name of the metric.
+            runs: its value by seed; None where a run has none.
+            level: level of the interval, 0.5 to 0.999999.
+            ended: why the rule left the point before it was satisfied, if that is known.
+
+        Raises:
+            LasthopError: a value is infinite.
+        """
         values = [v for _, v in sorted(runs.items()) if v is not None]
         missing = len(runs) - len(values)
-        rule = self.rule if self.rule is not None and self.rule.metric == metric else None
-        if rule is None or len(values) < rule.looks[0]:
-            reached = None if rule is None else False
-            return replace(student_estimate(values, level, metric), missing=missing, reached=reached)
-        interval = rule.interval(values)
-        if rule.level != level:
-            return replace(student_estimate(values, level, metric), missing=missing, reached=interval.reached)
-        return Estimate(interval.mean, interval.low, interval.high, interval.n, missing, interval.reached)
+        rule = self.rule
+        if rule is None:
+            return replace(student_estimate(values, level, metric), missing=missing)
+        if rule.metric != metric:
+            return replace(stopped_estimate(values, level, rule, metric), missing=missing)
+        found = rule.interval(values)
+        why = "" if found.reached else ended or _why_open(len(values), len(runs), rule)
+        if rule.level == level:
+            own = Estimate(found.mean, found.low, found.high, found.n)
+        else:
+            own = stopped_estimate(values[: found.n], level, rule, metric)
+        return replace(own, missing=missing, reached=found.reached, why=why)
 
     def where(self, axis: str, labels: Sequence[Label]) -> Tidy:
         """The same table with the points that have one of these labels of an axis."""
         column = plain(self.table[self.require_axis(axis)])
         chosen = [v for v in self.axes[axis] if any(same_label(v, label) for label in labels)]
         mask = pc.is_in(column, value_set=pa.array(chosen, type=column.type))
-        return Tidy(self.table.filter(mask), self.order, self.rule)
+        return replace(self, table=self.table.filter(mask))
 
 
 def tidy(source: Any) -> Tidy:
@@ -220,7 +275,31 @@ def tidy(source: Any) -> Tidy:
     about: Mapping[str, Any] = source.about
     order = {a["name"]: tuple(a["labels"]) for a in about.get("axes", ()) if a.get("labels")}
     rule = about.get("until")
-    return Tidy(source.table(), order, Rule.parse(rule) if isinstance(rule, str) and rule else None)
+    data = Tidy(source.table(), order, Rule.parse(rule) if isinstance(rule, str) and rule else None)
+    return replace(data, ended=_ended(data, about)) if data.rule is not None else data
+
+
+def _ended(data: Tidy, about: Mapping[str, Any]) -> dict[Labels, str]:
+    """For points that the rule left early why it did, by their labels in the table."""
+    texts = [pa.types.is_string(plain(data.table[a]).type) for a in data.axis_names]
+    points: Sequence[Sequence[Label]] = about.get("points") or ()
+    found: dict[Labels, str] = {}
+    for look in about.get("looks") or ():
+        if (why := look.get("why")) and look["point"] < len(points):
+            labels = zip(points[look["point"]], texts, strict=True)
+            found[tuple(_label_text(v) if as_text else v for v, as_text in labels)] = str(why)
+    return found
+
+
+def _why_open(values: int, runs: int, rule: Rule) -> str:
+    """Why the rule is not satisfied, as far as the runs show it."""
+    if not values:
+        return f"no run has a value of {rule.metric}"
+    if runs < rule.max:
+        return "runs are missing"
+    if values < rule.looks[0]:
+        return f"too few of the rule's at most {rule.max:,} runs have a value"
+    return f"the interval is too wide after the rule's most runs, {rule.max:,}"
 
 
 def same_label(a: Label, b: Label) -> bool:

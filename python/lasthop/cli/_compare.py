@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from lasthop.cli import _output
 from lasthop.cli._results import as_level
 
 if TYPE_CHECKING:
+    from lasthop.campaign.compare import Difference
     from lasthop.campaign.contrast import Contrast
     from lasthop.campaign.results import CampaignResults
     from lasthop.campaign.tidy import Tidy
@@ -24,23 +26,24 @@ if TYPE_CHECKING:
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric. May be repeated.")
 @click.option(
     "--level",
-    default="95%",
-    show_default=True,
     callback=as_level,
     metavar="LEVEL",
-    help="Level of all intervals together.",
+    help="Level of all intervals together. [that of the stopping rule, else 95%]",
 )
 @click.option(
     "--min-seeds", type=click.IntRange(2), default=5, show_default=True, help="With fewer common seeds: undecided."
 )
 @_output.json_option
-def compare(folder: Path, by: str, metrics: tuple[str, ...], level: float, min_seeds: int, as_json: bool) -> None:
+def compare(
+    folder: Path, by: str, metrics: tuple[str, ...], level: float | None, min_seeds: int, as_json: bool
+) -> None:
     """Compare the labels of an axis at equal other labels and equal seeds.
 
     DIR is the folder that 'lasthop sweep' has left. Each row is the mean difference of a metric between two labels,
     over the seeds that both have. All intervals together cover at the level; p-values are corrected by Holm's method
     over all rows. The answer is 'higher' or 'lower' if the interval excludes zero, else 'undecided', with the number
-    of seeds at which it might be decided. 'saved' is how many times more seeds independent runs would have needed.
+    of seeds at which it might be decided. 'saved' is how many times more seeds independent runs would have needed,
+    with an interval of its own. Where a stopping rule chose the number of seeds, intervals and p-values allow for it.
 
     \b
     Examples:
@@ -54,6 +57,7 @@ def compare(folder: Path, by: str, metrics: tuple[str, ...], level: float, min_s
     found = CampaignResults.load(folder)
     data = tidy(found)
     axis = _axis(found, data, by)
+    level = data.level if level is None else level
     made = contrasts(data, axis, metrics or None, level=level, min_pairs=min_seeds)
     if as_json:
         _output.json_object(
@@ -61,7 +65,7 @@ def compare(folder: Path, by: str, metrics: tuple[str, ...], level: float, min_s
                 "campaign": found.about.get("name"),
                 "by": axis,
                 "level": level,
-                "family": len(made),
+                "family": _family(made),
                 "differences": [_json(c) for c in made],
             }
         )
@@ -103,7 +107,7 @@ def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
                 f"{text(c.first)} - {text(c.second)}",
                 value if unit in ("", "1") else f"{value} {unit}",
                 _p(d.p_holm),
-                _saved(d.variance_factor),
+                _saved(d),
                 _answer(c),
             )
         )
@@ -118,9 +122,32 @@ def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
     at = len(others) + 2
     _output.table(headers, rows, right=(at, at + 1, at + 2))
     _output.line()
-    undecided = sum(c.difference.answer == "undecided" for c in made)
-    told = f"{len(made)} differences, {undecided} undecided; all intervals together cover at {100 * level:g} %"
-    _output.line(told)
+    for text_of_line in _summary(made, data, level):
+        _output.line(text_of_line)
+
+
+def _summary(made: list[Contrast], data: Tidy, level: float) -> list[str]:
+    """How many differences are decided, why the others are not, and what the intervals hold for."""
+    reasons = Counter(c.difference.reason for c in made if c.difference.answer == "undecided")
+    decided = len(made) - sum(reasons.values())
+    why = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common())
+    undecided = f", {sum(reasons.values()):,} undecided ({why})" if reasons else ""
+    told = [f"{_differences(len(made))}: {decided:,} decided{undecided}"]
+    family = _family(made)
+    some = "the one interval covers" if family == 1 else f"the {family:,} intervals together cover"
+    all_ = "all intervals together cover" if family == len(made) else some
+    rule = f" and allow for the rule {data.rule}" if data.rule is not None else ""
+    told.append(f"{all_} at {100 * level:g} %{rule}; those of 'saved' each for itself at 95 %")
+    return told
+
+
+def _differences(count: int) -> str:
+    return f"{count:,} {'difference' if count == 1 else 'differences'}"
+
+
+def _family(made: list[Contrast]) -> int:
+    """Differences that have an interval."""
+    return sum(c.difference.n >= 2 for c in made)
 
 
 def _answer(c: Contrast) -> str:
@@ -135,7 +162,23 @@ def _p(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _saved(factor: float) -> str:
+def _saved(d: Difference) -> str:
+    """`x5.1 (0.8 to 72)`: the factor with the ends of its interval, in digits that tell these apart."""
+    factor = d.variance_factor
     if math.isnan(factor):
         return "–"
-    return "all" if math.isinf(factor) else f"x{factor:.3g}"
+    if math.isinf(factor):
+        return "all"
+    if math.isinf(d.variance_factor_high):
+        return f"x{_digits(factor, 2)}"
+    ends = d.variance_factor_low, d.variance_factor_high
+    count = next((n for n in (2, 3, 4) if _digits(ends[0], n) != _digits(ends[1], n)), 5)
+    return f"x{_digits(factor, count)} ({_digits(ends[0], count)} to {_digits(ends[1], count)})"
+
+
+def _digits(value: float, count: int) -> str:
+    """So many significant digits, without an exponent below 10 million."""
+    if value >= 10.0**count * (1 - 0.5 * 10.0**-count):
+        digits = count - 1 - math.floor(math.log10(value))
+        return f"{round(value, digits):.0f}" if value < 1e7 else f"{value:.{count - 1}e}"
+    return f"{value:.{count}g}"
