@@ -45,6 +45,33 @@ def test_a_point_that_the_rule_leaves_open_is_named_undecided(tmp_path: Path) ->
     assert html.count('<span class="unclear">undecided</span>') == 1
 
 
+def test_the_cost_is_that_of_all_runs_and_of_the_last_call(tmp_path: Path) -> None:
+    runs = {"planned": 180, "done": 180, "taken": 170, "failed": 4}
+    about: dict[str, Any] = {
+        "cpu_seconds": 2.0,
+        "cpu_seconds_in_all": 64.0,
+        "seconds": 1.5,
+        "until": "ci95(rtt) < 1 %, min 5, max 5",
+    }
+    html = campaign_report(load(folder.write(tmp_path / "r", runs=runs, **about)))
+    facts = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", html))
+    assert facts["Processor time of all runs"] == "64 s"
+    assert (facts["Made by the last call"], facts["Processor time of its runs"]) == ("6", "2 s")
+    assert facts["Time of the last call"] == "1.5 s"
+    assert facts["Seeds"] == "5 at a point, the first of 1, 2, 3, 4, 5, ..."
+
+
+def test_the_report_says_why_a_point_is_undecided(tmp_path: Path) -> None:
+    metrics = synthetic.one("ms", lambda at, s: None if at["cc"] == "none" else 10.0 + s)
+    looks = [{"point": 0, "reached": False, "why": "no run has a value of m"}]
+    where = folder.write(
+        tmp_path / "r", synthetic.table({"cc": ["none", "bbr"]}, metrics), toml="",
+        until="ci95(m) < 0.1 %, min 5, max 12", looks=looks, points=[["none"], ["bbr"]],
+    )  # fmt: skip
+    html = campaign_report(load(where))
+    assert "Undecided: 1 as no run has a value of m; 1 as runs are missing." in html
+
+
 def test_figures_are_written_in_three_formats_beside_the_report(tmp_path: Path) -> None:
     where = folder.write(tmp_path / "r")
     written = write(where, load(where))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,8 +16,10 @@ from matplotlib.text import Text
 
 from lasthop import LasthopError
 from lasthop.campaign.figures import FigureError, FigureSpec, draw
+from lasthop.campaign.figures._draw import MOST_RANKED_MM
 from lasthop.campaign.figures._quantities import measured, positions, shown_unit, steps
-from lasthop.campaign.tidy import tidy
+from lasthop.campaign.sequential import Rule
+from lasthop.campaign.tidy import Tidy, tidy
 from lasthop.plot._style import OKABE_ITO, Figure
 from tests.campaign import synthetic
 
@@ -180,7 +183,7 @@ def test_a_distribution_over_rows_weighs_each_run_alike() -> None:
     """Run 1 has 1 and 2 ms, run 2 has 3 ms: up to 2 ms lies half of the weight, not two thirds."""
     figure = drawn({"kind": "cdf", "column": "tcp.rtt_us"}, Kept())
     line = figure.axes[0].lines[0]
-    assert figure.axes[0].get_xlabel() == "rtt us (ms)"
+    assert figure.axes[0].get_xlabel() == "rtt (ms)"
     assert xy(line) == ([1, 1, 2, 3], [0, 0.25, 0.5, 1.0])
     with pytest.raises(FigureError, match=r"has no 'rtt'.*\n.*rtt_us"):
         drawn({"kind": "cdf", "column": "tcp.rtt"}, Kept())
@@ -191,7 +194,100 @@ def test_a_distribution_over_rows_weighs_each_run_alike() -> None:
 def test_many_points_are_ranked_by_their_ends() -> None:
     metrics = synthetic.one("s", lambda at, s: float(at["x"] + s))
     figure = drawn({"kind": "rank"}, synthetic.table({"x": list(range(100))}, metrics))
-    assert any(t.get_text() == "40 more" for t in texts(figure))
+    shown = [t.get_text() for t in texts(figure)]
+    assert {"99", "0"} <= set(shown)
+    assert f"{100 - sum(' ± ' in t for t in shown)} more" in shown
+    assert 25.4 * figure.get_size_inches()[1] <= MOST_RANKED_MM
+
+
+def test_a_ranking_of_two_metrics_has_no_numbers_where_they_would_cover_the_markers() -> None:
+    axes: dict[str, list[Any]] = {"buffer": ["50 kB", "3200 kB"], "cc": ["reno", "cubic"], "aqm": ["none", "codel"]}
+    metrics = {"delay": ("ms", lambda at, s: 10.0 + len(at["cc"]) * s), "goodput": ("bit/s", lambda _at, s: 1e7 * s)}
+    results = synthetic.table(axes, metrics)
+    narrow, wide = (
+        drawn({"kind": "rank", "metric": ["delay", "goodput"], "width": width}, results) for width in ("column", "page")
+    )
+    assert not any("±" in t.get_text() for t in texts(narrow))
+    assert sum("±" in t.get_text() for t in texts(wide)) == 16
+    for figure in (narrow, wide):
+        width = 25.4 * figure.get_size_inches()[0]
+        assert all(a.get_position().width * width > 15 for a in figure.axes)
+    several = {n: ("ms", lambda _at, s: float(s)) for n in ("a", "b", "c", "d")}
+    with pytest.raises(FigureError, match=r"4 metrics have no room.*\n.*width = 'page'"):
+        drawn({"kind": "rank", "metric": list(several)}, synthetic.table(axes, several))
+
+
+def heat_of_a_column() -> Figure:
+    axes: dict[str, list[Any]] = {
+        "delay_of_the_link": ["5 ms", "20 ms"],
+        "buffer": [50, 100, 200, 400],
+        "cc": ["a", "b"],
+    }
+    metrics = synthetic.one("ms", lambda at, s: 12.3 * at["buffer"] / 50 + s)
+    return drawn(
+        {"kind": "heat", "x": "buffer", "y": "cc", "columns": "delay_of_the_link"}, synthetic.table(axes, metrics)
+    )
+
+
+def test_titles_wider_than_their_panels_name_the_axis_once_and_do_not_meet() -> None:
+    figure = heat_of_a_column()
+    boxes = [t.get_window_extent() for t in texts(figure) if " ms" in t.get_text()]
+    assert [t.get_text() for t in texts(figure) if " ms" in t.get_text()] == ["5 ms", "20 ms"]
+    assert not boxes[0].overlaps(boxes[1])
+    assert sum("delay of the link" in t.get_text() for t in texts(figure)) == 1
+
+
+def test_cells_of_a_narrow_heat_map_have_their_numbers_within_them() -> None:
+    figure = heat_of_a_column()
+    figure.canvas.draw()
+    for axes in figure.axes[:2]:
+        cells = axes.get_window_extent()
+        numbers = [t.get_window_extent() for t in axes.texts]
+        assert len(numbers) == 8
+        assert all(b.width < cells.width / 4 and b.height < cells.height / 2 for b in numbers)
+
+
+def test_a_vertical_title_longer_than_its_panel_is_broken() -> None:
+    name = "a_metric_with_a_name_that_is_so_long_that_no_panel_holds_it_in_one_line"
+    results = synthetic.table({"x": [1, 2]}, {name: ("Mbit/s", lambda at, s: at["x"] + 0.1 * s)})
+    for kind in ("line", "heat"):
+        figure = drawn({"kind": kind, "x": "x", **({"y": "x2"} if kind == "heat" else {})}, results_of(kind, results))
+        figure.canvas.draw()
+        top = figure.get_size_inches()[1] * figure.dpi
+        (title,) = (t for t in texts(figure) if "metric" in t.get_text())
+        assert "\n" in title.get_text()
+        assert title.get_window_extent().y0 > -1
+        assert title.get_window_extent().y1 < top + 1
+
+
+def results_of(kind: str, results: pa.Table) -> pa.Table:
+    """The table with a second axis, which a heat map needs."""
+    if kind == "line":
+        return results
+    return results.add_column(1, "x2", results["x"])
+
+
+def test_labels_without_a_font_are_written_as_code_points_and_nothing_is_warned_of() -> None:
+    axes: dict[str, list[Any]] = {"缓冲": ["小", "大"], "cc": ["кубик", "a$b$ & 100 %"]}
+    results = synthetic.table(axes, {"延迟": ("ms", lambda _at, s: 10.0 + s)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in ({"kind": "line", "x": "缓冲", "lines": "cc"}, {"kind": "heat"}, {"kind": "rank"}):
+            figure = drawn(table, results)
+            assert figure.content("png")
+            shown = " ".join(t.get_text() for t in texts(figure))
+            assert "кубик" in shown
+            assert "a$b$ & 100 %" in shown
+            assert "小" in shown or "[U+5C0F]" in shown
+
+
+def test_a_distribution_after_a_stopping_rule_has_a_band_that_covers_at_each_look() -> None:
+    """Of 50 runs at 95 % with 3 looks (40, 48, 50): sqrt(ln(2 * 3 / 0.05) / 100) = 0.21880."""
+    rule = Rule.parse("ci95(m) < 1, min 40, max 50")
+    assert rule.looks == (40, 48, 50)
+    table = synthetic.table({"x": [1]}, synthetic.one("s", lambda _at, s: float(s)), seeds=range(50))
+    band = outline(drawn({"kind": "cdf"}, Tidy(table, rule=rule)).axes[0].collections[0])
+    assert max(band[np.isclose(band[:, 0], 25.0)][:, 1]) == pytest.approx(0.52 + 0.21880, abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["line", "heat", "rank"])

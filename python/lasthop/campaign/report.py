@@ -117,7 +117,7 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
     """
     data, about = tidy(results), results.about
     figures = draw_all(results) if drawn is None else drawn
-    level = data.rule.level if data.rule is not None else 0.95
+    level = data.level
     body = "".join(
         (
             section("What was swept", _swept(about, data)),
@@ -200,16 +200,22 @@ def _points(data: Tidy, level: float) -> str:
     rows = []
     for point in data.points[:MOST_POINTS]:
         estimates = [found[m][point] for m in metrics]
-        runs = max((e.n + e.missing for e in estimates), default=0)
         rows.append(
-            [*map(text, point), runs, *(_cell(e, units[m][0]) for m, e in zip(metrics, estimates, strict=True))]
+            [
+                *map(text, point),
+                data.runs[point],
+                *(_cell(e, units[m][0]) for m, e in zip(metrics, estimates, strict=True)),
+            ]
         )
     classes = ["tight"] * len(data.axis_names) + ["num"] * (1 + len(metrics))
     note = f"Means over the seeds with {100 * level:g} % intervals."
     if data.rule is not None:
-        note += f" The intervals of {data.rule.metric} are those of the rule {data.rule}."
+        note += f" They allow for the rule {data.rule}, which chose the number of seeds."
     if any(e.missing for m in metrics for e in found[m].values()):
         note += " (n of m): only n of the m runs have a value."
+    reasons = Counter(e.why for m in metrics for e in found[m].values() if e.reached is False)
+    if reasons:
+        note += " Undecided: " + "; ".join(f"{count:,} as {why}" for why, count in reasons.items()) + "."
     more = len(data.points) - MOST_POINTS
     left = Markup("<p>{} more points are in results.parquet.</p>").format(f"{more:,}") if more > 0 else Markup("")
     return Markup("<p>{}</p>\n{}{}").format(note, Markup(table_html(headers, rows, classes)), left)
@@ -254,19 +260,32 @@ def _labels_of(failure: Mapping[str, Any], data: Tidy) -> list[str]:
     return [text(v) for v in labels] if isinstance(labels, list) else ["" for _ in data.axis_names]
 
 
+def _seeds(about: Mapping[str, Any], data: Tidy) -> str:
+    """How many seeds the points have, and which."""
+    seeds = about.get("seeds", [])
+    first = f"{', '.join(map(str, seeds[:10]))}{', ...' if len(seeds) > 10 else ''}"
+    counts = data.runs.values()
+    if data.rule is None or not counts:
+        return f"{first} (the same at each point)"
+    low, high = min(counts), max(counts)
+    many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{many} at a point, the first of {first.removesuffix(', ...')}, ..."
+
+
 def _cost(about: Mapping[str, Any], data: Tidy) -> str:
     runs = about.get("runs", {})
-    seeds = about.get("seeds", [])
+    made = runs.get("done", 0) - runs.get("taken", 0) - runs.get("failed", 0)
     facts: list[tuple[str, Any]] = [
         ("Points", f"{len(data.points):,}"),
-        ("Seeds", f"{', '.join(map(str, seeds[:10]))}{', ...' if len(seeds) > 10 else ''} (the same at each point)"),
+        ("Seeds", _seeds(about, data)),
         ("Rule", about.get("until")),
         ("Runs planned", _format.count(runs.get("planned"))),
-        ("Runs made", _format.count(runs.get("done", 0) - runs.get("taken", 0))),
-        ("Taken from the store", _format.count(runs.get("taken", 0))),
         ("Failed", _format.count(runs.get("failed", 0))),
-        ("Time", _format.duration(about.get("seconds"))),
-        ("Processor time", _format.duration(about.get("cpu_seconds"))),
+        ("Processor time of all runs", _format.duration(about.get("cpu_seconds_in_all"))),
+        ("Taken from the store", _format.count(runs.get("taken", 0))),
+        ("Made by the last call", _format.count(max(0, made))),
+        ("Time of the last call", _format.duration(about.get("seconds"))),
+        ("Processor time of its runs", _format.duration(about.get("cpu_seconds"))),
         ("Executor", f"{about.get('executor', '')}, {about.get('jobs', '')} at a time"),
         ("Shard", "{} of {}".format(*about["shard"]) if about.get("shard") else None),
         ("Lasthop", about.get("lasthop")),

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lasthop.campaign.figures._quantities import measured, shown_unit, text, title
+from lasthop.campaign.figures._quantities import measured, shown_unit, text, title, unit_text
 from lasthop.campaign.figures._spec import KEYS, FigureError, FigureSpec
 
-__all__ = ["KEYS", "FigureError", "FigureSpec", "draw", "measured", "shown_unit", "text", "title"]
+__all__ = ["KEYS", "FigureError", "FigureSpec", "draw", "measured", "shown_unit", "text", "title", "unit_text"]
 
 if TYPE_CHECKING:
     from lasthop.plot import Figure

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -18,29 +18,28 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from lasthop._errors import mistake
-from lasthop.campaign.figures import _panels
-from lasthop.campaign.figures._quantities import (
-    Positions,
-    measured,
-    positions,
-    shown_unit,
-    text,
-    title,
-    with_unit,
-)
+from lasthop.campaign.figures import _panels, _quantities
+from lasthop.campaign.figures._letters import POINTS, broken, drawable, line_count, widest_mm, width_mm
+from lasthop.campaign.figures._quantities import Positions, measured, shown_unit
 from lasthop.campaign.figures._spec import WIDTHS, FigureSpec
 from lasthop.campaign.ranking import Ranked, ranking
-from lasthop.campaign.tidy import Estimate, Label, Labels, Tidy, plain, student_estimate, tidy
+from lasthop.campaign.tidy import Estimate, Label, Labels, Tidy, plain, stopped_estimate, student_estimate, tidy
 from lasthop.plot._style import Figure
 
 #: More curves, panels or cells than these cannot be told apart.
 MOST_CURVES = 14
 MOST_PANELS = 60
 MOST_RANKED = 60
+#: Narrower panels of a ranking have no numbers beside them [mm].
+LEAST_RANKED_PANEL_MM = 18.0
+#: Height of a ranking, at most [mm]: that of the text of a page.
+MOST_RANKED_MM = 230.0
 #: Runs from which on a distribution over runs has a band: at 95 % it is then 0.25 to either side.
 LEAST_BANDED = 30
 #: Points along a curve of a distribution.
 _CURVE_POINTS = 800
+#: Room around the number of a cell [mm].
+_ROOM = 0.8
 
 
 def draw(spec: FigureSpec, results: Any) -> Figure:
@@ -50,6 +49,8 @@ def draw(spec: FigureSpec, results: Any) -> Figure:
     for axis, labels in spec.where:
         data = data.where(axis, labels)
     spec = spec.completed(data.axes, list(data.units))
+    for word in (*data.axis_names, *(str(label) for labels in data.axes.values() for label in labels), *spec.metric):
+        drawable(word)  # other fonts that are needed are known before the style is set
     with _panels.style():
         if spec.kind == "heat":
             return _Heat(spec, data).figure()
@@ -101,10 +102,31 @@ class _Panelled:
         ]
 
     def above(self) -> float:
-        """Height of the legend [mm]."""
-        if self.spec.lines is None:
-            return 0.0
-        return 4.0 * _panels.legend_rows([text(v) for v in self.curve_labels if v is not None], self.width)
+        """Height of what stands above the panels, beyond one line [mm]: the legend, titles of several lines."""
+        rows = 0
+        if self.spec.lines is not None:
+            name = title(self.spec.lines, self.data.axis_units[self.spec.lines])
+            rows += _panels.legend_rows([text(v) for v in self.curve_labels if v is not None], name, self.width)
+        if self.spec.columns is not None:
+            head, labels = self.column_titles(_panels.panel_width(self.spec, len(self.column_labels), self.beside_mm))
+            rows += line_count(labels[0]) - 1 + (line_count(head) if head else 0)
+        return 4.0 * rows
+
+    @property
+    def beside_mm(self) -> float:
+        """Width of what stands beside the panels, about [mm]."""
+        return 14.0
+
+    def column_titles(self, panel_mm: float) -> tuple[str, list[str]]:
+        """What stands above all panels, and the titles of the columns, which have equally many lines."""
+        axis = str(self.spec.columns)
+        labels = [with_unit(v, self.data.axis_units[axis]) for v in self.column_labels if v is not None]
+        whole = [f"{title(axis, '')}: {label}" for label in labels]
+        if widest_mm(whole) <= panel_mm:
+            return "", whole
+        lines = [broken(label, panel_mm) for label in labels]
+        most = max(map(line_count, lines))
+        return broken(f"{title(axis, '')}:", self.width - 20), [t + "\n" * (most - line_count(t)) for t in lines]
 
     def shared(self) -> str:
         """Which panels share the axis of a metric: all of one metric."""
@@ -120,29 +142,41 @@ class _Panelled:
         name = title(self.spec.lines, self.data.axis_units[self.spec.lines])
         _panels.legend(grid.figure, handles, texts, name, self.width)
 
-    def panel_titles(self, axes: Axes, place: _Place) -> None:
+    def panel_titles(self, axes: Axes, place: _Place, grid: _panels.Grid) -> None:
         """The label of a column above its first panel, that of a row beside its last one."""
         if place.column_label is not None and place.row == 0:
-            axes.set_title(self._named(self.spec.columns, place.column_label))
+            head, labels = self.column_titles(grid.panel_mm)
+            axes.set_title(labels[place.column])
+            if head and place.column == 0:
+                axes.set_title(head + "\n" * line_count(labels[0]), loc="left")
         if place.row_label is not None and place.column == len(self.column_labels) - 1:
+            named = f"{title(str(self.spec.rows), '')}: {with_unit(place.row_label, self._unit(self.spec.rows))}"
             axes.annotate(
-                self._named(self.spec.rows, place.row_label),
+                broken(named, 0.85 * grid.row_mm),
                 (1.02, 0.5),
                 xycoords="axes fraction",
                 rotation=-90,
                 va="center",
                 ha="left",
+                multialignment="center",
             )
 
     def x_title(self, axes: Axes, place: _Place, name: str, panel_mm: float) -> None:
         """The title of the horizontal axis: below each panel, or below the middle one where it is wider than one."""
-        shown = self.spec.x_label or name
+        shown = drawable(self.spec.x_label or name)
         columns = len(self.column_labels)
-        if len(shown) * _panels.LETTER <= panel_mm or place.column == columns // 2:
+        if width_mm(shown) <= panel_mm:
             axes.set_xlabel(shown)
+        elif place.column == columns // 2:
+            # A middle panel is in the middle of the figure, that right of the middle has less room on its right.
+            axes.set_xlabel(broken(shown, self.width - 16 if columns % 2 else panel_mm * max(1, columns - 1)))
 
-    def _named(self, axis: str | None, label: Label) -> str:
-        return f"{title(str(axis), '')}: {with_unit(label, self.data.axis_units[str(axis)])}"
+    def y_title(self, axes: Axes, name: str, grid: _panels.Grid) -> None:
+        """The title of the vertical axis, in lines that fit the panel."""
+        axes.set_ylabel(broken(drawable(self.spec.y_label or name), 0.85 * grid.row_mm))
+
+    def _unit(self, axis: str | None) -> str:
+        return self.data.axis_units[str(axis)]
 
 
 class _Lines(_Panelled):
@@ -172,17 +206,18 @@ class _Lines(_Panelled):
                 axes = grid.panels[place.row][place.column]
                 axes.grid(True)
                 single |= self._panel(axes, place, estimates[metric], factor)
-                self.panel_titles(axes, place)
+                self.panel_titles(axes, place, grid)
                 if place.column == 0:
-                    axes.set_ylabel(self.spec.y_label or title(metric, unit))
+                    self.y_title(axes, title(metric, unit), grid)
                 if place.row == self.rows - 1:
                     self.x_title(axes, place, title(self.x, self.places_of_x.unit), grid.panel_mm)
                 _panels.label_ticks(axes.xaxis, self.x_scale, self.places_of_x, grid.panel_mm)
             for place in (p for p in self.places() if p.metric == metric and p.column == 0):
                 self._vertical(grid.panels[place.row][0], metric, unit)
         self.add_legend(grid, joined=self.places_of_x.numeric)
+        grid.figure.align_ylabels()
         if single:
-            grid.figure.supxlabel("open markers: one seed, no interval", fontsize=_panels.POINTS, ha="right", x=0.99)
+            grid.figure.supxlabel("open markers: one seed, no interval", fontsize=POINTS, ha="right", x=0.99)
         return grid.figure
 
     def _panel(self, axes: Axes, place: _Place, estimates: Mapping[Labels, Estimate], factor: float) -> bool:
@@ -263,47 +298,106 @@ class _Lines(_Panelled):
 class _Heat(_Panelled):
     """The mean over two axes, as colours with their values."""
 
+    @property
+    def beside_mm(self) -> float:
+        """Width of the colour bar and of what stands left of the panels, about [mm]."""
+        return 26.0 + widest_mm(self.up.texts)
+
     def figure(self) -> Figure:
-        x, y = (self.data.axes[str(a)] for a in (self.spec.x, self.spec.y))
-        along, up = (
-            positions(self.data.axes[a], self.data.axis_units[a]) for a in map(str, (self.spec.x, self.spec.y))
-        )
+        columns = len(self.column_labels)
+        panel = _panels.panel_width(self.spec, columns, self.beside_mm)
         grid = _panels.grid(
             self.spec,
             self.rows,
-            len(self.column_labels),
-            row_mm=min(120.0, max(24.0, 6.5 * len(y) + 6)),
-            above=_panels.turned_mm(along, _panels.panel_width(self.spec, len(self.column_labels))),
+            columns,
+            row_mm=min(120.0, max(24.0, self._cell_mm(panel / len(self.along.at)) * len(self.up.at) + 6)),
+            above=self.above() + _panels.turned_mm(self.along, panel),
             sharey="all",
+            beside=self.beside_mm,
         )
+        shown: list[tuple[Axes, Any, Normalize]] = []
         for metric in self.metrics:
             estimates = self.data.estimates(metric, self.spec.level)
             factor, unit = shown_unit(self.data.units[metric], _largest(estimates.values()))
-            means = [e.mean * factor for e in estimates.values() if math.isfinite(e.mean)]
-            norm = self._norm(means)
+            norm = self._norm([e.mean * factor for e in estimates.values() if math.isfinite(e.mean)])
             panels = [p for p in self.places() if p.metric == metric]
             for place in panels:
                 axes = grid.panels[place.row][place.column]
                 cells = self._cells(estimates, place, factor)
-                mesh = self._panel(axes, cells, norm, grid.panel_mm / len(x))
-                self.panel_titles(axes, place)
-                _panels.label_ticks(axes.xaxis, "linear", _in_order(along), grid.panel_mm)
-                _panels.label_ticks(axes.yaxis, "linear", _in_order(up), 1e3, vertical=True)
+                mesh = _mesh(axes, cells, norm)
+                shown.append((axes, cells, norm))
+                self.panel_titles(axes, place, grid)
+                _panels.label_ticks(axes.xaxis, "linear", _in_order(self.along), grid.panel_mm)
+                _panels.label_ticks(axes.yaxis, "linear", _in_order(self.up), 1e3, vertical=True)
                 # Quantities grow upwards; other labels are read from the top.
-                axes.set_ylim((0, len(y)) if up.numeric else (len(y), 0))
+                axes.set_ylim((0, len(self.up.at)) if self.up.numeric else (len(self.up.at), 0))
                 if place.row == self.rows - 1:
-                    self.x_title(axes, place, title(str(self.spec.x), along.unit), grid.panel_mm)
+                    self.x_title(axes, place, title(str(self.spec.x), self.along.unit), grid.panel_mm)
                 if place.column == 0:
-                    axes.set_ylabel(self.spec.y_label or title(str(self.spec.y), up.unit))
-            whole = [grid.panels[p.row][p.column] for p in panels]
-            bar = grid.figure.colorbar(mesh, ax=whole, pad=0.02, aspect=18, fraction=0.08)
-            bar.set_label(title(metric, unit))
-            bar.outline.set_visible(False)
-            scale = "log" if isinstance(norm, LogNorm) else "linear"
-            height = 4 if len(y) < 6 else 6
-            _panels.value_ticks(bar.ax.yaxis, scale, unit, norm.vmin or 0.0, norm.vmax or 1.0, height)
-            bar.ax.yaxis.set_minor_locator(NullLocator())
+                    self.y_title(axes, title(str(self.spec.y), self.up.unit), grid)
+            self._bar(grid, mesh, [grid.panels[p.row][p.column] for p in panels], metric, unit)
+        grid.settle()
+        for axes, _cells, _norm in shown:
+            _panels.label_ticks(axes.xaxis, "linear", _in_order(self.along), grid.size(axes)[0])
+        grid.settle()
+        self._values(grid, shown)
         return grid.figure
+
+    @cached_property
+    def along(self) -> Positions:
+        """Where the labels of the horizontal axis stand."""
+        return positions(self.data.axes[str(self.spec.x)], self.data.axis_units[str(self.spec.x)])
+
+    @cached_property
+    def up(self) -> Positions:
+        """Where the labels of the vertical axis stand."""
+        return positions(self.data.axes[str(self.spec.y)], self.data.axis_units[str(self.spec.y)])
+
+    def _bar(self, grid: _panels.Grid, mesh: Any, panels: list[Axes], metric: str, unit: str) -> None:
+        """The colour bar of a metric beside its panels."""
+        bar = grid.figure.colorbar(mesh, ax=panels, pad=0.02, aspect=18, fraction=0.08)
+        rows = len(panels) // len(self.column_labels)
+        bar.set_label(broken(title(metric, unit), (rows - 0.15) * grid.row_mm))
+        bar.outline.set_visible(False)
+        norm = mesh.norm
+        scale = "log" if isinstance(norm, LogNorm) else "linear"
+        height = 4 if len(self.up.at) < 6 else 6
+        _panels.value_ticks(bar.ax.yaxis, scale, unit, norm.vmin or 0.0, norm.vmax or 1.0, height)
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+
+    def _cell_mm(self, width: float) -> float:
+        """Height of a cell of this width [mm]: where numbers have no room side by side, they are turned."""
+        widest = 0.0
+        for metric in self.metrics:
+            found = self.data.estimates(metric, self.spec.level).values()
+            factor, _ = shown_unit(self.data.units[metric], _largest(found))
+            widest = max([widest, *(width_mm(_digits(3)(e.mean * factor)) for e in found)])
+        return 6.5 if widest + _ROOM <= width else max(6.5, widest + 2 * _ROOM)
+
+    def _values(self, grid: _panels.Grid, shown: Sequence[tuple[Axes, Any, Normalize]]) -> None:
+        """The number of each cell: alike in all panels, in two digits or turned where three have no room."""
+        width, height = grid.size(shown[0][0])
+        wide, high = width / len(self.along.at) - _ROOM, height / len(self.up.at) - _ROOM
+        values = [v for _axes, cells, _norm in shown for v in cells.flat if math.isfinite(v)]
+        for digits, turned in ((3, False), (2, False), (3, True), (2, True)):
+            widest = max((width_mm(_digits(digits)(v)) for v in values), default=0.0)
+            across, along = (high, wide) if turned else (wide, high)
+            if widest <= across and along >= _panels.LINE - _ROOM:
+                break
+        else:
+            return
+        for axes, cells, norm in shown:
+            for (i, j), value in np.ndenumerate(cells):
+                if math.isfinite(value):
+                    axes.text(
+                        j + 0.5,
+                        i + 0.5,
+                        _digits(digits)(value),
+                        ha="center",
+                        va="center",
+                        rotation=90 if turned else 0,
+                        color="w" if norm(value) < 0.5 else "k",
+                    )
 
     def _norm(self, means: Sequence[float]) -> Normalize:
         low, high = min(means, default=0.0), max(means, default=1.0)
@@ -324,20 +418,16 @@ class _Heat(_Panelled):
                 cells[i, j] = found.mean * factor
         return cells
 
-    def _panel(self, axes: Axes, cells: Any, norm: Normalize, cell_mm: float) -> Any:
-        axes.set_facecolor("#d9d9d9")  # a cell without value
-        mesh = axes.pcolormesh(np.ma.masked_invalid(cells), cmap="cividis", norm=norm, edgecolors="white", lw=0.5)
-        mesh.set_rasterized(False)
-        for side in axes.spines.values():
-            side.set_visible(False)
-        axes.tick_params(length=0)
-        texts = [[_three(v) for v in row] for row in cells]
-        if max((len(t) for row in texts for t in row), default=0) * _panels.LETTER <= 0.95 * cell_mm:
-            for (i, j), value in np.ndenumerate(cells):
-                if math.isfinite(value):
-                    dark = norm(value) < 0.5
-                    axes.text(j + 0.5, i + 0.5, texts[i][j], ha="center", va="center", color="w" if dark else "k")
-        return mesh
+
+def _mesh(axes: Axes, cells: Any, norm: Normalize) -> Any:
+    """The colours of a panel."""
+    axes.set_facecolor("#d9d9d9")  # a cell without value
+    mesh = axes.pcolormesh(np.ma.masked_invalid(cells), cmap="cividis", norm=norm, edgecolors="white", lw=0.5)
+    mesh.set_rasterized(False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.tick_params(length=0)
+    return mesh
 
 
 class _Distribution(_Panelled):
@@ -363,16 +453,16 @@ class _Distribution(_Panelled):
                 for i, label in enumerate(self.curve_labels):
                     key = (place.row_label, place.column_label, label)
                     self._curve(axes, i, [v * factor for v in groups.get(key, [])])
-                self.panel_titles(axes, place)
+                self.panel_titles(axes, place, grid)
                 axes.set_ylim(0, 1.02)
                 axes.margins(x=0.03)
                 if place.column == 0:
-                    axes.set_ylabel(self.spec.y_label or ("share of rows" if self.spec.column else "share of runs"))
+                    self.y_title(axes, "share of rows" if self.spec.column else "share of runs", grid)
                 if place.row == self.rows - 1 or len(self.metrics) > 1:
                     self.x_title(axes, place, title(name, unit), grid.panel_mm)
                     axes.xaxis.set_tick_params(labelbottom=True)
                 low, high = axes.get_xlim()
-                _panels.value_ticks(axes.xaxis, self.x_scale, unit, low, high, max(3, int(grid.panel_mm / 13)))
+                _panels.value_ticks(axes.xaxis, self.x_scale, unit, low, high, 7, grid.panel_mm)
         self.add_legend(grid, marked=False)
         return grid.figure
 
@@ -392,7 +482,8 @@ class _Distribution(_Panelled):
             raise self.spec.error(
                 "column", f"table '{name}' has no '{column}'", f"it has: {', '.join(rows.column_names)}"
             )
-        return self._rows_by_run(rows, column), column, _unit(rows, column)
+        unit = _unit(rows, column)
+        return self._rows_by_run(rows, column), _without_unit(column, unit), unit
 
     def _rows_by_run(self, rows: pa.Table, column: str) -> dict[Any, list[Any]]:
         for axis, labels in self.spec.where:
@@ -436,16 +527,22 @@ class _Distribution(_Panelled):
 
         Over runs: the band of Dvoretzky, Kiefer and Wolfowitz with Massart's constant (Annals of Probability 18, 1990,
         1269-1283), sqrt(ln(2 / alpha) / 2 n), which covers the whole curve; none for few runs, where it is wider
-        than half of the figure, nor where the runs of several points are pooled. Over rows, which depend on each
-        other: the Student interval of the runs' shares, at each value for itself.
+        than half of the figure, nor where the runs of several points are pooled. With a stopping rule alpha is divided
+        by its looks: a band that covers at each of them covers at the one where it stops (Bonferroni). Over rows,
+        which depend on each other: the interval of the mean of the runs' shares, at each value for itself.
         """
-        n = len(shares)
+        n, rule = len(shares), self.data.rule
         if n < 2 or (self.spec.column is None and (self.spec.over or n < LEAST_BANDED)):
             return None
         if self.spec.column is None:
-            half = math.sqrt(math.log(2 / (1 - self.spec.level)) / (2 * n))
+            looks = 1 if rule is None else len(rule.looks)
+            half = math.sqrt(math.log(2 * looks / (1 - self.spec.level)) / (2 * n))
             return np.clip(share - half, 0, 1), np.clip(share + half, 0, 1)
-        found = [student_estimate(column, self.spec.level) for column in shares.T]
+        level = self.spec.level
+        if rule is None:
+            found = [student_estimate(column, level) for column in shares.T]
+        else:
+            found = [stopped_estimate(column, level, rule) for column in shares.T]
         return np.clip([e.low for e in found], 0, 1), np.clip([e.high for e in found], 0, 1)
 
 
@@ -456,16 +553,12 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
     rows = [r for r in first if math.isfinite(r.estimate.mean)]
     if not rows:
         raise spec.error("metric", f"no run has a value of '{metrics[0]}'", "see the failures of the campaign")
-    kept, between = _ends(rows)
-    varying = [i for i, a in enumerate(data.axis_names) if len(data.axes[a]) > 1] or list(range(len(data.axis_names)))
-    units = [data.axis_units[a] for a in data.axis_names]
-    names = [" · ".join(with_unit(r.labels[i], units[i]) for i in varying) for r in kept]
-    # Names take at most half of a figure with one metric, and less beside several.
-    most = max(12, int(WIDTHS[spec.width] * (0.5 if len(metrics) == 1 else 0.3) / _panels.LETTER))
-    names = ["\n".join(wrap(name, most)) for name in names]
-    lines = max(name.count("\n") + 1 for name in names)
-    row = (4.2 if lines == 1 else 3.6 * lines + 1) * (len(kept) + bool(between)) + 6
-    grid = _panels.grid(spec, 1, len(metrics), row_mm=row, sharex="none", sharey="none")
+    sizes = _Ranking.of(spec, data, rows)
+    kept, between = _ends(rows, sizes.most_rows)
+    names = sizes.names(data, kept)
+    grid = _panels.grid(
+        spec, 1, len(metrics), row_mm=sizes.row_mm * (len(kept) + bool(between)) + 6, sharex="none", sharey="none"
+    )
     at = [float(i + (1 if between and i >= len(kept) // 2 else 0)) for i in range(len(kept))]
     for j, metric in enumerate(metrics):
         axes = grid.panels[0][j]
@@ -473,9 +566,8 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
         found = [of[r.labels] for r in kept]
         factor, unit = shown_unit(data.units[metric], _largest(found))
         _ranked_panel(axes, at, found, factor, "log" if spec.x_scale == "log" else "linear")
-        axes.set_xlabel(spec.x_label if spec.x_label and j == 0 else title(metric, unit))
-        low, high = axes.get_xlim()
-        _panels.value_ticks(axes.xaxis, "log" if spec.x_scale == "log" else "linear", unit, low, high, 4)
+        name = drawable(spec.x_label) if spec.x_label and j == 0 else title(metric, unit)
+        axes.set_xlabel(broken(name, max(sizes.panel_mm, 14.0)))
         axes.set_yticks(at, names if j == 0 else [""] * len(at))
         axes.set_ylim(max(at) + 0.7, -0.7)
         axes.tick_params(axis="y", length=0)
@@ -483,8 +575,74 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
             axes.text(
                 0.5, len(kept) // 2, f"{between} more", ha="center", va="center", transform=axes.get_yaxis_transform()
             )
-        _values_beside(axes, at, found, factor)
+        if sizes.with_values:
+            _values_beside(axes, at, found, factor)
+    grid.settle()
+    for j, metric in enumerate(metrics):
+        axes = grid.panels[0][j]
+        unit = shown_unit(data.units[metric], _largest([data.estimates(metric, spec.level)[r.labels] for r in kept]))[1]
+        scale = "log" if spec.x_scale == "log" else "linear"
+        _panels.value_ticks(axes.xaxis, scale, unit, *axes.get_xlim(), 4, grid.size(axes)[0])
     return grid.figure
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """How a ranking is divided: names of points, a panel for each metric, and numbers beside each where they fit."""
+
+    #: Room of the names, and of each panel [mm].
+    names_mm: float
+    panel_mm: float
+    #: Height of a row [mm], and how many rows a page has.
+    row_mm: float
+    most_rows: int
+    with_values: bool
+
+    @staticmethod
+    def of(spec: FigureSpec, data: Tidy, rows: Sequence[Ranked]) -> _Ranking:
+        """The division for these points.
+
+        Raises:
+            FigureError: the metrics have no room side by side.
+        """
+        metrics, width = spec.metric, WIDTHS[spec.width]
+        ends = _ends(rows, MOST_RANKED)[0]
+        whole = _names(data, ends)
+        # Names take at most half of the figure, or beside several metrics what these leave.
+        most_mm = 0.5 * width if len(metrics) == 1 else width - 2 - len(metrics) * (LEAST_RANKED_PANEL_MM + 3)
+        names_mm = min(widest_mm(whole), max(0.25 * width, most_mm))
+        beside = 0.0
+        for metric in metrics:
+            estimates = data.estimates(metric, spec.level)
+            factor = shown_unit(data.units[metric], _largest([estimates[r.labels] for r in ends]))[0]
+            beside += widest_mm([_told(estimates[r.labels], factor) for r in ends]) + 2
+        left = width - names_mm - 2 - 3 * len(metrics)
+        with_values = (left - beside) / len(metrics) >= LEAST_RANKED_PANEL_MM
+        panel_mm = (left - beside * with_values) / len(metrics)
+        if panel_mm < 14:
+            raise spec.error(
+                "metric",
+                f"{len(metrics)} metrics have no room side by side in {width:g} mm",
+                "fewer metrics" + ("" if spec.width == "page" else ", or width = 'page'"),
+            )
+        lines = max(line_count(broken(name, names_mm + 0.1)) for name in whole)
+        row_mm = 4.2 if lines == 1 else 3.6 * lines + 1
+        most = int((min(spec.height or MOST_RANKED_MM, MOST_RANKED_MM) - 18) / row_mm)
+        return _Ranking(names_mm, panel_mm, row_mm, max(2, min(MOST_RANKED, most)), with_values)
+
+    def names(self, data: Tidy, rows: Sequence[Ranked]) -> list[str]:
+        """The points by the labels that vary, in lines that fit."""
+        return [broken(name, self.names_mm + 0.1) for name in _names(data, rows)]
+
+
+def _told(e: Estimate, factor: float) -> str:
+    return measured(e.mean * factor, e.low * factor, e.high * factor)
+
+
+def _names(data: Tidy, rows: Sequence[Ranked]) -> list[str]:
+    varying = [i for i, a in enumerate(data.axis_names) if len(data.axes[a]) > 1] or list(range(len(data.axis_names)))
+    units = [data.axis_units[a] for a in data.axis_names]
+    return [" · ".join(with_unit(r.labels[i], units[i]) for i in varying) for r in rows]
 
 
 def _ranked_panel(axes: Axes, at: Sequence[float], found: Sequence[Estimate], factor: float, scale: str) -> None:
@@ -500,25 +658,30 @@ def _ranked_panel(axes: Axes, at: Sequence[float], found: Sequence[Estimate], fa
     if scale == "linear" and all(e.mean >= 0 for e in found if math.isfinite(e.mean)):
         low = min((e.low * factor for e in found if e.bounded), default=0.0)
         axes.set_xlim(left=min(0.0, low))
+    if scale == "linear":
+        left, right = axes.get_xlim()
+        axes.set_xlim(left, right + 0.04 * (right - left))  # the last marker does not touch the numbers
 
 
 def _values_beside(axes: Axes, at: Sequence[float], found: Sequence[Estimate], factor: float) -> None:
     for y, e in zip(at, found, strict=True):
         axes.annotate(
-            measured(e.mean * factor, e.low * factor, e.high * factor),
-            (1.02, y),
+            _told(e, factor),
+            (1.0, y),
+            xytext=(3, 0),
             xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points",
             va="center",
             ha="left",
             annotation_clip=False,
         )
 
 
-def _ends(rows: Sequence[Ranked]) -> tuple[list[Ranked], int]:
-    """The rows shown, the first and last where there are many, and how many are left out between them."""
-    if len(rows) <= MOST_RANKED:
+def _ends(rows: Sequence[Ranked], most: int) -> tuple[list[Ranked], int]:
+    """The rows shown, the first and last where there are more than `most`, and how many are left out between them."""
+    if len(rows) <= most:
         return list(rows), 0
-    half = MOST_RANKED // 2
+    half = max(1, (most - 1) // 2)  # a row says how many are left out
     return [*rows[:half], *rows[-half:]], len(rows) - 2 * half
 
 
@@ -535,13 +698,49 @@ def _largest(estimates: Any) -> float:
     return max((abs(e.mean) for e in estimates if math.isfinite(e.mean)), default=0.0)
 
 
-def _three(value: float) -> str:
-    """Three significant digits, for a cell."""
-    if not math.isfinite(value):
-        return ""
-    if value == 0 or abs(value) >= 99.95:
-        return f"{value:.0f}" if abs(value) < 1e6 else f"{value:.2e}"
-    return f"{value:#.3g}" if abs(value) >= 1e-3 else f"{value:.2e}"
+def _digits(count: int) -> Callable[[float], str]:
+    """How a cell's value is written: so many significant digits, but whole numbers whole."""
+
+    def written(value: float) -> str:
+        if not math.isfinite(value):
+            return ""
+        if value == 0 or abs(value) >= 10.0**count * (1 - 0.5 * 10.0**-count):
+            return f"{value:.0f}" if abs(value) < 1e6 else f"{value:.{count - 1}e}"
+        return f"{value:#.{count}g}".rstrip(".") if abs(value) >= 1e-3 else f"{value:.{count - 1}e}"
+
+    return written
+
+
+#: Endings of columns that say their unit.
+_ENDINGS = {"us": "us", "s": "s", "ms": "ms", "ns": "ns", "bps": "bit/s", "bytes": "B", "bits": "bit", "db": "dB",
+            "dbm": "dBm", "hz": "Hz", "m": "m", "packets": "packet"}  # fmt: skip
+
+
+def _without_unit(column: str, unit: str) -> str:
+    """The name of a column without the unit at its end, which its title names: `rtt_us` is `rtt`."""
+    name, _, end = column.rpartition("_")
+    return name if name and _ENDINGS.get(end) == unit else column
+
+
+def text(label: Label) -> str:
+    """A label in letters that can be drawn."""
+    return drawable(_quantities.text(label))
+
+
+def title(name: str, unit: str) -> str:
+    """A name with its unit, in letters that can be drawn."""
+    return drawable(_quantities.title(name, unit))
+
+
+def with_unit(label: Label, unit: str) -> str:
+    """A label with its unit, in letters that can be drawn."""
+    return drawable(_quantities.with_unit(label, unit))
+
+
+def positions(labels: Sequence[Label], unit: str) -> Positions:
+    """Where labels stand, with texts that can be drawn."""
+    found = _quantities.positions(labels, unit)
+    return replace(found, texts=tuple(map(drawable, found.texts)), unit=drawable(found.unit))
 
 
 def _unit(table: pa.Table, column: str) -> str:

@@ -14,17 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator
 
+from lasthop.campaign.figures._letters import POINTS, broken, families, line_count, widest_mm, width_mm
 from lasthop.campaign.figures._quantities import Positions, number, steps
 from lasthop.campaign.figures._spec import WIDTHS, FigureSpec
 from lasthop.plot._style import _RC, DASHES, OKABE_ITO, Figure
 
-#: The one size of letters [pt]: that of footnotes in the two-column styles of IEEE and ACM.
-POINTS = 8.0
 MM = 1 / 25.4
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-#: Width of a letter at `POINTS` [mm], rounded up from DejaVu Sans' mean of lower case and digits.
-LETTER = 1.75
+#: Height of a line of text, and what a legend's entry needs beside its text [mm].
+LINE = 3.5
+_ENTRY = 11.0
+#: Least distance between two texts of ticks [mm].
+_APART = 1.6
 
 _SIZES = (
     "axes.labelsize",
@@ -38,6 +39,7 @@ _SIZES = (
 _STYLE: dict[Any, Any] = {
     **_RC,
     **dict.fromkeys(_SIZES, POINTS),
+    "text.parse_math": False,  # a dollar sign in a label is one
     "axes.titlepad": 3.0,
     "axes.titleweight": "normal",
     "lines.markersize": 3.6,
@@ -53,7 +55,7 @@ _STYLE: dict[Any, Any] = {
 @contextmanager
 def style() -> Iterator[None]:
     """The settings of these figures, for the block."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context({**_STYLE, "font.family": families()}):
         yield
 
 
@@ -63,8 +65,19 @@ class Grid:
 
     figure: Figure
     panels: list[list[Axes]]
-    #: Width of a panel, about [mm].
+    #: Width and height of a panel, about [mm].
     panel_mm: float
+    row_mm: float
+
+    def settle(self) -> None:
+        """Lays the figure out as it is now; `size` is exact then."""
+        self.figure.draw_without_rendering()
+
+    def size(self, axes: Axes) -> tuple[float, float]:
+        """Width and height of a panel as it is laid out [mm]."""
+        place = axes.get_position()
+        width, height = self.figure.get_size_inches()
+        return place.width * width * 25.4, place.height * height * 25.4
 
 
 def grid(
@@ -75,6 +88,7 @@ def grid(
     above: float = 0.0,
     sharex: Any = "all",
     sharey: Any = "all",
+    beside: float = 14.0,
 ) -> Grid:
     """An empty figure.
 
@@ -86,9 +100,10 @@ def grid(
         above: height of what stands above the panels [mm].
         sharex: which panels share the horizontal axis: "all", "row", "col" or "none".
         sharey: which panels share the vertical axis.
+        beside: width of what stands beside the panels, about [mm].
     """
     width = WIDTHS[spec.width]
-    panel = panel_width(spec, columns)
+    panel = panel_width(spec, columns, beside)
     row = row_mm if row_mm is not None else min(55.0, max(26.0, 0.72 * panel))
     height = spec.height or min(400.0, rows * row + 9 + above + (5 if columns > 1 else 0))
     figure = Figure(figsize=(width * MM, height * MM), layout="constrained")
@@ -96,18 +111,22 @@ def grid(
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
-    return Grid(figure, [list(line) for line in panels], panel)
+    return Grid(figure, [list(line) for line in panels], panel, row)
 
 
-def panel_width(spec: FigureSpec, columns: int) -> float:
-    """Width of a panel, about [mm]."""
-    return (WIDTHS[spec.width] - 14) / columns
+def panel_width(spec: FigureSpec, columns: int, beside: float = 14.0) -> float:
+    """Width of a panel, about [mm], with `beside` for what stands beside the panels."""
+    return (WIDTHS[spec.width] - beside) / columns
 
 
 def turned_mm(places: Positions, panel_mm: float) -> float:
     """Height of the texts below a panel beyond one line [mm]: of labels without room side by side, which are turned."""
-    need = sum(len(t) * LETTER + 2.5 for t in places.texts)
-    return 0.0 if places.numeric or need <= panel_mm else max(len(t) for t in places.texts) * LETTER - 3
+    return 0.0 if places.numeric or _side_by_side(places.texts) <= panel_mm else widest_mm(places.texts) - 3
+
+
+def _side_by_side(texts: Sequence[str]) -> float:
+    """Width of equal places for texts side by side [mm]."""
+    return len(texts) * (widest_mm(texts) + _APART)
 
 
 def curve(index: int) -> dict[str, Any]:
@@ -120,16 +139,15 @@ def curve(index: int) -> dict[str, Any]:
     }
 
 
-def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str, width_mm: float) -> None:
+def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str, room_mm: float) -> None:
     """One legend above the panels, with the name of what it tells apart before it."""
-    widest = max(map(len, labels)) * LETTER + 9
-    columns = max(1, min(len(labels), int((width_mm - 6) / widest)))
+    labels = [broken(text, room_mm - _ENTRY) for text in labels]
     made = figure.legend(
         handles,
         labels,
         loc="outside upper left",
-        ncols=columns,
-        title=title or None,
+        ncols=_legend_columns(labels, room_mm),
+        title=broken(title, room_mm - 4) or None,
         alignment="left",
         columnspacing=1.2,
         handletextpad=0.5,
@@ -141,10 +159,16 @@ def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], title:
     made.get_title().set_fontsize(POINTS)
 
 
-def legend_rows(labels: Sequence[str], width_mm: float) -> int:
-    """Rows of `legend`, its title included."""
-    widest = max(map(len, labels), default=0) * LETTER + 9
-    return 1 + math.ceil(len(labels) / max(1, min(len(labels) or 1, int((width_mm - 6) / widest))))
+def _legend_columns(labels: Sequence[str], room_mm: float) -> int:
+    return max(1, min(len(labels), int((room_mm + 2) / (widest_mm(labels) + _ENTRY))))
+
+
+def legend_rows(labels: Sequence[str], title: str, room_mm: float) -> int:
+    """Lines of `legend`, its title included."""
+    labels = [broken(text, room_mm - _ENTRY) for text in labels]
+    columns = _legend_columns(labels, room_mm) if labels else 1
+    lines = max(map(line_count, labels), default=1)
+    return line_count(broken(title, room_mm - 4)) + lines * math.ceil(len(labels) / columns)
 
 
 def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, vertical: bool = False) -> None:
@@ -155,13 +179,13 @@ def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, verti
     ticks in the unit's own steps.
     """
     texts = list(places.texts)
-    need = 4.5 * len(texts) if vertical else sum(len(t) * LETTER + 2.5 for t in texts)
+    need = 0.0 if vertical else _side_by_side(texts)
     if places.numeric and scale != "log" and not _spread(places.at):
-        value_ticks(axis, scale, places.unit, min(places.at), max(places.at), max(2, int(panel_mm / 11)))
+        value_ticks(axis, scale, places.unit, min(places.at), max(places.at), 8, panel_mm)
         return
     if need > panel_mm and not vertical:
         if places.numeric:
-            widest = max(map(len, texts)) * LETTER + 2.5
+            widest = widest_mm(texts) + _APART
             every = math.ceil(len(texts) / max(1, int(panel_mm / widest)))
             rank = {at: i for i, at in enumerate(sorted(places.at))}
             texts = [t if rank[at] % every == 0 else "" for t, at in zip(texts, places.at, strict=True)]
@@ -172,19 +196,48 @@ def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, verti
     axis.set_minor_locator(FixedLocator([]))
 
 
-def value_ticks(axis: Any, scale: str, unit: str, low: float, high: float, most: int = 5) -> None:
-    """Ticks of an axis of values from `low` to `high` [`unit`]: decades, the unit's own steps, or 1, 2, 5."""
-    if scale == "log":
-        axis.set_major_locator(FixedLocator(log_ticks(low, high, most)))
+def value_ticks(
+    axis: Any, scale: str, unit: str, low: float, high: float, most: int = 5, panel_mm: float = math.inf
+) -> None:
+    """Ticks of an axis of values from `low` to `high` [`unit`]: decades, the unit's own steps, or 1, 2, 5.
+
+    There are about `most` of them, or fewer where their texts would meet side by side on `panel_mm`.
+    """
+    for count in range(most, 0, -1):
+        at = _ticks(scale, unit, low, high, count)
+        if _fit(at, scale, low, high, panel_mm):
+            break
+    if scale == "log" or steps(unit, low, high, count):
+        axis.set_major_locator(FixedLocator(at))
         axis.set_major_formatter(FuncFormatter(lambda v, _at: number(v)))
-        axis.set_minor_locator(FixedLocator([]))
-        return
-    own = steps(unit, low, high, most)
-    if own:
-        axis.set_major_locator(FixedLocator(own))
-        axis.set_major_formatter(FuncFormatter(lambda v, _at: number(v)))
+        if scale == "log":
+            axis.set_minor_locator(FixedLocator([]))
     else:
-        axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_locator(MaxNLocator(count, steps=_TENS))
+
+
+#: Distances between ticks, in powers of ten.
+_TENS = [1, 2, 2.5, 5, 10]
+
+
+def _ticks(scale: str, unit: str, low: float, high: float, most: int) -> list[float]:
+    if scale == "log":
+        return log_ticks(low, high, most)
+    if own := steps(unit, low, high, most):
+        return own
+    return [float(v) for v in MaxNLocator(most, steps=_TENS).tick_values(low, high)]
+
+
+def _fit(at: Sequence[float], scale: str, low: float, high: float, panel_mm: float) -> bool:
+    """Whether the texts of ticks have room side by side."""
+    if not math.isfinite(panel_mm) or not high > low:
+        return True
+    ends = [math.log(v) if scale == "log" else v for v in (low, high)]
+    places = [(math.log(v) if scale == "log" else v) for v in at if low <= v <= high]
+    widths = [width_mm(number(v)) for v in at if low <= v <= high]
+    # The texts of one axis have as many decimals as the longest.
+    widest = max(widths, default=0.0)
+    return all((b - a) / (ends[1] - ends[0]) * panel_mm >= widest + _APART for a, b in pairwise(places))
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
