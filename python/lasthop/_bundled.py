@@ -34,8 +34,14 @@ def campaign_file(campaign: str | PathLike[str]) -> Path:
     """The file that `campaign` means: a path, or the name of a bundled campaign where no such file exists.
 
     Raises:
-        LasthopError: as for `scenario_file`.
+        LasthopError: as for `scenario_file`; of the name of a bundled scenario the message says how to vary it.
     """
+    name = str(campaign)
+    if name in bundled() and name not in campaigns() and not is_there(Path(campaign)):
+        raise mistake(
+            f"'{name}' is a scenario, not a campaign",
+            f"vary it: lasthop sweep --base {name} --axis KEY=A,B --metric NAME=EXPRESSION",
+        )
     return _file(campaign, "campaign", campaigns())
 
 

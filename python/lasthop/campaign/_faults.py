@@ -57,10 +57,10 @@ class Faults:
             raise self.error()
 
 
-def nearest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+def nearest(name: str, known: Iterable[str], otherwise: str | None = None, cutoff: float = 0.6) -> str:
     """The remedy for an unknown name: the one that was probably meant, or all that there are."""
     names = list(known)
-    near = get_close_matches(name, names, 1)
+    near = get_close_matches(name, names, 1, cutoff)
     if near:
         return f"did you mean '{near[0]}'?"
     return otherwise or (f"there are: {', '.join(names)}" if names else "there are none")

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
+from copy import copy
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lasthop._core import LasthopError
 from lasthop.campaign._faults import MOST, Faults, Key
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from lasthop._core import Diagnostic
@@ -31,7 +40,7 @@ def common(base: Core, sets: Sequence[str], places: Sequence[Key], faults: Fault
         return base.with_set(sets)
     except LasthopError as error:
         before = len(base.source()[2])
-        for found in _errors(error):
+        for found in _errors(error, base):
             index = _override(found, before)
             if index is None:
                 faults.add(("set",), f"the base scenario with [set]: {found['message']}", found["help"])
@@ -40,8 +49,13 @@ def common(base: Core, sets: Sequence[str], places: Sequence[Key], faults: Fault
         return None
 
 
-def check_points(base: Core, points: Sequence[Point], axes: Sequence[Axis], reads: Reads, faults: Faults) -> None:
-    """Tries points; each mistake goes to the value of the axis that makes it, in the campaign file."""
+def check_points(
+    base: Core, points: Sequence[Point], axes: Sequence[Axis], reads: Reads, faults: Faults, *, flags: bool = False
+) -> None:
+    """Tries points; each mistake goes to the value of the axis that makes it, in the campaign file.
+
+    With `flags` remedies name options of the command line instead of keys of a file.
+    """
     before = len(base.source()[2])
     wrong: set[tuple[str, Label]] = set()
     lacking = dict(reads)
@@ -58,7 +72,7 @@ def check_points(base: Core, points: Sequence[Point], axes: Sequence[Axis], read
         recorded = {*tried.recorded(), *_AT_THE_END} if lacking else set()
         for table in [t for t in lacking if t not in recorded]:
             somewhere = table in base.recorded()
-            _no_table(tried, table, lacking.pop(table), described(point.labels) if somewhere else "", faults)
+            _no_table(tried, table, lacking.pop(table), described(point.labels) if somewhere else "", faults, flags)
 
 
 def _chosen(points: Sequence[Point]) -> Sequence[Point]:
@@ -86,7 +100,7 @@ class _Blame:
         wrong: set[tuple[str, Label]] = set()
         owners = [(a, i) for a, (axis, at) in enumerate(zip(self.axes, self.chosen, strict=True))
                   for i in range(len(axis.settings[at]))]  # fmt: skip
-        for found in _errors(error):
+        for found in _errors(error, self.base):
             index = _override(found, self.before)
             if index is not None and index < len(owners):
                 a, i = owners[index]
@@ -126,8 +140,33 @@ def described(labels: Sequence[tuple[str, Any]]) -> str:
     return ", ".join(f"{name} = {label}" for name, label in shown)
 
 
-def _errors(error: LasthopError) -> list[Diagnostic]:
-    return [d for d in error.diagnostics if d["severity"] == "error"]
+def _errors(error: LasthopError, base: Core) -> list[Diagnostic]:
+    return [_explained(d, base) for d in error.diagnostics if d["severity"] == "error"]
+
+
+_MISSING = re.compile(r"the key `(\w+)` is missing in `(\w+)\.([^`.]+)`")
+
+
+def _explained(found: Diagnostic, base: Core) -> Diagnostic:
+    """A key of something that the base scenario does not have makes a new one, which then lacks its other keys."""
+    match = _MISSING.fullmatch(found["message"])
+    if match is None:
+        return found
+    missing, kind, name = match[1], match[2], match[3].strip('"')
+    there = list(declared(base, kind))
+    if name in there:
+        return found
+    near = get_close_matches(name, there, 1, 0.3)
+    meant = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(there) or 'none'};"
+    told = copy(found)
+    told["message"] = f"the base scenario has no {kind} `{name}`"
+    told["help"] = f"{meant} a new {kind} would need `{missing}`, too"
+    return told
+
+
+def declared(base: Core, kind: str) -> Sequence[str]:
+    """The names of a scenario's flows, links, UEs and so on, as its tables have them."""
+    return tuple(tomllib.loads(base.to_toml()).get(kind, {}))
 
 
 def _override(found: Diagnostic, before: int) -> int | None:
@@ -151,12 +190,12 @@ def _blame(found: Diagnostic, place: Key, override: str, faults: Faults, *, at_k
     faults.add(place, message, found["help"], at_key=in_key and (at_key or place[0] == "axis"))
 
 
-def _no_table(core: Core, table: str, place: Key, where: str, faults: Faults) -> None:
+def _no_table(core: Core, table: str, place: Key, where: str, faults: Faults, flags: bool) -> None:
     at = f" at {where}" if where else ""
-    faults.add(place, f"the scenario does not record the table '{table}'{at}", _remedy(core, table))
+    faults.add(place, f"the scenario does not record the table '{table}'{at}", _remedy(core, table, flags))
 
 
-def _remedy(core: Core, table: str) -> str:
+def _remedy(core: Core, table: str, flags: bool) -> str:
     """The key that makes the scenario record the table, found by trying."""
     for text in (r.format(table) for r in _REMEDIES):
         try:
@@ -165,5 +204,7 @@ def _remedy(core: Core, table: str) -> str:
             continue
         if found:
             key, _, value = text.partition("=")
+            if flags:
+                return f"--set {text} records it"
             return f'[set] "{key}" = {value if value == "true" else repr(value)} records it'
     return f"'lasthop describe tables {table}' says which runs have it"

@@ -6,7 +6,8 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -24,7 +25,7 @@ from lasthop._scenario import Scenario
 from lasthop._values import Overrides, Value, assignments, plain_text, to_toml
 from lasthop.campaign import own
 from lasthop.campaign._faults import Faults, Key, nearest
-from lasthop.campaign._trial import check_points, common
+from lasthop.campaign._trial import check_points, common, declared
 from lasthop.campaign.conduct import Estimate, Progress, conduct, dry_run
 from lasthop.campaign.executors import Executor
 from lasthop.campaign.figures import FigureError, FigureSpec
@@ -67,6 +68,8 @@ class Given:
     cc: Mapping[str, Any] = field(default_factory=dict)
     schedulers: Mapping[str, Any] = field(default_factory=dict)
     functions: Mapping[str, own.Function] = field(default_factory=dict)
+    #: Whether the campaign was described by flags: remedies name these, not keys of a file.
+    flags: bool = False
 
 
 class Campaign:
@@ -149,9 +152,9 @@ class Campaign:
             base if isinstance(base, Scenario) else None, _objects(cc or {}), _objects(schedulers or {}), functions
         )
         text = plain_text(campaign_text(head, named, tables), "the campaign")
-        file = CampaignFile.parse(
-            text, "Campaign(...)", Path(folder) if folder is not None else Path(), assignments(set)
-        )
+        beside = Path(folder) if folder is not None else Path()
+        with remedies():
+            file = CampaignFile.parse(text, "Campaign(...)", beside, assignments(set))
         self._read(file, given, checked=False)
 
     @classmethod
@@ -169,7 +172,9 @@ class Campaign:
             LasthopError: the file has a mistake; the message shows where and what to do.
         """
         sets = [*assignments(set), *([] if limit is None else [f"campaign.limit={limit}"])]
-        return cls.of(CampaignFile.load(campaign_file(path), sets))
+        with remedies():
+            file = CampaignFile.load(campaign_file(path), sets)
+        return cls.of(file)
 
     @classmethod
     def parse(
@@ -187,7 +192,9 @@ class Campaign:
             LasthopError: the text has a mistake.
         """
         beside = Path(folder) if folder is not None else Path()
-        return cls.of(CampaignFile.parse(plain_text(text, name), name, beside, assignments(set)))
+        with remedies():
+            file = CampaignFile.parse(plain_text(text, name), name, beside, assignments(set))
+        return cls.of(file)
 
     @classmethod
     def of(cls, file: CampaignFile, given: Given | None = None, *, checked: bool = False) -> Campaign:
@@ -225,7 +232,9 @@ class Campaign:
         assert found is not None  # else there is a fault
         self._common = Scenario(found, self._cc, self._schedulers)
         if not checked:
-            check_points(found, self._points, self._axes, self._tables_read(), faults)
+            check_points(found, self._points, self._axes, self._tables_read(), faults, flags=self._given.flags)
+            faults.end()
+            self._check_flows(found, faults)
             faults.end()
 
     # What a campaign is
@@ -419,10 +428,13 @@ class Campaign:
             if measure is not None:
                 found.append(measure)
         if not self._content.get("metric") and not self._content["campaign"].get("keep"):
+            example = "goodput = 'flow(\"ftp\").goodput_bps in Mbit/s'"
             faults.add(
                 ("campaign",),
                 "the campaign keeps nothing of its runs",
-                'add a metric, such as [metric] goodput = \'flow("ftp").goodput_bps in Mbit/s\', or keep = ["flows"]',
+                "add --metric 'goodput=flow(\"ftp\").goodput_bps in Mbit/s', or --keep flows"
+                if self._given.flags
+                else f'add a metric, such as [metric] {example}, or keep = ["flows"]',
             )
         return tuple(found)
 
@@ -482,6 +494,27 @@ class Campaign:
                 found.setdefault(table, ("metric", measure.name))
         return found
 
+    def _check_flows(self, base: _core.Scenario, faults: Faults) -> None:
+        """Whether the flows that metrics name are there at some point: a metric of no flow never has a value.
+
+        The flows of a table with a count, and those to several UEs, are called as the table with more behind it.
+        """
+        named = [(m.name, m.metric.flows()) for m in self._measures if isinstance(m, Expression)]
+        if not any(flows for _, flows in named):
+            return
+        keys = [o.partition("=")[0] for axis in self._axes for settings in axis.settings for o in settings]
+        of_axes = [key.split(".")[1].strip('"') for key in keys if re.match(r"flow\.[^.]", key)]
+        known = list(dict.fromkeys([*declared(base, "flow"), *of_axes]))
+        for metric, flows in named:
+            for flow, span in flows:
+                if not any(flow == k or (flow.startswith(k) and not flow[len(k)].isalnum()) for k in known):
+                    faults.add(
+                        ("metric", metric),
+                        f"the scenario has no flow '{flow}'",
+                        nearest(flow, known, cutoff=0.3),
+                        within=span,
+                    )
+
     def _read_sets(self, faults: Faults) -> tuple[list[str], list[Key]]:
         sets: list[str] = []
         places: list[Key] = []
@@ -528,7 +561,8 @@ class Campaign:
             if self._content["campaign"].get("limit", DEFAULT_LIMIT) != DEFAULT_LIMIT
             else ("campaign",),
             f"the campaign has {runs:,} runs ({points:,} points of {sizes}, {seeds} each), more than {limit:,}",
-            f"fewer values or seeds; or allow it: --limit {runs}, or limit = {runs} in [campaign]",
+            f"fewer values or seeds; or allow it: --limit {runs}"
+            + ("" if self._given.flags else f", or limit = {runs} in [campaign]"),
         )
 
     def _read_figures(self, faults: Faults) -> tuple[FigureSpec, ...]:
@@ -594,6 +628,32 @@ class Campaign:
             faults.add(("campaign", "base"), f"'{said}' is a folder", "a scenario is a TOML file")
             return None
         return Scenario.load(path, cc=self._cc, schedulers=self._schedulers)
+
+
+@contextmanager
+def remedies() -> Iterator[None]:
+    """Gives a mistake in the keys or types of a campaign a remedy where it has none: where the key is explained."""
+    try:
+        yield
+    except LasthopError as error:
+        mistakes = [d for d in error.diagnostics if d["severity"] == "error"]
+        if len(mistakes) != 1 or mistakes[0]["help"] is not None:
+            raise
+        found = mistakes[0]
+        if found["key"] is None or "`campaign` is missing" in found["message"]:
+            remedy = "a campaign begins with [campaign]; 'lasthop scenarios copy bufferbloat' writes one"
+        else:
+            key = re.sub(r"^(axis|metric|figure|cc|scheduler)\.[^.]+", r"\1.<name>", found["key"])
+            remedy = f"'lasthop describe campaign \"{key}\"' explains the key"
+        text = str(error)
+        gutter = re.search(r"^( *)-->", text, re.MULTILINE)
+        space = " " * (len(gutter[1]) + 1) if gutter is not None and "|" in text else None
+        told = type(error)(
+            f"{text}\n  help: {remedy}" if space is None else f"{text}\n{space}|\n{space}= help: {remedy}"
+        )
+        found["help"] = remedy
+        told.diagnostics = error.diagnostics
+        raise told from None
 
 
 #: A scenario without content, to which policies can be added.

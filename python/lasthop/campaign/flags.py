@@ -11,7 +11,8 @@ from typing import Any
 from lasthop._core import CampaignFile
 from lasthop._errors import mistake
 from lasthop._values import assignments, plain_text
-from lasthop.campaign.definition import Campaign, campaign_text, named_axes
+from lasthop.campaign._quantity import quantity
+from lasthop.campaign.definition import Campaign, Given, campaign_text, named_axes, remedies
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -73,7 +74,9 @@ def campaign_of(
         "metric": {n: _metric(e) for n, e in (_pair("--metric", text, "NAME=EXPRESSION") for text in metrics)},
     }
     text = plain_text(campaign_text(head, given, tables), "the command line")
-    return Campaign.of(CampaignFile.parse(text, "the command line, as a file", Path(), assignments(set)))
+    with remedies():
+        file = CampaignFile.parse(text, "the command line, as a file", Path(), assignments(set))
+    return Campaign.of(file, Given(flags=True))
 
 
 def seeds_of(text: str) -> Any:
@@ -114,6 +117,13 @@ def _values(text: str) -> dict[str, Any]:
     if found:
         how = {"": "step", "x": "factor", "#": "count"}[found["how"]]
         return {"range": {"from": _value(found["from"]), "to": _value(found["to"]), how: _value(found["by"])}}
+    first, dots, last = text.partition("..")
+    if dots and quantity(_value(first or "?")) is not None and quantity(_value(last or "?")) is not None:
+        plain = text.strip()
+        raise mistake(
+            f"--axis ...={plain}: the range does not say how it goes on",
+            f"{plain}:STEP by steps, {plain}:xFACTOR by a factor, {plain}:#COUNT for so many values",
+        )
     return {"values": [_value(part) for part in _split(text)]}
 
 

@@ -19,9 +19,10 @@ import numpy as np
 
 from lasthop._core import LasthopError
 from lasthop._results import Results
+from lasthop.campaign.metrics._catalogue import table_of
 from lasthop.campaign.metrics._compile import compile_metric
 from lasthop.campaign.metrics._parser import parse as _parse
-from lasthop.campaign.metrics._syntax import Fault, Node
+from lasthop.campaign.metrics._syntax import Fault, Node, Rows, Span, walk
 from lasthop.campaign.metrics._tables import Absent, Tables
 from lasthop.campaign.metrics._terms import Compute
 
@@ -92,6 +93,12 @@ class Metric:
         except Fault as fault:
             raise _error(name, text, fault) from None
         return cls(name, text, tree, str(unit), tables, number)
+
+    def flows(self) -> list[tuple[str, Span]]:
+        """The flows that it names without `*`, each with first and end of the characters that name it."""
+        rows = [node for node in walk(self.tree) if isinstance(node, Rows) and node.key is not None]
+        named = [(n.key.value, n.key.span) for n in rows if n.key is not None and table_of(n.word).key == "flow"]
+        return [(name, span) for name, span in named if "*" not in name]
 
     def evaluate(self, run: Results) -> float | None:
         """Its value in a run [`unit`]; None where the run has none, `outcome` says why.

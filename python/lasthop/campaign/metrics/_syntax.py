@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -154,6 +155,26 @@ Node: TypeAlias = "Number | Text | Name | Rows | Column | Call | Unary | Binary 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _NOT, _COMPARISON, _IN, _SIGN, _POSTFIX = 3, 4, 5, 8, 9
 _LEVELS = {"or": 1, "and": 2, "+": 6, "-": 6, "*": 7, "/": 7, **dict.fromkeys(COMPARISONS, _COMPARISON)}
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all nodes below it."""
+    yield node
+    match node:
+        case Rows():
+            below: tuple[Node, ...] = node.where
+        case Column():
+            below = (node.rows,)
+        case Call():
+            below = node.arguments
+        case Binary():
+            below = (node.left, node.right)
+        case Unary() | In():
+            below = (node.operand,)
+        case _:
+            below = ()
+    for each in below:
+        yield from walk(each)
 
 
 def _level(node: Node) -> int:
