@@ -75,13 +75,21 @@ def test_the_whole_campaign_gives_each_row_that_the_tutorial_quotes(
     monkeypatch.setenv("LASTHOP_STORE", str(tmp_path / "store"))
     done = CliRunner().invoke(main, ["sweep", "bufferbloat"])
     assert done.exit_code == 0, done.output
-    for verb in ("results", "compare --by cc --metric delay", "compare --by aqm --metric goodput"):
-        word, *options = verb.split()
-        shown = CliRunner().invoke(main, [word, "results/bufferbloat", *options]).output.splitlines()
-        header = [line for block in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
-        shown_words = {tuple(line.split()) for line in shown}
-        quoted = [line for line in header if tuple(line.split()) in shown_words]
-        assert len(quoted) >= 3, (verb, shown[:3])
+    CliRunner().invoke(main, ["scenarios", "copy", "bufferbloat"])
+    (rule,) = re.findall(r"^until = .*$", PAGE, re.MULTILINE)
+    Path("bufferbloat.toml").write_text(Path("bufferbloat.toml").read_text().replace("seeds = 5\n", f"{rule}\n"))
+    done = CliRunner().invoke(main, ["sweep", "bufferbloat.toml", "--out", "rule"])
+    assert done.exit_code == 0, done.output
+    assert "481 runs; intervals" in done.output
+    commands = (
+        "results results/bufferbloat", "compare results/bufferbloat --by cc --metric delay",
+        "compare results/bufferbloat --by aqm --metric goodput", "results rule",
+    )  # fmt: skip
+    shown = {tuple(line.split()) for c in commands for line in CliRunner().invoke(main, c.split()).output.splitlines()}
+    blocks = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    quoted = [line for block in blocks for line in block.splitlines()]
+    assert len(quoted) == 5 + 4 + 3 + 4
+    assert [line for line in quoted if tuple(line.split()) not in shown] == []
     results = CampaignResults.load("results/bufferbloat")
     for spec in figure_specs(results):
         assert Path(f"results/bufferbloat/figures/{spec.name}.pdf").stat().st_size > 1000

@@ -70,10 +70,90 @@ def test_undecided_and_missing_values_are_named(tmp_path: Path) -> None:
     lines = run("results", str(where)).output.splitlines()
     assert lines[1].endswith("?")
     assert lines[2].endswith("? *")
-    assert any(line.startswith("? 2 undecided") for line in lines)
-    assert any(line.startswith("* 1 values are missing") for line in lines)
+    assert "? 1 undecided: the interval is too wide after the rule's most runs, 5" in lines
+    assert "? 1 undecided: too few of the rule's at most 5 runs have a value" in lines
+    assert any(line.startswith("* 1 value is missing") for line in lines)
     told = json.loads(run("results", str(where), "--json").output)
     assert [p["metrics"]["m"]["verdict"] for p in told["points"]] == ["undecided", "undecided"]
+
+
+def test_a_point_that_the_rule_left_without_a_value_names_that_as_the_reason(tmp_path: Path) -> None:
+    metrics = synthetic.one("ms", lambda at, s: None if at["cc"] == "none" else 10.0 + s)
+    looks = [
+        {"point": 0, "reached": False, "why": "no run has a value of m"},
+        {"point": 1, "reached": False, "why": "a run has failed"},
+    ]
+    where = folder.write(
+        tmp_path / "r", synthetic.table({"cc": ["none", "bbr"]}, metrics),
+        until="ci95(m) < 0.1 %, min 5, max 12", looks=looks, points=[["none"], ["bbr"]],
+    )  # fmt: skip
+    lines = run("results", str(where)).output.splitlines()
+    assert "? 1 undecided: no run has a value of m" in lines
+    assert "? 1 undecided: a run has failed" in lines
+    assert [line.split()[1] for line in lines[1:3]] == ["5", "5"]
+    told = json.loads(run("results", str(where), "--json").output)["points"]
+    assert [p["metrics"]["m"]["why"] for p in told] == ["no run has a value of m", "a run has failed"]
+
+
+def test_intervals_of_other_metrics_and_levels_allow_for_the_rule(tmp_path: Path) -> None:
+    where = folder.write(tmp_path / "r", until="ci99(rtt) < 50 %, min 5, max 40")
+    lines = run("results", str(where)).output.splitlines()
+    assert lines[-1].endswith("intervals are of 99 % and allow for the rule ci99(rtt) < 50 %, min 5, max 40")
+    told = json.loads(run("results", str(where), "--json", "--level", "95 %").output)
+    plain = tidy(synthetic.table()).estimates("goodput", 0.95)
+    for point in told["points"]:
+        goodput = point["metrics"]["goodput"]
+        e = plain[tuple(point["labels"].values())]
+        assert goodput["high"] - goodput["low"] > 1.1 * (e.high - e.low)
+
+
+def test_compare_allows_for_the_rule(tmp_path: Path) -> None:
+    args = ("--by", "cc", "--metric", "rtt", "--json")
+    plain = json.loads(run("compare", str(folder.write(tmp_path / "a")), *args).output)["differences"]
+    rule = "ci95(rtt) < 50 %, min 5, max 40"
+    ruled = json.loads(run("compare", str(folder.write(tmp_path / "b", until=rule)), *args).output)["differences"]
+    for a, b in zip(plain, ruled, strict=True):
+        assert b["high"] - b["low"] > 1.1 * (a["high"] - a["low"])
+        assert b["p"] > a["p"]
+    shown = run("compare", str(tmp_path / "b"), "--by", "cc").output.splitlines()
+    assert f"allow for the rule {rule}" in shown[-1]
+
+
+def test_a_variant_without_a_value_does_not_widen_the_others(tmp_path: Path) -> None:
+    metrics = synthetic.one(
+        "ms",
+        lambda at, s: None if at["v"] == "dead" else {"a": 0.0, "b": 3.0}[at["v"]] + synthetic.noise(s, len(at["v"])),
+    )
+    with_dead = folder.write(tmp_path / "r", synthetic.table({"v": ["a", "b", "dead"]}, metrics))
+    without = folder.write(tmp_path / "s", synthetic.table({"v": ["a", "b"]}, metrics))
+    told, alone = (json.loads(run("compare", str(f), "--by", "v", "--json").output) for f in (with_dead, without))
+    assert (told["family"], len(told["differences"])) == (1, 3)
+    assert told["differences"][0] == alone["differences"][0]
+    assert "the 1 intervals" not in run("compare", str(with_dead), "--by", "v").output
+
+
+def test_an_answer_of_many_rows_is_printed_batch_by_batch(tmp_path: Path) -> None:
+    where = folder.write(tmp_path / "r")
+    many = "SELECT range AS n, range * 0.5 AS h, 'x' AS t FROM range(120001)"
+    rows = run("results", str(where), "--sql", many, "--csv").output.splitlines()
+    assert (rows[0], rows[1], rows[-1], len(rows)) == ('"n","h","t"', '0,0.0,"x"', '120000,60000.0,"x"', 120_002)
+    told = json.loads(run("results", str(where), "--sql", many, "--json").output)
+    assert told["columns"] == ["n", "h", "t"]
+    assert told["rows"][-1] == [120000, 60000.0, "x"]
+    lines = run("results", str(where), "--sql", many).output.splitlines()
+    assert len(lines) == 1 + 1000 + 2
+    assert lines[-1] == "These are the first 1,000 rows; --csv and --json print all"
+    none = "SELECT * FROM range(0)"
+    assert json.loads(run("results", str(where), "--sql", none, "--json").output) == {"columns": ["range"], "rows": []}
+    assert run("results", str(where), "--sql", none, "--csv").output == '"range"\n'
+
+
+def test_a_query_that_fails_at_a_later_row_is_a_mistake_of_the_query(tmp_path: Path) -> None:
+    late = "SELECT CASE WHEN range = 90000 THEN error('no such luck') ELSE range::VARCHAR END FROM range(100000)"
+    done = run("results", str(folder.write(tmp_path / "r")), "--sql", late, "--csv")
+    assert done.exit_code == 1
+    assert "the query fails" in done.stderr
+    assert "no such luck" in done.stderr
 
 
 def test_sql_answers_over_results_failures_and_kept_tables(tmp_path: Path) -> None:
@@ -184,7 +264,9 @@ def test_compare_says_what_common_seeds_saved_and_what_is_undecided(tmp_path: Pa
     lines = run("compare", str(where), "--by", "v").output.splitlines()
     assert lines[0].split()[:2] == ["metric", "v"]
     assert "undecided (interval contains zero" in lines[2]
-    assert lines[-1] == "3 differences, 1 undecided; all intervals together cover at 95 %"
+    assert lines[-2] == "3 differences: 2 decided, 1 undecided (1: interval contains zero)"
+    assert lines[-1] == "all intervals together cover at 95 %; those of 'saved' each for itself at 95 %"
+    assert lines[1].split("x", 1)[1].count(" to ") == 1  # what common seeds saved, with its interval
 
 
 def test_few_seeds_are_undecided_whatever_the_difference(tmp_path: Path) -> None:

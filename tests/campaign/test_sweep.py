@@ -62,7 +62,7 @@ def test_a_campaign_leaves_its_table_and_goes_on_where_it_was() -> None:
     first = sweep("c.toml")
     assert first.exit_code == 0, first.output
     head, *rows = first.stdout.splitlines()
-    assert head.split() == ["delay", "[ms]", "seeds", "goodput", "[Mbit/s]"]
+    assert head.split() == ["delay", "(ms)", "runs", "goodput", "(Mbit/s)"]
     assert [row.split()[:2] for row in rows[:2]] == [["10", "2"], ["20", "2"]]
     assert "4 runs made" in first.stdout
     assert "Results: results/small" in first.stdout
@@ -74,6 +74,36 @@ def test_a_campaign_leaves_its_table_and_goes_on_where_it_was() -> None:
     assert "0 runs made" in again.stdout
     assert "4 found in the store" in again.stdout
     assert Path("results/small/results.parquet").read_bytes() == before
+
+
+def test_the_table_of_sweep_is_that_of_results_also_with_a_rule() -> None:
+    """The rule's intervals, the marks of undecided points, and the same digits."""
+    told = sweep(
+        "c.toml", "--until=ci95(goodput) < 0.01 %, min 5, max 6", "--set=campaign.seeds=5", "--set=link.path.loss=1 %"
+    )
+    assert told.exit_code == 0, told.output
+    shown = CliRunner().invoke(main, ["results", "results/small"]).stdout.splitlines()
+    assert told.stdout.splitlines()[: len(shown)] == shown
+    assert shown[1].endswith("?")
+    assert "? 2 undecided: the interval is too wide after the rule's most runs, 6" in shown
+
+
+def test_a_figure_that_is_left_out_is_told() -> None:
+    Path("late.py").write_text("def none(run):\n    return None\n")
+    Path("c.toml").write_text(
+        CAMPAIGN + 'none = { python = "late.py:none", unit = "s" }\n[figure.empty]\nkind = "rank"\nmetric = "none"\n'
+    )
+    result = sweep("c.toml", "--jobs=1")
+    assert result.exit_code == 0, result.output
+    assert "the figure 'empty' is left out; report.html says why" in result.stderr
+    assert not Path("results/small/figures/empty.pdf").exists()
+    assert "no run has a value of" in Path("results/small/report.html").read_text(encoding="utf-8")
+
+
+def test_a_campaign_called_as_a_command_is_run_by_its_path() -> None:
+    Path("prune").write_text(CAMPAIGN)
+    assert sweep("./prune", "--dry-run").exit_code == 0
+    assert "./prune" in sweep("--help").stdout
 
 
 def test_flags_describe_a_small_campaign_and_the_command_that_repeats_it() -> None:
@@ -117,6 +147,15 @@ def test_shards_fill_one_store() -> None:
         (("absent.toml",), 1, "there is no such file"),
         (("absent",), 1, "nor a bundled campaign of this name"),
         (("wired.toml",), 1, "this is a scenario, not a campaign"),
+        (("lte-download",), 1, "lasthop sweep --base lte-download --axis"),
+        (("c.toml", "--set=axis.delay.values=5"), 1, "lasthop describe campaign"),
+        (("c.toml", "--set=campaign.seeds=-1"), 1, "lasthop describe campaign"),
+        ((*FLAGS[:2], FLAGS[3]), 1, "add --metric"),
+        (("--base=lte-download", "--metric=p=count(packets)"), 1, "--set output.packets=true"),
+        ((*FLAGS, "--limit=3"), 1, "or allow it: --limit 4"),
+        ((*FLAGS, "--axis=link.path.delay=10 ms..50 ms"), 1, "10 ms..50 ms:STEP by steps"),
+        ((*FLAGS[:1], "--axis=flow.download.tcp.cc=reno", FLAGS[2]), 1, "it has: ftp; a new flow"),
+        ((*FLAGS[:2], '--metric=g=flow("fpt").goodput_bps'), 1, "did you mean 'ftp'"),
         (("c.toml", "--shard=3/2"), 1, "no shard"),
         (("c.toml", "--limit=3"), 1, "4 runs (2 points of 2 delay, 2 seeds each), more than 3"),
         (("c.toml", "--set=axis.delay.value=3"), 1, "did you mean `values`"),
@@ -144,6 +183,8 @@ def test_a_failed_run_is_told_and_ends_with_1() -> None:
     result = sweep(*args)
     assert result.exit_code == 1, result.output
     assert "2 runs failed" in result.stderr
+    assert "2 runs made" in result.stdout
+    assert ", 2 failed" in result.stdout
     assert "no idea" in result.stderr
     assert "Results: results/wired-cc" in result.stdout
 

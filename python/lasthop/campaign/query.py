@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.dataset as ds
+
 from lasthop._errors import mistake
+from lasthop.campaign.results import ABOUT, FAILURES, TABLE, TABLES, CampaignResults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 #: No file, network or extension is within reach of a query.
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
@@ -19,10 +24,47 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def query(sql: str, tables: Mapping[str, Any]) -> pa.Table:
-    """The answer to one SQL query.
+#: Rows that are in memory at a time.
+_BATCH = 50_000
 
-    The dialect is DuckDB's, which is close to PostgreSQL's. Tables are read where they are, without a copy.
+
+def query(sql: str, tables: Mapping[str, Any]) -> pa.Table:
+    """The answer to one SQL query, as a whole; arguments and errors are those of `asked`."""
+    with asked(sql, tables) as answer:
+        return pa.Table.from_batches(answer, answer.schema)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a query: its columns, and its rows batch by batch."""
+
+    schema: pa.Schema
+    _reader: pa.RecordBatchReader
+    _remedy: str
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The batches, once.
+
+        Raises:
+            LasthopError: the query fails.
+        """
+        while True:
+            try:
+                batch = self._reader.read_next_batch()
+            except StopIteration:
+                return
+            except (OSError, pa.ArrowException) as error:  # DuckDB's errors come through Arrow
+                raise mistake(f"the query fails: {_told(error)}", self._remedy) from None
+            yield batch
+
+
+@contextmanager
+def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
+    """The answer to one SQL query, batch by batch, for the block.
+
+    The dialect is DuckDB's, which is close to PostgreSQL's. Tables are read where they are, without a copy; of a data
+    set only the columns that the query names. Memory is that of the query itself, as in a sort or a join, and of a
+    batch of rows.
 
     Args:
         sql: one SELECT (also WITH, FROM, DESCRIBE, EXPLAIN).
@@ -51,9 +93,34 @@ def query(sql: str, tables: Mapping[str, Any]) -> pa.Table:
         if len(found) != 1 or found[0].type not in reads:
             raise mistake("the query is not one SELECT", "results are only read: write one SELECT ... FROM results")
         try:
-            return connection.sql(sql).to_arrow_table()
+            relation = connection.sql(sql)
+            # DuckDB below 1.4 has the older name alone, later ones warn of it.
+            read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+            reader = read(_BATCH)
         except duckdb.Error as error:
             raise mistake(f"the query fails: {_told(error)}", remedy) from None
+        yield Answer(reader.schema, reader, remedy)
+
+
+def tables_of(folder: Path) -> dict[str, Any]:
+    """The tables of the folder of a campaign as data sets: `results`, `failures`, and those that are kept.
+
+    Nothing is read but their schemas.
+
+    Raises:
+        LasthopError: there is no such folder, or it is not whole.
+    """
+    if not (folder / ABOUT).is_file():
+        CampaignResults.load(folder)  # says what is wrong
+    names = {"results": TABLE, "failures": FAILURES}
+    kept = {path.stem: f"{TABLES}/{path.name}" for path in sorted((folder / TABLES).glob("*.parquet"))}
+    try:
+        return {name: ds.dataset(folder / file) for name, file in {**kept, **names}.items()}
+    except (OSError, pa.ArrowException) as error:
+        raise mistake(
+            f"cannot read the results in '{folder}': {error}",
+            "run the campaign again: it finds its runs in the store and writes the folder anew",
+        ) from error
 
 
 def _told(error: Exception) -> str:

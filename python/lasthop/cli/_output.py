@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,19 @@ def stderr() -> Console:
 
 def json_object(value: Any) -> None:
     """The one object of `--json`."""
+    click.echo(json_text(value, indent=2))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON for standard output, with null for what JSON has no number for."""
     escaped = not (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=escaped, allow_nan=False, default=str))
+    return json.dumps(_finite(value), indent=indent, ensure_ascii=escaped, allow_nan=False, default=str)
 
 
 def _finite(value: Any) -> Any:
-    """`value` with null for what JSON has no number for."""
+    """`value` with null for what JSON has no number for, and decimals of SQL as numbers."""
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,24 @@ from lasthop._errors import mistake
 from lasthop.cli import _output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
+    from lasthop.campaign.query import Answer
     from lasthop.campaign.results import CampaignResults
     from lasthop.campaign.tidy import Estimate, Tidy
 
 #: So many points are shown unless `--all` asks for more.
 MOST_SHOWN = 200
+#: So many rows of a query's answer are shown as a table.
+MOST_ROWS = 1000
 
 
-def as_level(_ctx: click.Context, _option: click.Parameter, value: str) -> float:
+def as_level(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
     """A level of confidence as a share: `95 %` or `0.95`."""
+    if value is None:
+        return None
     text = value.strip()
     try:
         level = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -37,7 +45,7 @@ def as_level(_ctx: click.Context, _option: click.Parameter, value: str) -> float
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric. May be repeated.")
 @click.option(
-    "--level", default="95%", show_default=True, callback=as_level, metavar="LEVEL", help="Level of each interval."
+    "--level", callback=as_level, metavar="LEVEL", help="Level of each interval. [that of the stopping rule, else 95%]"
 )
 @click.option("--sql", metavar="QUERY", help="Ask tables 'results', 'failures' and those that are kept.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: a row for each run, or the answer of --sql.")
@@ -46,7 +54,7 @@ def as_level(_ctx: click.Context, _option: click.Parameter, value: str) -> float
 def results(
     folder: Path,
     metrics: tuple[str, ...],
-    level: float,
+    level: float | None,
     sql: str | None,
     as_csv: bool,
     everything: bool,
@@ -54,8 +62,9 @@ def results(
 ) -> None:
     """Show the results of a campaign: for each point the mean of each metric with its interval.
 
-    DIR is the folder that 'lasthop sweep' has left. Intervals are those of Student's t over the seeds, or those of
-    the campaign's stopping rule. Queries are SQL in the dialect of DuckDB; they only read.
+    DIR is the folder that 'lasthop sweep' has left. Intervals are those of Student's t over the seeds; where a
+    stopping rule chose the number of seeds, they allow for it. Queries are SQL in the dialect of DuckDB; they only
+    read.
 
     \b
     Examples:
@@ -63,42 +72,39 @@ def results(
       lasthop results results/bufferbloat --csv > runs.csv
       lasthop results results/bufferbloat --sql "SELECT cc, avg(goodput) FROM results GROUP BY cc"
     """
-    from lasthop.campaign.results import CampaignResults
-    from lasthop.campaign.tidy import tidy
-
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms: choose one")
     if sql is not None and metrics:
         raise click.UsageError("--metric does not go with --sql: choose columns in the query")
-    found = CampaignResults.load(folder)
     if sql is not None:
-        _table(answer(found, sql), as_csv, as_json)
+        _answer(folder, sql, as_csv, as_json)
         return
+    from lasthop.campaign.results import CampaignResults
+    from lasthop.campaign.tidy import tidy
+
+    found = CampaignResults.load(folder)
     data = tidy(found)
     chosen = [data.require_metric(m) for m in metrics] or list(data.units)
     if as_csv:
-        _table(data.table.select([*data.axis_names, "seed", *chosen]), as_csv=True, as_json=False)
+        _csv(data.table.select([*data.axis_names, "seed", *chosen]).to_reader(50_000))
     elif as_json:
-        _output.json_object(described(found, data, chosen, level))
+        _output.json_object(described(found, data, chosen, level or data.level))
     else:
-        _show(found, data, chosen, level, None if everything else MOST_SHOWN)
+        show_points(data, chosen, level or data.level, None if everything else MOST_SHOWN)
+        _output.line(summary(found, data, level or data.level))
 
 
-def answer(found: CampaignResults, sql: str) -> pa.Table:
-    """The answer of a query over `results`, `failures` and the kept tables.
+def _answer(folder: Path, sql: str, as_csv: bool, as_json: bool) -> None:
+    """Prints the answer of a query over `results`, `failures` and the kept tables, batch by batch."""
+    from lasthop.campaign.query import asked, tables_of
 
-    Raises:
-        LasthopError: it is no query, or it fails.
-    """
-    import pyarrow.dataset as ds
-
-    from lasthop.campaign.query import query
-
-    tables: dict[str, Any] = {"results": found.table(), "failures": found.failures()}
-    for name in found.about.get("keep", []):
-        if found.folder is not None and (path := found.folder / "tables" / f"{name}.parquet").is_file():
-            tables.setdefault(name, ds.dataset(path))
-    return query(sql, tables)
+    with asked(sql, tables_of(folder)) as batches:
+        if as_csv:
+            _csv(batches)
+        elif as_json:
+            _json(batches)
+        else:
+            _table(batches)
 
 
 def described(found: CampaignResults, data: Tidy, metrics: list[str], level: float) -> dict[str, Any]:
@@ -127,15 +133,24 @@ def _json_estimate(e: Estimate) -> dict[str, Any]:
     told: dict[str, Any] = {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "missing": e.missing}
     if e.reached is not None:
         told["verdict"] = "certain" if e.reached else "undecided"
+        if not e.reached:
+            told["why"] = e.why
     return told
 
 
-def _show(found: CampaignResults, data: Tidy, metrics: list[str], level: float, most: int | None) -> None:
-    from lasthop.campaign.figures import measured, shown_unit, text, title
+def show_points(data: Tidy, metrics: list[str], level: float, most: int | None) -> None:
+    """Prints the points with their intervals, and what their marks mean.
+
+    Args:
+        data: the results.
+        metrics: the metrics shown.
+        level: level of each interval.
+        most: so many points are shown; None: all.
+    """
+    from lasthop.campaign.figures import measured, shown_unit, text, title, unit_text
 
     by_metric = {m: data.estimates(m, level) for m in metrics}
     units = {m: shown_unit(data.units[m], _largest(by_metric[m])) for m in metrics}
-    names = [m if units[m][1] in ("", "1") else f"{m} ({units[m][1]})" for m in metrics]
     points = data.points[:most] if most else data.points
     rows = []
     for point in points:
@@ -143,29 +158,34 @@ def _show(found: CampaignResults, data: Tidy, metrics: list[str], level: float, 
         for m in metrics:
             e, factor = by_metric[m][point], units[m][0]
             cells.append(measured(e.mean * factor, e.low * factor, e.high * factor) + _marks(e))
-        rows.append((*map(text, point), str(max((by_metric[m][point].n for m in metrics), default=0)), *cells))
+        rows.append((*map(text, point), str(data.runs[point]), *cells))
+    names = [m if units[m][1] in ("", "1") else f"{m} ({unit_text(units[m][1])})" for m in metrics]
     headers = (*(title(a, unit) for a, unit in data.axis_units.items()), "runs", *names)
     first = len(data.axis_names)
     _output.table(headers, rows, right=range(first, len(headers)))
     _output.line()
-    _notes(found, data, metrics, by_metric, level, len(points))
-
-
-def _notes(
-    found: CampaignResults, data: Tidy, metrics: list[str], by_metric: dict[str, Any], level: float, shown: int
-) -> None:
-    rule = data.rule
-    kind = f"intervals are of {100 * level:g} %"
-    if rule is not None and rule.metric in metrics:
-        kind += f"; those of {rule.metric} follow the rule {rule}" if rule.level == level else ""
-    _output.line(f"{found.about.get('name', 'campaign')}: {len(data.points)} points, {len(data.table)} runs; {kind}")
-    if shown < len(data.points):
-        _output.line(f"{len(data.points) - shown} more points: --all shows them")
+    if len(points) < len(data.points):
+        _output.line(f"{len(data.points) - len(points):,} more points: --all shows them")
     estimates = [e for m in metrics for e in by_metric[m].values()]
-    if undecided := sum(e.reached is False for e in estimates):
-        _output.line(f"? {undecided} undecided: the interval is not narrow enough at the rule's most runs")
+    for why, count in Counter(e.why for e in estimates if e.reached is False).items():
+        _output.line(f"? {count:,} undecided: {why}")
     if missing := sum(e.missing for e in estimates):
-        _output.line(f"* {missing} values are missing: 'lasthop results DIR --sql \"FROM failures\"' says why")
+        _output.line(
+            f"* {missing:,} {'value is' if missing == 1 else 'values are'} missing:"
+            " 'lasthop results DIR --sql \"FROM failures\"' says why"
+        )
+
+
+def summary(found: CampaignResults, data: Tidy, level: float) -> str:
+    """How many points and runs, and what the intervals are."""
+    kind = f"intervals are of {100 * level:g} %"
+    if data.rule is not None:
+        kind += f" and allow for the rule {data.rule}"
+    points, runs = len(data.points), len(data.table)
+    name = found.about.get("name", "campaign")
+    return (
+        f"{name}: {points:,} {'point' if points == 1 else 'points'}, {runs:,} {'run' if runs == 1 else 'runs'}; {kind}"
+    )
 
 
 def _marks(e: Estimate) -> str:
@@ -176,26 +196,67 @@ def _largest(estimates: dict[Any, Estimate]) -> float:
     return max((abs(e.mean) for e in estimates.values() if e.n), default=0.0)
 
 
-def _table(table: pa.Table, as_csv: bool, as_json: bool) -> None:
+def _csv(batches: Answer | pa.RecordBatchReader) -> None:
+    import pyarrow as pa
     import pyarrow.csv as pc
 
-    if as_csv:
+    header = True
+    for table in _tables(batches):
         out = io.BytesIO()
         try:
-            pc.write_csv(_plain(table), out)
-        except (TypeError, ValueError, NotImplementedError) as error:
+            pc.write_csv(_plain(table), out, pc.WriteOptions(include_header=header))
+        except (TypeError, ValueError, NotImplementedError, pa.ArrowException) as error:
             raise mistake(
                 f"the answer cannot be written as CSV: {error}", "choose columns of numbers and texts"
             ) from None
         click.echo(out.getvalue().decode(), nl=False)
-    elif as_json:
-        _output.json_object({"columns": table.column_names, "rows": [list(r.values()) for r in table.to_pylist()]})
-    else:
-        from lasthop import _format
+        header = False
 
-        numbers = [i for i, f in enumerate(table.schema) if str(f.type).startswith(("int", "uint", "double", "float"))]
-        rows = zip(*(c.to_pylist() for c in table.columns), strict=True)
-        _output.table(table.column_names, [[_format.plain(v) for v in row] for row in rows], right=numbers)
+
+def _json(batches: Answer) -> None:
+    """One object, its rows on a line each."""
+    columns = batches.schema.names
+    click.echo(f'{{\n  "columns": {_output.json_text(columns)},\n  "rows": [', nl=False)
+    before = "\n"
+    for table in _tables(batches):
+        for row in zip(*(c.to_pylist() for c in table.columns), strict=True):
+            click.echo(f"{before}    {_output.json_text(row)}", nl=False)
+            before = ",\n"
+    click.echo("\n  ]\n}")
+
+
+def _table(batches: Answer) -> None:
+    """The first rows for the eye; a table that is as long as the answer would take as much memory."""
+    import pyarrow as pa
+
+    from lasthop import _format
+
+    first: list[pa.Table] = []
+    count = 0
+    for part in _tables(batches):
+        first.append(part.slice(0, MOST_ROWS + 1 - count))
+        count += len(first[-1])
+        if count > MOST_ROWS:
+            break
+    table = pa.concat_tables(first)
+    numbers = [i for i, f in enumerate(table.schema) if str(f.type).startswith(("int", "uint", "double", "float"))]
+    rows = zip(*(c.to_pylist() for c in table.slice(0, MOST_ROWS).columns), strict=True)
+    _output.table(table.column_names, [[_format.plain(v) for v in row] for row in rows], right=numbers)
+    if len(table) > MOST_ROWS:
+        _output.line()
+        _output.line(f"These are the first {MOST_ROWS:,} rows; --csv and --json print all")
+
+
+def _tables(batches: Answer | pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """The batches as tables; one without rows where there is none."""
+    import pyarrow as pa
+
+    some = False
+    for batch in batches:
+        some = True
+        yield pa.Table.from_batches([batch])
+    if not some:
+        yield batches.schema.empty_table()
 
 
 def _plain(table: pa.Table) -> pa.Table:

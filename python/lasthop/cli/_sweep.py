@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from lasthop import _format
 from lasthop._errors import mistake
 from lasthop._stop import leaving
 from lasthop.cli import _completion, _output, _runs
+from lasthop.cli._results import show_points, summary
 from lasthop.cli._run import utf8
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class _Sweep(click.Command):
 def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said: Any) -> None:
     """Run a campaign: every combination of its axes, each with the same seeds.
 
-    CAMPAIGN is a TOML file, or the name of a bundled campaign. Without one, --base, --axis and --metric describe a
-    small one. All is checked before the first run.
+    CAMPAIGN is a TOML file, or the name of a bundled campaign; a file called prune or index is ./prune or ./index.
+    Without one, --base, --axis and --metric describe a small campaign. All is checked before the first run.
 
     Finished runs are kept in the store, by their content: after a stop the same command goes on from there, and other
     campaigns find the runs they share. DIR gets results.parquet (a row for each point and seed), failures.parquet,
@@ -139,7 +139,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     with leaving(lambda: f"the results are complete in {folder}"):
         for note in store.notes:
             _output.note(note)
-        _tell(chosen, results, folder, said)
+        _tell(results, folder, said)
     if results.about["runs"]["failed"]:
         ctx.exit(1)
 
@@ -194,24 +194,24 @@ _CHANGED = {
 }
 
 
-def _tell(campaign: Campaign, results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
+def _tell(results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
     about = results.about
     if said["as_json"]:
         _output.json_object({**about, "out": str(folder)})
         return
     if said["quiet"]:
         return
-    rows = _rows(results)
-    if len(rows) <= _MOST_SHOWN:
-        units = [f"{m.name} [{m.unit}]" if m.unit != "1" else m.name for m in campaign.measures]
-        axes = [f"{a.name} [{a.unit}]" if a.unit else a.name for a in campaign.axes]
-        _output.table((*axes, "seeds", *units), rows, right=range(len(axes), len(axes) + 1 + len(units)))
-        _output.line()
-        _output.line("Mean and half-width of its 95 % interval over seeds.", style="dim")
+    from lasthop.campaign.tidy import tidy
+
+    data = tidy(results)
+    if len(data.points) <= _MOST_SHOWN and data.units:
+        show_points(data, list(data.units), data.level, None)
+    _output.line(summary(results, data, data.level))
     runs = about["runs"]
-    made = runs["done"] - runs["taken"]
+    made = runs["done"] - runs["taken"] - runs["failed"]
     found = f", {runs['taken']:,} found in the store" if runs["taken"] else ""
-    _output.line(f"{made:,} runs made in {_format.duration(about['seconds'])}{found}")
+    failed = f", {runs['failed']:,} failed" if runs["failed"] else ""
+    _output.line(f"{made:,} runs made in {_format.duration(about['seconds'])}{found}{failed}")
     _show_failures(about)
     _output.line(f"Results: {folder}")
     _output.line(f"Look at them: {folder / 'report.html'}, or lasthop results {folder}")
@@ -227,40 +227,6 @@ def _show_failures(about: dict[str, Any]) -> None:
     if missing:
         first = missing[0]
         _output.note(f"{len(missing):,} values are missing; the first, {first['metric']}: {first['reason']}")
-
-
-def _rows(results: CampaignResults) -> list[tuple[str, ...]]:
-    """A row of each point: labels, number of seeds, means with half-widths."""
-    table = results.table()
-    names = results.axes
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    by_point: dict[tuple[Any, ...], list[int]] = {}
-    for row in range(table.num_rows):
-        by_point.setdefault(tuple(columns[name][row] for name in names), []).append(row)
-    found = []
-    for labels, rows in by_point.items():
-        values = (_interval([columns[m][r] for r in rows]) for m in results.metrics)
-        found.append((*(_label(v) for v in labels), str(len(rows)), *values))
-    return found
-
-
-def _interval(values: Sequence[float | None]) -> str:
-    """`12.3 ± 0.4`: the mean and half of the width of its 95 % t interval; a dash without values."""
-    from lasthop.campaign._moments import moments
-    from lasthop.campaign.student import quantile_two_sided
-
-    there = [v for v in values if v is not None]
-    if not there:
-        return "-"
-    mean, deviation = moments(there)
-    if len(there) < 2:
-        return f"{mean:.4g}"
-    half = quantile_two_sided(0.05, len(there) - 1) * deviation / len(there) ** 0.5
-    return f"{mean:.4g} ± {half:.2g}"
-
-
-def _label(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _estimate(campaign: Campaign, said: dict[str, Any]) -> None:
