@@ -148,6 +148,11 @@ def test_an_answer_of_many_rows_is_printed_batch_by_batch(tmp_path: Path) -> Non
     assert run("results", str(where), "--sql", none, "--csv").output == '"range"\n'
 
 
+def test_a_query_that_takes_long_has_no_progress_bar_among_its_rows(bloat: Path) -> None:
+    sql = "SELECT current_setting('enable_progress_bar') AS bar"
+    assert run("results", str(bloat), "--sql", sql, "--csv").output.split() == ['"bar"', "false"]
+
+
 def test_a_query_that_fails_at_a_later_row_is_a_mistake_of_the_query(tmp_path: Path) -> None:
     late = "SELECT CASE WHEN range = 90000 THEN error('no such luck') ELSE range::VARCHAR END FROM range(100000)"
     done = run("results", str(folder.write(tmp_path / "r")), "--sql", late, "--csv")

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from lasthop._errors import mistake
 from lasthop.campaign.results import ABOUT, FAILURES, TABLE, TABLES, CampaignResults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
-#: No file, network or extension is within reach of a query.
+#: No extension is within reach of a query.
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+#: Nor are files but those of its tables, network, Python variables (which are no tables) or these settings; progress
+#: would go to stdout, among the rows.
+_CLOSE = (
+    "SET enable_external_access = false",
+    "SET python_enable_replacements = false",
+    "SET enable_progress_bar = false",
+    "SET lock_configuration = true",
+)
 
 
 #: Rows that are in memory at a time.
@@ -62,13 +69,13 @@ class Answer:
 def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
     """The answer to one SQL query, batch by batch, for the block.
 
-    The dialect is DuckDB's, which is close to PostgreSQL's. Tables are read where they are, without a copy; of a data
-    set only the columns that the query names. Memory is that of the query itself, as in a sort or a join, and of a
-    batch of rows.
+    The dialect is DuckDB's, which is close to PostgreSQL's. Arrow tables are read where they are, without a copy; of a
+    Parquet file only the columns that the query names. Memory is that of the query itself, as in a sort or a join, and
+    of a batch of rows.
 
     Args:
         sql: one SELECT (also WITH, FROM, DESCRIBE, EXPLAIN).
-        tables: Arrow tables or data sets by the names under which the query has them.
+        tables: Arrow tables, or Parquet files, by the names under which the query has them.
 
     Raises:
         LasthopError: DuckDB is not installed, the text is not one query, or the query fails.
@@ -78,13 +85,19 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
     except ImportError:
         raise mistake("SQL needs DuckDB, which is not installed", "pip install 'lasthop[sql]'") from None
     remedy = "; ".join(f"table '{name}' has {_columns(table)}" for name, table in tables.items())
+    files = {name: str(table.resolve()) for name, table in tables.items() if isinstance(table, Path)}
     with duckdb.connect(":memory:", config=_CLOSED) as connection:
+        connection.execute(f"SET allowed_paths = [{', '.join(map(_text, files.values()))}]")
         for name, table in tables.items():
-            connection.register(name, table)
-        # Python variables are no tables, and the query cannot change that.
-        connection.execute("SET python_enable_replacements = false")
-        connection.execute("SET enable_progress_bar = false")  # it would go to stdout, among the rows
-        connection.execute("SET lock_configuration = true")
+            if name not in files:
+                connection.register(name, table)
+        try:
+            for name, file in files.items():
+                connection.execute(f"CREATE VIEW {_name(name)} AS SELECT * FROM read_parquet({_text(file)})")
+        except duckdb.Error as error:
+            raise mistake(f"cannot read the tables: {_told(error)}", "run the campaign again") from None
+        for setting in _CLOSE:
+            connection.execute(setting)
         try:
             found = connection.extract_statements(sql)
         except duckdb.Error as error:
@@ -102,25 +115,25 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
         yield Answer(reader.schema, reader, remedy)
 
 
-def tables_of(folder: Path) -> dict[str, Any]:
-    """The tables of the folder of a campaign as data sets: `results`, `failures`, and those that are kept.
-
-    Nothing is read but their schemas.
+def tables_of(folder: Path) -> dict[str, Path]:
+    """The files of the tables of a campaign's folder: `results`, `failures`, and those that are kept.
 
     Raises:
         LasthopError: there is no such folder, or it is not whole.
     """
-    if not (folder / ABOUT).is_file():
+    files = {"results": folder / TABLE, "failures": folder / FAILURES}
+    if not all(path.is_file() for path in (folder / ABOUT, *files.values())):
         CampaignResults.load(folder)  # says what is wrong
-    names = {"results": TABLE, "failures": FAILURES}
-    kept = {path.stem: f"{TABLES}/{path.name}" for path in sorted((folder / TABLES).glob("*.parquet"))}
-    try:
-        return {name: ds.dataset(folder / file) for name, file in {**kept, **names}.items()}
-    except (OSError, pa.ArrowException) as error:
-        raise mistake(
-            f"cannot read the results in '{folder}': {error}",
-            "run the campaign again: it finds its runs in the store and writes the folder anew",
-        ) from error
+    kept = {path.stem: path for path in sorted((folder / TABLES).glob("*.parquet")) if _names(path)}
+    return {**kept, **files}
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _told(error: Exception) -> str:
@@ -129,5 +142,17 @@ def _told(error: Exception) -> str:
 
 
 def _columns(table: Any) -> str:
-    names = list(table.schema.names)
+    names = _names(table)
     return ", ".join(names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+
+
+def _names(table: Any) -> list[str]:
+    """The columns of an Arrow table or a Parquet file."""
+    try:
+        schema = pq.read_schema(table) if isinstance(table, Path) else table.schema
+    except (OSError, pa.ArrowException) as error:
+        raise mistake(
+            f"cannot read '{table}': {error}",
+            "run the campaign again: it finds its runs in the store and writes the folder anew",
+        ) from error
+    return list(schema.names)
