@@ -10,7 +10,7 @@ use super::dash::Video;
 use super::kind::{Behaviour, Kind, Over, Transport};
 use super::quality::Quality;
 use super::streams::Streams;
-use super::{Action, End, bulk, cbr, dash, file, ftp, game, on_off, page, request_response, voip};
+use super::*;
 use crate::registry::{Entry, UnknownName, find};
 
 macro_rules! apps {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Discipline, Kind, Site};
-use super::{Limit, Queue, aqm, drop_tail, dualpi2, fq_codel, head_drop, infinite, managed};
+use super::*;
 use crate::registry::{Entry, UnknownName, find};
 use crate::{Dropped, Item};
 
