@@ -137,7 +137,7 @@ built_in_apps!(apps);
 
 impl Default for AppConfig {
     fn default() -> Self {
-        AppConfig::Bulk(bulk::BulkConfig {})
+        AppConfig::Bulk(BulkConfig {})
     }
 }
 
@@ -168,7 +168,8 @@ mod tests {
             let transport = if datagrams { Transport::Udp } else { Transport::Tcp };
             assert_eq!(config.validate(transport), Ok(()));
         }
-        assert!("http".parse::<AppConfig>().unwrap_err().to_string().contains("known: bulk, file"));
+        let known = APPS.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+        assert!("http".parse::<AppConfig>().unwrap_err().to_string().contains(&format!("known: {known}")));
     }
 
     #[test]

@@ -135,7 +135,7 @@ built_in_queues!(queues);
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        QueueConfig::Droptail(drop_tail::DropTailConfig::default())
+        QueueConfig::Droptail(DropTailConfig::default())
     }
 }
 
@@ -153,11 +153,8 @@ mod tests {
             assert_eq!(entry.name.parse::<QueueConfig>().unwrap().name(), entry.name);
         }
         let wrong = "drptail".parse::<QueueConfig>().unwrap_err().to_string();
-        assert_eq!(
-            wrong,
-            "there is no queue `drptail` (known: droptail, headdrop, infinite, red, step, codel, \
-             fq-codel, pie, dualpi2)"
-        );
+        let known = QUEUES.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+        assert_eq!(wrong, format!("there is no queue `drptail` (known: {known})"));
     }
 
     #[test]
