@@ -587,6 +587,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// The sender is that of Linux: it cuts packets where its host does and paces as Linux does,
+    /// whether or not the peer permits the SACKs by which RACK finds losses.
+    pub(crate) const fn sends_as_linux(&self) -> bool {
+        matches!(self.recovery, RecoveryFlavour::Rack)
+    }
+
     /// The timers of the host's clock.
     pub(crate) const fn kernel_timers(&self) -> Timers {
         Timers::new(self.timers.kernel_clock, self.host.wheel).up_before(self.host.up_before)

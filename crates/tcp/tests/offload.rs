@@ -189,29 +189,82 @@ fn departures(p: &Pair) -> Vec<(u64, u32)> {
 /// tcp_update_skb_after_send: "len_ns -= min_t(u64, len_ns / 2, credit)", with len_ns of the whole
 /// packet. At 1 MB/s two segments of 1000 octets are 2 ms; the first packet after an idle time is
 /// late by more than that, so the second leaves 1 ms after it and each further one 2 ms later. Half
-/// of the first segment's time alone would be 1.5 ms.
+/// of the first segment's time alone would be 1.5 ms. The function does not look at SACK.
 #[test]
 fn a_packet_of_two_segments_is_paced_as_one() {
-    let mut c = config(true);
-    c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
-    let mut p = connected(c);
-    // The first ten segments are not paced.
-    p.ends[0].write(p.now, 10_000);
-    p.flush();
-    p.drive(p.now + Duration::from_millis(150));
-    p.log.clear();
-    p.ends[0].write(p.now, 8000);
-    p.flush();
-    p.drive(p.now + Duration::from_millis(20));
-    let found = departures(&p);
-    let start = found[0].0;
-    let after: Vec<(u64, u32)> = found.iter().map(|&(at, len)| ((at - start) / 1000, len)).collect();
-    assert_eq!(after, [(0, 2000), (1000, 2000), (3000, 2000), (5000, 2000)], "us, octets");
+    for sack in [true, false] {
+        let mut c = config(sack);
+        c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        let mut p = connected(c);
+        // "tp->data_segs_out >= 10": the first ten segments are not paced.
+        p.ends[0].write(p.now, 10_000);
+        p.flush();
+        assert_eq!(departures(&p), [(p.now.0, 10_000)], "SACK {sack}");
+        p.drive(p.now + Duration::from_millis(150));
+        p.log.clear();
+        p.ends[0].write(p.now, 8000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(20));
+        let found = departures(&p);
+        let start = found[0].0;
+        let after: Vec<(u64, u32)> = found.iter().map(|&(at, len)| ((at - start) / 1000, len)).collect();
+        let expected = [(0, 2000), (1000, 2000), (3000, 2000), (5000, 2000)];
+        assert_eq!(after, expected, "us, octets; SACK {sack}");
+    }
+}
+
+/// The same without segmentation offload and with timestamps: each segment of 988 octets of data
+/// takes 988 us, and its header of 52 octets nothing. The one that is late takes half of that.
+#[test]
+fn a_segment_is_paced_by_its_data_with_and_without_sack() {
+    for sack in [true, false] {
+        let mut c = config(sack);
+        c.host.offload = None;
+        c.negotiated.timestamps = true;
+        c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        let mut p = connected(c);
+        p.ends[0].write(p.now, 9880);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(150));
+        p.log.clear();
+        p.ends[0].write(p.now, 3952);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(20));
+        let found = departures(&p);
+        let after: Vec<(u64, u32)> = found.iter().map(|&(at, len)| ((at - found[0].0) / 1000, len)).collect();
+        assert_eq!(after, [(0, 988), (494, 988), (1482, 988), (2470, 988)], "us, octets; SACK {sack}");
+    }
+}
+
+/// tcp_xmit_retransmit_queue sends through tcp_transmit_skb too, so what is sent again after a
+/// timeout holds the next departure back like new data: a millisecond for each 1000 octets at 1
+/// MB/s, half of one where the sender was late. Without SACK the segments go one by one.
+#[test]
+fn what_is_sent_again_without_sack_is_paced_too() {
+    for offload in [Some(Offload::LINUX), None] {
+        let mut c = config(false);
+        c.host.offload = offload;
+        c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        let mut p = connected(c);
+        p.ends[0].write(p.now, 10_000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(150));
+        p.links[0].loss = 1.0;
+        p.ends[0].write(p.now, 10_000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(50));
+        p.links[0].loss = 0.0;
+        p.log.clear();
+        p.drive(p.now + Duration::from_secs(5));
+        let found = departures(&p);
+        assert_eq!(found.iter().map(|d| d.1).collect::<Vec<_>>(), [1000; 10], "one at a time: {found:?}");
+        let gaps = found.windows(2).map(|d| (d[1].0 - d[0].0) / 1000);
+        assert!(gaps.clone().all(|us| us >= 500) && gaps.filter(|us| *us == 1000).count() >= 3, "{found:?}");
+    }
 }
 
 /// A packet that is nothing but a FIN has no octets, which take no time at any rate: the next
-/// departure is not held, and nothing wakes the sender for it. Without SACK a sender that asked for
-/// RACK has NewReno, whose pacing is another one.
+/// departure is not held, and nothing wakes the sender for it.
 #[test]
 fn a_lone_fin_holds_no_departure_back() {
     for sack in [true, false] {

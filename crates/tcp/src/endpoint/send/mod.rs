@@ -68,11 +68,7 @@ impl Sender {
     pub fn new(config: &Config, cc: Cc, isn: Seq) -> Sender {
         Sender {
             seq: SendSequence::new(isn),
-            pacing: Pacing::new(
-                config.growth.pacing
-                    || config.growth.max_pacing_rate.is_some()
-                    || config.control_at_work().needs().paces,
-            ),
+            pacing: Pacing::new(config),
             fly: InFlight::new(config, cc),
             limits: Limits {
                 queue: is_wanted(config).then(Box::default),

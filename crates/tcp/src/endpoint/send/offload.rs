@@ -650,7 +650,7 @@ impl WriteQueue {
     }
 }
 
-/// Whether a configuration cuts packets; only with RACK, which keeps them.
+/// Whether a configuration cuts packets.
 pub fn is_wanted(config: &Config) -> bool {
-    config.host.offload.is_some() && config.recovery == crate::config::RecoveryFlavour::Rack
+    config.host.offload.is_some() && config.sends_as_linux()
 }

@@ -62,7 +62,7 @@ impl Sender {
         if self.seq.nxt < self.seq.max {
             self.seq.nxt = self.seq.nxt.max(head.end);
         }
-        Some(self.resend(c, r, now, head.start, head.end))
+        Some(self.resend_by_itself(c, r, now, head.start, head.end))
     }
 
     /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
@@ -81,7 +81,7 @@ impl Sender {
                 return None;
             }
             self.seq.nxt = old.end;
-            return Some(self.resend(c, r, now, old.start, old.end));
+            return Some(self.resend_by_itself(c, r, now, old.start, old.end));
         }
         if self.limits.queue.is_some() {
             return self.send_by_packets(c, r, now, 0.0);
@@ -245,6 +245,22 @@ impl Sender {
         }
         self.fly.flight.push(start, stop, now);
         self.seq.sent(stop);
+    }
+
+    /// A segment again that is no part of a packet of several: the pace counts it where it leaves.
+    fn resend_by_itself(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        start: u64,
+        end: u64,
+    ) -> Segment {
+        let segment = self.resend(c, r, now, start, end);
+        if self.limits.queue.is_some() {
+            self.pacing.left(c, &self.fly, now, segment.len, segment.wire_len());
+        }
+        segment
     }
 
     pub fn resend(

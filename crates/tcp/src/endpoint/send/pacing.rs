@@ -7,24 +7,30 @@ use super::super::timers::Timer;
 use super::Sender;
 use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
+use crate::config::Config;
 
 /// Departures at a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
     /// A rate may be set, by the configuration or by the congestion control.
     pub enabled: bool,
+    /// tcp_update_skb_after_send says when the next departure is. It does not look at SACK.
+    by_linux: bool,
     /// The departure time after the last segment paced as Linux does.
     paced_to: Instant,
 }
 
 impl Pacing {
-    pub const fn new(enabled: bool) -> Pacing {
-        Pacing { enabled, paced_to: Instant::ZERO }
+    pub fn new(config: &Config) -> Pacing {
+        let growth = &config.growth;
+        let enabled =
+            growth.pacing || growth.max_pacing_rate.is_some() || config.control_at_work().needs().paces;
+        Pacing { enabled, by_linux: config.sends_as_linux(), paced_to: Instant::ZERO }
     }
 
     /// `data` octets have left, `on_wire` with their header: the next ones wait by the rate. With
-    /// segmentation offload this is a packet with all its segments, and its data alone counts
-    /// (tcp_update_skb_after_send).
+    /// segmentation offload this is a packet with all its segments, of which Linux counts the data
+    /// alone.
     #[inline(never)]
     pub fn left(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32, on_wire: u32) {
         // What has no octets holds nothing back: a moment that is now would be waited for again and
@@ -32,7 +38,7 @@ impl Pacing {
         if !self.enabled || on_wire == 0 {
             return;
         }
-        if fly.recovery.is_rack() {
+        if self.by_linux {
             self.left_like_linux(c, fly, now, data);
         } else if let Some(rate) = fly.pacing_rate(c) {
             c.timers.set(Timer::Pacing, now.saturating_add(rate.time_for(Bytes(u64::from(on_wire)))));
