@@ -97,15 +97,7 @@ impl Endpoint {
     /// The sender's state in Linux' terms.
     pub fn info(&self) -> Info {
         let (c, send, receive) = (&self.conn, &self.send, &self.receive);
-        let segments = |octets: u64| octets.div_ceil(u64::from(c.negotiated.mss)) as u32;
-        let board = send.fly.recovery.board();
-        let lost = match send.fly.recovery.state() {
-            _ if send.fly.recovery.is_rack() => send.fly.rack.lost,
-            CaState::Recovery | CaState::Loss if send.fly.recovery.is_sack() => segments(board.lost()),
-            CaState::Recovery => 1,
-            CaState::Loss => segments(send.seq.max - send.seq.nxt),
-            _ => 0,
-        };
+        let believed = send.fly.believed(c, &send.seq);
         Info {
             state: c.state,
             ca_state: self.ca_state(),
@@ -118,16 +110,12 @@ impl Endpoint {
             rto: c.rtt.timeout(&c.config, &send.fly.cc),
             backoff: c.rtt.rto.backoff(),
             unacked: send.fly.flight.len() as u32,
-            sacked: if send.fly.recovery.is_rack() { send.fly.rack.sacked } else { segments(board.sacked()) },
-            lost,
-            retrans: if send.fly.recovery.is_rack() {
-                send.fly.rack.resent
-            } else {
-                send.fly.flight.retransmitted()
-            },
+            sacked: believed.sacked,
+            lost: believed.lost,
+            retrans: believed.resent,
             total_retrans: c.meters.counters.retransmitted_segments,
             bytes_acked: c.meters.counters.octets_acked,
-            delivered: c.meters.counters.octets_acked + board.sacked(),
+            delivered: c.meters.counters.octets_acked + send.fly.recovery.board().sacked(),
             delivered_ce: c.meters.counters.delivered_ce,
             snd_una: send.seq.seq_of(send.seq.una),
             snd_nxt: send.seq.seq_of(send.seq.nxt),

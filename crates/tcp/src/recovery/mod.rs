@@ -89,6 +89,15 @@ pub struct Outcome {
     pub may_grow: bool,
 }
 
+/// How losses are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// By duplicate ACKs, with SACK by the scoreboard (RFC 6675).
+    DuplicateAcks,
+    /// By when the segments were sent that arrive (RFC 8985).
+    Rack,
+}
+
 /// Loss recovery's state.
 #[derive(Clone, Debug)]
 pub struct Recovery {
@@ -148,10 +157,16 @@ impl Recovery {
     pub const fn is_sack(&self) -> bool {
         matches!(self.flavour, RecoveryFlavour::Sack)
     }
-    /// True when RACK rules.
+    /// How losses are found.
     #[inline]
-    pub const fn is_rack(&self) -> bool {
-        matches!(self.flavour, RecoveryFlavour::Rack)
+    pub const fn detection(&self) -> Detection {
+        match self.flavour {
+            RecoveryFlavour::Rack => Detection::Rack,
+            RecoveryFlavour::Tahoe
+            | RecoveryFlavour::Reno
+            | RecoveryFlavour::NewReno
+            | RecoveryFlavour::Sack => Detection::DuplicateAcks,
+        }
     }
     pub(crate) const fn set_state(&mut self, state: CaState) {
         self.state = state;

@@ -7,10 +7,8 @@ use super::super::connection::Connection;
 use super::super::meters::{CloseReason, Event};
 use super::super::timers::Timer;
 use super::Sender;
-use super::dupack::Dupack;
+use super::detector::{Detector, by_detector};
 use super::in_flight::InFlight;
-use super::rack::RackTlp;
-use super::sequence::SendSequence;
 use crate::recovery::{AckDigest, Outcome};
 use crate::segment::Segment;
 use crate::state::{Input, State};
@@ -23,50 +21,6 @@ pub struct Ack<'a> {
     pub ack: i64,
 }
 
-/// A way to find losses: by duplicate ACKs and the scoreboard, or by RACK.
-pub trait Detector {
-    /// A window that moves may end a time of idleness (tcp_ack_update_window).
-    const WINDOW_ENDS_IDLENESS: bool;
-
-    /// The sender before the ACK.
-    fn before(send: &Sender, c: &Connection, d: &mut AckDigest);
-    /// Its SACK blocks.
-    fn take_sack(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &mut AckDigest);
-    /// It moves SND.UNA.
-    fn take_cumulative(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &mut SendSequence,
-        a: Ack<'_>,
-        d: &mut AckDigest,
-    );
-    /// It does not move SND.UNA: whether it counts as a duplicate.
-    fn is_duplicate(fly: &InFlight, seq: &SendSequence, a: Ack<'_>, d: &AckDigest) -> bool;
-    /// The round trips that it shows.
-    fn measure_rtt(fly: &InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &AckDigest);
-    /// What is lost, what recovery it begins or ends; informs the congestion control.
-    fn judge(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &SendSequence,
-        a: Ack<'_>,
-        d: &mut AckDigest,
-        duplicate: bool,
-    ) -> Outcome;
-    /// The timers after it. `pending`: one for losses ran before it.
-    fn rearm(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &SendSequence,
-        a: Ack<'_>,
-        d: &AckDigest,
-        outcome: Outcome,
-        pending: bool,
-    );
-    /// Marks that no recovery has answered yet.
-    fn respond_to_marks(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, now: Instant);
-}
-
 impl Sender {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX; `start`
     /// is the segment's in the peer's stream.
@@ -75,19 +29,24 @@ impl Sender {
     #[inline(always)]
     pub fn take_ack(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let a = Ack { now, seg, ack };
-        if self.fly.recovery.is_rack() {
-            self.take_ack_with::<RackTlp>(c, a, start);
+        by_detector!(self.fly, D => self.take_ack_by::<D>(c, a, start));
+    }
+
+    #[inline(always)]
+    fn take_ack_by<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
+        if D::PREDICTS_HEADERS
+            && self.has_nothing_to_send(c)
+            && a.ack == self.seq.una as i64
+            && !c.ecn.signals_congestion()
+        {
+            self.seq.take_window(a.seg, c.negotiated.snd_scale, start, self.seq.una);
             return;
         }
-        if self.has_nothing_to_send(c) && ack == self.seq.una as i64 && !c.ecn.signals_congestion() {
-            self.seq.take_window(seg, c.negotiated.snd_scale, start, self.seq.una);
-            return;
-        }
-        self.take_ack_with::<Dupack>(c, a, start);
+        self.take_whole_ack::<D>(c, a, start);
     }
 
     #[inline(never)]
-    fn take_ack_with<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
+    fn take_whole_ack<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
         let Ack { now, seg, ack } = a;
         let wnd_before = self.seq.wnd;
         let pending = c.timers.run_for_loss();

@@ -3,16 +3,18 @@
 use lasthop_units::Instant;
 
 use super::super::connection::Connection;
+use super::super::receive::Receiver;
 use super::super::rtt::echoed_time;
 use super::super::timers::Timer;
 use super::Sender;
-use super::ack::{Ack, Detector};
+use super::ack::Ack;
+use super::detector::{Believed, Detector};
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
 use crate::cc::{AckSample, CongestionControl, Signal};
 use crate::config::RttSampling;
 use crate::recovery::{AckDigest, CaState, Outcome};
-use crate::segment::Flags;
+use crate::segment::{Flags, Segment};
 
 /// The detector of every flavour but RACK. What it decides is
 /// [`Recovery`](crate::recovery::Recovery)'s.
@@ -20,6 +22,7 @@ pub struct Dupack;
 
 impl Detector for Dupack {
     const WINDOW_ENDS_IDLENESS: bool = false;
+    const PREDICTS_HEADERS: bool = true;
 
     #[inline(always)]
     fn before(send: &Sender, c: &Connection, d: &mut AckDigest) {
@@ -156,6 +159,94 @@ impl Detector for Dupack {
         }
         fly.cut_for_marks(c, seq, now);
     }
+
+    fn on_timeout(
+        fly: &mut InFlight,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        repeated: bool,
+    ) -> Outcome {
+        let (recovery, mut view) = fly.recovery_and_view(c, seq, now);
+        let outcome = recovery.on_timeout(&mut view, repeated);
+        // Without the scoreboard SND.NXT goes back instead.
+        recovery.set_head_is_due(recovery.is_sack());
+        outcome
+    }
+
+    #[inline(always)]
+    fn next_segment(
+        send: &mut Sender,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        if send.is_held_by_pace(c, now) {
+            return None;
+        }
+        if send.fly.recovery.is_sack() {
+            send.send_by_pipe(c, r, now)
+        } else {
+            send.send_by_window(c, r, now)
+        }
+    }
+
+    fn resend_head(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        send.send_head(c, r, now)
+    }
+
+    fn probe_with_head(
+        send: &mut Sender,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        let head = *send.fly.flight.front()?;
+        Some(send.resend(c, r, now, head.start, head.end))
+    }
+
+    /// The flight's records are all that is remembered.
+    #[inline(always)]
+    fn note_new(_: &mut Sender, _: Instant) {}
+
+    /// No probe for losses (RFC 8985 section 7) is waited for.
+    #[inline(always)]
+    fn after_new_data(_: &mut InFlight, _: &mut Connection, _: &SendSequence, _: Instant) {}
+
+    /// The delivery rate is not estimated.
+    #[inline(always)]
+    fn note_app_limited(_: &mut InFlight, _: &Connection) {}
+
+    fn in_flight(fly: &InFlight) -> u32 {
+        fly.flight.len() as u32
+    }
+
+    fn inflation(fly: &InFlight, c: &Connection) -> f64 {
+        fly.recovery.inflation(&c.config)
+    }
+
+    fn packets(fly: &InFlight) -> usize {
+        fly.flight.len()
+    }
+
+    fn reordering(_: &InFlight, c: &Connection) -> u32 {
+        c.config.loss.dup_threshold
+    }
+
+    fn believed(fly: &InFlight, c: &Connection, seq: &SendSequence) -> Believed {
+        let segments = |octets: u64| octets.div_ceil(u64::from(c.negotiated.mss)) as u32;
+        let board = fly.recovery.board();
+        let lost = match fly.recovery.state() {
+            CaState::Recovery | CaState::Loss if fly.recovery.is_sack() => segments(board.lost()),
+            CaState::Recovery => 1,
+            CaState::Loss => segments(seq.max - seq.nxt),
+            _ => 0,
+        };
+        Believed { sacked: segments(board.sacked()), lost, resent: fly.flight.retransmitted() }
+    }
+
+    #[inline(always)]
+    fn check(_: &InFlight) {}
 }
 
 impl InFlight {

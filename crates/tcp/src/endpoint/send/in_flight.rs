@@ -3,6 +3,7 @@
 use lasthop_units::Instant;
 
 use super::super::connection::Connection;
+use super::detector::{Believed, Detector, by_detector};
 use super::frto::Frto;
 use super::prr::Reduction;
 use super::sequence::SendSequence;
@@ -67,5 +68,10 @@ impl InFlight {
             wnd: seq.wnd,
         };
         (&mut self.recovery, view)
+    }
+
+    /// What is believed of the segments in flight.
+    pub fn believed(&self, c: &Connection, seq: &SendSequence) -> Believed {
+        by_detector!(self, D => D::believed(self, c, seq))
     }
 }

@@ -1,6 +1,7 @@
 //! The sending half of an endpoint.
 
 mod ack;
+mod detector;
 mod dupack;
 mod frto;
 mod in_flight;
@@ -19,6 +20,7 @@ pub use self::offload::WriteHint;
 
 use lasthop_units::{Instant, Seq};
 
+use self::detector::{Detector, by_detector};
 use self::in_flight::InFlight;
 use self::offload::{UNSENT_MAX, Usage, WriteQueue, is_wanted};
 use self::pacing::Pacing;
@@ -172,9 +174,6 @@ impl Sender {
         self.seq.check();
         debug_assert!(self.fly.flight.front().is_none_or(|s| s.start == self.seq.una));
         debug_assert!(self.fly.recovery.board().sacked() <= self.seq.flight_size());
-        debug_assert!(
-            !self.fly.recovery.is_rack() || self.fly.rack.marks.len() == self.fly.flight.len(),
-            "a mark per record"
-        );
+        by_detector!(self.fly, D => D::check(&self.fly));
     }
 }

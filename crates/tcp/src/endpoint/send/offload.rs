@@ -13,6 +13,7 @@ use super::super::connection::Connection;
 use super::super::meters::Activity;
 use super::super::receive::Receiver;
 use super::Sender;
+use super::detector::{Detector, by_detector};
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
 use crate::cc::CongestionControl;
@@ -227,23 +228,10 @@ impl Sender {
         }
     }
 
-    /// Retransmissions as far as `room` allows, then new packets.
+    /// New packets.
     #[cold]
     #[inline(never)]
-    pub fn send_by_packets(
-        &mut self,
-        c: &mut Connection,
-        r: &mut Receiver,
-        now: Instant,
-        room: f64,
-    ) -> Option<Segment> {
-        if room >= 1.0
-            && self.fly.recovery.is_rack()
-            && !self.fly.frto.prefer_new
-            && let Some(i) = self.fly.rack.next_lost()
-        {
-            return Some(self.resend_packet(c, r, now, i, room as u32));
-        }
+    pub fn send_packets(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         let look = self.limits.queue.as_mut().is_some_and(|q| std::mem::take(&mut q.look));
         if look {
             let urge = if self.limits.corked { Urge::Cork } else { Urge::AsSet };
@@ -253,7 +241,9 @@ impl Sender {
     }
 
     /// What was sent as one packet and is lost leaves as one again, as far as `room` segments go.
-    fn resend_packet(
+    #[cold]
+    #[inline(never)]
+    pub fn resend_packet(
         &mut self,
         c: &mut Connection,
         r: &mut Receiver,
@@ -333,13 +323,14 @@ impl Sender {
         if packets > 0 || full {
             self.limits.usage.note(&self.seq, &self.fly, full);
         }
-        if packets > 0 {
-            self.fly.schedule_probe_after_data(c, &self.seq, now);
-        }
-        if !self.seq.waits() && !full && self.fly.recovery.is_rack() {
-            let in_flight = u64::from(self.fly.rack.in_flight()) * u64::from(c.negotiated.mss);
-            self.fly.rack.app_limited = (self.fly.delivered + in_flight).max(1);
-        }
+        by_detector!(self.fly, D => {
+            if packets > 0 {
+                D::after_new_data(&mut self.fly, c, &self.seq, now);
+            }
+            if !self.seq.waits() && !full {
+                D::note_app_limited(&mut self.fly, c);
+            }
+        });
     }
 
     fn next_cut(&self, c: &Connection, urge: Urge, probe: bool) -> Option<Cut> {
@@ -464,10 +455,7 @@ impl InFlight {
     /// Segments that the congestion window still holds.
     fn room(&self, c: &Connection) -> f64 {
         let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9);
-        if self.recovery.is_rack() {
-            return window - f64::from(self.rack.in_flight());
-        }
-        window + self.recovery.inflation(&c.config) - self.flight.len() as f64
+        by_detector!(self, D => window + D::inflation(self, c) - f64::from(D::in_flight(self)))
     }
 
     /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is

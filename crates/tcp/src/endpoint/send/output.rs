@@ -8,6 +8,7 @@ use super::super::meters::Event;
 use super::super::receive::Receiver;
 use super::super::timers::Timer;
 use super::Sender;
+use super::detector::{Detector, by_detector};
 use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::config::RttSampling;
@@ -29,27 +30,13 @@ impl Sender {
             return None;
         }
         if self.fly.recovery.head_is_due() {
-            return if self.fly.recovery.is_rack() {
-                self.resend_head_by_rack(c, r, now)
-            } else {
-                self.send_head(c, r, now)
-            };
+            return by_detector!(self.fly, D => D::resend_head(self, c, r, now));
         }
-        if self.fly.recovery.is_rack() {
-            return self.send_by_rack(c, r, now);
-        }
-        if self.is_held_by_pace(c, now) {
-            return None;
-        }
-        if self.fly.recovery.is_sack() {
-            self.send_by_pipe(c, r, now)
-        } else {
-            self.send_by_window(c, r, now)
-        }
+        by_detector!(self.fly, D => D::next_segment(self, c, r, now))
     }
 
     /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
-    fn send_head(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+    pub fn send_head(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         self.fly.recovery.set_head_is_due(false);
         let head = *self.fly.flight.front()?;
         if self.fly.recovery.state() != CaState::Loss {
@@ -66,7 +53,7 @@ impl Sender {
     }
 
     /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
-    fn send_by_window(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+    pub fn send_by_window(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         let cwnd = self.fly.window_octets(c, self.fly.recovery.inflation(&c.config));
         let cwnd_edge = self.seq.una + cwnd;
         if self.seq.nxt < self.seq.max {
@@ -84,14 +71,14 @@ impl Sender {
             return Some(self.resend_by_itself(c, r, now, old.start, old.end));
         }
         if self.limits.queue.is_some() {
-            return self.send_by_packets(c, r, now, 0.0);
+            return self.send_packets(c, r, now);
         }
         self.send_new(c, r, now, cwnd_edge)
     }
 
     /// With SACK: step (C) of RFC 6675 section 5.
     #[inline(always)]
-    fn send_by_pipe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+    pub fn send_by_pipe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         let cwnd = self.fly.window_octets(c, 0.0);
         let in_flight = match self.fly.recovery.state() {
             // Without limited transmit SACKs make no room before recovery.
@@ -214,11 +201,7 @@ impl Sender {
     fn send_probe(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         self.probe_due = false;
         if self.seq.is_outstanding() {
-            if self.fly.recovery.is_rack() {
-                return self.resend_head_by_rack(c, r, now);
-            }
-            let head = *self.fly.flight.front()?;
-            return Some(self.resend(c, r, now, head.start, head.end));
+            return by_detector!(self.fly, D => D::probe_with_head(self, c, r, now));
         }
         if !self.seq.waits() {
             return None;
@@ -236,13 +219,7 @@ impl Sender {
     /// New data is in flight.
     #[inline]
     pub fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
-        if self.fly.recovery.is_rack() {
-            if self.fly.rack.in_flight() == 0 {
-                self.fly.cc.on_transmit_start(now, now.since(self.last_sent));
-            }
-            self.fly.rack.sent(now, self.fly.delivered);
-            self.fly.reduction.prr.sent(1.0);
-        }
+        by_detector!(self.fly, D => D::note_new(self, now));
         self.fly.flight.push(start, stop, now);
         self.seq.sent(stop);
     }

@@ -10,7 +10,8 @@ use super::super::receive::Receiver;
 use super::super::rtt::echoed_time;
 use super::super::timers::Timer;
 use super::Sender;
-use super::ack::{Ack, Detector};
+use super::ack::Ack;
+use super::detector::{Believed, Detector};
 use super::in_flight::InFlight;
 use super::prr::Prr;
 use super::sequence::SendSequence;
@@ -30,6 +31,7 @@ pub struct RackTlp;
 
 impl Detector for RackTlp {
     const WINDOW_ENDS_IDLENESS: bool = true;
+    const PREDICTS_HEADERS: bool = false;
 
     fn before(send: &Sender, c: &Connection, d: &mut AckDigest) {
         let fly = &send.fly;
@@ -174,6 +176,91 @@ impl Detector for RackTlp {
 
     /// Recovery has answered them.
     fn respond_to_marks(_: &mut InFlight, _: &mut Connection, _: &SendSequence, _: Instant) {}
+
+    fn on_timeout(
+        fly: &mut InFlight,
+        c: &mut Connection,
+        seq: &SendSequence,
+        now: Instant,
+        repeated: bool,
+    ) -> Outcome {
+        if fly.watches_timeouts(c) {
+            fly.watch_timeout(c, seq, now, repeated);
+        } else {
+            fly.enter_loss_by_rack(c, seq, now, repeated);
+        }
+        fly.recovery.set_head_is_due(true);
+        Outcome::default()
+    }
+
+    fn next_segment(
+        send: &mut Sender,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        send.send_by_rack(c, r, now)
+    }
+
+    fn resend_head(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
+        send.fly.recovery.set_head_is_due(false);
+        send.fly.flight.front()?;
+        Some(send.resend_record(c, r, now, 0))
+    }
+
+    fn probe_with_head(
+        send: &mut Sender,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        Self::resend_head(send, c, r, now)
+    }
+
+    fn note_new(send: &mut Sender, now: Instant) {
+        let fly = &mut send.fly;
+        if fly.rack.in_flight() == 0 {
+            fly.cc.on_transmit_start(now, now.since(send.last_sent));
+        }
+        fly.rack.sent(now, fly.delivered);
+        fly.reduction.prr.sent(1.0);
+    }
+
+    fn after_new_data(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, now: Instant) {
+        fly.schedule_probe_after_data(c, seq, now);
+    }
+
+    /// tcp_rate_check_app_limited.
+    fn note_app_limited(fly: &mut InFlight, c: &Connection) {
+        let in_flight = u64::from(fly.rack.in_flight()) * u64::from(c.negotiated.mss);
+        fly.rack.app_limited = (fly.delivered + in_flight).max(1);
+    }
+
+    fn in_flight(fly: &InFlight) -> u32 {
+        fly.rack.in_flight()
+    }
+
+    /// What SACKs tell of is not in flight, so that no window is inflated.
+    fn inflation(_: &InFlight, _: &Connection) -> f64 {
+        0.0
+    }
+
+    fn packets(fly: &InFlight) -> usize {
+        fly.rack.packets as usize
+    }
+
+    fn reordering(fly: &InFlight, _: &Connection) -> u32 {
+        fly.rack.reordering
+    }
+
+    fn believed(fly: &InFlight, _: &Connection, _: &SendSequence) -> Believed {
+        Believed { sacked: fly.rack.sacked, lost: fly.rack.lost, resent: fly.rack.resent }
+    }
+
+    #[inline(always)]
+    fn check(fly: &InFlight) {
+        debug_assert!(fly.rack.marks.len() == fly.flight.len(), "a mark per record");
+    }
 }
 
 /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
@@ -202,7 +289,13 @@ impl Sender {
         let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
         let room = window - f64::from(self.fly.rack.in_flight());
         if self.limits.queue.is_some() {
-            return self.send_by_packets(c, r, now, room);
+            if room >= 1.0
+                && !self.fly.frto.prefer_new
+                && let Some(i) = self.fly.rack.next_lost()
+            {
+                return Some(self.resend_packet(c, r, now, i, room as u32));
+            }
+            return self.send_packets(c, r, now);
         }
         if room < 1.0 {
             self.limits.usage.note(&self.seq, &self.fly, true);
@@ -225,8 +318,7 @@ impl Sender {
         }
         if segment.is_none() && !self.seq.waits() {
             // Room, and nothing to send: the application is what limits.
-            let in_flight = u64::from(self.fly.rack.in_flight()) * u64::from(c.negotiated.mss);
-            self.fly.rack.app_limited = (self.fly.delivered + in_flight).max(1);
+            RackTlp::note_app_limited(&mut self.fly, c);
         }
         segment
     }
@@ -262,18 +354,6 @@ impl Sender {
             segment.flags.set(Flags::PSH, pushed);
         }
         segment
-    }
-
-    /// The oldest segment, whatever the window says.
-    pub fn resend_head_by_rack(
-        &mut self,
-        c: &mut Connection,
-        r: &mut Receiver,
-        now: Instant,
-    ) -> Option<Segment> {
-        self.fly.recovery.set_head_is_due(false);
-        self.fly.flight.front()?;
-        Some(self.resend_record(c, r, now, 0))
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::super::connection::Connection;
 use super::Sender;
+use super::detector::{Detector, by_detector};
 use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::config::Config;
@@ -63,7 +64,7 @@ impl SendMemory {
         if self.is_free(queued) {
             return;
         }
-        if f64::from(fly.segments_in_flight()) < fly.cc.cwnd().floor() {
+        if f64::from(by_detector!(fly, D => D::in_flight(fly))) < fly.cc.cwnd().floor() {
             self.expand(c, fly);
         }
         self.full = self.size.saturating_sub(queued) < (queued >> 1).max(1);
@@ -74,8 +75,7 @@ impl SendMemory {
     pub fn expand(&mut self, c: &Connection, fly: &InFlight) {
         let segment = u64::from(c.config.window.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
         let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering =
-            if fly.recovery.is_rack() { fly.rack.reordering } else { c.config.loss.dup_threshold };
+        let reordering = by_detector!(fly, D => D::reordering(fly, c));
         let segments = (fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
         let windows = c.config.control_at_work().needs().send_buffer_windows;
         let wanted = windows * segments * per_segment;
@@ -89,10 +89,7 @@ impl Sender {
     /// sk_wmem_queued: what is written and not acknowledged, with the overhead of its packets.
     pub fn memory_queued(&self, c: &Connection) -> u64 {
         let octets = self.seq.unacknowledged();
-        let sent = match self.fly.recovery.is_rack() {
-            true => u64::from(self.fly.rack.packets),
-            false => self.fly.flight.len() as u64,
-        };
+        let sent = by_detector!(self.fly, D => D::packets(&self.fly)) as u64;
         let waiting = match &self.limits.queue {
             Some(q) => q.packets_waiting() as u64,
             None => self.seq.notsent().div_ceil(self.seq.packet_goal(c)),
@@ -109,12 +106,6 @@ impl Sender {
                 memory.check(c, &self.fly, queued);
             }
         }
-    }
-}
-
-impl InFlight {
-    fn segments_in_flight(&self) -> u32 {
-        if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
     }
 }
 

@@ -8,8 +8,8 @@ use super::super::meters::Event;
 use super::super::receive::Receiver;
 use super::super::timers::Timer;
 use super::Sender;
+use super::detector::{Detector, by_detector};
 use crate::cc::CongestionControl;
-use crate::recovery::Outcome;
 use crate::state::State;
 
 impl Sender {
@@ -32,19 +32,8 @@ impl Sender {
         c.meters.emit(Event::RtoFired { count: self.unanswered.timeouts });
         c.rtt.timed_out(self.seq.una);
         let repeated = self.unanswered.timeouts > 1;
-        let outcome = if self.fly.recovery.is_rack() {
-            if self.fly.watches_timeouts(c) {
-                self.fly.watch_timeout(c, &self.seq, now, repeated);
-            } else {
-                self.fly.enter_loss_by_rack(c, &self.seq, now, repeated);
-            }
-            Outcome::default()
-        } else {
-            let (recovery, mut view) = self.fly.recovery_and_view(c, &self.seq, now);
-            recovery.on_timeout(&mut view, repeated)
-        };
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
-        self.fly.recovery.set_head_is_due(self.fly.recovery.is_sack() || self.fly.recovery.is_rack());
+        let outcome = by_detector!(self.fly, D => D::on_timeout(&mut self.fly, c, &self.seq, now, repeated));
         c.timers.stop(Timer::Pacing);
         self.follow(c, now, outcome);
         // (5.6).

@@ -33,8 +33,7 @@ impl InFlight {
         now: Instant,
         timeout: Duration,
     ) -> bool {
-        if !self.recovery.is_rack()
-            || !c.config.host.loss_probes
+        if !c.config.host.loss_probes
             || !seq.is_outstanding()
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
