@@ -1,7 +1,6 @@
 //! MAC of LTE (TS 36.321 v15.1.0) and what TS 36.213 leaves to the eNB: scheduling.
 
 pub mod adaptation;
-pub mod allocation;
 pub mod bsr;
 pub mod downlink;
 pub mod harq;
@@ -10,7 +9,8 @@ pub mod pdu;
 pub mod phr;
 pub mod random_access;
 pub mod reuse;
-pub mod scheduler;
 pub mod sidelink;
 pub mod sr;
 pub mod uplink;
+
+pub use lasthop_cell::{allocation, scheduler};

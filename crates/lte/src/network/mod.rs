@@ -173,7 +173,7 @@ impl RadioNetwork {
             contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
             links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
             bearers: Bearers::default(),
-            calendar: Agenda::default(),
+            calendar: Agenda::new(TTI),
             air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),

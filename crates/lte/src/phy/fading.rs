@@ -100,7 +100,7 @@ impl Link {
                 if gains.len() < blocks {
                     gains.resize(Knots::room(blocks), 1.0);
                 }
-                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
+                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights() as u32, gains, scratch });
                 &gains[..blocks]
             }
             Known::Moment(moment) => {
@@ -272,7 +272,7 @@ impl FastFading {
     pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
         if let Known::Knots(knots) = &link.known {
-            knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights());
+            knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights() as u32);
         }
     }
 

@@ -4,11 +4,11 @@
 pub mod air;
 pub mod fading;
 pub mod propagation;
-mod rbs;
-
-pub use rbs::RbSet;
 
 use lasthop_units::Duration;
+
+/// A set of resource blocks of one carrier, at most 110 (TS 36.101 clause 5.6: 20 MHz has 100).
+pub type RbSet = lasthop_cell::RbSet<1>;
 
 /// Transmission time interval: one subframe (TS 36.211 clause 4.1).
 pub const TTI: Duration = Duration::from_millis(1);

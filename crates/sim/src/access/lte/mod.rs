@@ -11,6 +11,7 @@ use lasthop_lte::network::{
     AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource, MobilityEvent, NetworkEvent,
     NetworkOutput, RadioNetwork,
 };
+use lasthop_lte::phy::TTI;
 use lasthop_lte_l2::rlc::RlcEvent;
 use lasthop_net::Item;
 use lasthop_tcp::Notice;
@@ -423,8 +424,8 @@ fn set_schedulers(
                 continue;
             }
             let (name, blocks) = (all.names[cell.index()].as_str(), config.resource_blocks);
-            let made =
-                schedulers.build(scheduler, SchedulerContext { cell: name, direction, blocks, seed })?;
+            let place = SchedulerContext { cell: name, direction, blocks, tti: TTI, seed };
+            let made = schedulers.build(scheduler, place)?;
             network.set_scheduler(cell, direction, made);
             own = true;
         }

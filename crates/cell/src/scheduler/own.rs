@@ -2,13 +2,12 @@
 //!
 //! A [`Definition`] says what the registry says of a built-in one and how to make one;
 //! [`Schedulers`] is the set of them that a run knows. Nothing is global: whoever builds the
-//! network hands the policies in
-//! ([`RadioNetwork::set_scheduler`](crate::network::RadioNetwork::set_scheduler)).
+//! network hands the policies in.
 //!
 //! ```
-//! use lasthop_lte::mac::scheduler::*;
+//! use lasthop_cell::scheduler::*;
 //! use lasthop_bearer::Direction;
-//! use lasthop_units::Tti;
+//! use lasthop_units::{Duration, Tti};
 //!
 //! /// Who has waited longest for the head of its queue comes first.
 //! #[derive(Debug)]
@@ -25,18 +24,24 @@
 //! let mut schedulers = Schedulers::default();
 //! schedulers.add(Definition::new("oldest-first", |_| Ok(Box::new(OldestFirst)))).unwrap();
 //! let config = SchedulerConfig::named("oldest-first").unwrap();
-//! let place = SchedulerContext { cell: "enb", direction: Direction::Downlink, blocks: 50, seed: 1 };
+//! let place = SchedulerContext {
+//!     cell: "enb",
+//!     direction: Direction::Downlink,
+//!     blocks: 50,
+//!     tti: Duration::from_millis(1),
+//!     seed: 1,
+//! };
 //! let policy = schedulers.build(&config, place).unwrap();
 //! assert_eq!(policy.domain(), Domain::Time);
 //! ```
 
 use std::collections::BTreeMap;
 
+use lasthop_bearer::Direction;
 use lasthop_engine::own::{self, DefinitionError, Fault, Kind, Parameters};
+use lasthop_units::Duration;
 
 use super::{Policy, Scheduler, SchedulerConfig};
-use crate::phy::TTI;
-use lasthop_bearer::Direction;
 
 /// A policy of the caller's own as a scenario names it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +61,8 @@ pub struct SchedulerContext<'a> {
     pub direction: Direction,
     /// Resource blocks of the carrier.
     pub blocks: u32,
+    /// The cell's TTI: of LTE 1 ms.
+    pub tti: Duration,
     /// The run's seed, for policies that draw.
     pub seed: u64,
 }
@@ -122,7 +129,7 @@ impl Schedulers {
     /// # Errors
     /// What the constructor says; a name that is not here.
     pub fn build(&self, config: &SchedulerConfig, place: SchedulerContext<'_>) -> Result<Scheduler, Fault> {
-        let SchedulerConfig::Own(own) = config else { return Ok(config.build(TTI)) };
+        let SchedulerConfig::Own(own) = config else { return Ok(config.build(place.tti)) };
         let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;
         let setup = Setup { place, parameters: definition.values(&own.parameters) };
         definition.build(&setup).map(Scheduler::Custom)

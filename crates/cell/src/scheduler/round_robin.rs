@@ -39,7 +39,7 @@ impl BuiltIn for RoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::scheduler::testing::{candidate, weights};
+    use crate::scheduler::testing::{candidate, weights};
 
     #[test]
     fn who_has_waited_longest_comes_first() {

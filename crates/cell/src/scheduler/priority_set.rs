@@ -99,7 +99,7 @@ impl BuiltIn for PrioritySet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::scheduler::testing::{candidate, weights};
+    use crate::scheduler::testing::{candidate, weights};
 
     /// Averages 10, 50, 400 and a target of 100: the first two are below it, of whom the first
     /// lacks more. Two are multiplexed, so the third, though its channel is a hundred times

@@ -95,6 +95,8 @@ impl<'de> Visitor<'de> for Word {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_units::Duration;
+
     use super::*;
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
             let written = serde_json::to_value(&config).unwrap();
             assert_eq!(written.as_object().unwrap().keys().next().unwrap(), entry.name);
             assert_eq!(serde_json::from_value::<SchedulerConfig>(written).unwrap(), config);
-            let _ = config.build(crate::phy::TTI);
+            let _ = config.build(Duration::from_millis(1));
         }
         let wrong = "pf".parse::<SchedulerConfig>().unwrap_err().to_string();
         assert!(wrong.starts_with("there is no scheduler `pf` (known: round-robin, proportional-fair, tdmt"));

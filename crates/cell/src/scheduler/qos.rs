@@ -6,7 +6,6 @@ use lasthop_units::{Duration, Tti};
 
 use super::qci::{QosClass, class_of};
 use super::{BuiltIn, Candidate, Domain, NoParameters, Policy, entry};
-use crate::phy::TTI;
 
 /// Modified largest weighted delay first for classes with a delay to keep, proportional fair for
 /// the others.
@@ -18,8 +17,10 @@ use crate::phy::TTI;
 /// traffic (6, 8, 9 and unknown ones) have R/average, as LTE-Sim does (G. Piro and others, IEEE
 /// Trans. Vehicular Technology 60(2), 2011). A UE below its guaranteed rate has its metric raised
 /// by what it lacks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QosAware;
+#[derive(Clone, Copy, Debug)]
+pub struct QosAware {
+    tti: Duration,
+}
 
 impl Policy for QosAware {
     fn domain(&self) -> Domain {
@@ -28,8 +29,9 @@ impl Policy for QosAware {
 
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         for (c, w) in candidates.iter().zip(weights) {
-            let urgency =
-                class_of(c.qci).filter(|q| keeps_delay(q)).map_or(1.0, |q| urgency(q, c.head_delay));
+            let urgency = class_of(c.qci)
+                .filter(|q| keeps_delay(q))
+                .map_or(1.0, |q| urgency(q, c.head_delay, self.tti));
             let lack = (c.guaranteed / c.average).max(1.0);
             *w = urgency * lack / c.average;
         }
@@ -43,8 +45,8 @@ impl BuiltIn for QosAware {
         "largest weighted delay first by class, guaranteed rates, proportional fair for the rest",
         "M. Andrews and others, IEEE Communications Magazine 39(2), 2001; TS 23.203 table 6.1.7",
     );
-    fn new(_: &NoParameters, _: Duration) -> QosAware {
-        QosAware
+    fn new(_: &NoParameters, tti: Duration) -> QosAware {
+        QosAware { tti }
     }
 }
 
@@ -54,23 +56,27 @@ fn keeps_delay(class: &QosClass) -> bool {
     class.guaranteed || class.delay_ms < 300
 }
 
-fn urgency(class: &QosClass, waited: Duration) -> f64 {
+fn urgency(class: &QosClass, waited: Duration, tti: Duration) -> f64 {
     // What has just arrived has waited less than a TTI, and a weight of 0 would bar it.
-    let waited = waited.max(TTI).as_secs_f64();
+    let waited = waited.max(tti).as_secs_f64();
     -math::ln(class.loss) * waited / class.delay_budget().as_secs_f64()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::scheduler::testing::{candidate, weights};
+    use crate::scheduler::testing::{candidate, weights};
+
+    fn of_lte() -> QosAware {
+        QosAware::new(&NoParameters {}, Duration::from_millis(1))
+    }
 
     /// Voice (QCI 1: 100 ms, 1e-2) that has waited 50 ms: 4.60517 * 0.5. Streaming (QCI 4: 300 ms,
     /// 1e-6) at 30 ms: 13.81551 * 0.1 = 1.381551. Bulk: 1.
     #[test]
     fn the_metric_is_delay_over_budget_times_the_log_of_the_loss() {
         let at = |qci, ms| Candidate { qci, head_delay: Duration::from_millis(ms), ..candidate(0, 1.0, 1.0) };
-        let w = weights(&mut QosAware, 0, &[at(1, 50), at(4, 30), at(9, 5000), at(200, 5000)]);
+        let w = weights(&mut of_lte(), 0, &[at(1, 50), at(4, 30), at(9, 5000), at(200, 5000)]);
         for (w, expected) in w.iter().zip([0.5 * 4.605_170, 1.381_551, 1.0, 1.0]) {
             assert!((w - expected).abs() < 1e-6, "{w} instead of {expected}");
         }
@@ -80,6 +86,18 @@ mod tests {
     #[test]
     fn a_ue_below_its_guaranteed_rate_is_raised_by_what_it_lacks() {
         let c = Candidate { guaranteed: 200.0, ..candidate(0, 1.0, 50.0) };
-        assert_eq!(weights(&mut QosAware, 0, &[c, candidate(1, 1.0, 50.0)]), [4.0 / 50.0, 1.0 / 50.0]);
+        assert_eq!(weights(&mut of_lte(), 0, &[c, candidate(1, 1.0, 50.0)]), [4.0 / 50.0, 1.0 / 50.0]);
+    }
+
+    /// What has just arrived counts as waiting for one TTI: voice, 4.60517 / 100 ms times 1 ms, or
+    /// times 0.25 ms.
+    #[test]
+    fn what_has_just_arrived_has_waited_for_a_tti() {
+        let voice = Candidate { qci: 1, ..candidate(0, 1.0, 1.0) };
+        for us in [1000, 250] {
+            let mut policy = QosAware::new(&NoParameters {}, Duration::from_micros(us));
+            let expected = 4.605_170 * us as f64 / 100_000.0;
+            assert!((weights(&mut policy, 0, &[voice])[0] - expected).abs() < 1e-7, "{us} us");
+        }
     }
 }

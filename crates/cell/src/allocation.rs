@@ -1,15 +1,16 @@
 //! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's
-//! downlink (allocation type 0, TS 36.213 clause 7.1.6.1).
+//! downlink (allocation type 0 of TS 36.213 clause 7.1.6.1 and TS 38.214 clause 5.1.2.2.1).
 //!
 //! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
 //! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
 
 use lasthop_engine::simd::{Kernel, wide};
 
-use super::scheduler::Domain;
-use crate::phy::RbSet;
+use crate::RbSet;
+use crate::scheduler::Domain;
 
-/// A set of resource block groups, one bit each; at most 28 (110 blocks in groups of 4).
+/// A set of resource block groups, one bit each. LTE has at most 28 (110 blocks in groups of 4), NR
+/// at most 19 (TS 38.214 table 5.1.2.2.1-1: 36 blocks in groups of 2 that begin at an odd one).
 pub type Groups = u32;
 
 /// The downlink band as resource allocation type 0 cuts it.
@@ -24,32 +25,39 @@ impl Band {
     /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter where the
     /// division leaves a rest. `whole_groups` leaves that rest unused, as ns-3 does (25 blocks:
     /// 12 groups of 2).
+    #[inline]
     pub const fn new(blocks: u32, size: u32, whole_groups: bool) -> Band {
         let groups = if whole_groups { blocks / size } else { blocks.div_ceil(size) };
         Band { blocks, size, groups }
     }
     /// Number of groups.
+    #[inline]
     pub const fn groups(&self) -> u32 {
         self.groups
     }
     /// All groups.
+    #[inline]
     pub const fn all(&self) -> Groups {
         ((1u64 << self.groups) - 1) as Groups
     }
     /// First block of group `g`.
+    #[inline]
     pub const fn first(&self, g: u32) -> u32 {
         g * self.size
     }
     /// Blocks of group `g`.
+    #[inline]
     pub const fn len(&self, g: u32) -> u32 {
         let rest = self.blocks - g * self.size;
         if rest < self.size { rest } else { self.size }
     }
     /// Blocks of the groups `set`.
-    pub fn blocks(&self, set: Groups) -> RbSet {
+    #[inline]
+    pub fn blocks<const WORDS: usize>(&self, set: Groups) -> RbSet<WORDS> {
         bits(set).fold(RbSet::EMPTY, |rbs, g| rbs | RbSet::range(self.first(g), self.len(g)))
     }
     /// How many blocks the groups `set` have.
+    #[inline]
     pub fn count(&self, set: Groups) -> u32 {
         // Only the last group may be short.
         let last = self.groups - 1;
@@ -58,6 +66,7 @@ impl Band {
 }
 
 /// The members of a set, ascending.
+#[inline]
 pub fn bits(set: Groups) -> impl Iterator<Item = u32> {
     let mut rest = set;
     std::iter::from_fn(move || {
@@ -98,6 +107,7 @@ pub struct Rules {
 }
 
 /// Makes the groups beside `allowed` of a candidate's row of rates none of its own.
+#[inline]
 pub fn forbid(row: &mut [f32], allowed: Groups) {
     for (g, rate) in row.iter_mut().enumerate() {
         if allowed >> g & 1 == 0 {
@@ -366,7 +376,7 @@ mod tests {
     fn the_last_group_may_be_short() {
         let band = Band::new(25, 2, false);
         assert_eq!((band.groups(), band.count(band.all()), band.len(12)), (13, 25, 1));
-        assert_eq!(band.blocks(1 << 12), RbSet::range(24, 1));
+        assert_eq!(band.blocks::<1>(1 << 12), RbSet::range(24, 1));
         let ns3 = Band::new(25, 2, true);
         assert_eq!((ns3.groups(), ns3.count(ns3.all())), (12, 24));
         assert_eq!(Band::new(100, 4, false).count(u32::MAX >> 7), 100);

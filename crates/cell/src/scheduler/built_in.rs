@@ -143,7 +143,7 @@ built_in_schedulers!(built_in);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::scheduler::testing::{candidate, weights};
+    use crate::scheduler::testing::{candidate, weights};
 
     /// A policy that overrides every method of the trait.
     #[derive(Debug)]
