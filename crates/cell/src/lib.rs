@@ -2,12 +2,14 @@
 //! resource blocks, the division of a carrier among UEs, scheduling policies, and the calendar of
 //! what is due on a grid of TTIs.
 //!
-//! The length of a TTI and the number of resource blocks are parameters of all of it. LTE's are in
-//! `lasthop_lte::phy`: 1 ms and at most 110.
+//! The [`Numerology`] and the number of resource blocks are parameters of all of it. LTE's are in
+//! `lasthop_lte::phy`: TTIs of 1 ms, blocks of 180 kHz, at most 110 of them.
 
 pub mod allocation;
 pub mod calendar;
+mod numerology;
 mod rbs;
 pub mod scheduler;
 
+pub use numerology::{Numerology, SUBCARRIERS};
 pub use rbs::RbSet;

@@ -10,9 +10,9 @@
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_lte::network::{CellConfig, NetworkConfig, UeConfig};
-use lasthop_lte::phy::RbSet;
 use lasthop_lte::phy::air::{Air, CellAir, UeAir};
 use lasthop_lte::phy::fading::FastFading;
+use lasthop_lte::phy::{NUMEROLOGY, RbSet};
 use lasthop_radio::layout::{WrapAround, hexagonal, in_sector};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Antenna, FadingProfile, PathLoss, decibels};
@@ -70,13 +70,14 @@ fn air(config: &NetworkConfig, k: usize) -> Air {
     let ues: Vec<UeAir> =
         config.ues.iter().map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: None }).collect();
     let fading = FastFading::new(
+        NUMEROLOGY,
         config.radio.fading,
         cells.iter().map(|c| c.blocks),
         config.ues.iter().map(UeConfig::fading_speed),
         [config.radio.downlink, config.radio.uplink],
         1,
     );
-    Air::new(&cells, &ues, config.propagation(1), fading, k, false)
+    Air::new(&cells, &ues, NUMEROLOGY.block(), config.propagation(1), fading, k, false)
 }
 
 fn case_1() -> NetworkConfig {

@@ -33,14 +33,14 @@ use std::sync::Arc;
 
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_engine::{Draw, Purpose, math};
-use lasthop_units::{Duration, Speed};
+use lasthop_units::{Duration, Hertz, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use sinusoids::Sinusoids;
 
-/// Bandwidth of a resource block [Hz] (TS 36.211 clause 6.2.3).
-const RESOURCE_BLOCK: f64 = 180e3;
+/// Bandwidth of a resource block of 12 subcarriers of 15 kHz (TS 36.211 clause 6.2.3).
+const RESOURCE_BLOCK: Hertz = Hertz(180e3);
 /// Sinusoids of a tap of a standard profile.
 const SINUSOIDS: usize = 16;
 /// Speed of light [m/s].
@@ -142,16 +142,23 @@ pub fn doppler_hz(speed: Speed, carrier_hz: f64) -> f64 {
 pub struct FadingShape {
     profile: FadingProfile,
     blocks: usize,
+    width: Hertz,
     taps: Arc<[(f64, f64)]>,
     response: Option<Arc<Response>>,
 }
 
 impl FadingShape {
-    /// Links of `profile` over `blocks` resource blocks.
+    /// Links of `profile` over `blocks` resource blocks of 180 kHz.
     pub fn new(profile: FadingProfile, blocks: usize) -> FadingShape {
+        FadingShape::of_width(profile, blocks, RESOURCE_BLOCK)
+    }
+
+    /// Links of `profile` over `blocks` resource blocks of `width`.
+    pub fn of_width(profile: FadingProfile, blocks: usize, width: Hertz) -> FadingShape {
         let taps: Arc<[(f64, f64)]> = profile.taps().into();
-        let response = (!taps.is_empty()).then(|| Arc::new(Response::new(taps.iter().map(|t| t.0), blocks)));
-        FadingShape { profile, blocks, taps, response }
+        let response =
+            (!taps.is_empty()).then(|| Arc::new(Response::new(taps.iter().map(|t| t.0), blocks, width)));
+        FadingShape { profile, blocks, width, taps, response }
     }
 
     /// The channel of link `entity` in the run `seed`; None without fading.
@@ -161,7 +168,7 @@ impl FadingShape {
             let paths = paths as usize;
             let mut delays = draw.stream(0);
             let delays = (0..paths).map(|_| delays.exponential(delay_spread.as_secs_f64()));
-            let response = Arc::new(Response::new(delays, self.blocks));
+            let response = Arc::new(Response::new(delays, self.blocks, self.width));
             let amplitude = 1.0 / (paths as f64).sqrt();
             let sinusoids = Sinusoids::new(draw, 1, 1, (0..paths).map(|_| amplitude));
             return Some(Fading { sinusoids, response });
@@ -202,7 +209,7 @@ impl Fading {
         &self,
         knots: &mut Knots,
         cycles: f64,
-        wanted: u32,
+        wanted: u64,
         scratch: &mut Scratch,
         gains: &mut [f32],
     ) {
@@ -265,7 +272,7 @@ mod tests {
                 self.0.gains_between(
                     &mut Knots::default(),
                     self.1,
-                    u32::MAX,
+                    u64::MAX,
                     &mut Scratch::default(),
                     self.2,
                 );
@@ -392,7 +399,7 @@ mod tests {
                 x.iter().zip(y).map(|(a, b)| (a - mx) * (b - my)).sum::<f64>() / n
             };
             for (i, df) in [(1, 5.0), (2, 20.0), (3, 60.0)] {
-                let turn = |tau: f64| TAU * df * RESOURCE_BLOCK * tau;
+                let turn = |tau: f64| TAU * df * RESOURCE_BLOCK.0 * tau;
                 let (re, im) = profile.taps().iter().fold((0.0, 0.0), |(re, im), (tau, p)| {
                     (re + p * math::cos(turn(*tau)), im - p * math::sin(turn(*tau)))
                 });
@@ -443,7 +450,7 @@ mod tests {
             let mut gains = vec![0.0; blocks];
             fading.gains(77.7, &mut gains);
             for (b, gain) in gains.iter().enumerate() {
-                let f = RESOURCE_BLOCK * (b as f64 - (blocks as f64 - 1.0) / 2.0);
+                let f = RESOURCE_BLOCK.0 * (b as f64 - (blocks as f64 - 1.0) / 2.0);
                 let (mut re, mut im) = (0.0, 0.0);
                 for ((x, y), (tau, _)) in fading.taps(77.7).iter().zip(FadingProfile::Etu.taps()) {
                     let (c, s) = (math::cos(TAU * f * tau), math::sin(TAU * f * tau));
@@ -466,6 +473,23 @@ mod tests {
         b.gains(1234.5, &mut y);
         assert_eq!(x, y);
         assert!(FadingShape::new(FadingProfile::None, 25).link(3, 7).is_none());
+    }
+
+    /// Blocks of 360 kHz around the middle are every other one of those of 180 kHz.
+    #[test]
+    fn the_width_of_a_block_is_a_parameter() {
+        for profile in [FadingProfile::Eva, FadingProfile::Jakes { paths: 6, delay_spread: Duration(363) }] {
+            let gains = |blocks: usize, width: f64| {
+                let mut gains = vec![0.0; blocks];
+                let link = FadingShape::of_width(profile, blocks, Hertz(width)).link(3, 7).unwrap();
+                link.gains(12.3, &mut gains);
+                gains
+            };
+            let (wide, narrow) = (gains(137, 360e3), gains(273, 180e3));
+            for (a, b) in wide.iter().zip(narrow.iter().step_by(2)) {
+                assert!((a - b).abs() < 1e-4, "{a} {b}");
+            }
+        }
     }
 
     /// SimuLTE's: as many sinusoids as paths, mean power 1.

@@ -50,7 +50,7 @@ impl NetworkConfig {
     /// Path loss, shadowing, antennas and movement of all links, with the draws of the run `seed`.
     pub fn propagation(&self, seed: u64) -> Propagation {
         let (cells, ues) = (self.cells.iter().map(|c| &c.radio), self.ues.iter().map(|u| &u.radio));
-        let mut all = Propagation::new(&self.radio, cells, ues, seed).wrapped(self.wrap);
+        let mut all = Propagation::new(&self.radio, TTI, cells, ues, seed).wrapped(self.wrap);
         for (ue, config) in self.ues.enumerate() {
             if let Some(track) = &config.track {
                 all.follow(ue, track.clone());

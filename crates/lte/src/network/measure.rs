@@ -11,10 +11,10 @@ use lasthop_units::{CellId, Tti, UeId};
 use super::state::{Cell, DownlinkContext, DownlinkLink, DownlinkUe};
 use super::{CellConfig, NetworkConfig, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
-use crate::phy::RbSet;
 use crate::phy::air::{Air, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
 use crate::phy::fading::{DirectFading, FastFading};
 use crate::phy::propagation::UeRadioConfig;
+use crate::phy::{NUMEROLOGY, RbSet};
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -36,9 +36,9 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let propagation = config.propagation(seed);
     let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
     let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
-    let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
-    let mut air =
-        Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back);
+    let fading = FastFading::new(NUMEROLOGY, config.radio.fading, blocks, speeds, frequencies, seed);
+    let (faded, block) = (config.radio.faded_interferers.count(), NUMEROLOGY.block());
+    let mut air = Air::new(&cells, &ues, block, propagation, fading, faded, looks_back);
     let [cell_correlation, ue_correlation] = [config.radio.cell_correlation, config.radio.ue_correlation];
     let receive = if config.cells.iter().any(|c| c.transmit_antennas() > 1) { 2 } else { 1 };
     air.set_antennas(
@@ -52,7 +52,8 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
             config.ues.iter().map(UeConfig::fading_speed),
         );
         let profile = config.radio.sidelink_fading;
-        air.set_direct_fading(DirectFading::new(profile, most, speeds, config.radio.uplink, seed));
+        let fading = DirectFading::new(NUMEROLOGY, profile, most, speeds, config.radio.uplink, seed);
+        air.set_direct_fading(fading);
     }
     air
 }

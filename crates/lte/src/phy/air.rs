@@ -19,13 +19,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use lasthop_cell::{RbSet, SUBCARRIERS};
 use lasthop_engine::math::db;
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Position, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
-use super::RbSet;
+use super::LTE_WORDS;
 use super::fading::{DirectFading, FastFading, LinkIndex};
 use super::propagation::Propagation;
 use around::{Around, Ray};
@@ -33,11 +34,6 @@ use array::Arrays;
 pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
 use emissions::Emissions;
 use lasthop_bearer::Direction;
-
-/// Width of a resource block.
-const BLOCK: Hertz = Hertz(180e3);
-/// Subcarriers of a resource block.
-const SUBCARRIERS: f32 = 12.0;
 
 /// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
 pub const LOOK_BACK: u64 = 128;
@@ -81,15 +77,15 @@ struct Link {
 
 /// Power by resource block [mW] that a UE puts on the air in one TTI.
 #[derive(Clone, Debug)]
-struct Sent {
+struct Sent<const WORDS: usize> {
     tti: Tti,
-    used: RbSet,
+    used: RbSet<WORDS>,
     power: Box<[f32]>,
 }
 
-impl Sent {
+impl<const WORDS: usize> Sent<WORDS> {
     #[inline]
-    fn add(&mut self, tti: Tti, rbs: RbSet, power: f32) {
+    fn add(&mut self, tti: Tti, rbs: RbSet<WORDS>, power: f32) {
         if self.tti != tti {
             (self.tti, self.used) = (tti, RbSet::EMPTY);
         }
@@ -111,62 +107,63 @@ struct Cell {
 }
 
 #[derive(Debug)]
-struct Ue {
+struct Ue<const WORDS: usize> {
     noise: f32,
     pinned: Option<f32>,
-    sent: Sent,
+    sent: Sent<WORDS>,
     around: Around,
 }
 
 /// A UE's transmission in the newest uplink TTI.
 #[derive(Clone, Copy, Debug)]
-struct Sender {
+struct Sender<const WORDS: usize> {
     ue: UeId,
-    rbs: RbSet,
+    rbs: RbSet<WORDS>,
     /// Power of each block [mW].
     each: f32,
 }
 
-/// The air.
+/// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
 #[derive(Debug)]
-pub struct Air {
+pub struct Air<const WORDS: usize = LTE_WORDS> {
     cells: IndexVec<CellId, Cell>,
-    ues: IndexVec<UeId, Ue>,
+    ues: IndexVec<UeId, Ue<WORDS>>,
     /// By UE, then cell.
     links: Vec<Link>,
     /// By UE, then cell: downlink gains of cells that interfere without fading, 0 for the others.
     rest: Vec<f32>,
     propagation: Propagation,
-    fading: Option<FastFading>,
+    fading: Option<FastFading<WORDS>>,
     /// Interfering links of a UE that fade.
     faded: usize,
     /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
-    sent: Box<[Emissions]>,
-    uplink: (Tti, Vec<Sender>),
+    sent: Box<[Emissions<WORDS>]>,
+    uplink: (Tti, Vec<Sender<WORDS>>),
     interference: Box<[f32]>,
     row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
     direct: BTreeMap<(UeId, UeId), (f32, u64)>,
-    direct_fading: Option<DirectFading>,
+    direct_fading: Option<DirectFading<WORDS>>,
     /// Where an end has several antennas.
     arrays: Option<Box<Arrays>>,
     /// Memory of a look at them.
     code_words: [CodeWordSinr; 2],
 }
 
-impl Air {
-    /// The air between `cells` and `ues`; `faded` interfering links of each UE fade. `looks_back`:
-    /// reports contain the data of earlier TTIs.
+impl<const WORDS: usize> Air<WORDS> {
+    /// The air between `cells` and `ues`, whose resource blocks are `block` wide; `faded`
+    /// interfering links of each UE fade. `looks_back`: reports contain the data of earlier TTIs.
     pub fn new(
         cells: &[CellAir],
         ues: &[UeAir],
+        block: Hertz,
         propagation: Propagation,
-        fading: Option<FastFading>,
+        fading: Option<FastFading<WORDS>>,
         faded: usize,
         looks_back: bool,
-    ) -> Air {
+    ) -> Air<WORDS> {
         let most = cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
-        let noise = |figure: Db| milliwatts(thermal_noise(BLOCK, figure)) as f32;
+        let noise = |figure: Db| milliwatts(thermal_noise(block, figure)) as f32;
         let cell = |c: &CellAir| {
             let each = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
             Cell {
@@ -204,7 +201,7 @@ impl Air {
     }
 
     /// Links between UEs fade.
-    pub fn set_direct_fading(&mut self, fading: Option<DirectFading>) {
+    pub fn set_direct_fading(&mut self, fading: Option<DirectFading<WORDS>>) {
         self.direct_fading = fading;
     }
 
@@ -237,7 +234,7 @@ impl Air {
 
     /// Thermal noise of `ue` on a resource element [mW].
     pub fn noise_on_element(&self, ue: UeId) -> f64 {
-        f64::from(self.ues[ue].noise) / 12.0
+        f64::from(self.ues[ue].noise) / f64::from(SUBCARRIERS)
     }
 
     /// The linear SINR that `ue` is given instead of a physical one.
@@ -254,7 +251,7 @@ impl Air {
     /// element [mW].
     #[inline]
     pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        self.cells[cell].full[0] / SUBCARRIERS * self.gains(tti, cell, ue).downlink
+        self.cells[cell].full[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
     }
 
     /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
@@ -275,20 +272,20 @@ impl Air {
     /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
     /// (P_A).
     #[inline]
-    pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
+    pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, boost: f32) {
         let slot = tti.0 as usize % self.sent.len();
         self.sent[slot].add(tti, cell, rbs, self.cells[cell].full[0] * boost);
     }
 
     /// `ue` sends on `rbs` in `tti`, `power` over all of them.
     #[inline]
-    pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet, power: Dbm) {
+    pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) {
         self.ue_transmits_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
     }
 
     /// `ue` sends on `rbs` in `tti`, `each` [mW] on every block.
     #[inline]
-    pub fn ue_transmits_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet, each: f32) {
+    pub fn ue_transmits_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, each: f32) {
         if self.uplink.0 != tti {
             self.uplink.0 = tti;
             self.uplink.1.clear();
@@ -299,7 +296,7 @@ impl Air {
 
     /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order.
     /// Every cell must have said what it transmits.
-    pub fn downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+    pub fn downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
@@ -318,7 +315,7 @@ impl Air {
     /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with
     /// `data`, what the other cells sent in `tti`, otherwise all of them at full power, as
     /// control channels meet them, which never fall silent.
-    pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) -> &[f32] {
+    pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, data: bool) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
@@ -339,7 +336,13 @@ impl Air {
     /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
     /// where a look at the link to `cell` alone tells it: the others' fading is as strong as it
     /// becomes between two knots. None where links are not that slow.
-    pub fn reference_at_least(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> Option<&[f32]> {
+    pub fn reference_at_least(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        rbs: RbSet<WORDS>,
+    ) -> Option<&[f32]> {
         if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
             return None;
         }
@@ -362,14 +365,14 @@ impl Air {
     }
 
     /// All resource blocks of `cell`.
-    pub fn carrier(&self, cell: CellId) -> RbSet {
+    pub fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
         RbSet::range(0, self.cells[cell].blocks)
     }
 
     /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
     /// `interference`.
     #[inline(always)]
-    fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) {
+    fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, data: bool) {
         self.look_around(tti, cell, ue);
         if data {
             let n = self.cells.len();
@@ -384,7 +387,7 @@ impl Air {
 
     /// Noise and what the other cells send on `rbs`, into `interference`.
     #[inline]
-    fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+    fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         self.gather_white(tti, cell, ue, rbs, true);
         let slot = tti.0 as usize % self.sent.len();
         for i in 1..self.ues[ue].around.rays.len() {
@@ -402,7 +405,7 @@ impl Air {
 
     /// The same with all cells at full power.
     #[inline]
-    fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+    fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         self.gather_white(tti, cell, ue, rbs, false);
         for i in 1..self.ues[ue].around.rays.len() {
             let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
@@ -415,7 +418,7 @@ impl Air {
 
     /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order.
     /// Every UE must have said what it transmits.
-    pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+    pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
@@ -452,7 +455,7 @@ impl Air {
     /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just
     /// now ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power. A mean over
     /// the last 32 receptions or so.
-    pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet) {
+    pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         if self.ues[ue].pinned.is_some() {
             return;
         }
@@ -467,7 +470,7 @@ impl Air {
     /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
     /// over all of them, against the interference that the cell has measured lately. Nothing
     /// else sees that signal.
-    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, power: Dbm) -> &[f32] {
+    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
@@ -506,7 +509,7 @@ impl Air {
 
     /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of
     /// `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
-    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet) -> f32 {
+    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet<WORDS>) -> f32 {
         let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32;
         let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
         let Air { direct_fading: Some(fading), row, .. } = self else {
@@ -520,7 +523,7 @@ impl Air {
 
     /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in
     /// ascending order. Every UE must have said what it transmits.
-    pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet) -> &[f32] {
+    pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let noise = self.ues[rx].noise;
         rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
         for i in 0..self.uplink.1.len() {
@@ -553,27 +556,32 @@ impl Air {
 
 /// Fading of a link on at least the blocks `rbs`; empty without fading.
 #[inline]
-fn fading_on(
-    fading: &mut Option<FastFading>,
+fn fading_on<const WORDS: usize>(
+    fading: &mut Option<FastFading<WORDS>>,
     direction: Direction,
     cell: CellId,
     ue: UeId,
     tti: Tti,
-    rbs: RbSet,
+    rbs: RbSet<WORDS>,
 ) -> &[f32] {
     fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
 }
 
 /// The same of the link at `index`.
 #[inline]
-fn fading_at(fading: &mut Option<FastFading>, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) -> &[f32] {
+fn fading_at<const WORDS: usize>(
+    fading: &mut Option<FastFading<WORDS>>,
+    index: Option<LinkIndex>,
+    tti: Tti,
+    rbs: RbSet<WORDS>,
+) -> &[f32] {
     fading.as_mut().map_or(&[], |f| f.row_at(index, tti, rbs))
 }
 
 /// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
 /// fading, 1.
-struct FillRow<'a> {
-    rbs: RbSet,
+struct FillRow<'a, const WORDS: usize> {
+    rbs: RbSet<WORDS>,
     power: &'a [f32],
     gain: f32,
     fading: &'a [f32],
@@ -581,7 +589,7 @@ struct FillRow<'a> {
     row: &'a mut [f32],
 }
 
-impl<'a> Kernel for FillRow<'a> {
+impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
@@ -601,15 +609,15 @@ impl<'a> Kernel for FillRow<'a> {
 }
 
 /// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
-struct AddFaded<'a> {
-    rbs: RbSet,
+struct AddFaded<'a, const WORDS: usize> {
+    rbs: RbSet<WORDS>,
     power: &'a [f32],
     gain: f32,
     fading: &'a [f32],
     to: &'a mut [f32],
 }
 
-impl Kernel for AddFaded<'_> {
+impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -627,8 +635,8 @@ impl Kernel for AddFaded<'_> {
 
 /// What a sounding signal with `each` times the noise on each block of `rbs` has above what was
 /// received there, in `row`.
-struct Sound<'a> {
-    rbs: RbSet,
+struct Sound<'a, const WORDS: usize> {
+    rbs: RbSet<WORDS>,
     each: f32,
     noise: f32,
     received: &'a [f32],
@@ -636,7 +644,7 @@ struct Sound<'a> {
     row: &'a mut [f32],
 }
 
-impl<'a> Kernel for Sound<'a> {
+impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
@@ -657,7 +665,7 @@ impl<'a> Kernel for Sound<'a> {
 
 /// The same where every block has one power.
 #[inline]
-fn add_even(rbs: RbSet, power: f32, fading: &[f32], to: &mut [f32]) {
+fn add_even<const WORDS: usize>(rbs: RbSet<WORDS>, power: f32, fading: &[f32], to: &mut [f32]) {
     rbs.runs(|first, len| {
         let each = to[first..first + len].iter_mut();
         match fading.get(first..first + len) {

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
 
+use lasthop_cell::{Numerology, RbSet};
 use lasthop_engine::simd::{Kernel, prefetch, wide};
 use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
-use super::{RbSet, TTI};
+use super::LTE_WORDS;
 use arrays::Arrays;
 use lasthop_bearer::Direction;
 
@@ -21,9 +22,9 @@ const SLOW: f64 = Knots::APART / 8.0;
 
 /// The fading of all links.
 #[derive(Debug)]
-pub struct FastFading {
+pub struct FastFading<const WORDS: usize = LTE_WORDS> {
     /// Cells of one width share a shape, and the blocks of its parts.
-    shapes: Vec<(FadingShape, Vec<RbSet>)>,
+    shapes: Vec<(FadingShape, Vec<RbSet<WORDS>>)>,
     /// By cell: its shape.
     shape_of: IndexVec<CellId, u32>,
     seed: u64,
@@ -91,7 +92,13 @@ impl Link {
 
     /// The gains of at least the blocks `rbs` in `tti`; `parts` are the blocks of each part.
     #[inline]
-    fn look<'a>(&'a mut self, tti: Tti, parts: &[RbSet], rbs: RbSet, work: &'a mut Work) -> &'a [f32] {
+    fn look<'a, const WORDS: usize>(
+        &'a mut self,
+        tti: Tti,
+        parts: &[RbSet<WORDS>],
+        rbs: RbSet<WORDS>,
+        work: &'a mut Work,
+    ) -> &'a [f32] {
         let Link { cycles, blocks, known, fading, .. } = self;
         let (cycles, blocks) = (*cycles * tti.0 as f64, *blocks as usize);
         let Work { scratch, gains } = work;
@@ -100,7 +107,7 @@ impl Link {
                 if gains.len() < blocks {
                     gains.resize(Knots::room(blocks), 1.0);
                 }
-                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights() as u32, gains, scratch });
+                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
                 &gains[..blocks]
             }
             Known::Moment(moment) => {
@@ -115,13 +122,13 @@ impl Moment {
     /// Brings the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled
     /// `cycles`.
     #[inline]
-    fn bring(
+    fn bring<const WORDS: usize>(
         &mut self,
         tti: Tti,
         fading: &Fading,
         cycles: f64,
-        parts: &[RbSet],
-        rbs: RbSet,
+        parts: &[RbSet<WORDS>],
+        rbs: RbSet<WORDS>,
         scratch: &mut Scratch,
     ) {
         let new = self.tti != tti;
@@ -150,7 +157,7 @@ struct LookBetween<'a> {
     knots: &'a mut Knots,
     cycles: f64,
     /// Bit `i`: blocks 8 i to 8 i + 7.
-    wanted: u32,
+    wanted: u64,
     gains: &'a mut [f32],
     scratch: &'a mut Scratch,
 }
@@ -187,26 +194,27 @@ impl Kernel for Look<'_> {
     }
 }
 
-impl FastFading {
+impl<const WORDS: usize> FastFading<WORDS> {
     /// Links of `profile` between cells with `blocks` resource blocks and UEs at `speeds`;
     /// `frequencies` are those of the downlink and the uplink. None where the profile has no
     /// fading.
     pub fn new(
+        numerology: Numerology,
         profile: FadingProfile,
         blocks: impl Iterator<Item = u32>,
         speeds: impl Iterator<Item = Speed>,
         frequencies: [Hertz; 2],
         seed: u64,
-    ) -> Option<FastFading> {
+    ) -> Option<FastFading<WORDS>> {
         if profile == FadingProfile::None {
             return None;
         }
-        let mut shapes: Vec<(FadingShape, Vec<RbSet>)> = Vec::new();
+        let mut shapes: Vec<(FadingShape, Vec<RbSet<WORDS>>)> = Vec::new();
         let mut widths = Vec::new();
         let mut shape = |blocks: u32| {
             let known = widths.iter().position(|b| *b == blocks);
             known.unwrap_or_else(|| {
-                let shape = FadingShape::new(profile, blocks as usize);
+                let shape = FadingShape::of_width(profile, blocks as usize, numerology.block());
                 // Links of a profile differ in their taps, not in their parts.
                 let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
                 widths.push(blocks);
@@ -215,7 +223,7 @@ impl FastFading {
             }) as u32
         };
         let shape_of: IndexVec<CellId, u32> = blocks.map(&mut shape).collect();
-        let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * TTI.as_secs_f64());
+        let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * numerology.tti.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
         let indices = vec![[None; 2]; shape_of.len() * cycles.len()];
         let links = Vec::new();
@@ -226,7 +234,14 @@ impl FastFading {
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at
     /// least those of `rbs` hold. One for each block of the cell's carrier.
     #[inline]
-    pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
+    pub fn row(
+        &mut self,
+        direction: Direction,
+        cell: CellId,
+        ue: UeId,
+        tti: Tti,
+        rbs: RbSet<WORDS>,
+    ) -> &[f32] {
         let index = self.index(direction, cell, ue);
         self.row_at(index, tti, rbs)
     }
@@ -244,7 +259,7 @@ impl FastFading {
 
     /// [`row`](Self::row) of the link at `index`; empty for None.
     #[inline]
-    pub fn row_at(&mut self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) -> &[f32] {
+    pub fn row_at(&mut self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
         let Some(index) = index else { return &[] };
         let link = &mut self.links[index.index()];
         link.look(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
@@ -269,10 +284,10 @@ impl FastFading {
 
     /// Brings near what a look at the blocks `rbs` of the link at `index` in `tti` reads.
     #[inline]
-    pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet) {
+    pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
         if let Known::Knots(knots) = &link.known {
-            knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights() as u32);
+            knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights());
         }
     }
 
@@ -302,9 +317,9 @@ fn entity(direction: Direction, cell: CellId, ue: UeId) -> u64 {
 /// end: the same correlation up to the fourth power of t, and exactly the same rate of level
 /// crossings and length of fades.
 #[derive(Debug)]
-pub struct DirectFading {
+pub struct DirectFading<const WORDS: usize = LTE_WORDS> {
     shape: FadingShape,
-    parts: Vec<RbSet>,
+    parts: Vec<RbSet<WORDS>>,
     seed: u64,
     /// Wavelengths that a UE travels in a TTI.
     cycles: IndexVec<UeId, f64>,
@@ -312,25 +327,26 @@ pub struct DirectFading {
     work: Work,
 }
 
-impl DirectFading {
+impl<const WORDS: usize> DirectFading<WORDS> {
     /// Links of `profile` between UEs at `speeds` on a carrier of `blocks` resource blocks at
     /// `frequency`. None where the profile has no fading.
     pub fn new(
+        numerology: Numerology,
         profile: FadingProfile,
         blocks: u32,
         speeds: impl Iterator<Item = Speed>,
         frequency: Hertz,
         seed: u64,
-    ) -> Option<DirectFading> {
-        let shape = FadingShape::new(profile, blocks as usize);
+    ) -> Option<DirectFading<WORDS>> {
+        let shape = FadingShape::of_width(profile, blocks as usize, numerology.block());
         let parts = parts(&shape.link(seed, 0)?);
-        let cycles = speeds.map(|v| doppler_hz(v, frequency.0) * TTI.as_secs_f64()).collect();
+        let cycles = speeds.map(|v| doppler_hz(v, frequency.0) * numerology.tti.as_secs_f64()).collect();
         Some(DirectFading { shape, parts, seed, cycles, links: BTreeMap::new(), work: Work::default() })
     }
 
     /// Power gains by resource block, mean 1, of the link between `a` and `b` in `tti`: at least
     /// those of `rbs` hold.
-    pub fn row(&mut self, a: UeId, b: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
+    pub fn row(&mut self, a: UeId, b: UeId, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
         let (first, second) = (a.min(b), a.max(b));
         let [u, v] = [first, second].map(|ue| self.cycles[ue]);
         let cycles = (u * u + v * v).sqrt();
@@ -351,7 +367,7 @@ impl DirectFading {
 const BETWEEN_UES: u64 = 1 << 62;
 
 /// The blocks of each part of a link's response.
-fn parts(link: &Fading) -> Vec<RbSet> {
+fn parts<const WORDS: usize>(link: &Fading) -> Vec<RbSet<WORDS>> {
     let response = link.response();
     let mut parts = vec![RbSet::EMPTY; response.parts()];
     for b in 0..response.blocks() {
@@ -362,7 +378,7 @@ fn parts(link: &Fading) -> Vec<RbSet> {
 
 /// Bit `i`: part `i` has blocks of `rbs`.
 #[inline(always)]
-fn parts_with(parts: &[RbSet], rbs: RbSet) -> u32 {
+fn parts_with<const WORDS: usize>(parts: &[RbSet<WORDS>], rbs: RbSet<WORDS>) -> u32 {
     let mut wanted = 0;
     for (i, part) in parts.iter().enumerate() {
         wanted |= u32::from(!part.and(rbs).is_empty()) << i;
@@ -373,11 +389,13 @@ fn parts_with(parts: &[RbSet], rbs: RbSet) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::NUMEROLOGY;
+    use lasthop_units::Duration;
 
     fn fading(ues: usize) -> FastFading {
         let speeds = (0..ues).map(|_| Speed(60.0 / 3.6));
         let frequencies = [Hertz(2120e6), Hertz(1930e6)];
-        FastFading::new(FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
+        FastFading::new(NUMEROLOGY, FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
     }
 
     /// The gain of a link is a function of its ends and of the TTI: neither earlier questions nor
@@ -396,18 +414,26 @@ mod tests {
         assert_eq!(a, many.row(Direction::Downlink, cell, ue, Tti(1000), all));
         assert_ne!(a, many.row(Direction::Uplink, cell, ue, Tti(1000), all));
         assert!(
-            FastFading::new(FadingProfile::None, [25].into_iter(), [].into_iter(), [Hertz(1.0); 2], 0)
-                .is_none()
+            FastFading::<1>::new(
+                NUMEROLOGY,
+                FadingProfile::None,
+                [25].into_iter(),
+                [].into_iter(),
+                [Hertz(1.0); 2],
+                0
+            )
+            .is_none()
         );
     }
 
     /// Slow links of two widths, which share memory, by turns and alone.
     #[test]
     fn slow_links_fade_by_themselves_too() {
-        let slow = |ues: usize| {
+        let slow = |ues: usize| -> FastFading {
             let speeds = (0..ues).map(|_| Speed(3.0 / 3.6));
             let frequencies = [Hertz(2120e6), Hertz(1930e6)];
-            FastFading::new(FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
+            FastFading::new(NUMEROLOGY, FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7)
+                .unwrap()
         };
         let cell = CellId::from_index;
         let mut busy = slow(4);
@@ -429,6 +455,26 @@ mod tests {
         }
     }
 
+    /// 273 blocks of 360 kHz: the last ones alone are as they are with all others. Two TTIs of 0.25
+    /// ms are as far as one of 0.5 ms.
+    #[test]
+    fn wide_carriers_and_short_ttis_fade_too() {
+        let of = |us: u64| -> FastFading<3> {
+            let numerology = Numerology { tti: Duration::from_micros(us), subcarrier: Hertz(30e3) };
+            let (speeds, frequencies) = ([Speed(3.0 / 3.6)].into_iter(), [Hertz(3.5e9); 2]);
+            FastFading::new(numerology, FadingProfile::Eva, [273].into_iter(), speeds, frequencies, 7)
+                .unwrap()
+        };
+        let (cell, ue, d) = (CellId::from_index(0), UeId::from_index(0), Direction::Downlink);
+        let (all, last) = (RbSet::range(0, 273), RbSet::range(264, 9));
+        for t in [0, 40, 4000] {
+            let whole = of(250).row(d, cell, ue, Tti(2 * t), all).to_vec();
+            assert_eq!(whole.len(), 273);
+            assert_eq!(of(250).row(d, cell, ue, Tti(2 * t), last)[264..], whole[264..]);
+            assert_eq!(of(500).row(d, cell, ue, Tti(t), all), whole);
+        }
+    }
+
     /// Two ends that move at 0.6 and 0.8 m/s cross a level as often as one at 1 m/s: the power of
     /// Rayleigh fading falls below r^2 times its mean sqrt(2 pi) f r e^(-r^2) times a second
     /// (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2) (A. S. Akki,
@@ -440,7 +486,8 @@ mod tests {
     fn two_moving_ends_cross_a_level_as_the_closed_form_says() {
         let falls = |speeds: [f64; 2]| {
             let speeds = speeds.map(Speed).into_iter().cycle().take(60);
-            let mut all = DirectFading::new(FadingProfile::Eva, 50, speeds, Hertz(1930e6), 7).unwrap();
+            let mut all =
+                DirectFading::<1>::new(NUMEROLOGY, FadingProfile::Eva, 50, speeds, Hertz(1930e6), 7).unwrap();
             let (mut falls, mut deep) = (0, 0);
             for pair in 0..30 {
                 let [a, b] = [0, 1].map(|k| UeId::from_index(2 * pair + k));
@@ -467,7 +514,9 @@ mod tests {
     #[test]
     fn a_link_between_ues_is_theirs() {
         let speeds = || [0.0, 0.0, 3.0].map(Speed).into_iter();
-        let new = || DirectFading::new(FadingProfile::Etu, 50, speeds(), Hertz(1930e6), 7).unwrap();
+        let new = || {
+            DirectFading::<1>::new(NUMEROLOGY, FadingProfile::Etu, 50, speeds(), Hertz(1930e6), 7).unwrap()
+        };
         let [a, b, c] = [0, 1, 2].map(UeId::from_index);
         let all = RbSet::range(0, 50);
         let (mut one, mut other) = (new(), new());
@@ -478,7 +527,9 @@ mod tests {
         assert_eq!(moving, other.row(c, a, Tti(900), all), "whoever asked before");
         assert_ne!(moving, other.row(b, c, Tti(900), all));
         assert_ne!(moving, other.row(a, c, Tti(930), all));
-        assert!(DirectFading::new(FadingProfile::None, 50, speeds(), Hertz(1e9), 0).is_none());
+        assert!(
+            DirectFading::<1>::new(NUMEROLOGY, FadingProfile::None, 50, speeds(), Hertz(1e9), 0).is_none()
+        );
     }
 
     /// Rayleigh: power is exponential with mean 1, so it is below 0.1 in 1 - e^-0.1 = 9.5 % of

@@ -11,11 +11,10 @@ use lasthop_radio::mimo::Combining;
 use lasthop_radio::{
     Antenna, Ends, FadingProfile, Field, Indoor, Mobility, Motion, PathLoss, Position, Seen, Shadowing, Track,
 };
-use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Duration, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TTI;
 use super::air::Gains;
 use lasthop_bearer::{ConfigError, Warning, check, warn};
 
@@ -364,6 +363,7 @@ pub struct Propagation {
     /// What decides on line of sight, by site, where it is a function of the place.
     sights: Vec<Field>,
     wrap: Option<WrapAround>,
+    tti: Duration,
     seed: u64,
 }
 
@@ -383,9 +383,11 @@ struct Terminal {
 }
 
 impl Propagation {
-    /// For cells and UEs in the order of their ids, with the draws of the run `seed`.
+    /// For cells and UEs in the order of their ids, on a grid of `tti`, with the draws of the run
+    /// `seed`.
     pub fn new<'a>(
         config: &RadioConfig,
+        tti: Duration,
         cells: impl Iterator<Item = &'a CellRadioConfig>,
         ues: impl Iterator<Item = &'a UeRadioConfig>,
         seed: u64,
@@ -418,6 +420,7 @@ impl Propagation {
             ),
             sights: (0..sights as u64).map(|site| Field::new(seed, SIGHT | site)).collect(),
             wrap: None,
+            tti,
             seed,
         }
     }
@@ -438,7 +441,7 @@ impl Propagation {
 
     /// Where `ue` is at the start of `tti` [m].
     pub fn place(&mut self, ue: UeId, tti: Tti) -> Position {
-        self.ues[ue].motion.place(tti.start(TTI).as_secs_f64())
+        self.ues[ue].motion.place(tti.start(self.tti).as_secs_f64())
     }
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again
@@ -534,10 +537,11 @@ impl Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::TTI;
     use lasthop_engine::math::{db, log10};
 
     fn one(radio: RadioConfig, cell: CellRadioConfig, ue: UeRadioConfig) -> Propagation {
-        Propagation::new(&radio, [cell].iter(), [ue].iter(), 1)
+        Propagation::new(&radio, TTI, [cell].iter(), [ue].iter(), 1)
     }
 
     const IDS: fn() -> (CellId, UeId) = || (CellId::from_index(0), UeId::from_index(0));
@@ -621,7 +625,7 @@ mod tests {
             })
             .collect();
         let cells = [sector, sector, CellRadioConfig::default()];
-        let mut all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
+        let mut all = Propagation::new(&radio, TTI, cells.iter(), ues.iter(), 3);
         let mut gain = |cell: usize, ue: usize| {
             db(f64::from(all.gains(CellId::from_index(cell), UeId::from_index(ue), Tti(0)).0.downlink))
         };

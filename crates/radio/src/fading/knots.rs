@@ -51,7 +51,7 @@ impl Knots {
 
     /// The power gains of blocks after `cycles`; bit `i` of `wanted`: blocks 8 i to 8 i + 7.
     #[inline(always)]
-    pub(super) fn at(&mut self, of: Link<'_>, cycles: f64, mut wanted: u32, work: Work<'_>) {
+    pub(super) fn at(&mut self, of: Link<'_>, cycles: f64, mut wanted: u64, work: Work<'_>) {
         let Work { scratch, gains } = work;
         let place = cycles * PER_CYCLE;
         let before = place.floor();
@@ -90,7 +90,7 @@ impl Knots {
 
     /// Brings what a look at the blocks `wanted` after `cycles` reads near.
     #[inline]
-    pub fn prefetch_values(&self, cycles: f64, wanted: u32) {
+    pub fn prefetch_values(&self, cycles: f64, wanted: u64) {
         let n = self.known.len() / KEPT;
         let before = (cycles * PER_CYCLE) as i64;
         for index in [before, before + 1] {
@@ -226,7 +226,7 @@ mod tests {
                 for i in 0..400 {
                     let cycles = f64::from(i) * 0.055_3;
                     link.gains(cycles, &mut exact);
-                    link.gains_between(&mut knots, cycles, u32::MAX, &mut scratch, &mut near);
+                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut near);
                     for (a, b) in exact.iter().zip(near) {
                         let missed = f64::from(a.max(LEAST) - b).abs();
                         (square, n, worst) = (square + missed * missed, n + 1.0, worst.max(missed));
@@ -251,7 +251,7 @@ mod tests {
                 let mut most = 0.0_f32;
                 for i in 0..32 {
                     let cycles = (f64::from(interval) + f64::from(i) / 32.0) * Knots::APART;
-                    link.gains_between(&mut knots, cycles, u32::MAX, &mut scratch, &mut gains);
+                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut gains);
                     let bound = link.most_between(&mut knots, cycles, &mut scratch);
                     assert!(gains[..50].iter().all(|gain| *gain <= bound));
                     most = gains[..50].iter().fold(most, |most, gain| most.max(*gain));
@@ -290,7 +290,7 @@ mod tests {
             for i in 0..500 {
                 let cycles = f64::from(i * 7919 % 1000) * 0.01;
                 let [mut a, mut b] = [0, 1].map(|_| vec![0.0; Knots::room(blocks)]);
-                link.gains_between(&mut busy, cycles, u32::MAX, &mut scratch, &mut a);
+                link.gains_between(&mut busy, cycles, u64::MAX, &mut scratch, &mut a);
                 for eight in 0..16 {
                     link.gains_between(&mut Knots::default(), cycles, 1 << eight, &mut scratch, &mut b);
                 }

@@ -3,8 +3,8 @@
 use std::f64::consts::TAU;
 
 use lasthop_engine::math;
+use lasthop_units::Hertz;
 
-use super::RESOURCE_BLOCK;
 use super::sinusoids::{Scratch, Taps, whole_lanes};
 
 /// Pairs of blocks, one above and one below the middle, that are worked out together.
@@ -29,8 +29,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Of taps with `delays` [s].
-    pub(super) fn new(delays: impl Iterator<Item = f64>, blocks: usize) -> Response {
+    /// Of taps with `delays` [s], on blocks of `width`.
+    pub(super) fn new(delays: impl Iterator<Item = f64>, blocks: usize, width: Hertz) -> Response {
         let delays: Vec<f64> = delays.collect();
         // With an odd number there is a block in the middle; with an even one the nearest are half
         // a block away.
@@ -38,7 +38,7 @@ impl Response {
         let mut rotations: Vec<(Lanes, Lanes)> = Vec::new();
         for part in 0..(blocks / 2).div_ceil(PAIRS).max(1) {
             for delay in &delays {
-                let turn = |i: usize| TAU * RESOURCE_BLOCK * (first + (part * PAIRS + i) as f64) * delay;
+                let turn = |i: usize| TAU * width.0 * (first + (part * PAIRS + i) as f64) * delay;
                 rotations.push((
                     std::array::from_fn(|i| math::cos(turn(i)) as f32),
                     std::array::from_fn(|i| math::sin(turn(i)) as f32),
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn every_block_has_one_part() {
         for blocks in [1usize, 6, 15, 25, 50, 75, 100, 110] {
-            let response = Response::new([0.0, 1e-6].into_iter(), blocks);
+            let response = Response::new([0.0, 1e-6].into_iter(), blocks, Hertz(180e3));
             let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5], count: 2 };
             for part in 0..response.parts() {
                 let mut gains = vec![-1.0; blocks];
@@ -349,7 +349,7 @@ mod tests {
     fn parts_are_the_same_together_and_alone() {
         for blocks in [6usize, 15, 17, 18, 20, 25, 50, 51, 52, 54, 75, 100, 110] {
             let delays = [0.0, 3e-8, 1e-6];
-            let response = Response::new(delays.into_iter(), blocks);
+            let response = Response::new(delays.into_iter(), blocks, Hertz(180e3));
             let taps = Taps { values: vec![0.6, -0.3, 0.2, 0.5, 0.7, -0.1, 0.0, 0.0], count: 3 };
             let mut alone = vec![-1.0; blocks];
             for part in 0..response.parts() {

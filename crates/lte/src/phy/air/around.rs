@@ -1,10 +1,10 @@
 //! Which cells a UE hears, and which of them count by themselves.
 
+use lasthop_cell::RbSet;
 use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, Id, Tti, UeId};
 use smallvec::SmallVec;
 
-use super::super::RbSet;
 use super::super::fading::LinkIndex;
 use super::{Air, Link};
 use lasthop_bearer::Direction;
@@ -58,7 +58,7 @@ impl Around {
     }
 }
 
-impl Air {
+impl<const WORDS: usize> Air<WORDS> {
     /// Brings what surrounds `ue`, served by `cell`, to `tti`.
     #[inline]
     pub(super) fn look_around(&mut self, tti: Tti, cell: CellId, ue: UeId) {
@@ -161,7 +161,7 @@ impl Air {
     /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
     /// after [`prefetch_links`](Self::prefetch_links).
     #[inline]
-    pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet) {
+    pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
         if let (Some(fading), true) = (&self.fading, self.links.len() > FEW) {
             self.ues[ue]
                 .around

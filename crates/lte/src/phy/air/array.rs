@@ -6,11 +6,11 @@
 //! the same at each antenna and independent between them. How much of that a receiver knows is its
 //! [`Combining`].
 
+use lasthop_cell::RbSet;
 use lasthop_radio::mimo::{ANTENNAS_MAX, C, Combining, Matrix, Precoder, Vector};
 use lasthop_radio::{Antennas, mimo};
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
-use super::super::RbSet;
 use super::around::Ray;
 use super::{Air, Cell};
 use lasthop_bearer::Direction;
@@ -70,8 +70,8 @@ impl Pmi {
         Pmi { size, index: [index; SUBBANDS_MAX] }
     }
 
-    fn of(&self, block: u8) -> u8 {
-        self.index[usize::from(block / self.size.max(1)) % SUBBANDS_MAX]
+    fn of(&self, block: u16) -> u8 {
+        self.index[usize::from(block / u16::from(self.size.max(1))) % SUBBANDS_MAX]
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Arrays {
     /// Cells have several transmit antennas.
     transmits: bool,
     /// The resource blocks of the last look.
-    blocks: Vec<u8>,
+    blocks: Vec<u16>,
     /// By resource block of the last look: noise and interference over the receive antennas, lower
     /// triangle.
     noise: Vec<Matrix>,
@@ -134,7 +134,7 @@ pub enum Look {
     Reference(f32, bool),
 }
 
-impl Air {
+impl<const WORDS: usize> Air<WORDS> {
     /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a
     /// UE. To be called before anybody is looked at.
     pub fn set_antennas(
@@ -170,7 +170,7 @@ impl Air {
     /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs`
     /// in `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
     /// channel matrix: of single antennas or of a given SINR.
-    pub fn look_at(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, look: Look) -> bool {
+    pub fn look_at(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, look: Look) -> bool {
         if self.ues[ue].pinned.is_some() || !self.is_array(ue) {
             return false;
         }
@@ -259,7 +259,7 @@ impl Air {
     /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`]
     /// has it. What stands for interference afterwards is the level of white noise at each
     /// antenna under which the SINR would be the same.
-    pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+    pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let Some(mut arrays) = self.arrays.take() else { return &[] };
         let noise = self.cells[cell].noise;
         rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
@@ -324,7 +324,7 @@ impl Air {
         tti: Tti,
         cell: CellId,
         ue: UeId,
-        rbs: RbSet,
+        rbs: RbSet<WORDS>,
         each: f32,
     ) -> &[f32] {
         let Some(arrays) = &self.arrays else { return &[] };
@@ -366,11 +366,11 @@ impl Arrays {
     }
 
     /// A look at the blocks `rbs`: the same white noise at each antenna.
-    fn start(&mut self, rbs: RbSet, white: &[f32]) {
+    fn start<const WORDS: usize>(&mut self, rbs: RbSet<WORDS>, white: &[f32]) {
         let n = rbs.len() as usize;
         self.channel.resize(n, [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX]);
         self.blocks.clear();
-        self.blocks.extend(rbs.iter().map(|b| b as u8));
+        self.blocks.extend(rbs.iter().map(|b| b as u16));
         self.noise.clear();
         self.noise.extend(rbs.iter().map(|b| {
             let mut m = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
@@ -454,7 +454,7 @@ fn sinrs<const N: usize>(
 
 /// The place of block `b` among `rbs`.
 #[inline]
-fn rank(rbs: RbSet, b: u32) -> usize {
+fn rank<const WORDS: usize>(rbs: RbSet<WORDS>, b: u32) -> usize {
     rbs.and(RbSet::range(0, b)).len() as usize
 }
 

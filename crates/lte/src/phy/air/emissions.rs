@@ -1,18 +1,17 @@
 //! What cells put on the air.
 
+use lasthop_cell::RbSet;
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_units::{CellId, Id, Tti};
 
-use super::super::RbSet;
-
 /// What all cells send in one TTI, side by side: a sum over cells reads a few lines of memory.
 #[derive(Debug)]
-pub struct Emissions {
+pub struct Emissions<const WORDS: usize> {
     tti: Tti,
     /// Resource blocks of the widest carrier.
     width: usize,
     /// By cell: the blocks that it uses.
-    used: Vec<RbSet>,
+    used: Vec<RbSet<WORDS>>,
     /// By cell: the power of every block that it uses [mW]; negative where they differ.
     level: Vec<f32>,
     /// By cell, then block: power [mW] where it is used.
@@ -27,9 +26,9 @@ pub struct Emissions {
     adds: Vec<f32>,
 }
 
-impl Emissions {
+impl<const WORDS: usize> Emissions<WORDS> {
     /// Of `cells` cells, the widest of them with `width` resource blocks.
-    pub fn new(cells: usize, width: usize) -> Emissions {
+    pub fn new(cells: usize, width: usize) -> Emissions<WORDS> {
         Emissions {
             tti: Tti(u64::MAX),
             width,
@@ -45,7 +44,7 @@ impl Emissions {
 
     /// `cell` sends on `rbs` in `tti`, `each` [mW] on every block.
     #[inline]
-    pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet, each: f32) {
+    pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, each: f32) {
         if self.tti != tti {
             self.tti = tti;
             self.used.fill(RbSet::EMPTY);
@@ -62,7 +61,7 @@ impl Emissions {
 
     /// The blocks that `cell` uses in `tti`.
     #[inline]
-    pub fn used(&self, tti: Tti, cell: CellId) -> RbSet {
+    pub fn used(&self, tti: Tti, cell: CellId) -> RbSet<WORDS> {
         if self.tti == tti { self.used[cell.index()] } else { RbSet::EMPTY }
     }
 
@@ -75,7 +74,7 @@ impl Emissions {
     /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
     /// places of `rbs` in `to`.
     #[inline]
-    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet, noise: f32, to: &mut [f32]) {
+    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet<WORDS>, noise: f32, to: &mut [f32]) {
         if self.tti != tti {
             rbs.runs(|first, len| to[first..first + len].fill(noise));
             return;
@@ -113,7 +112,7 @@ impl Emissions {
     }
 
     /// What the cells send that do not add the same to each of `rbs`.
-    fn add_uneven(&self, gains: &[f32], rbs: RbSet, to: &mut [f32]) {
+    fn add_uneven(&self, gains: &[f32], rbs: RbSet<WORDS>, to: &mut [f32]) {
         for i in &self.partly {
             let (gain, shared) = (gains[*i], self.used[*i].and(rbs));
             if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level[*i] >= 0.0 {
@@ -154,7 +153,7 @@ mod tests {
     /// silent; block by block by hand.
     #[test]
     fn what_is_gathered_is_the_sum_by_block() {
-        let mut e = Emissions::new(4, 10);
+        let mut e = Emissions::<1>::new(4, 10);
         let id = CellId::from_index;
         e.add(Tti(5), id(0), RbSet::range(0, 10), 2.0);
         e.add(Tti(5), id(1), RbSet::range(0, 5), 3.0);

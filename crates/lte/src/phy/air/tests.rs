@@ -2,8 +2,10 @@
 
 use super::super::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
 use super::*;
+use crate::phy::{NUMEROLOGY, TTI};
+use lasthop_cell::Numerology;
 use lasthop_engine::math::db;
-use lasthop_units::Metres;
+use lasthop_units::{Duration, Metres};
 
 /// (299 792 458 / 3e8)^2 is 0.9986.
 const C: f64 = 1.5e-3;
@@ -11,7 +13,18 @@ const C: f64 = 1.5e-3;
 /// Two cells, each with a UE at distance `d1`, `d2` from the other one, all on the ground in free
 /// space.
 fn two_cells(d1: f64, d2: f64) -> Air {
-    let cell = CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 };
+    two_cells_of(25, NUMEROLOGY, Dbm(30.0), d1, d2)
+}
+
+/// The same with so many blocks, which share the power of a cell.
+fn two_cells_of<const WORDS: usize>(
+    blocks: u32,
+    numerology: Numerology,
+    power: Dbm,
+    d1: f64,
+    d2: f64,
+) -> Air<WORDS> {
+    let cell = CellAir { power, noise_figure: Db(5.0), blocks };
     let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: None };
     // Cells `apart` on the x axis, the UEs aside of them.
     let apart = (d2 * d2 - d1 * d1).sqrt();
@@ -20,8 +33,9 @@ fn two_cells(d1: f64, d2: f64) -> Air {
         .map(|position| CellRadioConfig { position, ..CellRadioConfig::default() });
     let ues =
         [at(0.0, d1), at(apart, d1)].map(|position| UeRadioConfig { position, ..UeRadioConfig::default() });
-    let propagation = Propagation::new(&RadioConfig::default(), cells.iter(), ues.iter(), 1);
-    Air::new(&[cell.clone(), cell], &[ue.clone(), ue], propagation, None, 3, true)
+    let Numerology { tti, .. } = numerology;
+    let propagation = Propagation::new(&RadioConfig::default(), tti, cells.iter(), ues.iter(), 1);
+    Air::new(&[cell.clone(), cell], &[ue.clone(), ue], numerology.block(), propagation, None, 3, true)
 }
 
 /// Rows of ns-3's two-cell test: each of two cells serves one UE at d1, the other cell is at d2; 30
@@ -89,13 +103,40 @@ fn only_the_blocks_that_are_used_interfere() {
     assert!(air.reference(Tti(1), cells[0], ues[0], RbSet::range(0, 25), true)[20] < 1.1);
 }
 
+/// 273 blocks of 360 kHz (NR, 100 MHz at 30 kHz: TS 38.101-1 table 5.3.2-1), each with twice the
+/// power and twice the noise of the reference's blocks: the SINRs are those of its rows, with and
+/// without interference, block by block. What interferes lies on both sides of block 128, where the
+/// words of a set meet.
+#[test]
+fn a_carrier_of_nr_is_as_the_reference_too() {
+    let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));
+    let numerology = Numerology { tti: Duration::from_micros(500), subcarrier: Hertz(30e3) };
+    let over = |dbm: f64, blocks: f64| Dbm(dbm + db(2.0 * blocks / 25.0));
+    let mut air = two_cells_of::<3>(273, numerology, over(30.0, 273.0), 50.0, 1000.0);
+    let (all, part) = (RbSet::range(0, 273), RbSet::range(100, 150));
+    for (i, rbs) in [all, part].into_iter().enumerate() {
+        air.cell_transmits(Tti(7), cells[i], rbs, 1.0);
+        air.ue_transmits(Tti(7), ues[i], rbs, over(10.0, f64::from(rbs.len())));
+    }
+    let down = air.downlink(Tti(7), cells[0], ues[0], all).to_vec();
+    let up = air.uplink(Tti(7), cells[0], ues[0], all).to_vec();
+    assert_eq!([down.len(), up.len()], [273, 273]);
+    for b in 0..273 {
+        let shared = part.contains(b);
+        let expected = if shared { [399.551_632, 385.718_468] } else { [356_449.932_732, 10_803.280_215] };
+        let found = [&down, &up].map(|row| f64::from(row[b as usize]));
+        let close = found.iter().zip(expected).all(|(f, e)| (f / e - 1.0).abs() < C);
+        assert!(close, "block {b}: {found:?} instead of {expected:?}");
+    }
+}
+
 #[test]
 fn a_pinned_link_has_the_sinr_that_it_is_given() {
     let cell = CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 };
     let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: Some(Db(10.0)) };
     let (cells, ues) = ([CellRadioConfig::default()], [UeRadioConfig::default()]);
-    let propagation = Propagation::new(&RadioConfig::default(), cells.iter(), ues.iter(), 1);
-    let mut air = Air::new(&[cell], &[ue], propagation, None, 3, false);
+    let propagation = Propagation::new(&RadioConfig::default(), TTI, cells.iter(), ues.iter(), 1);
+    let mut air: Air = Air::new(&[cell], &[ue], NUMEROLOGY.block(), propagation, None, 3, false);
     let (cell, ue) = (CellId::from_index(0), UeId::from_index(0));
     assert_eq!(air.downlink(Tti(0), cell, ue, RbSet::range(3, 4)), [10.0; 4]);
     assert_eq!(air.reference(Tti(0), cell, ue, RbSet::range(0, 25), false), [10.0; 25]);

@@ -1,12 +1,12 @@
 //! Fast fading of the links between ends of which one has several antennas: complex gains by pair
 //! of antennas.
 
+use lasthop_cell::RbSet;
 use lasthop_radio::mimo::ANTENNAS_MAX;
 use lasthop_radio::{Antennas, ArrayFading};
 use lasthop_units::{CellId, Id, Tti, UeId};
 
 use super::{FastFading, SLOW, entity, parts_with};
-use crate::phy::RbSet;
 use lasthop_bearer::Direction;
 
 /// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a
@@ -21,7 +21,7 @@ pub(super) struct Arrays {
     links: Vec<(f64, ArrayFading)>,
 }
 
-impl FastFading {
+impl<const WORDS: usize> FastFading<WORDS> {
     /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in
     /// `tti`: at least those of `rbs` hold. A link has the same antennas whenever it is asked
     /// about.
@@ -32,7 +32,7 @@ impl FastFading {
         ue: UeId,
         antennas: &Antennas,
         tti: Tti,
-        rbs: RbSet,
+        rbs: RbSet<WORDS>,
     ) -> Option<&ArrayFading> {
         let i = ue.index() * self.shape_of.len() + cell.index();
         let d = direction.index();
