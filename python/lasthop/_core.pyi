@@ -327,6 +327,12 @@ class Scenario:
         """What it was read from: the text, what messages call it, and the overrides in their order."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
+    def written(self) -> str:
+        """The scenario as it is written, with the overrides applied and without defaults."""
+    def files(self) -> list[str]:
+        """The files that its runs read (traces, tracks), as the scenario writes them."""
+    def own_policies(self) -> list[str]:
+        """Names of the policies of one's own that it uses; those of schedulers are `scheduler.NAME`."""
     def profile_settings(self) -> list[tuple[str, str, str]]:
         """Key, value and source of everything that `scenario.profile` has set."""
     def profile_limits(self) -> tuple[str, list[str]] | None:
@@ -385,7 +391,8 @@ class RunOutput:
     @property
     def summary(self) -> str: ...  # JSON
     def table_names(self) -> list[str]: ...
-    def table(self, name: str) -> pa.Table: ...
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """`columns`: only those of these names that the table has, in its order. Each column costs time."""
 
 @final
 class Simulation:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lasthop import _core
 from lasthop._errors import mistake
 from lasthop._registry import on_request
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from lasthop.plot import Plots
@@ -68,8 +70,18 @@ class Results:
         """The tables that this run recorded."""
         return self._source.table_names()
 
-    def table(self, name: str) -> pa.Table:
+    @property
+    def reads_columns(self) -> bool:
+        """Whether a part of a table takes less time to be read than all of it."""
+        return isinstance(self._source, (_core.RunOutput, Folder))
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """A table by name.
+
+        Args:
+            name: the table.
+            columns: only those of these columns that it has, in its order; None: all of them. A table of a run in
+                memory is made column by column, so few columns take less time.
 
         Raises:
             LasthopError: this run did not record it.
@@ -81,7 +93,12 @@ class Results:
                 if name in on_request()
                 else f"`lasthop describe tables {name}` says which runs have it",
             )
-        return self._source.table(name)
+        if columns is None:
+            return self._source.table(name)
+        if isinstance(self._source, (_core.RunOutput, Folder)):  # `reads_columns`
+            return self._source.table(name, columns)
+        table = self._source.table(name)
+        return table.select([c for c in table.column_names if c in columns])
 
     # The tables of the registry as properties, made by `make properties`.
 
@@ -250,10 +267,13 @@ class Folder:
             )
         return sorted(p.stem for p in self._path.glob("*.parquet"))
 
-    def table(self, name: str) -> pa.Table:
-        """Reads a table."""
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Reads a table, or some of its columns."""
+        path = self._path / f"{name}.parquet"
         try:
-            return pq.read_table(self._path / f"{name}.parquet")
+            if columns is not None:
+                columns = [c for c in pq.read_schema(path).names if c in columns]
+            return pq.read_table(path, columns=columns)
         except (OSError, pa.ArrowInvalid) as err:
             raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
 

@@ -3,9 +3,11 @@
 mod flows;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
 use lasthop_capture::{FinishedTable, TableData};
 use serde_json::{Value, json};
 
@@ -125,6 +127,19 @@ impl RunOutput {
             TableData::File { path, .. } => lasthop_capture::read_parquet(path)?.batches,
         };
         Ok((batches, table.schema.clone()))
+    }
+    /// As [`RunOutput::table`], with the columns of these names alone, in the table's order; names
+    /// that the table does not have are left out.
+    ///
+    /// # Errors
+    /// As [`RunOutput::table`].
+    pub fn columns(&self, name: &str, names: &[String]) -> Result<(Vec<RecordBatch>, SchemaRef), Error> {
+        let (batches, schema) = self.table(name)?;
+        let wanted = |i: &usize| names.contains(schema.field(*i).name());
+        let chosen: Vec<usize> = (0..schema.fields().len()).filter(wanted).collect();
+        let told = |e: ArrowError| Error::input(e.to_string());
+        let parts = batches.iter().map(|batch| batch.project(&chosen)).collect::<Result<_, _>>();
+        Ok((parts.map_err(told)?, Arc::new(schema.project(&chosen).map_err(told)?)))
     }
     /// One hash over all tables, as hex: equal for equal runs.
     pub fn digest(&self) -> String {

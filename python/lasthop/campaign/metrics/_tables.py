@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lasthop._registry import on_request
 from lasthop._results import Results
-from lasthop.campaign.metrics._catalogue import TableFacts
+from lasthop.campaign.metrics._catalogue import TableFacts, table_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 """A value for each row; NaN where a row has none. Conditions are 1 (true), 0 (false) and NaN."""
@@ -35,14 +35,18 @@ class Tables:
     def __init__(self, run: Results) -> None:
         self._run = run
         self._names = run.table_names
-        self._tables: dict[str, pa.Table] = {}
+        self._columns: dict[tuple[str, str], pa.ChunkedArray | None] = {}
+        #: Tables that are read as a whole.
+        self._whole: dict[str, pa.Table] = {}
         self._numbers: dict[tuple[str, str], Floats] = {}
         self._end: float | None = None
         self._texts: dict[tuple[str, str], tuple[Indices, list[str | None]]] = {}
 
     def length(self, table: str) -> int:
         """The number of its rows."""
-        return int(self._table(table).num_rows)
+        self._require(table)
+        columns = (self._find(table, name) for name in table_of(table).columns)
+        return next((len(column) for column in columns if column is not None), 0)
 
     def numbers(self, table: str, column: str) -> Floats:
         """A column of numbers, or of true (1) and false (0)."""
@@ -98,7 +102,7 @@ class Tables:
         """The end of the run [s]; None: it has no flow that says."""
         if self._end is None:
             self._end = math.nan
-            if "flows" in self._names and self._table("flows").schema.get_field_index("end_s") >= 0:
+            if "flows" in self._names and self._find("flows", "end_s") is not None:
                 self._end = float(np.fmax.reduce(self.numbers("flows", "end_s"), initial=math.nan))
         return None if math.isnan(self._end) else self._end
 
@@ -111,21 +115,29 @@ class Tables:
         order = np.lexsort((self.numbers(facts.name, "time_s"), number))
         return order, number[order]
 
-    def _table(self, name: str) -> pa.Table:
-        found = self._tables.get(name)
-        if found is None:
-            if name not in self._names:
-                remedy = f"; `output.{name} = true` makes a run record it" if name in on_request() else ""
-                raise Absent(f"this run has no table '{name}', it has: {', '.join(self._names)}{remedy}")
-            found = self._tables[name] = self._run.table(name)
-        return found
+    def _require(self, name: str) -> None:
+        if name not in self._names:
+            remedy = f"; `output.{name} = true` makes a run record it" if name in on_request() else ""
+            raise Absent(f"this run has no table '{name}', it has: {', '.join(self._names)}{remedy}")
+
+    def _find(self, table: str, column: str) -> pa.ChunkedArray | None:
+        """A column by itself: a table of a run in memory has many, and each takes time to be made."""
+        if (table, column) not in self._columns:
+            if self._run.reads_columns:
+                found = self._run.table(table, [column])
+            else:
+                if table not in self._whole:
+                    self._whole[table] = self._run.table(table)
+                found = self._whole[table]
+            self._columns[table, column] = found.column(column) if column in found.column_names else None
+        return self._columns[table, column]
 
     def _column(self, table: str, column: str) -> pa.ChunkedArray:
-        data = self._table(table)
-        place = data.schema.get_field_index(column)
-        if place < 0:
+        self._require(table)
+        found = self._find(table, column)
+        if found is None:
             raise Absent(f"the table '{table}' of this run has no column '{column}': another version wrote it")
-        return data.column(place)
+        return found
 
     def _require_flow(self, name: str) -> None:
         """A flow without drops has no row among the drops; a name that no flow has is a mistake."""
