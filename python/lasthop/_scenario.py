@@ -80,6 +80,16 @@ class Scenario:
         return cls(core, cc, schedulers)
 
     @property
+    def cc(self) -> Controls:
+        """The congestion controls of your own that it knows, by name."""
+        return dict(self._cc)
+
+    @property
+    def schedulers(self) -> Schedulers:
+        """The schedulers of your own that it knows, by name."""
+        return dict(self._schedulers)
+
+    @property
     def core(self) -> _core.Scenario:
         """The scenario in the extension module."""
         return self._core

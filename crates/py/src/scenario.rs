@@ -88,6 +88,21 @@ impl Scenario {
         (document.text().to_owned(), document.name().to_owned(), sets)
     }
 
+    /// The scenario as it is written, with the overrides applied and without defaults.
+    fn written(&self) -> String {
+        self.0.document().to_toml()
+    }
+
+    /// The files that its runs read, as the scenario writes them.
+    fn files(&self) -> Vec<String> {
+        self.0.files().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Names of the policies of one's own that it uses; those of schedulers are `scheduler.NAME`.
+    fn own_policies(&self) -> Vec<String> {
+        self.0.own_policies().into_iter().map(|(name, _)| name).collect()
+    }
+
     /// The effective scenario, every default spelled out.
     fn to_toml(&self) -> String {
         self.0.to_toml()

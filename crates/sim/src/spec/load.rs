@@ -9,7 +9,7 @@ use lasthop_units::Instant;
 
 use super::memory::Memory;
 use super::ways::Ways;
-use super::{Action, Cellular, Spec, Tracks};
+use super::{Action, Cellular, NodeSpec, Spec, Tracks};
 use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
@@ -209,11 +209,26 @@ impl Scenario {
         hasher.finalize().to_hex().to_string()
     }
 
+    /// The files that its runs read, as the scenario writes them: traces and tracks.
+    pub fn files(&self) -> Vec<&str> {
+        let tracks =
+            self.spec.ue.values().filter_map(|ue| ue.track.as_ref()).map(|track| track.file.as_str());
+        let mut files: Vec<&str> = self.traces.keys().map(String::as_str).chain(tracks).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
     /// Name and version of the caller's own policies that the scenario uses.
     pub fn own_policies(&self) -> Vec<(String, String)> {
-        let cc = |name: &str| {
-            self.spec.flow.values().filter_map(|f| f.tcp.cc.as_ref()).any(|cc| cc.name() == name)
-        };
+        let flows = self.spec.flow.values().map(|f| &f.tcp);
+        let proxies = self.spec.node.values().filter_map(|node| match node {
+            NodeSpec::Proxy(proxy) => Some([&proxy.accept, &proxy.connect]),
+            NodeSpec::Snoop(_) => None,
+        });
+        let proxies = proxies.flatten().flatten();
+        let controls: Vec<_> = flows.chain(proxies).filter_map(|tcp| tcp.cc.as_ref()).collect();
+        let cc = |name: &str| controls.iter().any(|cc| cc.name() == name);
         let scheduler =
             |name: &str| self.spec.cell.values().any(|c| c.schedulers().iter().any(|s| s.name() == name));
         self.extensions.identity(cc, scheduler)
