@@ -18,7 +18,7 @@ import pytest
 
 from lasthop import LasthopError
 from lasthop.campaign import store as module
-from lasthop.campaign.store import Entry, Store, default_path, engine, run_key
+from lasthop.campaign.store import Entry, LostError, Store, default_path, engine, run_key
 
 
 def key(n: int) -> str:
@@ -186,6 +186,19 @@ def test_a_full_disk_is_an_error_with_a_remedy_and_leaves_nothing_behind(
     assert known(tmp_path, range(3)) == [0, 1]
 
 
+def test_a_store_that_may_not_be_written_is_an_error_with_another_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with Store(tmp_path) as store:
+        store.put(key(2), entries(2))
+        monkeypatch.setattr(os, "write", refuse)
+        with pytest.raises(LasthopError, match=r"Read-only file system(?s:.)*help: name a store that you may write"):
+            store.flush()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that is full: /dev/full is Linux'")
 def test_a_full_disk_for_the_index_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(tmp_path, range(module._WORTH_INDEXING), each_alone=True)
@@ -238,6 +251,68 @@ def test_a_damaged_page_of_the_index_is_noted_and_the_files_are_read(tmp_path: P
             assert store.notes == []
             assert ask(store)
             assert "index.sqlite' cannot be read" in store.notes[0]
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        "UPDATE entries SET value = 999",
+        "UPDATE entries SET value = 'a text' WHERE value IS NOT NULL",
+        "UPDATE entries SET reason = 'another' WHERE reason IS NOT NULL",
+        "UPDATE entries SET reason = NULL, value = 3.0 WHERE reason IS NOT NULL",
+        "UPDATE items SET item = CASE item WHEN 'm1' THEN 'm2' ELSE 'm1' END || item",
+        "UPDATE items SET name = 'loss' WHERE item = 'm1'",
+        "UPDATE entries SET digest = x'0011223344556677'",
+    ],
+)
+def test_an_altered_value_in_the_index_is_no_result(tmp_path: Path, altered: str) -> None:
+    filled(tmp_path)
+    with Store(tmp_path) as store:
+        store.index()
+    index = tmp_path / "index.sqlite"
+    with closing(sqlite3.connect(index)) as base:
+        base.execute(altered)
+        base.commit()
+    assert known(tmp_path) == [0, 1, 2, 3]
+    with Store(tmp_path) as store:  # the index was made anew
+        assert store.get(key(1), ["m1", "m2"]) == {"m1": entries(1)[0], "m2": entries(1)[1]}
+        assert store.notes == []
+
+
+def test_an_altered_index_is_named(tmp_path: Path) -> None:
+    filled(tmp_path)
+    with Store(tmp_path) as store:
+        store.index()
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as base:
+        base.execute("UPDATE entries SET value = 999")
+        base.commit()
+    with Store(tmp_path) as store:
+        assert store.get(key(1), ["m1"])["m1"].value == 1.5
+        assert "index.sqlite' cannot be read (an entry was altered): files are read instead" in store.notes[0]
+
+
+def test_runs_of_a_file_that_is_found_damaged_are_not_found_any_more(tmp_path: Path) -> None:
+    """Its size and time are those that the index knows: only its content says so."""
+    with Store(tmp_path) as store:
+        store.put(key(0), entries(0, table=b"rows of 0"))
+        store.flush()
+        store.index()
+    (hurt,) = files(tmp_path)
+    content, times = bytearray(hurt.read_bytes()), hurt.stat().st_mtime_ns
+    content[content.index(b"rows of 0")] ^= 1
+    hurt.write_bytes(content)
+    os.utime(hurt, ns=(times, times))
+    with Store(tmp_path) as store:
+        assert store.get(key(0), ["m1"]) == {"m1": entries(0)[0]}
+        with pytest.raises(LostError, match="has lost a table"):
+            store.content(key(0), "table flows")
+        assert store.get(key(0), ["m1"]) == {}
+        assert str(hurt) in store.notes[0]
+
+
+def test_a_store_without_a_name_is_refused() -> None:
+    with pytest.raises(LasthopError, match="the store's folder has no name"):
+        Store("")
 
 
 def test_an_index_is_read_and_not_the_files_that_it_covers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +419,7 @@ def test_a_file_that_another_process_prunes_is_missed_by_nobody(tmp_path: Path) 
 
 WRITER = """
 import sys
-from lasthop.campaign.store import Entry, Store, run_key
+from lasthop.campaign.store import Entry, LostError, Store, run_key
 with Store(sys.argv[1]) as store:
     for n in range(int(sys.argv[2]), int(sys.argv[3])):
         store.put(run_key(f"scenario {n}"), [Entry("m1", "goodput", n + 0.5), Entry("m2", "delay", None,

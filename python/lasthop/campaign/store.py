@@ -11,11 +11,13 @@ is not its name is not whole: it is named in `Store.notes` and set aside, and it
 
 The index is written in the same way and never changed in its place. Readers open it with SQLite's `immutable=1`, which
 takes no lock (https://www.sqlite.org/uri.html), so it is safe where a file system has none. It covers files by name,
-size and time of change; those that it does not cover are read.
+size and time of change; those that it does not cover are read. Each entry in it has a digest, which is checked when the
+entry is used: an altered value is no result, and the index is made anew.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -35,6 +37,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lasthop import _core
+from lasthop._core import LasthopError
 from lasthop._errors import mistake
 
 #: Names the store where neither a flag nor an argument does.
@@ -70,10 +73,10 @@ _TABLES = """
                         time INTEGER NOT NULL);
     CREATE TABLE items (id INTEGER PRIMARY KEY, item TEXT UNIQUE NOT NULL, name TEXT NOT NULL);
     CREATE TABLE entries (run BLOB NOT NULL, item INTEGER NOT NULL, value REAL, reason TEXT, file INTEGER NOT NULL,
-                          PRIMARY KEY (run, item)) WITHOUT ROWID;
+                          digest BLOB NOT NULL, PRIMARY KEY (run, item)) WITHOUT ROWID;
 """
 #: Changes with the tables: an index of another version is made anew.
-_INDEX_VERSION = 1
+_INDEX_VERSION = 2
 
 
 class Entry(NamedTuple):
@@ -124,6 +127,10 @@ def default_path() -> Path:
     return Path(named) if named else DEFAULT
 
 
+class LostError(LasthopError):
+    """What the store had when it was asked is not there any more."""
+
+
 class Store:
     """The finished runs of this build in a folder. It is made when the first run is written.
 
@@ -139,7 +146,7 @@ class Store:
         workers: how many make runs for it: `put` writes when `UNSAVED_S` seconds of work for each of them wait.
 
     Raises:
-        LasthopError: the folder cannot be read.
+        LasthopError: the folder cannot be read, or its name is empty.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, workers: int = 1) -> None:
@@ -150,11 +157,14 @@ class Store:
         self._waiting: dict[str, list[Entry]] = {}
         self._cost = 0.0
         self._octets = 0
+        #: Numbers of files in the index whose entries do not count.
         self._gone: set[int] = set()
         self._last: tuple[str, dict[tuple[str, str], bytes]] = ("", {})
         self._index: sqlite3.Connection | None = None
         self._fresh: sqlite3.Connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._fresh.executescript(_TABLES)
+        if path is not None and not os.fspath(path):
+            raise mistake("the store's folder has no name", f"name one with --store or {VARIABLE}, or leave it out")
         if self.path.exists() and not self.path.is_dir():
             raise mistake(f"the store '{self.path}' is no folder", "name another one with --store or " + VARIABLE)
         self._open()
@@ -175,7 +185,9 @@ class Store:
         for base, gone in ((self._fresh, frozenset[int]()), (self._index, self._gone)):
             if base is None:
                 continue
-            for item, name, value, reason, file in base.execute(_LOOK_UP, (key,)):
+            for item, name, value, reason, file, digest in base.execute(_LOOK_UP, (key,)):
+                if base is self._index and digest != _mark(key, item, name, value, reason):
+                    raise sqlite3.DatabaseError("an entry was altered")
                 if item in items and item not in found and file not in gone:
                     found[item] = Entry(item, name, value, reason)
         return found
@@ -184,7 +196,8 @@ class Store:
         """The content of an entry: a kept table.
 
         Raises:
-            LasthopError: the entry is not there any more, or its file is not whole; it is set aside then.
+            LostError: the entry is not there any more, or its file is not whole; it is set aside then, and `get` does
+                not find its runs.
         """
         for entry in self._waiting.get(run, ()):
             if entry.item == item and entry.content is not None:
@@ -201,6 +214,7 @@ class Store:
         raise mistake(
             f"the store '{self.path}' has lost a table of the run {run[:16]}",
             "another process has removed it, or its file was damaged: call again, and the run is made anew",
+            LostError,
         )
 
     def _paths(self, run: str, item: str) -> list[str]:
@@ -208,10 +222,20 @@ class Store:
         bases = [base for base in (self._fresh, self._index) if base is not None]
         return [path for base in bases for (path,) in base.execute(_WHERE, (bytes.fromhex(run), item))]
 
+    def _drop(self, path: str) -> None:
+        """A file is not whole, or not there any more: `get` finds nothing in it."""
+        _remove(self._fresh, path)
+        if self._index is not None:
+            with suppress(sqlite3.DatabaseError):  # `get` notices that
+                found = self._index.execute("SELECT id FROM files WHERE path = ?", (path,))
+                self._gone.update(number for (number,) in found)
+
     def _contents(self, path: str) -> dict[tuple[str, str], bytes]:
         """The contents in a file; those of the last one are remembered, as neighbours are asked for in turn."""
         if self._last[0] != path:
             table = self._read(self.path / path)
+            if table is None:
+                self._drop(path)
             rows = [] if table is None else table.select(["run", "item", "content"]).to_pylist()
             self._last = (path, {(r["run"], r["item"]): r["content"] for r in rows if r["content"] is not None})
         return self._last[1]
@@ -344,7 +368,7 @@ class Store:
         except OSError as error:
             raise mistake(
                 f"cannot write finished runs to the store '{self.path}': {error.strerror or error}",
-                "once there is room for it, call again: all that was written before is found there",
+                _unwritten(error),
             ) from error
         _insert(
             self._fresh,
@@ -426,12 +450,10 @@ class Store:
                     known = _copied(self._index, base)
                 for name, status in self._files():
                     if known.pop(name, None) != (status.st_size, status.st_mtime_ns):
-                        base.execute("DELETE FROM entries WHERE file IN (SELECT id FROM files WHERE path = ?)", (name,))
-                        base.execute("DELETE FROM files WHERE path = ?", (name,))
+                        _remove(base, name)
                         self._take(base, name, status)
                 for name in known:
-                    base.execute("DELETE FROM entries WHERE file IN (SELECT id FROM files WHERE path = ?)", (name,))
-                    base.execute("DELETE FROM files WHERE path = ?", (name,))
+                    _remove(base, name)
                 base.execute("COMMIT")
                 counts: tuple[int, int] = base.execute(
                     "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM entries)"
@@ -454,10 +476,12 @@ class Store:
             raise error
         self._index.close()
         self._forget_index(error)
+        self._gone.clear()
         read = {path for (path,) in self._fresh.execute("SELECT path FROM files")}
         for path, status in self._files(engine()):
             if path not in read:
                 self._take(self._fresh, path, status)
+        self._reindex(anew=True)
 
     def _open_index(self) -> sqlite3.Connection | None:
         path = self.path / "index.sqlite"
@@ -495,9 +519,8 @@ class Store:
         self.close()
 
 
-_LOOK_UP = (
-    "SELECT i.item, i.name, e.value, e.reason, e.file FROM entries e JOIN items i ON i.id = e.item WHERE e.run = ?"
-)
+_LOOK_UP = """SELECT i.item, i.name, e.value, e.reason, e.file, e.digest
+              FROM entries e JOIN items i ON i.id = e.item WHERE e.run = ?"""
 _WHERE = """SELECT f.path FROM entries e JOIN items i ON i.id = e.item JOIN files f ON f.id = e.file
             WHERE e.run = ? AND i.item = ?"""
 
@@ -528,14 +551,27 @@ def _insert(
             base.execute("INSERT OR IGNORE INTO items (item, name) VALUES (?, ?)", (item, name))
             (items[item],) = base.execute("SELECT id FROM items WHERE item = ?", (item,)).fetchone()
         base.execute(
-            "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?)",
-            (bytes.fromhex(run), items[item], value, reason, file),
+            "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+            (key := bytes.fromhex(run), items[item], value, reason, file, _mark(key, item, name, value, reason)),
         )
+
+
+def _mark(key: bytes, item: str, name: str, value: float | None, reason: str | None) -> bytes:
+    """Digest of an entry of the index: of all that `get` gives of it."""
+    number = value.hex() if isinstance(value, float) else f"no number: {value}"
+    text = f"{item}\0{name}\0{number}\0{reason is None}\0{reason}"
+    return hashlib.blake2b(text.encode(), key=key, digest_size=8).digest()
+
+
+def _remove(base: sqlite3.Connection, path: str) -> None:
+    """Takes a file with its entries out of a base."""
+    base.execute("DELETE FROM entries WHERE file IN (SELECT id FROM files WHERE path = ?)", (path,))
+    base.execute("DELETE FROM files WHERE path = ?", (path,))
 
 
 def _copied(source: sqlite3.Connection, target: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     """Copies an index; returns the files that it covers."""
-    for table, places in (("files", "?, ?, ?, ?"), ("items", "?, ?, ?"), ("entries", "?, ?, ?, ?, ?")):
+    for table, places in (("files", "?, ?, ?, ?"), ("items", "?, ?, ?"), ("entries", "?, ?, ?, ?, ?, ?")):
         target.executemany(f"INSERT INTO {table} VALUES ({places})", source.execute(f"SELECT * FROM {table}"))
     return {path: (size, when) for path, size, when in target.execute("SELECT path, size, time FROM files")}
 
@@ -560,6 +596,13 @@ def _write_whole(path: Path, content: bytes) -> os.stat_result:
         raise
     _sync(path.parent)
     return path.stat()
+
+
+def _unwritten(error: OSError) -> str:
+    """What to do where the store cannot be written."""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        return f"name a store that you may write with --store or {VARIABLE}"
+    return "once there is room for it, call again: all that was written before is found there"
 
 
 def _make_folders(folder: Path) -> None:
