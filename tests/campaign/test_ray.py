@@ -18,6 +18,7 @@ import pytest
 from lasthop import LasthopError
 from lasthop.campaign import cluster
 from lasthop.campaign.conduct import conduct
+from lasthop.campaign.executors import Failure
 from tests.campaign.plans import small
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +33,7 @@ from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
 from lasthop.campaign.conduct import conduct
+from lasthop.campaign.executors import Failure
 from tests.campaign.misbehaving import Own
 from tests.campaign.plans import GOODPUT, small
 
@@ -133,3 +135,44 @@ def test_without_ray_the_error_says_how_to_install_it(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(LasthopError, match=r"pip install 'lasthop\[ray\]'"):
         cluster.Ray()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_an_address_where_nothing_answers_is_an_error_within_seconds(address: str) -> None:
+    """Ray itself asks again for minutes. Port 1 is reserved (tcpmux, RFC 1078); nothing listens there."""
+    with pytest.raises(LasthopError, match=r"no Ray cluster can be reached at RAY_ADDRESS(?s:.)*ray start --head"):
+        cluster._require_answer(address)
+
+
+def test_an_address_that_takes_no_connection_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def silent(_where: tuple[str, int], timeout: float) -> None:
+        asked.append(timeout)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(cluster.socket, "create_connection", silent)
+    with pytest.raises(LasthopError, match="timed out"):
+        cluster._require_answer("[2001:db8::1]:6379")
+    assert asked == [cluster.ANSWER_S]
+
+
+@pytest.mark.parametrize("address", ["somewhere", "host:", ":6379", "host:port", "host:70000"])
+def test_what_is_no_address_is_said(address: str) -> None:
+    with pytest.raises(LasthopError, match=r"is no address of a Ray cluster(?s:.)*HOST:PORT"):
+        cluster._require_answer(address)
+
+
+def test_addresses_that_ray_looks_up_itself_are_left_to_it() -> None:
+    for address in ("", "auto", "local"):
+        cluster._require_answer(address)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no timer that ends a call")
+def test_a_task_of_the_cluster_is_given_up_at_its_limit() -> None:
+    def endless(_task: int, _stopped: object) -> int:
+        while True:
+            pass
+
+    assert cluster._guarded(endless, 1, 0.2) == Failure("it was given up after the time limit of 0.2 s for a run")
+    assert cluster._guarded(lambda task, _: 2 * task, 3, 60.0) == 6

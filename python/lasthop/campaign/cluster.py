@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
 from lasthop._errors import mistake
 from lasthop.campaign.executors import Failure, WorkOf, guarded
-from lasthop.campaign.work import said
+from lasthop.campaign.work import Overtime, overtime, said
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 #: A run whose worker or node dies is made again so often: on a cluster that is seldom the run's own fault.
 RETRIES = 2
+#: A cluster that does not take a connection in this time [s] is not there.
+ANSWER_S = 5.0
 #: Results that come within this time are taken together [s]; twice as many tasks as processors wait meanwhile.
 _TOGETHER_S = 0.02
 
@@ -25,6 +29,7 @@ class Ray:
 
     Args:
         workers: how many runs at a time; 0: as many as the cluster has processors, also when it grows.
+        limit_s: time after which a run is given up [s]; None: never.
 
     Raises:
         LasthopError: Ray is not installed, or no cluster can be reached.
@@ -32,10 +37,12 @@ class Ray:
 
     name = "ray"
 
-    def __init__(self, workers: int = 0) -> None:
+    def __init__(self, workers: int = 0, limit_s: float | None = None) -> None:
         self._ray = _imported()
         self._limit = workers
+        self._limit_s = limit_s
         if not self._ray.is_initialized():
+            _require_answer(os.environ.get("RAY_ADDRESS", ""))
             try:
                 self._ray.init(log_to_driver=False, configure_logging=False, include_dashboard=_dashboard())
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -59,7 +66,7 @@ class Ray:
             while True:
                 room = 2 * self.workers
                 for task in islice(tasks, max(0, room - len(ahead))):
-                    ahead[remote.remote(there, task)] = task
+                    ahead[remote.remote(there, task, self._limit_s)] = task
                 if not ahead:
                     return
                 # Several at a time: a large cluster has thousands in work, and each question is about all of them.
@@ -73,8 +80,51 @@ class Ray:
                 ray.cancel(reference, force=True)
 
 
-def _guarded(work: WorkOf[T, R], task: T) -> R | Failure:
-    return guarded(work, task, lambda: False)
+def _guarded(work: WorkOf[T, R], task: T, limit_s: float | None) -> R | Failure:
+    if limit_s is None or not hasattr(signal, "setitimer"):
+        return guarded(work, task, _never)
+
+    def over(*_: object) -> None:
+        raise Overtime
+
+    # Ray runs tasks in the main thread of a worker process, where signals are handled.
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        return guarded(work, task, _never)
+    except Overtime:
+        return Failure(overtime(limit_s))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _never() -> bool:
+    return False
+
+
+def _require_answer(address: str) -> None:
+    """Asks whether anything answers at an address: Ray itself would wait for minutes.
+
+    Raises:
+        LasthopError: it is no address, or nothing answers in `ANSWER_S` seconds.
+    """
+    if address in ("", "auto", "local"):
+        return
+    where = address.rpartition("://")[2]
+    host, colon, port = where.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdecimal() and int(port) < 65536):
+        raise mistake(
+            f"RAY_ADDRESS = '{address}' is no address of a Ray cluster",
+            "HOST:PORT as `ray start --head` prints it, ray://HOST:PORT, or auto for that of this machine",
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
+    except OSError as error:
+        raise mistake(
+            f"no Ray cluster can be reached at RAY_ADDRESS = '{address}': {error}",
+            "`ray start --head` starts one and prints its address; without RAY_ADDRESS one of this machine is started",
+        ) from error
 
 
 def _result(ray: Any, reference: Any) -> Any:

@@ -8,23 +8,26 @@ on the task alone, so the results of a campaign do not depend on the executor.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import queue
 import re
 import signal
+import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, current_process, get_context, parent_process
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
+from lasthop._core import LasthopError
 from lasthop._errors import mistake
-from lasthop.campaign.work import RunFailedError, said
+from lasthop.campaign.work import Overtime, RunFailedError, overtime, said
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -32,6 +35,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: The core asks some 20 times a second whether a run is to stop. A run that is over its limit for so long [s] is in
+#: code of the user's, which does not ask; and what does not hear an exception in so long [s] is in a system call.
+_GRACE_S = 0.3
+_UNHEARD_S = 2.0
+#: A wait takes no longer [s], so that limits and signals are seen.
+_ASKED_S = 0.5
+#: Exit code of a worker that would begin a campaign of its own; none that people or Python use (sysexits.h ends at 78).
+_NO_GUARD = 79
 
 WorkOf: TypeAlias = "Callable[[T, Callable[[], bool]], R]"
 """What is done with a task. The second argument says whether all is to stop; it raises KeyboardInterrupt then."""
@@ -76,29 +88,33 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def executor(name: str | None, jobs: int = 0, by_processes: bool = False) -> Executor:
+def executor(name: str | None, jobs: int = 0, by_processes: bool = False, limit_s: float | None = None) -> Executor:
     """The executor of that name.
 
     Args:
         name: threads, processes or ray; None: threads, or processes where `by_processes`.
         jobs: how many runs at a time, from 0 on; 0: one per processor (`cores`), with Ray those of the cluster.
         by_processes: whether runs hold the interpreter's lock, so that threads would wait for one another.
+        limit_s: time after which a run is given up [s], a failure; None: it may take as long as it takes.
 
     Raises:
-        LasthopError: there is no executor of that name, `jobs` is below 0, or Ray is not installed.
+        LasthopError: there is no executor of that name, `jobs` is below 0, `limit_s` is not above 0, or Ray is not
+            installed.
     """
+    if limit_s is not None and not limit_s > 0:
+        raise mistake(f"a time limit of {limit_s:g} s for a run", "give a time above 0")
     if jobs < 0:
         raise mistake(f"jobs = {jobs} is below 0", "give the number of runs at a time, or 0 for one per processor")
     if name is None:
         name = "processes" if by_processes else "threads"
     if name == "threads":
-        return Threads(jobs or cores())
+        return Threads(jobs or cores(), limit_s)
     if name == "processes":
-        return Processes(jobs or cores())
+        return Processes(jobs or cores(), limit_s)
     if name == "ray":
         from lasthop.campaign.cluster import Ray
 
-        return Ray(jobs)
+        return Ray(jobs, limit_s)
     raise mistake(f"there is no executor '{name}'", "the executors are threads, processes and ray")
 
 
@@ -108,7 +124,7 @@ def guarded(work: WorkOf[T, R], task: T, stopped: Callable[[], bool]) -> R | Fai
         return work(task, stopped)
     except RunFailedError as failed:
         return Failure(str(failed))
-    except (KeyboardInterrupt, GeneratorExit):
+    except (KeyboardInterrupt, GeneratorExit, Overtime):
         raise
     except BaseException as error:  # SystemExit of the user's code ends its run, not the campaign
         return Failure(said(error))
@@ -119,35 +135,133 @@ class Threads:
 
     name = "threads"
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, limit_s: float | None = None) -> None:
         self.workers = workers
+        self.limit_s = limit_s
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
         """See `Executor.run`. One task waits for each thread, so that none idles while outcomes are looked at."""
         stopped = threading.Event()
-        done: queue.SimpleQueue[tuple[T, R | Failure]] = queue.SimpleQueue()
+        inbox: queue.SimpleQueue[_Given[T] | None] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[_Given[T], R | Failure]] = queue.SimpleQueue()
+        crew = [_Thread(work, inbox, done, stopped) for _ in range(self.workers)]
+        ahead: set[_Given[T]] = set()
+        try:
+            while True:
+                for task in islice(tasks, 2 * self.workers - len(ahead)):
+                    ahead.add(given := _Given(task))
+                    inbox.put(given)
+                if not ahead:
+                    return
+                with suppress(queue.Empty):
+                    # Not without end: a signal may reach another thread, which does not wake this one.
+                    given, outcome = done.get(timeout=_ASKED_S)
+                    if given in ahead:
+                        ahead.remove(given)
+                        yield given.task, outcome
+                for place, thread in enumerate(crew):
+                    late = thread.overdue(self.limit_s)
+                    if late is not None and late in ahead:
+                        # It is in code that nothing interrupts, such as a system call: another thread goes on.
+                        thread.thread.name = "lasthop-given-up"
+                        crew[place] = _Thread(work, inbox, done, stopped)
+                        ahead.remove(late)
+                        yield late.task, Failure(overtime(self.limit_s or 0.0))
+        finally:
+            stopped.set()
+            _end(crew, inbox)
 
-        def one(task: T) -> None:
-            with suppress(KeyboardInterrupt):  # it was given up: nobody waits for it
-                done.put((task, guarded(work, task, stopped.is_set)))
 
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="lasthop-run") as pool:
-            ahead = 0
+class _Given(Generic[T]):
+    """A task on its way: equal to itself alone."""
+
+    def __init__(self, task: T) -> None:
+        self.task = task
+
+
+class _Thread(Generic[T, R]):
+    """A thread that makes runs. It does not keep the process from ending."""
+
+    def __init__(
+        self,
+        work: WorkOf[T, R],
+        inbox: queue.SimpleQueue[_Given[T] | None],
+        done: queue.SimpleQueue[tuple[_Given[T], R | Failure]],
+        stopped: threading.Event,
+    ) -> None:
+        self._work, self._inbox, self._done, self._stopped = work, inbox, done, stopped
+        #: What it does, since when [s], and when an exception was raised in it [s].
+        self._busy: tuple[_Given[T], float] | None = None
+        self._told: float | None = None
+        #: Held while it begins and ends a task: an exception that is raised meanwhile meets this task and no other.
+        self._gate = threading.Lock()
+        self._limit_s = 0.0
+        self.thread = threading.Thread(target=self._serve, name="lasthop-run", daemon=True)
+        self.thread.start()
+
+    def _serve(self) -> None:
+        given: _Given[T] | None = None
+        while not self._stopped.is_set():
             try:
-                while True:
-                    for task in islice(tasks, 2 * self.workers - ahead):
-                        pool.submit(one, task)
-                        ahead += 1
-                    if ahead == 0:
-                        return
-                    with suppress(queue.Empty):
-                        # Not without end: a signal may reach another thread, which does not wake this one.
-                        outcome = done.get(timeout=1.0)
-                        ahead -= 1
-                        yield outcome
-            finally:
-                stopped.set()
-                pool.shutdown(wait=True, cancel_futures=True)
+                given = self._inbox.get()
+                if given is None:
+                    return
+                with self._gate:
+                    self._busy, self._told = (given, time.monotonic()), None
+                outcome = guarded(self._work, given.task, self._stopped.is_set)
+                with self._gate:
+                    self._busy = None
+                if self.was_told and isinstance(outcome, Failure):  # the core made an error of it
+                    outcome = Failure(overtime(self._limit_s))
+                self._done.put((given, outcome))
+                given = None
+            except Overtime:  # noqa: PERF203 -- it ends one task, not the thread
+                self._busy = None
+                if given is not None:
+                    self._done.put((given, Failure(overtime(self._limit_s))))
+            except KeyboardInterrupt:  # it was given up: nobody waits for it
+                self._busy = None
+
+    @property
+    def was_told(self) -> bool:
+        """Whether an exception was raised in it since it began its task."""
+        return self._told is not None
+
+    def overdue(self, limit_s: float | None) -> _Given[T] | None:
+        """What is to be given up: an exception in the thread that is beyond the limit has not helped."""
+        busy, now = self._busy, time.monotonic()
+        if limit_s is None or busy is None or now - busy[1] < limit_s + _GRACE_S:
+            return None
+        if self._told is None:
+            self._limit_s = limit_s
+            self.raises(Overtime)
+            return None
+        return busy[0] if now - self._told > _UNHEARD_S else None
+
+    def raises(self, exception: type[BaseException]) -> None:
+        """Raises an exception in it as soon as it is in Python code, if it has a task."""
+        if not self._gate.acquire(timeout=_ASKED_S):
+            return
+        try:
+            if self._busy is not None and self.thread.ident is not None:
+                self._told = time.monotonic()
+                name = ctypes.c_ulong(self.thread.ident)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(name, ctypes.py_object(exception))
+        finally:
+            self._gate.release()
+
+
+def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | None]) -> None:
+    """Ends threads: the core asks whether it is to stop, code of the user's gets an exception, the rest is left."""
+    for _ in crew:
+        inbox.put(None)
+    for patience_s in (_ASKED_S, _UNHEARD_S):
+        until = time.monotonic() + patience_s
+        for thread in crew:
+            thread.thread.join(max(0.0, until - time.monotonic()))
+        for thread in crew:
+            if thread.thread.is_alive():
+                thread.raises(KeyboardInterrupt)
 
 
 class Processes:
@@ -158,8 +272,9 @@ class Processes:
 
     name = "processes"
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, limit_s: float | None = None) -> None:
         self.workers = workers
+        self.limit_s = limit_s
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
         """See `Executor.run`. A worker has one task in work and one in its pipe.
@@ -182,7 +297,12 @@ class Processes:
                 busy = {worker.pipe: worker for worker in pool if worker.tasks}
                 if not busy:
                     return
-                for pipe in connection.wait(list(busy)):
+                heard_of = connection.wait(list(busy), None if self.limit_s is None else _ASKED_S)
+                for worker in (w for w in pool if w.pipe not in heard_of):
+                    if self.limit_s is not None and worker.busy_s() > self.limit_s + _GRACE_S:
+                        worker.late = True
+                        worker.process.kill()  # its pipe says so at the next turn
+                for pipe in heard_of:
                     worker = busy[pipe]  # type: ignore[index]
                     try:
                         heard = worker.take()
@@ -190,10 +310,12 @@ class Processes:
                         pool.remove(worker)
                         reason = worker.buried()
                         if not worker.ready:
-                            raise mistake(f"a worker process {reason} before its first run", _UNSTARTED) from None
+                            raise _unstarted(worker, reason) from None
                         failed = worker.tasks.popleft()
                         again.extend(worker.tasks)
-                        yield failed, Failure(f"its worker process {reason}")
+                        late = worker.late and self.limit_s is not None
+                        why = overtime(self.limit_s) if late and self.limit_s else f"its worker process {reason}"
+                        yield failed, Failure(why)
                     else:
                         for made in heard:
                             yield worker.tasks.popleft(), made
@@ -214,6 +336,11 @@ class _Worker(Generic[T, R]):
         self.pipe, theirs = context.Pipe()
         self.tasks: deque[T] = deque()
         self.ready = False
+        #: It was ended because its run took too long.
+        self.late = False
+        #: How it has ended, as soon as that is known.
+        self.process_code = 0
+        self._began = 0.0
         self._work: bytes | None = work
         self.process: SpawnProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
         with _interrupts_wait():
@@ -223,6 +350,8 @@ class _Worker(Generic[T, R]):
     def give(self, tasks: Iterable[T]) -> None:
         """Sends tasks; a worker that died meanwhile is noticed when it is listened to."""
         for task in tasks:
+            if not self.tasks:
+                self._began = time.monotonic()
             self.tasks.append(task)
             if self.ready:
                 self._send(pickle.dumps(task))
@@ -231,6 +360,10 @@ class _Worker(Generic[T, R]):
         with suppress(OSError):
             self.pipe.send_bytes(content)
 
+    def busy_s(self) -> float:
+        """How long it has been at its first task [s]; 0 without one."""
+        return time.monotonic() - self._began if self.ready and self.tasks else 0.0
+
     def take(self) -> list[R | Failure]:
         """What the worker says: a result, or nothing yet.
 
@@ -238,6 +371,7 @@ class _Worker(Generic[T, R]):
             LasthopError: the worker cannot read the work.
             EOFError, OSError: the worker has died.
         """
+        self._began = time.monotonic()
         if self.ready:
             return [self.pipe.recv()]
         fault = self.pipe.recv()
@@ -262,7 +396,7 @@ class _Worker(Generic[T, R]):
             self.process.kill()
             self.process.join()
         self.pipe.close()
-        code = self.process.exitcode or 0
+        self.process_code = code = self.process.exitcode or 0
         if code >= 0:
             return f"ended with exit code {code}"
         try:
@@ -286,6 +420,7 @@ class _Worker(Generic[T, R]):
 def _serve(pipe: Connection) -> None:
     """The life of a worker process: the work, then tasks until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal: the parent ends us
+    _speak_to_stderr()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         pipe.send(None)
@@ -298,6 +433,32 @@ def _serve(pipe: Connection) -> None:
         pipe.send(None)
         while True:
             pipe.send(guarded(work, pickle.loads(pipe.recv_bytes()), _never))
+
+
+def _speak_to_stderr() -> None:
+    """What code of the user's prints goes to standard error: the other output is the command's own, such as JSON."""
+    with suppress(OSError, ValueError, AttributeError):  # there may be none
+        sys.stdout.flush()
+        os.dup2(2, 1)
+
+
+def refuse_in_worker() -> None:
+    """Ends a worker process that would begin a campaign while it imports the script that has begun one.
+
+    Raises:
+        SystemExit: this process is such a worker; its parent says what is wrong.
+    """
+    if getattr(current_process(), "_inheriting", False):
+        raise SystemExit(_NO_GUARD)
+
+
+def _unstarted(worker: _Worker[T, R], reason: str) -> LasthopError:
+    if worker.process_code == _NO_GUARD:
+        return mistake(
+            "the script starts this campaign each time it is imported, as a worker process does with it",
+            "write what starts it below `if __name__ == '__main__':`, and functions and classes above",
+        )
+    return mistake(f"a worker process {reason} before its first run", _UNSTARTED)
 
 
 def _end_with_parent() -> None:

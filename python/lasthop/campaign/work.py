@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
 from lasthop import _core
 from lasthop._core import LasthopError
 from lasthop._results import Results
-from lasthop.campaign.jobs import Job, Plan, outcomes
+from lasthop.campaign.jobs import Job, Measure, Plan, outcomes
 from lasthop.campaign.store import Entry, run_key
 
 if TYPE_CHECKING:
@@ -42,11 +43,13 @@ class Task:
     measures: tuple[int, ...]
     #: The wanted tables.
     keep: tuple[str, ...]
+    #: Tables that were kept of an earlier run, from which the measures may follow: name, and content as in the store.
+    tables: tuple[tuple[str, bytes], ...] = ()
     #: The scenario, of which `key` is the key. It stays in its process: another one reads it from its own plan.
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Task, (self.point, self.seed, self.key, self.measures, self.keep)
+        return Task, (self.point, self.seed, self.key, self.measures, self.keep, self.tables)
 
 
 @dataclass(frozen=True)
@@ -56,17 +59,35 @@ class Made:
     entries: tuple[Entry, ...]
     #: Processor time of the run and its measures [s].
     cost_s: float
+    #: False: kept tables had all that was wanted, and nothing was run.
+    ran: bool = True
 
 
 class RunFailedError(Exception):
     """A run that gave no result; the text says why, in one line."""
 
 
-class Work:
-    """Makes the runs of a plan. It pickles as the plan does."""
+class Overtime(BaseException):
+    """A run has taken longer than it may. It is raised in code of the user's, which may catch errors."""
 
-    def __init__(self, plan: Plan) -> None:
+
+def overtime(limit_s: float) -> str:
+    """Why a run that took too long has no result."""
+    return f"it was given up after the time limit of {limit_s:g} s for a run"
+
+
+class Work:
+    """Makes the runs of a plan. It pickles as the plan does.
+
+    Args:
+        plan: the campaign.
+        limit_s: time after which the core gives a run up [s], a failure; None: never. Code of the user's is the
+            executor's to stop.
+    """
+
+    def __init__(self, plan: Plan, limit_s: float | None = None) -> None:
         self.plan = plan
+        self.limit_s = limit_s
 
     def __call__(self, task: Task, stopped: Callable[[], bool]) -> Made:
         """Makes a run.
@@ -80,22 +101,23 @@ class Work:
             KeyboardInterrupt: it was given up.
         """
         began = time.thread_time()
+        wanted = [self.plan.measures[i] for i in task.measures]
         what = "scenario"
         try:
+            if task.tables and (entries := _from_tables(wanted, task)) is not None:
+                return Made(tuple(entries), time.thread_time() - began, ran=False)
             scenario = task.scenario
             if scenario is None:
                 scenario = self.plan.scenario(Job(self.plan.points[task.point], task.seed))
                 if key_of(self.plan, scenario) != task.key:
                     raise RunFailedError(OTHER_BUILD)
             what = "run"
-            run = Results(_core.run(scenario.core, None, ended_by(stopped)))
+            run = Results(_core.run(scenario.core, None, ended_by(stopped, self.limit_s)))
             what = "metrics"
-            wanted = [self.plan.measures[i] for i in task.measures]
-            found = outcomes(wanted, run)
-            entries = [Entry(m.identity, m.name, found[m.name].value, found[m.name].reason) for m in wanted]
+            entries = _entries(wanted, run)
             what = "tables to keep"
             entries += [_kept(run, name) for name in task.keep]
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError):
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError, Overtime):
             raise
         except BaseException as error:  # a panic of the core is no Exception
             raise RunFailedError(f"{what}: {said(error)}") from error
@@ -103,19 +125,92 @@ class Work:
         return Made((Entry(COST, COST, spent), *entries), spent)
 
 
-def ended_by(stopped: Callable[[], bool]) -> Callable[[float], None]:
-    """The progress function of a run that ends with KeyboardInterrupt as soon as `stopped` is true."""
+def ended_by(stopped: Callable[[], bool], limit_s: float | None = None) -> Callable[[float], None]:
+    """The progress function of a run that ends with KeyboardInterrupt as soon as `stopped` is true.
+
+    Args:
+        stopped: asked about every 50 ms.
+        limit_s: time from now on after which the run ends with RunFailedError [s]; None: never.
+    """
+    last = math.inf if limit_s is None else time.monotonic() + limit_s
 
     def told(_share: float) -> None:
         if stopped():
             raise KeyboardInterrupt
+        if time.monotonic() > last:
+            raise RunFailedError(overtime(limit_s or 0.0))
 
     return told
 
 
+def _entries(wanted: Sequence[Measure], run: Results) -> list[Entry]:
+    found = outcomes(wanted, run)
+    return [Entry(m.identity, m.name, found[m.name].value, found[m.name].reason) for m in wanted]
+
+
+def _from_tables(wanted: Sequence[Measure], task: Task) -> list[Entry] | None:
+    """Measures of a run from its kept tables; None where one of them asks for anything else of the run."""
+    source = _KeptTables({name: pa.ipc.open_stream(content).read_all() for name, content in task.tables})
+    try:
+        found = _entries(wanted, Results(source))
+    except _NotKept:
+        return None
+    return None if source.asked else found
+
+
+class _NotKept(BaseException):
+    """Something of a run that was not kept. No measure that catches errors is to take it for a fact about the run."""
+
+
+class _KeptTables:
+    """The kept tables of a run as a source of results. What was not kept is noticed, even if nobody says so."""
+
+    def __init__(self, tables: dict[str, pa.Table]) -> None:
+        self._tables = tables
+        #: Whether something else was asked for.
+        self.asked = False
+
+    def _refuse(self) -> NoReturn:
+        self.asked = True
+        raise _NotKept
+
+    @property
+    def manifest(self) -> str:
+        self._refuse()
+
+    @property
+    def summary(self) -> str:
+        self._refuse()
+
+    def table_names(self) -> list[str]:
+        return _Names(self._tables, self._refuse)
+
+    def table(self, name: str) -> pa.Table:
+        return self._tables[name]
+
+
+class _Names(list[str]):
+    """Names of kept tables: whether a run has another one, or which it has in all, is not known."""
+
+    def __init__(self, names: Iterable[str], refuse: Callable[[], NoReturn]) -> None:
+        super().__init__(names)
+        self._refuse = refuse
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or self._refuse()
+
+    def __iter__(self) -> Iterator[str]:
+        self._refuse()
+
+    def __eq__(self, other: object) -> bool:
+        self._refuse()
+
+    __hash__ = None
+
+
 def key_of(plan: Plan, scenario: Scenario) -> str:
     """The key of a run of this plan."""
-    return run_key(scenario.hash, plan.code)
+    return run_key(scenario.hash, plan.code_of(scenario))
 
 
 def table_item(name: str) -> str:

@@ -21,9 +21,20 @@ if TYPE_CHECKING:
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]"
 )
+
+
+class _StorePath(click.Path):
+    """A folder that has a name: an empty one, as an unset variable gives it, is not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value).strip():
+            self.fail("the store's folder has no name.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_StorePath(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Where finished runs are kept. [LASTHOP_STORE, else results/store]",
 )

@@ -111,7 +111,7 @@ class Work:
         except BaseException as error:  # a panic of the core is no Exception
             raise RunFailedError(f"{what}: {said(error)}") from error
         spent = time.thread_time() - began
-        return Reduced((Entry(COST, COST, spent), *entries), spent, unkept)
+        return Reduced((Entry(COST, COST, spent), *entries), spent, unkept=unkept)
 
     def _reduced(self, wanted: Wanted, run: Run) -> dict[str, Any]:
         """What the reducer makes of a run."""
