@@ -22,8 +22,9 @@ from types import ModuleType
 def digest_of(files: Iterable[Path], libraries: Iterable[str]) -> str:
     """SHA-256 over the names and contents of files, the interpreter's version and `libraries`, as hex."""
     hasher = hashlib.sha256()
-    for path in sorted({f.resolve() for f in files}):
-        hasher.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    contents = {(path.name.encode(), hashlib.sha256(path.read_bytes()).digest()) for path in files}
+    for name, content in sorted(contents):  # wherever the files lie
+        hasher.update(name + b"\0" + content)
     for line in (platform.python_version(), *sorted(libraries)):
         hasher.update(line.encode() + b"\0")
     return hasher.hexdigest()

@@ -7,11 +7,13 @@ import importlib.util
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lasthop._errors import mistake
@@ -62,7 +64,8 @@ def module_of(path: Path) -> ModuleType:
     real = path.resolve()
     if real.suffix != ".py":
         raise mistake(f"'{path.name}' is not a Python file", "its name must end in .py")
-    name = f"lasthop_own_{real.stem}_{hashlib.blake2b(str(real).encode(), digest_size=6).hexdigest()}"
+    name = f"{_OURS}{real.stem}_{hashlib.blake2b(str(real).encode(), digest_size=6).hexdigest()}"
+    _forget_namesakes(real.parent)
     loaded = sys.modules.get(name)
     if loaded is not None:
         files, libraries = _sources(loaded)
@@ -74,6 +77,7 @@ def module_of(path: Path) -> ModuleType:
         raise mistake(f"'{path.name}' is not a Python file", "its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # the source of a class is found through its module
+    _FOLDERS.add(real.parent)
     try:
         with importing_from(real.parent):
             spec.loader.exec_module(module)
@@ -87,6 +91,50 @@ def module_of(path: Path) -> ModuleType:
 
 #: What loaded modules were made of.
 _LOADED: dict[str, str] = {}
+
+
+class _Beside(MetaPathFinder):
+    """Finds modules beside a file of the user's for imports in its functions, when the file itself was loaded long ago.
+
+    Such an import is looked for where the code that imports lies.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module in the folder of the file that imports it, if that file or one beside it was loaded here."""
+        if path is not None:  # a module of a package: the package says where
+            return None
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is None:
+            return None
+        folder = Path(frame.f_code.co_filename).parent
+        return PathFinder.find_spec(fullname, [str(folder)]) if folder in _FOLDERS else None
+
+
+#: Modules of own files are called so.
+_OURS = "lasthop_own_"
+#: The folders of own files.
+_FOLDERS: set[Path] = set()
+sys.meta_path.append(_Beside())
+
+
+def _forget_namesakes(folder: Path) -> None:
+    """Modules beside own files that are not those of this folder: called as one in it, or their file is gone."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None or "." in name or name.startswith(_OURS):
+            continue
+        beside = Path(file).resolve().parent
+        beside = beside.parent if Path(file).name == "__init__.py" else beside
+        if beside not in _FOLDERS:
+            continue
+        meant = (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
+        if not Path(file).exists() or (beside != folder and meant):
+            for known in [n for n in sys.modules if n == name or n.startswith(f"{name}.")]:
+                del sys.modules[known]
 
 
 def _forget(files: set[Path], folder: Path) -> None:
@@ -104,6 +152,11 @@ def _sources(module: ModuleType) -> tuple[set[Path], set[str]]:
     with importing_from(Path(module.__file__).resolve().parent):
         files, libraries = closure([module], package=False)
     return {f.resolve() for f in files}, libraries
+
+
+def sources(module: ModuleType) -> set[Path]:
+    """The files of a module and of what it imports, without libraries."""
+    return _sources(module)[0]
 
 
 @contextmanager
@@ -141,6 +194,12 @@ def digest(objects: Mapping[str, Callable[..., Any]]) -> str:
     return digest_of(files, libraries)
 
 
+def together(digests: Iterable[str]) -> str:
+    """One digest of several, in any order; empty without any."""
+    every = sorted(digests)
+    return hashlib.sha256("\n".join(every).encode()).hexdigest() if every else ""
+
+
 def _code_of(found: Any) -> str:
     """Digest of compiled code: instructions, constants and names, of a class those of its methods."""
     hasher = hashlib.sha256()
@@ -176,8 +235,13 @@ class Function:
 
     @property
     def text(self) -> str:
-        """File and function as the campaign says it; else the function's name."""
-        return self.place[0] if self.place is not None else getattr(self.call, "__qualname__", type(self.call).__name__)
+        """File and function, wherever the file lies; only the function's name where it has no file."""
+        if self.place is not None:
+            return self.place[0].replace("\\", "/").rpartition("/")[2]
+        name = getattr(self.call, "__qualname__", type(self.call).__name__)
+        module = sys.modules.get(getattr(self.call, "__module__", "") or "")
+        file = getattr(module, "__file__", None)
+        return f"{Path(file).name}:{name}" if file is not None else name
 
     @staticmethod
     def of(
@@ -199,13 +263,17 @@ class Function:
         """What the function returns for a run [`unit`]; no value where it returns None or raises an exception."""
         try:
             found = self.call(run)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Outcome(None, _raised(error))
         if found is None:
             return Outcome(None, "the function returned None")
         try:
+            if isinstance(found, (str, bytes, bytearray)):
+                raise TypeError  # `float` reads texts
             value = float(found)
-        except (TypeError, ValueError, OverflowError):
+        except OverflowError:
+            return Outcome(None, "the function returned a number above 1.8e308")
+        except (TypeError, ValueError):
             return Outcome(None, f"the function returned no number but {type(found).__name__}")
         if not math.isfinite(value):
             return Outcome(None, f"the function returned {value}")
@@ -224,7 +292,7 @@ def _again(name: str, unit: str, tables: frozenset[str], place: tuple[str, str])
     return Function.of(name, unit, tables, load(Path(folder), text), place)
 
 
-def _raised(error: Exception) -> str:
+def _raised(error: BaseException) -> str:
     """An exception in words, with the line that raised it."""
     told = " ".join(str(error).split())[:_MOST_TOLD]
     frame = error.__traceback__
