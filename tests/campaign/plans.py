@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop import Scenario
@@ -64,12 +65,22 @@ class HandMade:
             found.append(Point(n, labels, tuple(f"{key}={value}" for key, value in pairs)))
         return found
 
+    def code_of(self, scenario: Scenario) -> str:
+        return self.code
+
     def seed_at(self, index: int) -> int:
         return self.seeds[index] if index < len(self.seeds) else max(self.seeds) + 1 + index - len(self.seeds)
 
     def scenario(self, job: Job) -> Scenario:
         sets = {key: label for key, (_, label) in zip(self.sets, job.point.labels, strict=True)}
         return self.base.with_({**sets, "scenario.seed": job.seed})
+
+    @property
+    def subject(self) -> str:
+        return self.digest
+
+    def bundle(self, folder: Path) -> tuple[str, bool]:
+        return self.to_toml(), False
 
     def to_toml(self) -> str:
         return f'[campaign]\nname = "{self.name}"\n'

@@ -15,7 +15,9 @@ from lasthop.campaign.results import CampaignResults
 from lasthop.cli import main
 from tests.campaign import folder, synthetic
 
-FAILURE: dict[str, Any] = {"labels": ["50 kB", "none", "reno"], "seed": 3, "metric": "rtt", "reason": "no row <fits>"}
+FAILURE: dict[str, Any] = {
+    "buffer": "50 kB", "aqm": "none", "cc": "reno", "seed": 3, "metric": "rtt", "reason": "no row <fits>",
+}  # fmt: skip
 
 
 def load(where: Path) -> CampaignResults:
@@ -23,8 +25,7 @@ def load(where: Path) -> CampaignResults:
 
 
 def test_the_report_has_all_that_is_needed_and_needs_no_other_file(tmp_path: Path) -> None:
-    results = load(folder.write(tmp_path / "r"))
-    results.about["failures"] = [FAILURE]
+    results = load(folder.write(tmp_path / "r", failures=[FAILURE]))
     html = campaign_report(results)
     for heading in ("What was swept", "Figures", "Points", "Failures", "Plan and cost", "How to repeat it"):
         assert f"<h2>{heading}</h2>" in html
@@ -70,6 +71,15 @@ def test_the_report_says_why_a_point_is_undecided(tmp_path: Path) -> None:
     )  # fmt: skip
     html = campaign_report(load(where))
     assert "Undecided: 1 as no run has a value of m; 1 as runs are missing." in html
+
+
+def test_incomplete_results_say_so_at_the_head(tmp_path: Path) -> None:
+    what = {"what": "5 of 12 runs are finished", "finished": 5, "planned": 12}
+    html = campaign_report(load(folder.write(tmp_path / "r", incomplete=what)))
+    assert "These are no whole results: 5 of 12 runs are finished." in html.partition("<h2>")[0]
+    for command in (["results"], ["compare", "--by", "cc"], ["report"]):
+        done = CliRunner().invoke(main, [command[0], str(tmp_path / "r"), *command[1:]])
+        assert (done.exit_code, "5 of 12 runs are finished" in done.stderr) == (0, True), done.output
 
 
 def test_figures_are_written_in_three_formats_beside_the_report(tmp_path: Path) -> None:

@@ -249,8 +249,8 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
     path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=path, check=False)
     assert done.returncode == 1
-    assert "a worker process ended with exit code 1 before its first run" in done.stderr
-    assert "if __name__ == '__main__':" in done.stderr
+    assert "the script starts this campaign each time it is imported" in done.stderr
+    assert "below `if __name__ == '__main__':`" in done.stderr
 
 
 # ---------------------------------------------------------------------- the rule of `until`
@@ -402,7 +402,7 @@ def test_a_folder_with_something_else_is_refused_before_the_first_run(tmp_path: 
         conduct(small(), tmp_path / "s", out=out)
     assert not (tmp_path / "s").exists()
     conduct(small(), tmp_path / "s", out=tmp_path / "first")
-    with pytest.raises(LasthopError, match="results of the campaign 'by-hand'"):
+    with pytest.raises(LasthopError, match="those of the campaign 'by-hand'"):
         conduct(small(name="other"), tmp_path / "s", out=tmp_path / "first")
     (tmp_path / "first" / "notes.txt").write_text("mine")
     with pytest.raises(LasthopError):

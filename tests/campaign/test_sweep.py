@@ -109,7 +109,8 @@ def test_a_campaign_called_as_a_command_is_run_by_its_path() -> None:
 def test_flags_describe_a_small_campaign_and_the_command_that_repeats_it() -> None:
     found = sweep_json(*FLAGS, "--out=o", "--store=s")
     assert (found["name"], found["runs"]["done"], found["out"]) == ("wired-cc", 4, "o")
-    assert found["command"].startswith("lasthop sweep --base=wired.toml --axis=flow.ftp.tcp.cc=reno,cubic")
+    assert found["called"]["words"].startswith("lasthop sweep --base=wired.toml --axis=flow.ftp.tcp.cc=reno,cubic")
+    assert found["command"].startswith(f"lasthop sweep {Path('o').absolute() / 'campaign.toml'} --out")
     assert sorted(p.name for p in Path("o").glob("*.*")) >= ["campaign.json", "campaign.toml", "failures.parquet"]
     assert Path("s").is_dir()
 

@@ -16,32 +16,46 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from lasthop import __version__
-from lasthop._core import LasthopError
+from lasthop._core import LasthopError, clear_stale
 from lasthop._errors import mistake
-from lasthop.campaign.executors import Executor, WorkOf, executor
+from lasthop._files import whole_folder
+from lasthop.campaign.executors import Executor, WorkOf, executor, refuse_in_worker
 from lasthop.campaign.executors import Failure as NoResult
 from lasthop.campaign.jobs import Job, Plan
-from lasthop.campaign.results import CampaignResults, Failure, Row, check_target, tabulate, tabulate_failures
-from lasthop.campaign.store import Entry, Store, batch, engine
+from lasthop.campaign.results import (
+    EARLIER,
+    CampaignResults,
+    Failure,
+    Row,
+    check_target,
+    tabulate,
+    tabulate_failures,
+)
+from lasthop.campaign.store import Entry, LostError, Store, batch, engine
 from lasthop.campaign.student import quantile_two_sided
 from lasthop.campaign.work import COST, Made, Task, Work, key_of, said, table_item
 
 if TYPE_CHECKING:
     from os import PathLike
-    from pathlib import Path
 
     from lasthop.campaign.sequential import Rule
 
 #: Runs by which `dry_run` measures, and the time after which it begins no further one [s].
 PROBES = 12
 PROBING_S = 10.0
+#: So often a campaign makes runs again whose kept tables it finds damaged when it writes them.
+_REPAIRS = 3
+#: campaign.json lists so many failures.
+_MOST_FAILURES = 100
 #: Scenarios that are read together, before there is room for their runs.
 _TOGETHER = 16
 
@@ -94,7 +108,10 @@ def conduct(
     jobs: int = 0,
     shard: tuple[int, int] | None = None,
     out: str | PathLike[str] | None = None,
+    force: bool = False,
     command: str = "",
+    time_limit_s: float | None = None,
+    finished_only: bool = False,
     progress: Progress | None = None,
     also: Callable[[Path, CampaignResults], None] | None = None,
 ) -> CampaignResults:
@@ -108,41 +125,82 @@ def conduct(
         jobs: runs at a time; 0: one per processor.
         shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of the part.
         out: the folder of the results, written at the end; None: they stay in memory.
-        command: what repeats the campaign, for campaign.json.
+        force: results in `out` that this campaign would not give again are replaced, see `results.check_target`.
+        command: the words that started the campaign, for campaign.json.
+        time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never. An executor that is
+            given as an object has a limit of its own.
+        finished_only: no run is made: the results are those of the runs that the store has. Where some are missing
+            they are marked as incomplete.
         progress: gets an `Event` after each run.
         also: writes further files into the folder, see `CampaignResults.write`.
 
     Raises:
-        LasthopError: the store cannot be written, `out` holds something else, or there is no such executor.
+        LasthopError: the store cannot be written, `out` holds something else or is being written by another process,
+            or there is no such executor.
         KeyboardInterrupt: Ctrl-C; what is finished is in the store.
     """
+    refuse_in_worker()
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         raise mistake(f"there is no part {shard[0]} of {shard[1]}", "parts are counted from 1 on")
-    if out is not None:
-        from pathlib import Path
-
-        check_target(Path(out), plan.name)
-    makes = executor(using, jobs, plan.held_by_gil) if using is None or isinstance(using, str) else using
+    makes = using
+    if makes is None or isinstance(makes, str):
+        makes = executor(makes, jobs, plan.held_by_gil, time_limit_s)
     kept = store if isinstance(store, Store) else Store(store)
     kept.workers = makes.workers
-    course = _Course(plan, kept, shard, progress)
-    work = makes.run(Work(plan), course)
-    try:
-        for task, outcome in work:
-            course.finished(task, outcome)
-    finally:
-        work.close()
-        kept.flush()
-    results = course.results(makes, command)
-    if out is not None:
-        results.write(out, also)
-    return results
+
+    def results(folder: Path | None, toml: str) -> CampaignResults:
+        course = _Course(plan, kept, shard, progress, finished_only)
+        work = makes.run(Work(plan, time_limit_s), course)
+        try:
+            for task, outcome in work:
+                course.finished(task, outcome)
+        finally:
+            work.close()
+            kept.flush()
+        found = course.results(makes, command, toml)
+        if folder is not None:
+            try:
+                found.write_into(folder)
+            except LostError:
+                course.find_lost()
+                raise
+        return found
+
+    if out is None:
+        return results(None, plan.to_toml())
+    path = Path(out)
+    kept.notes += check_target(path, plan, kept.path, force, finished_only)
+    kept.notes += clear_stale(path)
+    # The folder is claimed now: another process that would write it hears so before its first run.
+    with whole_folder(path, replaces=EARLIER) as partial:
+        toml, can_be_run = plan.bundle(partial)
+        for attempt in range(_REPAIRS):
+            try:
+                found = results(partial, toml)
+                break
+            except LostError:
+                if attempt == _REPAIRS - 1:
+                    raise
+        if can_be_run:
+            found.tell_repeat(path)
+        found.write_about(partial)
+        if also is not None:
+            also(partial, replace(found, folder=partial, _kept=None))
+    found.folder = path
+    return found
 
 
 class _Course(Iterator[Task]):
     """A campaign in progress: the tasks that are left, and what is known of the runs so far."""
 
-    def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        shard: tuple[int, int] | None,
+        progress: Progress | None,
+        finished_only: bool = False,
+    ) -> None:
         self.plan = plan
         self.store = store
         self.shard = shard
@@ -167,6 +225,10 @@ class _Course(Iterator[Task]):
         self._values: dict[tuple[int, int], array[float]] = {}
         self._keys: dict[tuple[int, int], str] = {}
         self.failures: list[Failure] = []
+        #: Why values are missing, each text once.
+        self._reasons: dict[str, str] = {}
+        self._finished_only = finished_only
+        self._missing_runs = 0
         self._taken = self._made = self._failed = 0
         self._cost = self._cost_here = 0.0
 
@@ -174,12 +236,13 @@ class _Course(Iterator[Task]):
         """The next run that the store does not have."""
         if not self._ready:
             # Several at once: each alone would find the processor's caches filled by a run.
-            self._ready.extend(islice(iter(self._missing, None), _TOGETHER))
+            self._ready.extend(islice(iter(self.missing, None), _TOGETHER))
         if not self._ready:
             raise StopIteration
-        return self._ready.popleft()
+        return self.with_tables(self._ready.popleft())
 
-    def _missing(self) -> Task | None:
+    def missing(self) -> Task | None:
+        """The next run that the store does not have, without kept tables; None where there is none now."""
         while True:
             at = self._more.popleft() if self._more else next(self._ahead, None)
             if at is None:
@@ -199,10 +262,33 @@ class _Course(Iterator[Task]):
             measures = tuple(i for i, item in enumerate(self._items) if item not in found)
             tables = tuple(n for n, item in zip(self.plan.keep, self._tables, strict=True) if item not in found)
             if measures or tables or COST not in found:
+                if self._finished_only:
+                    self._missing_runs += 1
+                    continue
                 self._waiting[key] = ([at], found)
-                return Task(at[0], self.plan.seed_at(at[1]), key, measures, tables, scenario)
+                return Task(at[0], self.plan.seed_at(at[1]), key, measures, tables, scenario=scenario)
             self._taken += 1
             self._note(at, found)
+
+    def with_tables(self, task: Task) -> Task:
+        """The task with the kept tables of its run, if all that it wants may follow from them.
+
+        They are read now, and not when the task is found to be missing: few tasks at a time hold tables.
+        """
+        wanted = [self.plan.measures[i].tables for i in task.measures]
+        if task.keep or COST not in self._waiting[task.key][1] or not wanted or not all(wanted):
+            return task
+        # An expression may also ask `flows` for the names of flows and for the end of the run.
+        names = sorted({"flows"}.union(*wanted))
+        found = self.store.get(task.key, [table_item(name) for name in names])
+        there = [n for n in names if table_item(n) in found and found[table_item(n)].reason is None]
+        if not frozenset().union(*wanted).issubset(there):
+            return task
+        try:
+            tables = tuple((name, self.store.content(task.key, table_item(name))) for name in there)
+        except LostError:  # noted; values that were found before its file was read are good
+            return task
+        return replace(task, tables=tables)
 
     def finished(self, task: Task, outcome: Made | NoResult) -> None:
         """Takes what an executor gives."""
@@ -212,19 +298,31 @@ class _Course(Iterator[Task]):
         else:
             self.store.put(task.key, outcome.entries, outcome.cost_s)
             self._cost_here += outcome.cost_s
-            self._made += len(waiting)
+            if outcome.ran:
+                self._made += len(waiting)
+            else:
+                self._taken += len(waiting)
             for at in waiting:
                 self._note(at, found | {entry.item: entry for entry in outcome.entries})
 
-    def results(self, makes: Executor, command: str) -> CampaignResults:
+    def find_lost(self) -> None:
+        """Reads every kept table: files that are not whole are set aside, and their runs are not found any more."""
+        for at in sorted(self._values):
+            for item in self._tables:
+                with suppress(LostError):
+                    if self.store.get(self._keys[at], [item]):
+                        self.store.content(self._keys[at], item)
+
+    def results(self, makes: Executor, command: str, toml: str) -> CampaignResults:
         """The results of all runs that are there."""
         nothing = [None] * len(self._items)
         rows = [Row(p, self.plan.seed_at(i), _numbers(values)) for (p, i), values in self._values.items()]
         rows += [Row(f.point, f.seed, nothing) for f in self.failures if f.metric is None]
         table, failures = tabulate(self.plan, rows), tabulate_failures(self.plan, self.failures)
-        return CampaignResults(
-            table, failures, self._about(makes, command), self.plan.to_toml(), _kept=self._kept_tables
-        )
+        about = self._about(makes, command)
+        if about["incomplete"] is not None:
+            table = table.replace_schema_metadata({**table.schema.metadata, "incomplete": about["incomplete"]["what"]})
+        return CampaignResults(table, failures, about, toml, _kept=self._kept_tables)
 
     def _mine(self, p: int, i: int) -> bool:
         """Whether replication `i` of point `p` is of this shard. A rule needs all replications of its points."""
@@ -245,7 +343,8 @@ class _Course(Iterator[Task]):
             entry = found[item]
             values.append(math.nan if entry.value is None else entry.value)
             if entry.value is None:
-                self.failures.append(Failure(p, seed, measure.name, entry.reason or "no value"))
+                reason = entry.reason or "no value"
+                self.failures.append(Failure(p, seed, measure.name, self._reasons.setdefault(reason, reason)))
         self._values[at] = values
         self._close(at)
 
@@ -293,14 +392,27 @@ class _Course(Iterator[Task]):
         elapsed = time.monotonic() - self._began
         return Event.of(self._total, self._taken, self._made, self._failed, elapsed)
 
+    def _incomplete(self) -> dict[str, Any] | None:
+        """What is missing of the results; None where nothing is."""
+        if not self._missing_runs:
+            return None
+        done = self._taken + self._failed
+        more = "" if self._rule is None else ", and the rule may ask for more"
+        what = f"{done:,} of {self._total:,} runs are finished{more}"
+        return {"what": what, "finished": done, "planned": self._total}
+
     def _about(self, makes: Executor, command: str) -> dict[str, Any]:
         plan, event = self.plan, self._event()
+        missing = sum(f.metric is not None for f in self.failures)
         labels = [[label for _, label in point.labels] for point in plan.points]
         return {
             "name": plan.name,
             "description": plan.description,
             "digest": plan.digest,
+            "subject": plan.subject,
+            "incomplete": self._incomplete(),
             "command": command,
+            "called": {"words": command, "folder": _here()},
             "lasthop": __version__,
             "engine": engine(),
             "axes": [
@@ -327,9 +439,11 @@ class _Course(Iterator[Task]):
             "store": str(self.store.path),
             "notes": list(self.store.notes),
             "looks": self._looks(),
+            "missing": {"runs": len(self.failures) - missing, "values": missing},
+            # The first ones: failures.parquet has all.
             "failures": [
                 {"labels": labels[f.point], "seed": f.seed, "metric": f.metric, "reason": f.reason}
-                for f in sorted(self.failures, key=lambda f: (f.point, f.seed, f.metric or ""))
+                for f in sorted(self.failures, key=lambda f: (f.point, f.seed, f.metric or ""))[:_MOST_FAILURES]
             ],
         }
 
@@ -346,6 +460,8 @@ class _Course(Iterator[Task]):
                 about |= {k: v if math.isfinite(v) else None for k, v in asdict(found).items()}
             else:
                 why = "a run has failed" if samples is None else f"no run has a value of {self._rule.metric}"
+                if self._open[p] and self._finished_only:
+                    why = "not all of its runs are finished"
                 about |= {"reached": False, "why": why}
             looks.append(about)
         return looks
@@ -356,10 +472,19 @@ class _Course(Iterator[Task]):
         every = [(p, self.plan.seed_at(i), (p, i)) for p, i in self._values]
         every += [(f.point, f.seed, None) for f in self.failures if f.metric is None]
         for row, (_, _, at) in enumerate(sorted(every, key=lambda run: run[:2])):
-            if at is None or self.store.get(self._keys[at], [item])[item].reason is not None:
+            entry = None if at is None else self.store.get(self._keys[at], [item]).get(item)
+            if at is None or (entry is not None and entry.reason is not None):
                 continue  # this run failed, or has no such table
             content = self.store.content(self._keys[at], item)
             yield row, pa.ipc.open_stream(content).read_all()
+
+
+def _here() -> str:
+    """The current folder; empty where it was removed."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
 
 
 def _numbers(values: Sequence[float]) -> list[float | None]:
@@ -408,6 +533,7 @@ def dry_run(
     using: Executor | str | None = None,
     jobs: int = 0,
     probes: int = PROBES,
+    time_limit_s: float | None = None,
 ) -> Estimate:
     """Estimates time and disk from some runs, which are spread evenly over those that are missing. Writes nothing.
 
@@ -420,17 +546,36 @@ def dry_run(
         using: see `conduct`.
         jobs: runs at a time; 0: one per processor.
         probes: runs to measure by, from 1 on; after `PROBING_S` seconds no further one begins.
+        time_limit_s: see `conduct`.
 
     Raises:
         LasthopError: every probe failed; the message says why the first did.
     """
-    makes = executor(using, jobs, plan.held_by_gil) if using is None or isinstance(using, str) else using
+    refuse_in_worker()
+    makes = using
+    if makes is None or isinstance(makes, str):
+        makes = executor(makes, jobs, plan.held_by_gil, time_limit_s)
     kept = store if isinstance(store, Store) else Store(store)
     course = _Course(plan, kept, None, None)
-    missing = [replace(task, scenario=None) for task in course]  # many scenarios would take much memory
+    # Many scenarios would take much memory, and so would many tables.
+    missing = _WithTables(course, [replace(task, scenario=None) for task in iter(course.missing, None)])
     least = course._total
     most = least if plan.until is None else plan.until.max * len(plan.points)
-    return estimate(makes, Work(plan), missing, (least, most), probes, [f.reason for f in course.failures])
+    refused = [f.reason for f in course.failures if f.metric is None]  # points that make no scenario
+    return estimate(makes, Work(plan, time_limit_s), missing, (least, most), probes, refused)
+
+
+class _WithTables(Sequence[Task]):
+    """Tasks that get the kept tables of their runs when they are asked for."""
+
+    def __init__(self, course: _Course, tasks: Sequence[Task]) -> None:
+        self._course, self._tasks = course, tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._course.with_tables(self._tasks[index])
 
 
 def estimate(

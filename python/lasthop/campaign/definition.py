@@ -26,6 +26,7 @@ from lasthop._values import Overrides, Value, assignments, plain_text, to_toml
 from lasthop.campaign import own
 from lasthop.campaign._faults import Faults, Key, nearest
 from lasthop.campaign._trial import check_points, common, declared
+from lasthop.campaign.bundle import Bundle
 from lasthop.campaign.conduct import Estimate, Progress, conduct, dry_run
 from lasthop.campaign.executors import Executor
 from lasthop.campaign.figures import FigureError, FigureSpec
@@ -222,8 +223,12 @@ class Campaign:
         self._cc = self._policies("cc", CONTROL, given.cc, faults)
         self._schedulers = self._policies("scheduler", SCHEDULER, given.schedulers, faults)
         faults.end()
-        policies = [("cc", self._cc), ("scheduler", self._schedulers)]
-        self._code = own.digest({f"{kind} {name}": made for kind, all_ in policies for name, made in all_.items()})
+        if given.base is not None:
+            self._cc = {**given.base.cc, **self._cc}
+            self._schedulers = {**given.base.schedulers, **self._schedulers}
+        # By the names that the core has for them.
+        policies = [("", self._cc), ("scheduler.", self._schedulers)]
+        self._codes = {p + n: own.digest({p + n: made}) for p, all_ in policies for n, made in all_.items()}
         base = self._base(faults)
         faults.end()
         assert base is not None  # else there is a fault
@@ -316,19 +321,30 @@ class Campaign:
     @property
     def code(self) -> str:
         """Digest of the sources of own policies and of what they import; empty without any."""
-        return self._code
+        return own.together(self._codes.values())
+
+    def code_of(self, scenario: Scenario) -> str:
+        """As `code`, of those policies alone that a scenario uses: an edit of the others repeats none of its runs."""
+        return own.together(self._codes[name] for name in scenario.core.own_policies() if name in self._codes)
 
     @cached_property
     def digest(self) -> str:
         """Names the campaign by all that its results depend on, as hex: not by its description and figures."""
+        return self._digest(self.seeds, str(self._until))
+
+    @cached_property
+    def subject(self) -> str:
+        """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
+        return self._digest()
+
+    def _digest(self, *more: object) -> str:
         parts = [
             self._common.hash,
             self.code,
             [(p.labels, p.overrides) for p in self._points],
-            self.seeds,
-            str(self._until),
             [(m.name, m.unit, m.identity) for m in self._measures],
             self.keep,
+            *more,
         ]
         return hashlib.blake2b(json.dumps(parts, ensure_ascii=True).encode(), digest_size=16).hexdigest()
 
@@ -349,6 +365,9 @@ class Campaign:
         using: Executor | str | None = None,
         jobs: int = 0,
         shard: tuple[int, int] | None = None,
+        force: bool = False,
+        time_limit_s: float | None = None,
+        finished_only: bool = False,
         progress: Progress | None = None,
     ) -> CampaignResults:
         """Makes the runs that the store does not have, and returns the results.
@@ -360,13 +379,20 @@ class Campaign:
                 takes part.
             jobs: runs at a time; 0: one per processor.
             shard: (i, n): only part i of n, 1 to n.
+            force: results in `out` that this campaign would not give again are replaced.
+            time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never.
+            finished_only: no run is made: the results are those of the runs that the store has, marked as incomplete
+                where some are missing.
             progress: gets a `lasthop.campaign.conduct.Event` after each run.
 
         Raises:
             LasthopError: the store cannot be written, or `out` holds something else.
             KeyboardInterrupt: Ctrl-C; what is finished is in the store.
         """
-        return conduct(self, store, using=using, jobs=jobs, shard=shard, out=out, progress=progress, also=_report)
+        return conduct(
+            self, store, using=using, jobs=jobs, shard=shard, out=out, force=force, time_limit_s=time_limit_s,
+            finished_only=finished_only, progress=progress, also=_report,
+        )  # fmt: skip
 
     def dry_run(
         self,
@@ -385,7 +411,7 @@ class Campaign:
             out: their folder; None: `results/NAME`, where `lasthop sweep` leaves them.
 
         Raises:
-            LasthopError: there are none, or they are those of another campaign.
+            LasthopError: there are none, they are those of another campaign, or they are incomplete.
         """
         found = CampaignResults.load(Path(out) if out is not None else Path("results") / self.name)
         if found.about["digest"] != self.digest:
@@ -393,11 +419,80 @@ class Campaign:
                 f"the results in '{found.folder}' are not those of this campaign as it is now",
                 "run it again: runs that did not change are taken from the store",
             )
+        if found.incomplete is not None:
+            raise mistake(f"'{found.folder}': {found.incomplete}", "run the campaign: it goes on from there")
         return found.table()
 
     def to_toml(self) -> str:
-        """The campaign as TOML, with overrides applied; comments are not kept."""
-        return self._file.to_toml()
+        """The campaign as TOML, with overrides applied and every default spelled out; comments are not kept."""
+        return self._text(self.base_said, {})
+
+    def bundle(self, folder: Path) -> tuple[str, bool]:
+        """As `to_toml`, to be run from a file in `folder`.
+
+        Args:
+            folder: it gets copies of the files that the campaign names: base, own code, traces and tracks.
+
+        Returns:
+            The text, and whether it can be run: not where a class or a function has no file of its own.
+
+        Raises:
+            LasthopError: a file cannot be copied.
+        """
+        made = Bundle(self)
+        made.write(folder)
+        text = self._text(made.base, made.places)
+        if made.stays:
+            text = f"# To be run with code that has no file to be copied: {', '.join(made.stays)}\n{text}"
+        return text, not made.stays
+
+    @property
+    def base_said(self) -> str:
+        """What the campaign calls its base scenario."""
+        return str(self._content["campaign"]["base"])
+
+    @property
+    def given_base(self) -> Scenario | None:
+        """The base scenario where the campaign was given an object; None: it has a name."""
+        return self._given.base
+
+    def own_code(self) -> dict[tuple[str, str], Callable[..., Any]]:
+        """Classes and functions of the user's, by table of the campaign and name."""
+        found: dict[tuple[str, str], Callable[..., Any]] = {("cc", n): made for n, made in self._cc.items()}
+        found |= {("scheduler", name): made for name, made in self._schedulers.items()}
+        return found | {("metric", m.name): m.call for m in self._measures if isinstance(m, own.Function)}
+
+    def _text(self, base: str, places: Mapping[tuple[str, str], str]) -> str:
+        """The campaign as TOML; `places`: what is said of own code in place of what the campaign says."""
+        content, head = self._content, self._content["campaign"]
+        seeds = self._seeds.listed
+        count = {"first": seeds[0], "count": len(seeds)}
+        said = {
+            "name": self.name,
+            "description": self.description,
+            "base": base,
+            "seeds": count if seeds == tuple(range(seeds[0], seeds[0] + len(seeds))) else list(seeds),
+            "until": None if self._until is None else str(self._until),
+            "keep": list(self.keep),
+            "where": head.get("where", []),
+            "limit": head.get("limit", DEFAULT_LIMIT),
+        }
+        metrics = {
+            name: metric
+            if isinstance(metric, str)
+            else {**metric, "python": places.get(("metric", name), metric["python"])}
+            for name, metric in content.get("metric", {}).items()
+        }
+        tables = {
+            "set": content.get("set", {}),
+            "cc": {n: places.get(("cc", n), _place_of(made)) for n, made in self._cc.items()},
+            "scheduler": {n: places.get(("scheduler", n), _place_of(made)) for n, made in self._schedulers.items()},
+            "metric": metrics,
+            "figure": content.get("figure", {}),
+        }
+        if not places:
+            tables |= {table: content.get(table, {}) for table in ("cc", "scheduler")}
+        return campaign_text(said, content.get("axis", {}), tables, spelled_out=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the text is read again; own code from files is loaded again, other code is imported by name."""
@@ -731,10 +826,15 @@ def _free(key: str, taken: Mapping[str, Any]) -> str:
 
 
 def campaign_text(
-    head: Mapping[str, Any], axes: Mapping[str, Mapping[str, Any]], tables: Mapping[str, Mapping[str, Any]]
+    head: Mapping[str, Any],
+    axes: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Mapping[str, Any]],
+    *,
+    spelled_out: bool = False,
 ) -> str:
-    """A campaign as TOML text; what is None or empty in its head is left out."""
-    lines = ["[campaign]", *_keys({k: v for k, v in head.items() if v is not None and v != "" and v != []})]
+    """A campaign as TOML text; what is None in its head is left out, and what is empty unless it is `spelled_out`."""
+    said = {k: v for k, v in head.items() if v is not None and (spelled_out or v not in ("", []))}
+    lines = ["[campaign]", *_keys(said)]
     for name, table in axes.items():
         lines += ["", f"[axis.{_quoted(name)}]", *_keys(table)]
     for name, table in tables.items():

@@ -145,6 +145,10 @@ class Plan(Protocol):
         """Names the campaign by its content, as hex."""
 
     @property
+    def subject(self) -> str:
+        """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
+
+    @property
     def axes(self) -> Sequence[Axis]:
         """The axes, in the order of the columns."""
 
@@ -179,11 +183,21 @@ class Plan(Protocol):
     def code(self) -> str:
         """Digest of the user's own policies in Python and of all that they import; empty without such."""
 
+    def code_of(self, scenario: Scenario) -> str:
+        """As `code`, of those policies alone that a scenario uses."""
+
     def scenario(self, job: Job) -> Scenario:
         """The scenario of a run: base, overrides, seed, own policies."""
 
     def to_toml(self) -> str:
         """The campaign, every default spelled out."""
+
+    def bundle(self, folder: Path) -> tuple[str, bool]:
+        """As `to_toml`, to be run from a file in `folder`, which gets copies of the files that the campaign names.
+
+        Returns:
+            The text, and whether it can be run.
+        """
 
 
 def outcomes(measures: Sequence[Measure], run: Results) -> dict[str, Outcome]:

@@ -123,7 +123,7 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
             section("What was swept", _swept(about, data)),
             section("Figures", _figures(figures)),
             section("Points", _points(data, level)),
-            section("Failures", _failures(about, data)),
+            section("Failures", _failures(results, data)),
             section("Plan and cost", _cost(about, data)),
             section("How to repeat it", _repeat(about, results.toml)),
         )
@@ -131,6 +131,8 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
     runs = about.get("runs", {})
     subtitle = [str(about.get("description") or "")]
     subtitle.append(f"{len(data.points):,} points, {len(data.table):,} runs{_undecided(data, level)}.")
+    if results.incomplete is not None:
+        subtitle.append(results.incomplete.capitalize())
     if runs.get("failed"):
         subtitle.append(f"{runs['failed']:,} {'run' if runs['failed'] == 1 else 'runs'} failed.")
     return page(str(about.get("name", "A campaign")), body, " ".join(_sentence(s) for s in subtitle if s))
@@ -230,34 +232,28 @@ def _cell(e: Estimate, factor: float) -> Any:
     return told
 
 
-def _failures(about: Mapping[str, Any], data: Tidy) -> str:
-    failures: Sequence[Mapping[str, Any]] = about.get("failures", ())
-    if not failures:
+def _failures(results: CampaignResults, data: Tidy) -> str:
+    every = results.failures()
+    if not len(every):
         return "<p>Each run gave a value of each metric.</p>"
-    counts = Counter((f.get("metric") or "the run failed", f["reason"]) for f in failures)
+    reasons = zip(every["metric"].to_pylist(), every["reason"].to_pylist(), strict=True)
+    counts = Counter((metric or "the run failed", reason) for metric, reason in reasons)
     tally = table_html(
         ("Metric", "Reason", "Times"),
         [(metric, reason, _format.count(n)) for (metric, reason), n in counts.most_common(MOST_FAILURES)],
         ["", "wide", "num"],
     )
     rows = [
-        (*_labels_of(f, data), f["seed"], f.get("metric") or "the run failed", f["reason"])
-        for f in failures[:MOST_FAILURES]
+        (*(text(f[axis]) for axis in data.axis_names), f["seed"], f["metric"] or "the run failed", f["reason"])
+        for f in every.slice(0, MOST_FAILURES).to_pylist()
     ]
     listing = table_html(
         (*data.axis_names, "seed", "Metric", "Reason"),
         rows,
         [*["tight"] * len(data.axis_names), "num", "tight", "wide"],
     )
-    shown = "All" if len(failures) <= MOST_FAILURES else f"The first {MOST_FAILURES} of {len(failures):,}"
+    shown = "All" if len(every) <= MOST_FAILURES else f"The first {MOST_FAILURES} of {len(every):,}"
     return Markup("{}<details><summary>{}</summary>\n{}</details>").format(Markup(tally), shown, Markup(listing))
-
-
-def _labels_of(failure: Mapping[str, Any], data: Tidy) -> list[str]:
-    labels = failure.get("labels")
-    if isinstance(labels, Mapping):
-        labels = list(labels.values())
-    return [text(v) for v in labels] if isinstance(labels, list) else ["" for _ in data.axis_names]
 
 
 def _seeds(about: Mapping[str, Any], data: Tidy) -> str:

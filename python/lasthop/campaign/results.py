@@ -3,8 +3,9 @@
     DIR/results.parquet     the table
     DIR/failures.parquet    why rows lack values
     DIR/tables/NAME.parquet the tables of `keep`, each row with the labels of its run
-    DIR/campaign.json       plan, cost, failures
-    DIR/campaign.toml       the campaign, every default spelled out
+    DIR/campaign.json       plan, cost, the first failures
+    DIR/campaign.toml       the campaign, every default spelled out; it can be run as it is
+    DIR/files/              copies of the files that it names
 
 The columns of the table are the labels of the axes, `seed`, and the metrics with their units in the metadata. It is
 sorted by point, then seed, and depends on the campaign and the build alone: each executor gives the same octets.
@@ -13,6 +14,7 @@ sorted by point, then seed, and depends on the campaign and the build alone: eac
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +25,7 @@ import pyarrow.parquet as pq
 
 from lasthop import __version__
 from lasthop._errors import mistake
-from lasthop._files import Earlier, whole_folder
+from lasthop._files import Earlier
 from lasthop.campaign.store import engine
 
 if TYPE_CHECKING:
@@ -36,8 +38,9 @@ FAILURES = "failures.parquet"
 ABOUT = "campaign.json"
 FILE = "campaign.toml"
 TABLES = "tables"
+COPIES = "files"
 #: What a folder of results may hold beside `ABOUT`, so that it may be replaced: also what is drawn from them.
-_EARLIER = Earlier(ABOUT, ("name", "digest", "runs"), (TABLE, FAILURES, FILE, TABLES, "figures", "report.html"))
+EARLIER = Earlier(ABOUT, ("name", "digest", "runs"), (TABLE, FAILURES, FILE, TABLES, COPIES, "figures", "report.html"))
 
 Kept: TypeAlias = "Callable[[str], Iterator[tuple[int, pa.Table]]]"
 """The kept tables of one name, each with the row of its run in the results, in that order."""
@@ -54,7 +57,7 @@ class Row:
     values: Sequence[float | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why a row lacks a value."""
 
@@ -145,35 +148,50 @@ class CampaignResults:
         parts = list(self._labelled(name))
         return pa.concat_tables(parts) if parts else pa.table({})
 
-    def write(
-        self,
-        folder: str | PathLike[str],
-        also: Callable[[Path, CampaignResults], None] | None = None,
-    ) -> None:
-        """Writes the folder: whole, or not at all. Earlier results of the same campaign are replaced.
+    @property
+    def incomplete(self) -> str | None:
+        """What is missing, in words, where these are the results of some of the runs only; else None."""
+        found = self.about.get("incomplete")
+        return None if found is None else f"these are no whole results: {found['what']}"
 
-        Args:
-            folder: where.
-            also: writes further files (`figures`, `report.html`) into the folder that it gets.
+    def write_into(self, folder: Path) -> None:
+        """Writes the files into a folder.
 
         Raises:
-            FolderInUseError: the folder holds something else.
-            LasthopError: it holds the results of another campaign.
+            LostError: a kept table is not in the store any more.
+            LasthopError: a file cannot be written.
         """
-        path = Path(folder)
-        check_target(path, self.about["name"])
-        with whole_folder(path, replaces=_EARLIER) as partial:
-            pq.write_table(self._table, partial / TABLE, compression="zstd")
-            pq.write_table(self._failures, partial / FAILURES, compression="zstd")
+        try:
+            pq.write_table(self._table, folder / TABLE, compression="zstd")
+            pq.write_table(self._failures, folder / FAILURES, compression="zstd")
             for name in self.about["keep"]:
-                (partial / TABLES).mkdir(exist_ok=True)
-                self._write_kept(name, partial / TABLES / f"{name}.parquet")
-            text = json.dumps(self.about, indent=2, ensure_ascii=False, allow_nan=False)
-            (partial / ABOUT).write_text(text + "\n", encoding="utf-8")
-            (partial / FILE).write_text(self.toml, encoding="utf-8")
-            if also is not None:
-                also(partial, CampaignResults(self._table, self._failures, self.about, self.toml, partial))
-        self.folder = path
+                (folder / TABLES).mkdir(exist_ok=True)
+                self._write_kept(name, folder / TABLES / f"{name}.parquet")
+            (folder / FILE).write_text(self.toml, encoding="utf-8")
+            self.write_about(folder)
+        except (OSError, pa.ArrowException) as error:
+            why = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise mistake(
+                f"cannot write the results: {why}",
+                "make room for them, or name another folder with --out: finished runs are in the store",
+            ) from error
+
+    def write_about(self, folder: Path) -> None:
+        """Writes campaign.json."""
+        text = json.dumps(self.about, indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / ABOUT).write_text(text + "\n", encoding="utf-8")
+
+    def tell_repeat(self, folder: Path) -> None:
+        """Notes the command that repeats the results, from any folder.
+
+        Args:
+            folder: where the results will be.
+        """
+        words = ["lasthop", "sweep", str(folder.absolute() / FILE), "--out", str(folder.absolute())]
+        words += ["--store", str(Path(self.about["store"]).absolute())]
+        if self.about["shard"] is not None:
+            words += ["--shard", "{}/{}".format(*self.about["shard"])]
+        self.about["command"] = shlex.join(words)
 
     def _write_kept(self, name: str, path: Path) -> None:
         """Run by run: memory stays that of one run."""
@@ -207,23 +225,79 @@ class CampaignResults:
             yield made
 
 
-def check_target(path: Path, campaign: str) -> None:
-    """Whether results may be written to a folder, asked before the first run.
+def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finished_only: bool = False) -> list[str]:
+    """Whether the results of a campaign may be written to a folder, asked before the first run.
+
+    Results that the campaign would give again are replaced: those of the same campaign with other seeds or another
+    rule, and those of an earlier form of it whose points, metrics and tables it still has.
+
+    Args:
+        path: the folder.
+        plan: the campaign.
+        store: the store that it uses.
+        force: results of a campaign are replaced in any case.
+        finished_only: the new ones may be incomplete: they do not replace whole ones.
+
+    Returns:
+        What is to be said: that results of another form are replaced.
 
     Raises:
-        LasthopError: it holds the results of another campaign. What else it may hold is refused when it is written.
+        LasthopError: the folder holds something else, or results that this campaign would not give again.
     """
+    real, kept = path.resolve(), store.resolve()
+    if real == kept or real in kept.parents or kept in real.parents:
+        raise mistake(
+            f"'{path}' is no folder for results, because of the store in '{store}'",
+            "name another folder with --out, or another store with --store",
+        )
     about = path / ABOUT
     if not about.is_file():
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise mistake(f"'{path}' holds something else than the results of a campaign", "name another folder")
-        return
+            raise mistake(
+                f"'{path}' holds something else than the results of a campaign", "name another folder with --out"
+            )
+        return []
     try:
-        name = json.loads(about.read_text(encoding="utf-8"))["name"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise mistake(f"'{about}' is not that of a campaign: {error}", "name another folder") from error
-    if name != campaign:
-        raise mistake(f"'{path}' holds the results of the campaign '{name}'", "name another folder")
+        earlier = json.loads(about.read_text(encoding="utf-8"))
+        name, lost = earlier["name"], _lost(earlier, plan)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise mistake(f"'{about}' is not that of a campaign: {error}", "name another folder with --out") from error
+    if (foreign := sorted({p.name for p in path.iterdir()} - {*EARLIER.names, ABOUT})) != []:
+        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        raise mistake(
+            f"'{path}' holds files that are not of the results: {', '.join(foreign[:3])}{more}",
+            "move them away, or name another folder with --out",
+        )
+    if finished_only and earlier.get("incomplete") is None and not force:
+        raise mistake(
+            f"'{path}' holds whole results, and what is finished now may be less",
+            "name another folder with --out, or replace them with --force",
+        )
+    if name == plan.name and earlier.get("subject", earlier["digest"]) in (plan.subject, plan.digest):
+        return []
+    if name != plan.name:
+        lost = f"those of the campaign '{name}'"
+    if lost and not force:
+        raise mistake(
+            f"'{path}' holds results that this campaign would not give again: {lost}",
+            "name another folder with --out, or replace them with --force; their runs stay in the store",
+        )
+    return [f"the results of an earlier form of the campaign in '{path}' are replaced{f': {lost}' if lost else ''}"]
+
+
+def _lost(earlier: Mapping[str, Any], plan: Plan) -> str:
+    """What a plan does not give of the results that an earlier one has left, in words; empty: it gives all."""
+    axes = [(axis.name, list(axis.keys)) for axis in plan.axes]
+    if axes != [(axis["name"], list(axis["keys"])) for axis in earlier["axes"]]:
+        return f"those over {', '.join(axis['name'] for axis in earlier['axes']) or 'one point'}"
+    mine = {tuple(label for _, label in point.labels) for point in plan.points}
+    gone = sum(tuple(labels) not in mine for labels in earlier["points"])
+    if gone:
+        return f"{gone:,} of its {len(earlier['points']):,} points are not in this one"
+    metrics = {(m.name, m.unit, m.text) for m in plan.measures}
+    other = [m["name"] for m in earlier["metrics"] if (m["name"], m["unit"], m["text"]) not in metrics]
+    other += [name for name in earlier["keep"] if name not in plan.keep]
+    return f"{', '.join(other)} {'is' if len(other) == 1 else 'are'} not in this one, or differs" if other else ""
 
 
 def tabulate(plan: Plan, rows: Iterable[Row]) -> pa.Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lasthop.cli import _output
-from lasthop.cli._results import as_level
+from lasthop.cli._results import as_level, loaded
 
 if TYPE_CHECKING:
     from lasthop.campaign.compare import Difference
@@ -51,10 +51,9 @@ def compare(
       lasthop compare results/bufferbloat --by aqm --metric delay --level 99%
     """
     from lasthop.campaign.contrast import contrasts
-    from lasthop.campaign.results import CampaignResults
     from lasthop.campaign.tidy import tidy
 
-    found = CampaignResults.load(folder)
+    found = loaded(folder)
     data = tidy(found)
     axis = _axis(found, data, by)
     level = data.level if level is None else level

@@ -45,6 +45,6 @@ def _run(folder: Path) -> str:
 
 def _campaign(folder: Path) -> str:
     from lasthop.campaign.report import campaign_report
-    from lasthop.campaign.results import CampaignResults
+    from lasthop.cli._results import loaded
 
-    return campaign_report(CampaignResults.load(folder))
+    return campaign_report(loaded(folder))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +81,9 @@ def results(
     if sql is not None:
         _answer(folder, sql, as_csv, as_json)
         return
-    from lasthop.campaign.results import CampaignResults
     from lasthop.campaign.tidy import tidy
 
-    found = CampaignResults.load(folder)
+    found = loaded(folder)
     data = tidy(found)
     chosen = [data.require_metric(m) for m in metrics] or list(data.units)
     if as_csv:
@@ -94,10 +95,32 @@ def results(
         _output.line(summary(found, data, level or data.level))
 
 
+def loaded(folder: Path) -> CampaignResults:
+    """The results in a folder; where they are not whole, that is said.
+
+    Raises:
+        LasthopError: there are none.
+    """
+    from lasthop.campaign.results import CampaignResults
+
+    found = CampaignResults.load(folder)
+    if found.incomplete is not None:
+        _output.note(found.incomplete)
+    return found
+
+
+def _note_incomplete(folder: Path) -> None:
+    """As `loaded` says it, without reading the tables; a folder that is none has its error elsewhere."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))["incomplete"]
+        _output.note(f"these are no whole results: {found['what']}")
+
+
 def _answer(folder: Path, sql: str, as_csv: bool, as_json: bool) -> None:
     """Prints the answer of a query over `results`, `failures` and the kept tables, batch by batch."""
     from lasthop.campaign.query import asked, tables_of
 
+    _note_incomplete(folder)
     with asked(sql, tables_of(folder)) as batches:
         if as_csv:
             _csv(batches)

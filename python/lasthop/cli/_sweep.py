@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +92,9 @@ class _Sweep(click.Command):
 @click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
+@click.option("--force", is_flag=True, help="Replace results in DIR that this campaign would not give again.")
+@click.option("--time-limit", metavar="TIME", help="Give up a run after so long, as a failure: 90s, 10min.")
+@click.option("--finished", is_flag=True, help="Make no run: show what is finished, marked as incomplete.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
 @_output.json_option
@@ -102,7 +107,8 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
 
     Finished runs are kept in the store, by their content: after a stop the same command goes on from there, and other
     campaigns find the runs they share. DIR gets results.parquet (a row for each point and seed), failures.parquet,
-    campaign.json and campaign.toml. With a failed run the exit code is 1; the next call makes it again.
+    campaign.json and campaign.toml. With a failed run the exit code is 1; the next call makes it again. --finished
+    shows what is there of a campaign that runs or was stopped, in results/NAME-finished.
 
     \b
     Examples:
@@ -117,28 +123,48 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     from lasthop.campaign.executors import parse_shard
 
     shard = parse_shard(said["shard"]) if said["shard"] else None
-    chosen = _campaign(campaign, base, said)
+    limit = said["time_limit"]
+    said["time_limit_s"] = None if limit is None else _number("--time-limit", limit, _AGE, _AGES, "90s or 10min")
+    if said["finished"] and said["dry_run"]:
+        raise click.UsageError("--dry-run and --finished: give one of the two")
+    with redirect_stdout(sys.stderr):  # what own code prints
+        chosen = _campaign(campaign, base, said)
     if said["dry_run"]:
         _estimate(chosen, said)
         return
     from lasthop.campaign.conduct import conduct
+    from lasthop.campaign.results import check_target
     from lasthop.campaign.store import Store
 
     store = Store(said["store"])
-    folder = said["out"] or Path("results") / (chosen.name + (f"-{shard[0]}-of-{shard[1]}" if shard else ""))
+    ending = (f"-{shard[0]}-of-{shard[1]}" if shard else "") + ("-finished" if said["finished"] else "")
+    folder = said["out"] or Path("results") / (chosen.name + ending)
+    told = check_target(folder, chosen, store.path, said["force"], said["finished"])
+    for note in told:
+        _output.note(note)
     command = shlex.join(["lasthop", "sweep", *ctx.meta.get(_WORDS, [])])
     quiet = said["quiet"] or said["as_json"]
     with (
-        leaving(lambda: f"finished runs are kept in {store.path}: the same command continues with them"),
+        leaving(
+            lambda: (
+                f"finished runs are kept in {store.path}: the same command continues with them, and with "
+                "--finished it shows them"
+            )
+        ),
         _runs.bar(chosen.name, shown=not quiet) as progress,
+        redirect_stdout(sys.stderr),
     ):
         results = conduct(
             chosen, store, using=said["executor"], jobs=said["jobs"], shard=shard, out=folder, command=command,
+            force=said["force"], time_limit_s=said["time_limit_s"], finished_only=said["finished"],
             progress=progress, also=_report,
         )  # fmt: skip
     with leaving(lambda: f"the results are complete in {folder}"):
         for note in store.notes:
-            _output.note(note)
+            if note not in told:
+                _output.note(note)
+        if results.incomplete is not None:
+            _output.note(results.incomplete)
         _tell(results, folder, said)
     if results.about["runs"]["failed"]:
         ctx.exit(1)
@@ -218,22 +244,25 @@ def _tell(results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
 
 
 def _show_failures(about: dict[str, Any]) -> None:
-    failed = about["runs"]["failed"]
-    missing = [f for f in about["failures"] if f["metric"] is not None]
+    failed, missing = about["runs"]["failed"], about["missing"]["values"]
     if failed:
         first = next((f for f in about["failures"] if f["metric"] is None), None)
         why = f"; the first (seed {first['seed']}): {first['reason']}" if first else ""
         _output.note(f"{failed:,} runs failed{why}. The same command makes them again.")
     if missing:
-        first = missing[0]
-        _output.note(f"{len(missing):,} values are missing; the first, {first['metric']}: {first['reason']}")
+        first = next((f for f in about["failures"] if f["metric"] is not None), None)
+        why = f"; the first, {first['metric']}: {first['reason']}" if first else ""
+        _output.note(f"{missing:,} values are missing{why}")
 
 
 def _estimate(campaign: Campaign, said: dict[str, Any]) -> None:
     from lasthop.campaign.conduct import dry_run
 
     with leaving(lambda: "nothing was written"):
-        found: Estimate = dry_run(campaign, said["store"], using=said["executor"], jobs=said["jobs"])
+        with redirect_stdout(sys.stderr):
+            found: Estimate = dry_run(
+                campaign, said["store"], using=said["executor"], jobs=said["jobs"], time_limit_s=said["time_limit_s"]
+            )
         if said["as_json"]:
             shown = _runs.estimate_json(found)
             _output.json_object({"campaign": campaign.name, "points": len(campaign.points), **shown})
