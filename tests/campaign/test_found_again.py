@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from lasthop import Campaign, LasthopError
+from lasthop import Campaign, LasthopError, _core
 from lasthop.campaign import work as module
 from lasthop.campaign.conduct import conduct, dry_run
+from lasthop.campaign.jobs import Job
 from lasthop.campaign.metrics import Metric
 from lasthop.campaign.store import Store
 from lasthop.campaign.work import Task, Work
@@ -97,7 +98,7 @@ def test_an_own_control_of_a_proxy_enters_its_keys_too() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many runs the core has made."""
     made: list[object] = []
-    run = module._core.run
+    run = _core.run
 
     class Counting:
         @staticmethod
@@ -175,7 +176,7 @@ def test_a_function_that_asks_for_more_than_was_kept_gets_it_even_if_it_catches_
             return super().outcome(run)
 
     plan = small(measures=(Careless(),), keep=("flows",))
-    scenario = plan.scenario(module.Job(plan.points[0], 1))
+    scenario = plan.scenario(Job(plan.points[0], 1))
     key = module.key_of(plan, scenario)
     kept = Work(plan)(Task(0, 1, key, (0,), ("flows",), scenario=scenario), lambda: False)
     content = kept.entries[-1].content
@@ -187,7 +188,7 @@ def test_a_function_that_asks_for_more_than_was_kept_gets_it_even_if_it_catches_
 
 def test_an_expression_reads_the_columns_that_it_names_alone() -> None:
     plan = small(measures=measures(goodput='flow("ftp").goodput_bps'))
-    run = plan.scenario(module.Job(plan.points[0], 1)).run()
+    run = plan.scenario(Job(plan.points[0], 1)).run()
     asked: list[Any] = []
     table = run.table
 

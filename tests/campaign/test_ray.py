@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_an_address_that_takes_no_connection_is_given_up(monkeypatch: pytest.Mon
         asked.append(timeout)
         raise TimeoutError("timed out")
 
-    monkeypatch.setattr(cluster.socket, "create_connection", silent)
+    monkeypatch.setattr(socket, "create_connection", silent)
     with pytest.raises(LasthopError, match="timed out"):
         cluster._require_answer("[2001:db8::1]:6379")
     assert asked == [cluster.ANSWER_S]
