@@ -219,6 +219,19 @@ def test_a_claim_of_several_comparisons_is_turned_when_each_that_failed_holds_so
     assert ClaimResult(claim, j.Finding("agrees", "-")).unturned is None
 
 
+def test_what_only_lacks_seeds_asks_for_no_ablation() -> None:
+    """Of a claim that differs, comparisons that are open are not among those that an ablation is to turn."""
+    checks = [j.at_most("x", e, 10) for e in (near(1), near(12), noisy(12, 3))]
+    assert [c.held for c in checks] == [True, False, None]
+    base = j.Finding("differs", "-", parts=dict(zip("abc", (c.held for c in checks), strict=True)))
+    assert base.failed == ["b"]
+    claim = find_study("lte-vs-11ac").claims[0]
+    turned = j.Finding("differs", "-", parts={"a": False, "b": True, "c": None})
+    assert base.turned_by(turned) == ["b"]
+    assert ClaimResult(claim, base, ablations=[(BASE, turned)]).unturned is None
+    assert ClaimResult(claim, j.Finding("undecided", "-", parts={"c": None})).unturned is None
+
+
 def test_a_contradicted_claim_is_ambiguous_and_still_prints_ours() -> None:
     finding = j.contradicted(j.all_of([j.at_most("a", near(3), 2)]), "the text says both")
     assert finding.verdict == "ambiguous"

@@ -35,7 +35,7 @@ class Finding:
 
     `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader sees
     it. `evidence` says which run and which plot or table show it. `parts` are the comparisons of a claim that has
-    several, and whether each held.
+    several, and whether each held; None: it did not, and is open.
     """
 
     verdict: Verdict
@@ -43,14 +43,14 @@ class Finding:
     values: Mapping[str, Estimate] = field(default_factory=dict)
     note: str = ""
     evidence: tuple[str, ...] = ()
-    parts: Mapping[str, bool] = field(default_factory=dict)
+    parts: Mapping[str, bool | None] = field(default_factory=dict)
     #: Of one that agrees: a comparison is open, so that more replications may let it fail.
     open: bool = False
 
     @property
     def failed(self) -> list[str]:
-        """The comparisons that did not hold."""
-        return [name for name, held in self.parts.items() if not held]
+        """The comparisons that did not hold and are not open: more replications would not turn them."""
+        return [name for name, held in self.parts.items() if held is False]
 
     def turned_by(self, other: Finding) -> list[str]:
         """The comparisons that fail here and hold there."""
@@ -100,6 +100,11 @@ class Check:
     values: Mapping[str, Estimate] = field(default_factory=dict)
     note: str = ""
     open: bool = False
+
+    @property
+    def held(self) -> bool | None:
+        """Whether it holds; None: it does not, and is open."""
+        return True if self.passed else None if self.open else False
 
 
 def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, unit: str = "") -> Check:

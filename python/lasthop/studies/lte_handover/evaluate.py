@@ -180,7 +180,7 @@ def citations(_: Claim, __: Data) -> Finding:
 
 def _all(checks: Mapping[str, j.Check], evidence: Sequence[str]) -> Finding:
     """All parts, each under its name: an ablation may turn some of them."""
-    parts = {name: check.passed for name, check in checks.items()}
+    parts = {name: check.held for name, check in checks.items()}
     return replace(j.all_of(checks.values(), evidence), parts=parts)
 
 

@@ -77,8 +77,9 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
         values.update(o.check.values if o.check else {})
     made = j.verdict_of([o.check for o in tested if o.check is not None])
     verdict: j.Verdict = "not-testable" if made == "agrees" and unknown else made
-    parts = {o.name: bool(o.passed) for o in tested}
-    return Finding(verdict, text, values, "; ".join(notes), parts=parts)
+    parts = {o.name: o.check.held for o in tested if o.check is not None}
+    open_ = verdict == "agrees" and any(o.check.open for o in tested if o.check is not None)
+    return Finding(verdict, text, values, "; ".join(notes), parts=parts, open=open_)
 
 
 def outcome(check: Check, data: Data) -> Outcome:
