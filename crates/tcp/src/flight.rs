@@ -75,8 +75,14 @@ impl Flight {
 
     /// The index of the record that holds `offset`.
     pub fn index_of(&self, offset: u64) -> Option<usize> {
-        let i = self.ring.partition_point(|s| s.end <= offset);
+        let i = self.ending_by(offset);
         self.ring.get(i).filter(|s| s.start <= offset).map(|_| i)
+    }
+
+    /// How many records end at or below `offset`.
+    #[inline]
+    pub fn ending_by(&self, offset: u64) -> usize {
+        self.ring.partition_point(|s| s.end <= offset)
     }
 
     /// The record that holds `offset`.
@@ -144,6 +150,7 @@ mod tests {
         assert_eq!((b.segments, b.oldest_sent), (1, Some(Instant(2))));
         assert_eq!(f.front().map(|s| (s.start, s.end)), Some((350, 401)), "the rest of a cut record");
         assert_eq!(f.find(400).map(|s| s.start), Some(350));
+        assert_eq!((f.ending_by(400), f.ending_by(401)), (0, 1));
         assert!(f.find(401).is_none());
     }
 }

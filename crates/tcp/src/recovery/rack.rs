@@ -2,6 +2,7 @@
 //! remember: a mark per segment in flight, and the counts that follow from the marks.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use lasthop_units::{Duration, Instant};
 
@@ -209,6 +210,13 @@ impl Rack {
         if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
             self.newest = Some((s.at, s.end));
         }
+    }
+
+    /// The first of `segments`, which are in flight, that is not SACKed.
+    #[inline]
+    pub fn unsacked(&self, segments: Range<usize>) -> Option<usize> {
+        let from = segments.start;
+        self.marks.range(segments).position(|m| !m.sacked).map(|n| from + n)
     }
 
     /// The packet that segment `i` belongs to is cut before it.
@@ -482,6 +490,7 @@ mod tests {
         assert_eq!(r.detect(at(162), ms(10), record), None);
         assert_eq!(r.lost, 3);
         assert_eq!(r.next_lost(), Some(0));
+        assert_eq!((r.unsacked(3..10), r.unsacked(3..4), r.unsacked(0..0)), (Some(4), None, None));
         r.sent_again(0, at(163), 1000);
         assert_eq!((r.next_lost(), r.in_flight()), (Some(1), 7));
     }

@@ -371,25 +371,26 @@ impl InFlight {
         if self.flight.get(i).is_some_and(|s| s.start < start) {
             i += 1;
         }
+        let after = self.flight.ending_by(end).max(i);
         self.rack.cut_before(i);
-        while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
-            if !self.rack.marks[i].sacked {
-                d.beyond |= self.frto.watch.is_some_and(|w| s.end > w.high);
-                // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
-                // section 6.2 step 3).
-                if s.transmissions == 1 {
-                    if s.start < highest {
-                        d.late = Some(d.late.map_or(s.start, |l| l.min(s.start)));
-                    }
-                    d.original |= self.rack.high >= s.end;
+        // A block repeats what older ones told: what is SACKed already is passed over at once.
+        while let Some(next) = self.rack.unsacked(i..after) {
+            i = next + 1;
+            let Some(s) = self.flight.get(next).copied() else { break };
+            d.beyond |= self.frto.watch.is_some_and(|w| s.end > w.high);
+            // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
+            // section 6.2 step 3).
+            if s.transmissions == 1 {
+                if s.start < highest {
+                    d.late = Some(d.late.map_or(s.start, |l| l.min(s.start)));
                 }
-                self.deliver(c, now, i, d);
-                self.rack.mark_sacked(i);
-                d.news = true;
+                d.original |= self.rack.high >= s.end;
             }
-            i += 1;
+            self.deliver(c, now, next, d);
+            self.rack.mark_sacked(next);
+            d.news = true;
         }
-        self.rack.cut_before(i);
+        self.rack.cut_before(after);
     }
 
     pub fn deliver(&mut self, c: &mut Connection, now: Instant, i: usize, d: &mut AckDigest) {
