@@ -15,7 +15,6 @@ use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
 use crate::rlc::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
 use lasthop_bearer::RlcStats;
-use lasthop_bearer::earlier;
 use lasthop_bearer::{DropCause, End, Sdu};
 
 /// The entities at one end.
@@ -31,10 +30,11 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// When a timer expires next. Built into its caller, who asks after every call.
+    /// When a timer expires next; the end of time: never. Built into its caller, who asks after
+    /// every call.
     #[inline(always)]
-    fn poll_at(&self) -> Option<Instant> {
-        earlier(self.rlc.poll_at(), self.tx.poll_at())
+    fn next_timer(&self) -> Instant {
+        self.rlc.next_timer().min(self.tx.poll_at().unwrap_or(Instant::MAX))
     }
 }
 
@@ -245,7 +245,8 @@ impl LteBearer {
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         let [a, b] = &self.sides;
-        earlier(a.poll_at(), b.poll_at())
+        let at = a.next_timer().min(b.next_timer());
+        (at < Instant::MAX).then_some(at)
     }
 
     /// Timers that have expired act.

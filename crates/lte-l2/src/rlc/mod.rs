@@ -135,6 +135,15 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.poll_at(),
         }
     }
+    /// The same; the end of time: never.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Instant {
+        match self {
+            Rlc::Tm(_) => Instant::MAX,
+            Rlc::Um(e) => e.poll_at().unwrap_or(Instant::MAX),
+            Rlc::Am(e) => e.next_timer(),
+        }
+    }
     /// Timers that have expired act.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {

@@ -281,7 +281,11 @@ impl<P: Payload> Am<P> {
     /// When a timer expires next.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        // The end of time stands for "never": the smaller of two numbers takes no branch.
+        Some(self.next_timer()).filter(|at| *at < Instant::MAX)
+    }
+    /// The same; the end of time: never. The smaller of two numbers takes no branch.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Instant {
         let or_never = |t: Option<Instant>| t.unwrap_or(Instant::MAX);
         let mut at = or_never(self.tx.t_poll_retransmit).min(or_never(self.rx.t_reordering));
         if self.rx.status_due {
@@ -291,7 +295,7 @@ impl<P: Payload> Am<P> {
         if let Some(reports) = &self.reports {
             at = at.min(or_never(reports.timer()));
         }
-        (at < Instant::MAX).then_some(at)
+        at
     }
 
     /// Timers that have expired act.
