@@ -179,6 +179,16 @@ impl Attachment<'_> {
         self.arm_connection();
     }
 
+    /// The same for each direction in which there is data.
+    #[cold]
+    pub fn want_connection_for(&mut self, wants: [bool; 2]) {
+        for direction in Direction::BOTH {
+            if wants[direction.index()] {
+                self.want_connection(direction);
+            }
+        }
+    }
+
     /// Notes when the connection's next step is due.
     pub fn arm_connection(&mut self) {
         if let Some(at) = self.ue.rrc.poll_at() {

@@ -40,8 +40,18 @@ pub(super) struct Drb {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notice {
     pub bearer: BearerId,
+    /// That may be so at the UE's end, and its MAC has not looked.
+    pub of_ue: bool,
     /// An RLC entity has reached maxRetxThreshold.
     pub failed: bool,
+}
+
+impl Notice {
+    /// Both ends of `bearer` may want to send something else.
+    #[inline]
+    pub const fn of(bearer: BearerId) -> Notice {
+        Notice { bearer, of_ue: true, failed: false }
+    }
 }
 
 /// All data radio bearers.
@@ -92,6 +102,12 @@ impl Bearers {
     #[inline]
     pub fn waits_above(&self, bearer: BearerId) -> bool {
         self.drbs[bearer].ip.as_deref().is_some_and(|ip| ip.packets() > 0)
+    }
+
+    /// True if MAC has a reason to serve the network's end of `bearer`.
+    #[inline]
+    pub fn network_wants(&self, bearer: BearerId) -> bool {
+        self.waits_above(bearer) || self.drbs[bearer].layers.wants(End::Network)
     }
 
     /// True if an end of one of `drbs` has something to send.
@@ -161,14 +177,20 @@ impl Bearers {
         failed
     }
 
-    /// MAC and RRC are to hear that the layers of `bearer` have moved; once of what has moved
-    /// several times in a step.
+    /// Notes `notice` for MAC and RRC: one of what has moved several times in a step.
     #[inline]
-    pub fn notify(&mut self, bearer: BearerId, failed: bool) {
+    pub fn notify(&mut self, notice: Notice) {
         match self.notices.back_mut() {
-            Some(last) if last.bearer == bearer => last.failed |= failed,
-            _ => self.notices.push_back(Notice { bearer, failed }),
+            Some(last) if last.bearer == notice.bearer => {
+                last.of_ue |= notice.of_ue;
+                last.failed |= notice.failed;
+            }
+            _ => self.notices.push_back(notice),
         }
+    }
+    /// True while a notice waits.
+    pub fn has_notice(&self) -> bool {
+        !self.notices.is_empty()
     }
     /// The next of what MAC and RRC have not received of yet.
     #[inline]

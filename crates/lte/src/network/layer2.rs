@@ -3,7 +3,7 @@
 use lasthop_units::{BearerId, Instant, Tti};
 
 use super::NetworkOutput;
-use super::bearers::Bearers;
+use super::bearers::{Bearers, Notice};
 use super::calendar::Agenda;
 use super::core_network::Core;
 use super::sidelink::state::Sidelink;
@@ -26,13 +26,27 @@ impl Layer2<'_> {
     /// Passes on what the layers of `bearer` said, and notes that they have moved.
     #[inline]
     pub fn settle(&mut self, bearer: BearerId) {
+        let notice = self.pass_on(bearer);
+        self.bearers.notify(notice);
+    }
+
+    /// The same where at the UE's end nothing has moved, or its MAC has looked itself.
+    #[inline]
+    pub fn settle_for_enb(&mut self, bearer: BearerId) {
+        let notice = Notice { of_ue: false, ..self.pass_on(bearer) };
+        self.bearers.notify(notice);
+    }
+
+    /// Passes on what the layers of `bearer` said. What MAC and RRC are to learn of that.
+    #[inline]
+    pub fn pass_on(&mut self, bearer: BearerId) -> Notice {
         let before = [self.out.delivered.len(), self.out.dropped.len()];
         let failed = self.bearers.settle(self.now, bearer, self.core.as_deref_mut(), self.out);
         if let Some(s) = &mut self.sidelink {
             let tti = Tti::containing(self.now, TTI);
             s.settle(tti, bearer, before, self.bearers, self.calendar, self.out);
         }
-        self.bearers.notify(bearer, failed);
+        Notice { failed, ..Notice::of(bearer) }
     }
 
     /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
@@ -45,7 +59,10 @@ impl Layer2<'_> {
                 false => self.bearers.lost(bearer, from, &pdu),
             }
             self.bearers.recycle(bearer, from, pdu);
-            self.settle(bearer);
+            match from {
+                End::Ue if decoded => self.settle_for_enb(bearer),
+                _ => self.settle(bearer),
+            }
         }
     }
 }

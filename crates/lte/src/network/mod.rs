@@ -440,7 +440,9 @@ impl RadioNetwork {
     /// Passes on what the layers of `bearer` said; MAC and RRC hear of it.
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
-        self.layer2(now, out).settle(bearer);
+        debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
+        let notice = self.layer2(now, out).pass_on(bearer);
+        self.hear(now, notice, out);
         self.serve(now, out);
     }
 
@@ -455,7 +457,8 @@ impl RadioNetwork {
     /// MAC looks at what a bearer wants to send; RRC learns that a link has failed, or that there
     /// are data for a UE without a connection.
     #[inline]
-    fn hear(&mut self, now: Instant, Notice { bearer, failed }: Notice, out: &mut NetworkOutput) {
+    fn hear(&mut self, now: Instant, notice: Notice, out: &mut NetworkOutput) {
+        let Notice { bearer, of_ue, failed } = notice;
         if self.bearers[bearer].direct {
             return self.sidelink_data(bearer);
         }
@@ -467,18 +470,17 @@ impl RadioNetwork {
         if self.links[ue].away {
             return;
         }
-        let connected = self.ues[ue].rrc.is_connected();
-        let above = self.bearers.waits_above(bearer);
-        if above || self.bearers[bearer].layers.wants(End::Network) {
-            match connected {
-                true => self.attachment(ue).wake(Direction::Downlink),
-                false => self.attachment(ue).want_connection(Direction::Downlink),
-            }
+        if !self.ues[ue].rrc.is_connected() {
+            let from_ue = self.bearers[bearer].layers.wants(End::Ue);
+            let wants = [self.bearers.network_wants(bearer), from_ue];
+            return self.attachment(ue).want_connection_for(wants);
         }
-        if connected {
+        let active = self.contexts[ue].active[Direction::Downlink.index()];
+        if !active && self.bearers.network_wants(bearer) {
+            self.attachment(ue).wake(Direction::Downlink);
+        }
+        if of_ue {
             self.uplink_data(now, ue, bearer);
-        } else if self.bearers[bearer].layers.wants(End::Ue) {
-            self.attachment(ue).want_connection(Direction::Uplink);
         }
     }
 

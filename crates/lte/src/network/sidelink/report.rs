@@ -3,7 +3,7 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::bearers::Bearers;
+use super::super::bearers::{Bearers, Notice};
 use super::super::trace::Step;
 use super::super::uplink::Sending;
 use super::state::Sidelink;
@@ -57,7 +57,7 @@ impl Sidelink {
         for (lane, _) in report {
             let l = &mut self.lanes[*lane as usize];
             l.sender.covered = 0;
-            bearers.notify(l.bearer, false);
+            bearers.notify(Notice::of(l.bearer));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::{PROCESSES, State};
 use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::fewest_blocks;
-use crate::network::bearers::Bearers;
+use crate::network::bearers::{Bearers, Notice};
 use crate::network::calendar::Agenda;
 use crate::network::state::Cell;
 use crate::network::state::{Link, Ue};
@@ -98,7 +98,7 @@ impl LaneScheduling<'_> {
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
             self.ues[tx].uplink.pause_rac(&self.cell.uplink.config.request, self.tti);
         }
-        self.bearers.notify(bearer, false);
+        self.bearers.notify(Notice::of(bearer));
     }
 
     /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:

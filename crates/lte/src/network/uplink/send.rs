@@ -212,7 +212,7 @@ impl Sending<'_> {
         self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
         for i in 0..self.link.drbs.len() {
             let bearer = self.link.drbs[i];
-            self.layer2.settle(bearer);
+            self.layer2.settle_for_enb(bearer);
             let has = self.layer2.bearers[bearer].layers.has_something(End::Ue);
             if has != self.ue.had[i] {
                 self.terminal().on_data(i, has);
