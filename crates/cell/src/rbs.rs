@@ -178,14 +178,20 @@ impl<const WORDS: usize> RbSet<WORDS> {
     }
     /// The longest run of blocks within the set, the lowest among equals.
     #[inline]
-    pub fn longest_run(mut self) -> Self {
+    pub fn longest_run(self) -> Self {
+        let (first, len) = self.longest();
+        RbSet::range(first, len)
+    }
+    /// Where that run begins, and its length; 0 without any.
+    #[inline]
+    pub fn longest(mut self) -> (u32, u32) {
         let mut best = (0, 0);
         while let Some((first, len)) = self.take_run() {
             if len > best.1 {
                 best = (first, len);
             }
         }
-        RbSet::range(best.0 as u32, best.1 as u32)
+        (best.0 as u32, best.1 as u32)
     }
 
     /// The word that `rb` lies in.

@@ -6,6 +6,7 @@ use lasthop_units::{PacketId, Tti, UeId};
 
 use super::RadioNetwork;
 use crate::mac::harq::{Parts, Process};
+use crate::phy::RbSet;
 use lasthop_lte_l2::rlc::Pdu;
 
 /// Over which link.
@@ -162,10 +163,10 @@ impl Trace {
 
     /// Notes a step of a UE's uplink that has no block.
     #[inline]
-    pub fn step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, blocks: u32) {
+    pub fn step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, rbs: RbSet) {
         self.note(|| {
             let record = TraceRecord::new(tti, step, TraceLink::Uplink, ue);
-            TraceRecord { about, bytes, blocks, ..record }
+            TraceRecord { about, bytes, blocks: rbs.len(), ..record }
         });
     }
 

@@ -34,6 +34,7 @@ use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
+use crate::phy::RbSet;
 use lasthop_bearer::End;
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
@@ -210,7 +211,7 @@ impl Terminal<'_> {
         };
         cell.uplink.counters.requests += 1;
         self.link.stats.requests += 1;
-        self.trace.step(tti, Step::Request, self.id, tti, 0, 0);
+        self.trace.step(tti, Step::Request, self.id, tti, 0, RbSet::EMPTY);
         self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });
     }
 }

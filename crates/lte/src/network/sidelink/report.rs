@@ -8,6 +8,7 @@ use super::super::trace::Step;
 use super::super::uplink::Sending;
 use super::state::Sidelink;
 use crate::mac::bsr::{Report, level};
+use crate::phy::RbSet;
 
 /// A report of a UE's lanes: lane and level of each.
 pub type SidelinkReport = Vec<(u32, u8)>;
@@ -74,7 +75,7 @@ impl Sending<'_> {
             return (report, 0);
         }
         let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].sender.covered).sum();
-        self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, 0);
+        self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, RbSet::EMPTY);
         let size = size(report.len());
         (report, size)
     }

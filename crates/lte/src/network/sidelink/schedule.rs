@@ -210,7 +210,7 @@ impl LaneScheduling<'_> {
             // With shared blocks everybody may have everything that its neighbours leave.
             let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
             waiting -= 1;
-            let most = share.min(free.longest_run().len());
+            let most = share.min(free.longest().1);
             let bytes = l.grants.view.waiting() + OVERHEAD + u64::from(l.link.header);
             let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
             let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));

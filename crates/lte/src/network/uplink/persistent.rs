@@ -42,7 +42,7 @@ impl Granting<'_> {
             free = free
                 .without(p.map_or(RbSet::EMPTY, |p| p.blocks_that_meet(target, own.config.interval, again)));
         }
-        let most = free.longest_run().len();
+        let most = free.longest().1;
         let level = cx.quality.level()?;
         let bytes = u64::from(own.config.bytes);
         // The MCS falls where power is spread over more blocks: as many as the bytes need with the

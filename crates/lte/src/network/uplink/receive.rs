@@ -7,6 +7,7 @@ use super::super::{NetworkOutput, RadioNetwork};
 use super::schedule::Granting;
 use super::state::Content;
 use crate::mac::harq::{Parts, State};
+use crate::phy::RbSet;
 use lasthop_bearer::{Direction, End};
 
 /// What becomes of a transport block that the eNB has looked at.
@@ -92,7 +93,7 @@ impl Granting<'_> {
         let cx = &mut self.contexts[ue].uplink;
         let p = link.harq.get_mut(process);
         link.stats.decoded_bytes += u64::from(p.bytes);
-        let blocks = p.rbs.len();
+        let rbs = p.rbs;
         let parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         let block = &mut link.blocks[process];
@@ -102,10 +103,10 @@ impl Granting<'_> {
             s.hear_report(block.first, &direct);
         }
         if self.trace.is_on() && (block.report.is_some() || !direct.is_empty()) {
-            self.trace.step(self.tti, Step::ReportReceived, ue, block.first, 0, 0);
+            self.trace.step(self.tti, Step::ReportReceived, ue, block.first, 0, RbSet::EMPTY);
         }
         if let Some(level) = block.headroom {
-            cx.learn_headroom(c, level, blocks);
+            cx.learn_headroom(c, level, rbs.len());
         }
         Outcome::Received { parts, msg3: (block.content == Content::Msg3).then_some(block.c_rnti) }
     }

@@ -72,7 +72,7 @@ impl Granting<'_> {
         let link = &mut self.links[ue].uplink;
         link.harq.get_mut(process_of(target)).rbs = rbs;
         link.stats.moved += 1;
-        self.trace.step(self.tti, Step::Grant, ue, target, 0, rbs.len());
+        self.trace.step(self.tti, Step::Grant, ue, target, 0, rbs);
         self.hears_of_move(target, ue);
     }
 

@@ -138,6 +138,7 @@ impl Granting<'_> {
     /// The UEs that could send in `target`, and their order.
     fn gather_uplink(&mut self, target: Tti, active: &[UeId]) {
         let process = (target.0 % PROCESSES as u64) as usize;
+        let widest = largest_allocation(self.cell.uplink.band.len());
         self.cell.uplink.candidates.clear();
         for ue in active {
             self.sound(*ue);
@@ -153,8 +154,7 @@ impl Granting<'_> {
                 continue;
             }
             let mcs = c.adaptation.mcs(cx.quality.level().unwrap_or(f32::NEG_INFINITY));
-            let blocks = c.band.len();
-            let rate = mcs.map_or(0, |m| tbs_bytes(m, largest_allocation(blocks)) * 8);
+            let rate = mcs.map_or(0, |m| tbs_bytes(m, widest) * 8);
             c.candidates.push(Candidate {
                 ue: *ue,
                 backlog: if full { ENDLESS } else { cx.view.waiting() },
@@ -220,7 +220,7 @@ impl Granting<'_> {
         let cx = &self.contexts[ue].uplink;
         let full = self.links[ue].full_buffer[Direction::Uplink.index()];
         let waiting = if full { ENDLESS } else { cx.view.waiting() };
-        let most = largest_allocation(share.min(free.longest_run().len()));
+        let most = largest_allocation(share.min(free.longest().1));
         if waiting == 0 {
             // A request: a report of 2 B fits into anything.
             let most = most.min(c.config.request_blocks);
@@ -256,14 +256,7 @@ impl Granting<'_> {
         cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, c.config.window);
         cx.served = Some(self.tti);
         self.calendar.note(target, Due::Transmit);
-        self.trace.step(
-            self.tti,
-            Step::Grant,
-            granted.ue,
-            target,
-            u64::from(granted.bytes),
-            granted.rbs.len(),
-        );
+        self.trace.step(self.tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs);
         if self.cell.uplink.config.control_errors && self.misses_grant(granted.ue) {
             self.grant_missed(target, granted.ue);
             return;

@@ -10,8 +10,8 @@ use crate::mac::harq::State;
 use crate::mac::multiplex::Assembly;
 use crate::network::layer2::Layer2;
 use crate::network::state::{Cell, Link};
-use crate::phy::TTI;
 use crate::phy::air::Air;
+use crate::phy::{RbSet, TTI};
 use lasthop_bearer::End;
 use lasthop_radio::lte::SoftBuffer;
 
@@ -185,7 +185,7 @@ impl Sending<'_> {
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
         let (report, padding) = pdu.finish(self.sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
         if let (Some(report), true) = (report, self.trace.is_on()) {
-            self.trace.step(tti, Step::Report, self.id, tti, report.bytes(), 0);
+            self.trace.step(tti, Step::Report, self.id, tti, report.bytes(), RbSet::EMPTY);
         }
         block.report = report;
         block.full = report.is_none() && !direct;
