@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 CRATES = Path(__file__).resolve().parent.parent / "crates"
-#: Crates whose modules still use each other in circles. No crate may join.
-OPEN = {"py"}
 
 #: A module that is declared for tests alone: `#[cfg(test)] mod tests;`.
 ONLY_TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod (\w+);")
@@ -93,10 +91,7 @@ def cycle(uses: dict[str, set[str]]) -> list[str]:
 @pytest.mark.parametrize("crate", sorted(p.parent.name for p in CRATES.glob("*/Cargo.toml")))
 def test_the_modules_of_a_crate_use_each_other_downwards_only(crate: str) -> None:
     found = cycle(graph(sources(CRATES / crate)))
-    if crate in OPEN:
-        assert found, f"{crate} has no circle any more: take it out of OPEN"
-    else:
-        assert not found, f"{crate}: " + " <- ".join(found)
+    assert not found, f"{crate}: " + " <- ".join(found)
 
 
 def test_a_circle_is_found() -> None:

@@ -14,7 +14,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::own::{OwnPolicy, describe, fault};
+use crate::fault::fault;
+use crate::own::{OwnPolicy, describe};
 
 /// What one derives a congestion control from.
 #[pyclass(subclass, module = "lasthop._core")]

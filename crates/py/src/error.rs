@@ -5,6 +5,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::fault;
+
 create_exception!(lasthop, LasthopError, PyValueError, "A mistake in an input, with place and remedy.");
 create_exception!(
     lasthop,
@@ -25,11 +27,20 @@ pub fn raise(error: &Error) -> PyErr {
             exception.value(py).setattr("diagnostics", list)
         };
         match (attach(), error) {
-            (Ok(()), Error::Policy(fault)) => crate::own::exception(py, fault, exception),
+            (Ok(()), Error::Policy(fault)) => fault::exception(py, fault, exception),
             (Ok(()), _) => exception,
             (Err(other), _) => other,
         }
     })
+}
+
+/// A Python exception from the progress callback (Ctrl-C included) goes before the run's own error.
+pub fn finish<T>(interrupted: Option<PyErr>, result: Result<T, Error>) -> PyResult<T> {
+    match (interrupted, result) {
+        (Some(e), _) => Err(e),
+        (None, Err(e)) => Err(raise(&e)),
+        (None, Ok(v)) => Ok(v),
+    }
 }
 
 /// Python objects of a JSON text.

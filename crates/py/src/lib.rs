@@ -7,6 +7,8 @@
 mod campaign;
 mod control;
 mod error;
+mod extensions;
+mod fault;
 mod files;
 mod own;
 mod packetdrill;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::error::raise;
+use crate::error::{finish, raise};
 use crate::scenario::Scenario;
 
 /// What a run left behind.
@@ -100,13 +100,4 @@ pub fn run_many(
         })
     });
     Ok(finish(interrupted, result)?.into_iter().map(RunOutput).collect())
-}
-
-/// A Python exception from the progress callback (Ctrl-C included) goes before the run's own error.
-pub(crate) fn finish<T>(interrupted: Option<PyErr>, result: Result<T, lasthop_sim::Error>) -> PyResult<T> {
-    match (interrupted, result) {
-        (Some(e), _) => Err(e),
-        (None, Err(e)) => Err(raise(&e)),
-        (None, Ok(v)) => Ok(v),
-    }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use lasthop_sim::survey::{MapRequest, Survey};
 use pyo3::prelude::*;
 
-use crate::error::{json_to_python, raise};
-use crate::own::{OwnPolicy, extensions};
+use crate::error::{finish, json_to_python, raise};
+use crate::extensions::extensions;
+use crate::own::OwnPolicy;
 
 /// A parsed and checked scenario.
 #[pyclass(frozen, module = "lasthop._core", from_py_object)]
@@ -151,7 +152,7 @@ impl Scenario {
         lasthop_sim::recorded(&self.0)
     }
 
-    /// Traps that the linter sees.
+    /// Pitfalls that the checks see.
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json_to_python(py, &self.0.warnings_json().to_string())
     }
@@ -191,6 +192,6 @@ fn survey_table<'py>(
             reported.map_err(|e| interrupted = Some(e)).is_ok()
         })
     });
-    let (batches, schema) = crate::run::finish(interrupted, result)?.into_parts();
+    let (batches, schema) = finish(interrupted, result)?.into_parts();
     pyo3_arrow::PyTable::try_new(batches, schema)?.into_pyarrow(py)
 }

@@ -13,7 +13,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::own::{OwnPolicy, describe, fault};
+use crate::fault::fault;
+use crate::own::{OwnPolicy, describe};
 
 /// What one derives a scheduler from.
 #[pyclass(subclass, module = "lasthop._core")]

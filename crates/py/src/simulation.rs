@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::error::{json_to_python, raise};
+use crate::error::{LasthopError, finish, json_to_python, raise};
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 
@@ -104,17 +104,17 @@ impl Simulation {
         let t = match t {
             Moment::Seconds(s) if s.is_finite() && s >= 0.0 => Duration::from_secs_f64(s),
             Moment::Seconds(s) => {
-                return Err(crate::error::LasthopError::new_err(format!("{s} is no moment of a run")));
+                return Err(LasthopError::new_err(format!("{s} is no moment of a run")));
             }
-            Moment::Text(s) => s
-                .parse()
-                .map_err(|e: lasthop_units::UnitError| crate::error::LasthopError::new_err(e.to_string()))?,
+            Moment::Text(s) => {
+                s.parse().map_err(|e: lasthop_units::UnitError| LasthopError::new_err(e.to_string()))?
+            }
         };
         let world = self.world()?;
         let mut interrupted = None;
         let result =
             world.step_until_or_stopped(Instant::ZERO + t, &mut || look_around(py, &mut interrupted));
-        crate::run::finish(interrupted, result)
+        finish(interrupted, result)
     }
 
     /// Changes a runtime key now.
@@ -144,7 +144,7 @@ impl Simulation {
         let Some(world) = self.inner().take() else { unreachable!("checked above") };
         let mut interrupted = None;
         let result = world.finish_or_stopped(&mut || look_around(py, &mut interrupted));
-        crate::run::finish(interrupted, result).map(RunOutput)
+        finish(interrupted, result).map(RunOutput)
     }
 }
 

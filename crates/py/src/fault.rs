@@ -1,0 +1,45 @@
+//! Exceptions of policies written in Python: how they become faults of a run, and exceptions again.
+
+use std::sync::Arc;
+
+use lasthop_sim::tcp::cc::Fault;
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// An exception in words: what failed, why, and the line.
+pub fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
+    let why = error.value(py).to_string();
+    let kind = error.get_type(py).qualname().map_or_else(|_| "error".to_owned(), |n| n.to_string());
+    let line = innermost(py, &error).map_or(String::new(), |(file, line)| format!(" ({file}, line {line})"));
+    let why = if why.is_empty() { kind } else { format!("{kind}: {why}") };
+    Fault { message: format!("{what}: {why}{line}"), cause: Some(Arc::new(error)) }
+}
+
+/// File and line that raised.
+fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
+    let mut frame = error.traceback(py)?.into_any();
+    while let Ok(next) = frame.getattr(intern!(py, "tb_next"))
+        && !next.is_none()
+    {
+        frame = next;
+    }
+    let line = frame.getattr(intern!(py, "tb_lineno")).ok()?.extract().ok()?;
+    let code = frame.getattr(intern!(py, "tb_frame")).ok()?.getattr(intern!(py, "f_code")).ok()?;
+    let file: String = code.getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
+    let name = std::path::Path::new(&file).file_name().map(|n| n.to_string_lossy().into_owned());
+    Some((name.unwrap_or(file), line))
+}
+
+/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the
+/// cause of ours.
+pub fn exception(py: Python<'_>, fault: &Fault, ours: PyErr) -> PyErr {
+    let theirs = fault.cause.as_deref().and_then(|c| (c as &dyn std::error::Error).downcast_ref::<PyErr>());
+    match theirs {
+        Some(e) if !e.is_instance_of::<PyException>(py) => e.clone_ref(py),
+        theirs => {
+            ours.set_cause(py, theirs.map(|e| e.clone_ref(py)));
+            ours
+        }
+    }
+}
