@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, Transport, Wrong, packets, parameter};
+use super::kind::{Kind, Over, Service, Wrong, packets, parameter};
 use super::source::{Packets, Source};
 use crate::registry::Entry;
 
@@ -37,7 +37,7 @@ impl Kind for CbrConfig {
     const OVER: Over = Over::Both;
     type Run = Packets;
 
-    fn validate(&self, over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, over: Service) -> Result<(), Wrong> {
         packets(self.rate, self.size, over)
     }
     fn run(&self) -> Packets {

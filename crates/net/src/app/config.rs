@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dash::Video;
-use super::kind::{Behaviour, Kind, Over, Transport};
+use super::kind::{Behaviour, Kind, Over, Service};
 use super::quality::Quality;
 use super::streams::Streams;
 use super::*;
@@ -52,9 +52,9 @@ macro_rules! apps {
             }
             /// The first mistake that types alone do not catch: the key, what is wrong and the
             /// remedy.
-            pub fn validate(&self, transport: Transport) -> Result<(), (&'static str, String)> {
+            pub fn validate(&self, service: Service) -> Result<(), (&'static str, String)> {
                 match self {
-                    $(AppConfig::$Name(c) => validate(c, $word, transport),)*
+                    $(AppConfig::$Name(c) => validate(c, $word, service),)*
                 }
             }
             /// The end that sends the bulk of the data.
@@ -141,13 +141,13 @@ impl Default for AppConfig {
     }
 }
 
-fn validate<K: Kind>(config: &K, name: &str, transport: Transport) -> Result<(), (&'static str, String)> {
-    let why = match (K::OVER, transport) {
-        (Over::Streams, Transport::Udp) => {
+fn validate<K: Kind>(config: &K, name: &str, service: Service) -> Result<(), (&'static str, String)> {
+    let why = match (K::OVER, service) {
+        (Over::Streams, Service::Datagrams) => {
             "needs a byte stream: use transport \"tcp\", or the app \"cbr\" or \"on-off\" over UDP"
         }
-        (Over::Datagrams, Transport::Tcp) => "is made of datagrams: use transport \"udp\"",
-        _ => return config.validate(transport),
+        (Over::Datagrams, Service::Stream) => "is made of datagrams: use transport \"udp\"",
+        _ => return config.validate(service),
     };
     Err(("kind", format!("{name} {why}")))
 }
@@ -165,8 +165,8 @@ mod tests {
             let config: AppConfig = entry.name.parse().unwrap();
             assert_eq!(config.name(), entry.name);
             let datagrams = matches!(config, AppConfig::Voip(_) | AppConfig::Game(_));
-            let transport = if datagrams { Transport::Udp } else { Transport::Tcp };
-            assert_eq!(config.validate(transport), Ok(()));
+            let service = if datagrams { Service::Datagrams } else { Service::Stream };
+            assert_eq!(config.validate(service), Ok(()));
         }
         let known = APPS.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
         assert!("http".parse::<AppConfig>().unwrap_err().to_string().contains(&format!("known: {known}")));
@@ -175,14 +175,14 @@ mod tests {
     #[test]
     fn mistakes_name_their_key() {
         let key = |c: AppConfig, t| c.validate(t).unwrap_err().0;
-        assert_eq!(key(AppConfig::default(), Transport::Udp), "kind");
-        assert_eq!(key(AppConfig::File(FileConfig { size: Bytes(0) }), Transport::Tcp), "size");
+        assert_eq!(key(AppConfig::default(), Service::Datagrams), "kind");
+        assert_eq!(key(AppConfig::File(FileConfig { size: Bytes(0) }), Service::Stream), "size");
         let cbr = |rate, size| AppConfig::Cbr(CbrConfig { rate: Bitrate(rate), size: Bytes(size) });
-        assert_eq!(key(cbr(0, 1), Transport::Udp), "rate");
-        assert_eq!(key(cbr(1, 65_508), Transport::Udp), "size");
-        assert_eq!(cbr(1, 65_508).validate(Transport::Tcp), Ok(()));
+        assert_eq!(key(cbr(0, 1), Service::Datagrams), "rate");
+        assert_eq!(key(cbr(1, 65_508), Service::Datagrams), "size");
+        assert_eq!(cbr(1, 65_508).validate(Service::Stream), Ok(()));
         let on_off = OnOffConfig { shape: 1.0, ..OnOffConfig::default() };
-        assert_eq!(key(AppConfig::OnOff(on_off), Transport::Udp), "shape");
+        assert_eq!(key(AppConfig::OnOff(on_off), Service::Datagrams), "shape");
     }
 
     #[test]

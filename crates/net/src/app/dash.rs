@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, at_least, parameter};
+use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, at_least, parameter};
 use super::streams::Streams;
 use super::{Action, End};
 use crate::registry::Entry;
@@ -88,7 +88,7 @@ impl Kind for DashConfig {
     const DATA_END: End = End::B;
     type Run = Box<Dash>;
 
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         let wrong = |key, message: &str| Err((key, message.to_owned()));
         if self.ladder.is_empty() || self.ladder[0].0 == 0 {
             return wrong("ladder", "needs at least one bitrate above zero");

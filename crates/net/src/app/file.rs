@@ -4,7 +4,7 @@ use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, parameter};
+use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
 use super::streams::Streams;
 use super::{Action, End};
 use crate::registry::Entry;
@@ -32,7 +32,7 @@ impl Kind for FileConfig {
     };
     type Run = File;
 
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         above_zero("size", self.size.0)
     }
     fn run(&self) -> File {

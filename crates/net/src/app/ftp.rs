@@ -8,7 +8,7 @@ use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Behaviour, Kind, PERIOD, Transport, Wrong, above_zero, at_least, parameter};
+use super::kind::{Behaviour, Kind, PERIOD, Service, Wrong, above_zero, at_least, parameter};
 use super::streams::Streams;
 use super::{Action, End};
 use crate::registry::Entry;
@@ -74,7 +74,7 @@ impl Kind for FtpConfig {
     };
     type Run = Box<Ftp>;
 
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         above_zero("size", self.file_size().0)?;
         at_least("interval", self.interval, PERIOD)?;
         above_zero("count", self.count.map_or(1, u64::from))

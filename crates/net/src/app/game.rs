@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, PERIOD, Transport, Wrong, at_least, datagrams, parameter};
+use super::kind::{Kind, Over, PERIOD, Service, Wrong, at_least, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
 use crate::registry::Entry;
@@ -42,7 +42,7 @@ impl Kind for GameConfig {
     const OVER: Over = Over::Datagrams;
     type Run = Packets;
 
-    fn validate(&self, over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, over: Service) -> Result<(), Wrong> {
         at_least("tick", self.tick, PERIOD)?;
         datagrams(self.size, over)
     }

@@ -1,8 +1,6 @@
 //! What a kind of application has to say of itself, and what it does at work.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::dash::Video;
 use super::quality::Quality;
@@ -11,15 +9,13 @@ use super::{Action, End};
 use crate::registry::{Entry, Parameter};
 use crate::udp::MAX_DATAGRAM;
 
-/// What an application runs over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// A byte stream.
-    #[default]
-    Tcp,
+/// What the transport below an application offers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// A byte stream each way.
+    Stream,
     /// Datagrams.
-    Udp,
+    Datagrams,
 }
 
 /// A key that is wrong, and what is wrong with it.
@@ -48,7 +44,7 @@ pub(super) trait Kind {
     type Run: Behaviour;
 
     /// The first mistake that types alone do not catch.
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         Ok(())
     }
     /// The application, before its start.
@@ -124,15 +120,15 @@ pub(super) const fn parameter(name: &'static str, default: &'static str, summary
 pub(super) const PERIOD: Duration = Duration::from_micros(100);
 
 /// Checks packets of `size` at a rate.
-pub(super) fn packets(rate: Bitrate, size: Bytes, over: Transport) -> Result<(), Wrong> {
+pub(super) fn packets(rate: Bitrate, size: Bytes, over: Service) -> Result<(), Wrong> {
     above_zero("rate", rate.0)?;
     datagrams(size, over)
 }
 
 /// Checks the size of packets.
-pub(super) fn datagrams(size: Bytes, over: Transport) -> Result<(), Wrong> {
+pub(super) fn datagrams(size: Bytes, over: Service) -> Result<(), Wrong> {
     above_zero("size", size.0)?;
-    if over == Transport::Udp && size.0 > u64::from(MAX_DATAGRAM) {
+    if over == Service::Datagrams && size.0 > u64::from(MAX_DATAGRAM) {
         return Err(("size", format!("{size} is out of range: a datagram holds up to {MAX_DATAGRAM} B")));
     }
     if size.0 > u64::from(u32::MAX) {

@@ -74,7 +74,7 @@ pub use distribution::Distribution;
 pub use file::FileConfig;
 pub use ftp::{FtpConfig, FtpModel};
 pub use game::GameConfig;
-pub use kind::Transport;
+pub use kind::Service;
 pub use on_off::OnOffConfig;
 pub use page::WebPageConfig;
 pub use quality::Quality;
@@ -144,13 +144,13 @@ pub struct App {
 }
 
 impl App {
-    /// An application with draws of its own (`seed`, `entity`). `config` is valid for `transport`.
-    pub fn new(config: &AppConfig, transport: Transport, seed: u64, entity: u64) -> App {
+    /// An application with draws of its own (`seed`, `entity`). `config` is valid for `service`.
+    pub fn new(config: &AppConfig, service: Service, seed: u64, entity: u64) -> App {
         let draw = Draw::new(seed, Purpose::Traffic, entity);
         let stats = AppStats { quality: config.judged().map(Box::new), ..AppStats::default() };
         App {
             running: config.run(),
-            streams: Streams::new(transport, draw, stats),
+            streams: Streams::new(service, draw, stats),
             name: config.name(),
             data_end: config.data_end(),
             established: false,
@@ -166,7 +166,7 @@ impl App {
         }
         s.running = true;
         s.stats.started.get_or_insert(now);
-        if self.established || s.over == Transport::Udp {
+        if self.established || s.over == Service::Datagrams {
             self.running.start(now, s, out);
         }
     }
@@ -181,7 +181,7 @@ impl App {
         s.running = false;
         s.forget();
         self.running.stop();
-        if s.over == Transport::Tcp {
+        if s.over == Service::Stream {
             s.close(End::A, out);
         }
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
-use super::kind::{Kind, Over, Transport, Wrong, at_least, packets, parameter};
+use super::kind::{Kind, Over, Service, Wrong, at_least, packets, parameter};
 use super::source::{Packets, Source};
 use crate::registry::Entry;
 
@@ -61,7 +61,7 @@ impl Kind for OnOffConfig {
     const OVER: Over = Over::Both;
     type Run = Box<Packets>;
 
-    fn validate(&self, over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, over: Service) -> Result<(), Wrong> {
         packets(self.rate, self.size, over)?;
         at_least("on", self.on, Duration::from_micros(1))?;
         if self.shape.is_finite() && self.shape > 1.0 {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, parameter};
+use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
 use super::streams::Streams;
 use super::{Action, End};
 use crate::registry::Entry;
@@ -59,7 +59,7 @@ impl Kind for WebPageConfig {
     const DATA_END: End = End::B;
     type Run = Box<Page>;
 
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         above_zero("request", self.request.0)?;
         above_zero("count", self.count.map_or(1, u64::from))
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
-use super::kind::{Behaviour, Kind, Transport, Wrong, above_zero, parameter};
+use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
 use super::streams::Streams;
 use super::{Action, End};
 use crate::registry::Entry;
@@ -55,7 +55,7 @@ impl Kind for RequestResponseConfig {
     const DATA_END: End = End::B;
     type Run = Box<RequestResponse>;
 
-    fn validate(&self, _over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, _over: Service) -> Result<(), Wrong> {
         above_zero("request", self.request.0)?;
         above_zero("response", self.response.0)?;
         if self.think_distribution == Distribution::Pareto {

@@ -3,7 +3,7 @@
 use lasthop_engine::Draw;
 use lasthop_units::Instant;
 
-use super::kind::Transport;
+use super::kind::Service;
 use super::stats::AppStats;
 use super::{Action, End};
 
@@ -13,7 +13,7 @@ pub(super) const ENDLESS: u64 = u64::MAX;
 /// The streams, or datagrams, of an application.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
-    pub over: Transport,
+    pub over: Service,
     pub draw: Draw,
     /// Between start and stop.
     pub running: bool,
@@ -34,7 +34,7 @@ struct Side {
 }
 
 impl Streams {
-    pub fn new(over: Transport, draw: Draw, stats: AppStats) -> Streams {
+    pub fn new(over: Service, draw: Draw, stats: AppStats) -> Streams {
         Streams { over, draw, running: false, stats, sides: Default::default() }
     }
 
@@ -53,8 +53,8 @@ impl Streams {
     /// A sends packets of `size` bytes.
     pub fn send(&mut self, packets: u64, size: u64, out: &mut Vec<Action>) {
         match self.over {
-            Transport::Tcp => self.want(End::A, packets * size, out),
-            Transport::Udp => {
+            Service::Stream => self.want(End::A, packets * size, out),
+            Service::Datagrams => {
                 for _ in 0..packets {
                     out.push(Action::SendDatagram { end: End::A, size: size as u32 });
                 }

@@ -3,9 +3,9 @@
 use super::*;
 use lasthop_units::{Bitrate, Bytes};
 
-fn app(config: AppConfig, transport: Transport) -> App {
-    config.validate(transport).unwrap();
-    App::new(&config, transport, 1, 0)
+fn app(config: AppConfig, service: Service) -> App {
+    config.validate(service).unwrap();
+    App::new(&config, service, 1, 0)
 }
 
 fn ms(t: u64) -> Instant {
@@ -26,7 +26,7 @@ fn datagrams(app: &mut App, end: Instant) -> Vec<f64> {
 
 #[test]
 fn bulk_writes_whatever_room_there_is_and_never_more() {
-    let (mut a, mut out) = (app(AppConfig::default(), Transport::Tcp), Vec::new());
+    let (mut a, mut out) = (app(AppConfig::default(), Service::Stream), Vec::new());
     a.start(ms(0), &mut out);
     assert_eq!(out, []);
     a.on_established(ms(10), &mut out);
@@ -45,7 +45,7 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
 #[test]
 fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
     let (mut a, mut out) =
-        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Transport::Tcp), Vec::new());
+        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
     a.start(ms(5), &mut out);
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 9000, &mut out);
@@ -64,7 +64,7 @@ fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
 #[test]
 fn a_file_is_written_closed_and_timed() {
     let (mut a, mut out) =
-        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Transport::Tcp), Vec::new());
+        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
     a.start(ms(5), &mut out);
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 3000, &mut out);
@@ -91,7 +91,7 @@ fn requests_and_responses_take_turns() {
         count: Some(2),
         ..Default::default()
     };
-    let (mut a, mut out) = (app(AppConfig::RequestResponse(config), Transport::Tcp), Vec::new());
+    let (mut a, mut out) = (app(AppConfig::RequestResponse(config), Service::Stream), Vec::new());
     a.start(ms(0), &mut out);
     a.on_established(ms(0), &mut out);
     a.on_writable(ms(0), End::A, 10_000, &mut out);
@@ -123,9 +123,9 @@ fn requests_and_responses_take_turns() {
 #[test]
 fn a_constant_rate_does_not_drift() {
     let cbr = |rate| AppConfig::Cbr(CbrConfig { rate: Bitrate(rate), size: Bytes(1000) });
-    let mut a = app(cbr(1_000_000), Transport::Udp);
+    let mut a = app(cbr(1_000_000), Service::Datagrams);
     assert_eq!(datagrams(&mut a, ms(24)), [0.0, 8.0, 16.0, 24.0]);
-    let (mut a, mut out) = (app(cbr(3_000_000), Transport::Udp), Vec::new());
+    let (mut a, mut out) = (app(cbr(3_000_000), Service::Datagrams), Vec::new());
     a.start(Instant::ZERO, &mut out);
     for _ in 0..3_000 {
         a.on_time(a.poll_at().unwrap(), &mut out);
@@ -138,7 +138,7 @@ fn a_constant_rate_does_not_drift() {
 #[test]
 fn over_tcp_a_source_that_finds_no_room_waits_with_all_its_bytes() {
     let config = AppConfig::Cbr(CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) });
-    let (mut a, mut out) = (app(config, Transport::Tcp), Vec::new());
+    let (mut a, mut out) = (app(config, Service::Stream), Vec::new());
     a.start(ms(0), &mut out);
     assert_eq!(a.poll_at(), None);
     a.on_established(ms(100), &mut out);
@@ -162,10 +162,10 @@ fn on_off_carries_the_rest_of_a_gap_over_the_silence() {
         off_distribution: Distribution::Constant,
         ..OnOffConfig::default()
     };
-    let mut a = app(AppConfig::OnOff(config.clone()), Transport::Udp);
+    let mut a = app(AppConfig::OnOff(config.clone()), Service::Datagrams);
     assert_eq!(datagrams(&mut a, ms(90)), [0.0, 4.0, 8.0, 42.0, 46.0, 80.0, 84.0, 88.0]);
     // Without silence it is a constant rate.
-    let mut a = app(AppConfig::OnOff(OnOffConfig { off: Duration::ZERO, ..config }), Transport::Udp);
+    let mut a = app(AppConfig::OnOff(OnOffConfig { off: Duration::ZERO, ..config }), Service::Datagrams);
     assert_eq!(datagrams(&mut a, ms(24)), [0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 24.0]);
 }
 
@@ -180,7 +180,7 @@ fn exponential_on_off_has_its_mean_rate() {
             shape: 3.0,
             ..OnOffConfig::default()
         };
-        let mut a = app(AppConfig::OnOff(config), Transport::Udp);
+        let mut a = app(AppConfig::OnOff(config), Service::Datagrams);
         let rate = datagrams(&mut a, Instant::from_secs(20_000)).len() as f64 / 20_000.0;
         assert!((rate - 62.5).abs() < 62.5 * 0.025, "{distribution:?}: {rate}");
     }
@@ -189,7 +189,7 @@ fn exponential_on_off_has_its_mean_rate() {
 #[test]
 fn a_udp_source_stops_and_starts_again() {
     let config = AppConfig::Cbr(CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) });
-    let (mut a, mut out) = (app(config, Transport::Udp), Vec::new());
+    let (mut a, mut out) = (app(config, Service::Datagrams), Vec::new());
     a.start(ms(0), &mut out);
     a.stop(ms(1), &mut out);
     assert_eq!((a.poll_at(), out.len()), (None, 1));
@@ -238,7 +238,7 @@ fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {
 #[test]
 fn pages_take_two_round_trips_and_the_time_to_parse() {
     let config = WebPageConfig { parsing: Duration::ZERO, count: Some(50), ..WebPageConfig::default() };
-    let mut a = app(AppConfig::WebPage(config), Transport::Tcp);
+    let mut a = app(AppConfig::WebPage(config), Service::Stream);
     over_a_stream(&mut a, Duration::from_millis(10), 1000, Instant::from_secs(100_000));
     let s = a.stats();
     assert_eq!((s.requests_completed(), s.completion.is_some()), (50, true));
@@ -255,7 +255,7 @@ fn pages_take_two_round_trips_and_the_time_to_parse() {
         count: Some(50),
         ..WebPageConfig::default()
     };
-    let mut a = app(AppConfig::WebPage(config), Transport::Tcp);
+    let mut a = app(AppConfig::WebPage(config), Service::Stream);
     over_a_stream(&mut a, Duration::from_millis(10), 1000, Instant::from_secs(100_000));
     let total: f64 = a.stats().completions.mean_s().unwrap() * 50.0;
     assert!((total - 0.02 * a.stats().requests_issued as f64).abs() < 1e-6);
@@ -269,7 +269,7 @@ fn files_come_by_reading_or_by_poisson_arrivals() {
     for (model, size) in
         [(FtpModel::Arrivals, 2_000_000), (FtpModel::Reading, 500_000), (FtpModel::ArrivalsPerUe, 500_000)]
     {
-        let mut a = app(AppConfig::Ftp(FtpConfig { model, ..FtpConfig::default() }), Transport::Tcp);
+        let mut a = app(AppConfig::Ftp(FtpConfig { model, ..FtpConfig::default() }), Service::Stream);
         over_a_stream(&mut a, Duration::from_millis(10), u64::MAX, Instant::from_secs(50_000));
         let s = a.stats();
         let n = s.requests_completed();
@@ -284,7 +284,7 @@ fn files_come_by_reading_or_by_poisson_arrivals() {
 #[test]
 fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
     let config = DashConfig { count: Some(100), ..DashConfig::default() };
-    let mut a = app(AppConfig::Dash(config), Transport::Tcp);
+    let mut a = app(AppConfig::Dash(config), Service::Stream);
     over_a_stream(&mut a, Duration::from_millis(10), u64::MAX, Instant::from_secs(1000));
     let (s, video) = (a.stats(), a.video().unwrap());
     assert_eq!((s.requests_completed(), video.segments(), video.switches()), (100, 100, 1));

@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, Transport, Wrong, datagrams, parameter};
+use super::kind::{Kind, Over, Service, Wrong, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
 use crate::registry::Entry;
@@ -42,7 +42,7 @@ impl Kind for VoipConfig {
     const OVER: Over = Over::Datagrams;
     type Run = Packets;
 
-    fn validate(&self, over: Transport) -> Result<(), Wrong> {
+    fn validate(&self, over: Service) -> Result<(), Wrong> {
         datagrams(self.size, over)
     }
     fn run(&self) -> Packets {

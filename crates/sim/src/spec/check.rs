@@ -401,7 +401,7 @@ fn check_flow(
     if flow.stop.is_some_and(|stop| stop <= flow.start) {
         found.push(doc.error_at(&format!("{path}.stop"), "the flow stops before it starts"));
     }
-    if let Err((key, message)) = flow.app.validate(flow.transport.of_app()) {
+    if let Err((key, message)) = flow.app.validate(flow.transport.service()) {
         found.push(doc.error_at(&format!("{path}.app.{key}"), message));
     }
     let tcp = format!("{path}.tcp");

@@ -1,5 +1,6 @@
 //! The transport protocol of a flow, and what the rest of a scenario asks of it.
 
+use lasthop_net::app::Service;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +18,11 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As the application knows it.
-    pub const fn of_app(self) -> lasthop_net::app::Transport {
+    /// What the application has of it.
+    pub const fn service(self) -> Service {
         match self {
-            Transport::Tcp => lasthop_net::app::Transport::Tcp,
-            Transport::Udp => lasthop_net::app::Transport::Udp,
+            Transport::Tcp => Service::Stream,
+            Transport::Udp => Service::Datagrams,
         }
     }
     /// Whether the ends have a connection with a stream each way; else the application's datagrams

@@ -262,7 +262,7 @@ impl Builder {
         options: &[Options; 2],
     ) -> Result<FlowId, Error> {
         let key = name_key(&format!("flow/{name}"));
-        let app = App::new(&spec.app, spec.transport.of_app(), self.wiring.seed, key);
+        let app = App::new(&spec.app, spec.transport.service(), self.wiring.seed, key);
         let ends = Ends {
             name,
             key,
