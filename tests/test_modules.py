@@ -113,3 +113,25 @@ def test_a_circle_is_found() -> None:
     assert not cycle(graph({**plain, ("b", "inner"): "use super::f;"}))
     assert not cycle(graph({**plain, ("b",): "// use crate::a::f;\n#[cfg(test)]\nmod tests { use crate::a::f; }"}))
     assert graph({**plain, ("a",): "use crate::E;"})["a"] == {"b"}
+
+
+#: Where `sim` may name a radio technology: adapters, spec files, rows; ARCHITECTURE.md argues the second line.
+TECHNOLOGY = {"access", "spec/lte", "spec/wlan", "spec/lte_rlc", "spec/umts", "spec/mod", "probe"} | {
+    *("survey", "describe", "extensions", "lib", "spec/layout"),
+}
+NAMES_TECHNOLOGY = re.compile(
+    r"lasthop_(?:lte|lte_l2|umts|wifi)\b"
+    r"|\b(?:self|spec|part|whole|next|all|s)\.(?:radio|handover|core|cell|layout|ue|sidelink|multicast|wlan|ap|station)\b"
+)
+
+
+def test_outside_of_its_own_files_nothing_in_sim_names_a_radio_technology() -> None:
+    root = CRATES / "sim/src"
+    naming = {
+        path.relative_to(root).with_suffix("").as_posix()
+        for path in root.rglob("*.rs")
+        if NAMES_TECHNOLOGY.search(without_tests(path.read_text(encoding="utf-8")))
+    }
+    assert {"access/lte/mod", "spec/wlan/mod", "survey"} <= naming
+    elsewhere = {n for n in naming if not any(n == t or n.startswith(f"{t}/") for t in TECHNOLOGY)}
+    assert not elsewhere, "it belongs to the technology's adapter or spec file: crates/sim/src/spec/access.rs"

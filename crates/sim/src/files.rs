@@ -239,12 +239,12 @@ pub fn discard_partials() {
 
 /// Refuses what a rename would replace by a file though it is none.
 fn refuse_special(path: &Path) -> Result<(), Error> {
-    let told = match fs::metadata(path) {
+    let message = match fs::metadata(path) {
         Ok(m) if m.is_dir() => "is a folder: name a file in it",
         Ok(m) if !m.is_file() => "is not a regular file: write to a file and copy that",
         _ => return Ok(()),
     };
-    Err(Error::input(format!("{} {told}", path.display())))
+    Err(Error::input(format!("{} {message}", path.display())))
 }
 
 /// `path` without symbolic links and without `..`, relative if it was. Neither the path nor its
@@ -271,8 +271,8 @@ pub fn resolve(path: &Path) -> Result<PathBuf, Error> {
                 let Ok(next) = fs::read_link(&found) else { continue };
                 links += 1;
                 if links > MOST_LINKS {
-                    let told = format!("{}: too many symbolic links follow each other", path.display());
-                    return Err(Error::input(told));
+                    let message = format!("{}: too many symbolic links follow each other", path.display());
+                    return Err(Error::input(message));
                 }
                 found.pop();
                 rest.extend(parts(&next));

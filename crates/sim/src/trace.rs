@@ -23,8 +23,8 @@ pub fn load(path: &Path) -> Result<Trace, Error> {
 
 fn open(path: &Path) -> Result<File, Error> {
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let told = format!("{} is not a regular file: copy what it gives to a file", path.display());
-        return Err(Error::input(told));
+        let message = format!("{} is not a regular file: copy what it gives to a file", path.display());
+        return Err(Error::input(message));
     }
     let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {

@@ -11,7 +11,7 @@ use crate::names::name_key;
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::{Action, BearerSpec, Spec};
+use crate::spec::{AccessChange, BearerChange, BearerSpec, Spec};
 
 /// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
 /// `lte_l2::LtePipe`.
@@ -164,8 +164,8 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
         Some(&self.name)
     }
 
-    fn change(&mut self, _: Instant, action: &Action, _: &mut AccessOutput) -> bool {
-        let Action::Bearer(name, spec) = action else { return false };
+    fn change(&mut self, _: Instant, change: &AccessChange, _: &mut AccessOutput) -> bool {
+        let AccessChange::Bearer(BearerChange { name, spec }) = change else { return false };
         let mine = *self.name == **name;
         if mine {
             self.layer2.change(spec);

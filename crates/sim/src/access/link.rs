@@ -9,7 +9,7 @@ use crate::event::{Clock, Wake};
 use crate::names::name_key;
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{Action, LinkSpec, Scenario};
+use crate::spec::{AccessChange, LinkChange, LinkSpec, Scenario};
 
 /// One direction of a link.
 pub struct LinkAccess {
@@ -114,8 +114,8 @@ impl Adapter for LinkAccess {
         false
     }
 
-    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
-        let Action::Link(name, spec) = action else { return false };
+    fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
+        let AccessChange::Link(LinkChange { name, spec }) = change else { return false };
         if self.table() != Some(name) {
             return false;
         }

@@ -34,7 +34,7 @@ use crate::error::Error;
 use crate::event::{Clock, Event, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{Action, HintSpec, Scenario, Spec};
+use crate::spec::{AccessChange, HintSpec, Scenario, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
 #[allow(clippy::large_enum_variant)] // links are most of all, and every packet passes them
@@ -95,8 +95,8 @@ pub trait Adapter {
     fn packets_inside(&self) -> usize;
     /// The name of where a step happened, for the tables.
     fn place(&self, place: u32) -> &str;
-    /// The name of the scenario's table that leads here, if the ways out of a node can be told
-    /// apart by it.
+    /// The name of the scenario's table that leads here, if it distinguishes the ways out of a
+    /// node.
     fn table(&self) -> Option<&str> {
         None
     }
@@ -105,7 +105,7 @@ pub trait Adapter {
         true
     }
     /// Does what of a change concerns this access. False: nothing does.
-    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool;
+    fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
     /// Says which flows there are, once, before anything enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _no_flow_is_told_from_another = flows;
@@ -133,7 +133,8 @@ pub trait Adapter {
 
 impl Access {
     /// [`enter`](Adapter::enter) and [`set_clocks`](Adapter::set_clocks), with one choice of the
-    /// kind for both. A packet larger than the [`mtu`](Adapter::mtu) does not enter: that is told.
+    /// kind for both. A packet larger than the [`mtu`](Adapter::mtu) does not enter: that MTU is
+    /// the error.
     #[inline(always)]
     pub fn take_in(
         &mut self,
@@ -203,8 +204,8 @@ impl Adapter for Access {
     fn is_wireless(&self) -> bool {
         each!(self, a => a.is_wireless())
     }
-    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
-        each!(self, a => a.change(now, action, out))
+    fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
+        each!(self, a => a.change(now, change, out))
     }
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         each!(self, a => a.set_flows(flows));
@@ -342,7 +343,7 @@ pub enum Step {
     /// Something is worth a row of the table `events`.
     Event(Box<AccessEvent>),
     /// Something has happened to the link of the mobile to which packets enter here: senders that
-    /// are told of it learn so.
+    /// receive hints of it get a notice.
     Notice {
         /// Where packets to the mobile enter.
         entry: Entry,
@@ -402,7 +403,7 @@ impl TraceRow {
 }
 
 impl AccessEvent {
-    /// The step that tells the world.
+    /// The step for the world.
     pub fn step(self) -> Step {
         Step::Event(Box::new(self))
     }

@@ -11,8 +11,7 @@ use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::limits::MAX_STATIONS;
-use crate::spec::{Action, Spec, Wireless};
+use crate::spec::{AccessChange, MAX_STATIONS, Spec, Wireless, WlanChange};
 
 /// A station and its access point.
 struct Station {
@@ -114,11 +113,11 @@ impl Adapter for WlanAccess {
         self.flows = flows.iter().copied().collect();
     }
 
-    fn change(&mut self, _: Instant, action: &Action, _: &mut AccessOutput) -> bool {
-        match action {
-            Action::Ap(_, ap, config) => self.wlan.reconfigure_ap(*ap, config),
-            Action::Station(_, station, config) => self.wlan.reconfigure_station(*station, config),
-            _ => return false,
+    fn change(&mut self, _: Instant, change: &AccessChange, _: &mut AccessOutput) -> bool {
+        let AccessChange::Wlan(change) = change else { return false };
+        match change {
+            WlanChange::Ap(_, ap, config) => self.wlan.reconfigure_ap(*ap, config),
+            WlanChange::Station(_, station, config) => self.wlan.reconfigure_station(*station, config),
         }
         true
     }

@@ -15,8 +15,8 @@ use super::tree::{Node, Table, Value, is_mark_of_direction};
 const MOST_MISTAKES: usize = 50;
 
 impl Document {
-    /// The document as a `T`, or its mistakes: not only the first, where those after it can be told
-    /// apart from its consequences.
+    /// The document as a `T`, or its mistakes: not only the first, where those after it are no
+    /// consequences of it.
     ///
     /// Enums use serde's default representation in Rust and are written `"name"` or `{ kind =
     /// "name", ... }`; a variant that holds something other than a table takes it from the key

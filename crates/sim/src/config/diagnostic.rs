@@ -22,7 +22,7 @@ pub enum Severity {
     Warning,
 }
 
-/// One mistake (or trap) in a configuration.
+/// One mistake (or pitfall) in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.

@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn differences_are_leaves_and_whole_enums_of_another_kind() {
         let found = parsed(LAYER).differences(&parsed(STANDARD));
-        let told: Vec<String> = found.iter().map(|d| format!("{} = {}", d.key, d.value)).collect();
-        assert_eq!(told, ["b = 2", "c.d = 3", "amc.g = 6", "rac = { kind = \"r\", h = 7 }"]);
+        let found: Vec<String> = found.iter().map(|d| format!("{} = {}", d.key, d.value)).collect();
+        assert_eq!(found, ["b = 2", "c.d = 3", "amc.g = 6", "rac = { kind = \"r\", h = 7 }"]);
     }
 
     #[test]

@@ -57,8 +57,8 @@ impl Folder {
         let given = path;
         let path = &resolve(path)?;
         if path.file_name().is_none() {
-            let told = format!("{} cannot be a result folder: it has no name", given.display());
-            return Err(Error::input(told));
+            let message = format!("{} cannot be a result folder: it has no name", given.display());
+            return Err(Error::input(message));
         }
         let parent = parent(path);
         let made: Vec<PathBuf> = parent.ancestors().take_while(|f| is_missing(f)).map(Into::into).collect();
@@ -118,8 +118,8 @@ impl Folder {
             && let Err(e) = fs::remove_dir_all(&old)
         {
             let (path, old) = (self.path.display(), old.display());
-            let told = format!("{path} is complete, but the results that it replaces stay in {old}: {e}");
-            return Err(Error::input(told));
+            let message = format!("{path} is complete, but the results that it replaces stay in {old}: {e}");
+            return Err(Error::input(message));
         }
         Ok(self.path.clone())
     }
@@ -189,8 +189,8 @@ fn refuse_content(path: &Path, replaces: Option<&Earlier>) -> Result<(), Error> 
     }
     let shown = path.display();
     let Some(earlier) = replaces else {
-        let told = format!("{shown} exists and is not empty: remove it or choose another folder");
-        return Err(Error::InUse(told));
+        let message = format!("{shown} exists and is not empty: remove it or choose another folder");
+        return Err(Error::InUse(message));
     };
     earlier.refusal(path).map_or(Ok(()), |why| {
         Err(Error::InUse(format!("{shown} is not replaced: {why}. Choose another folder")))

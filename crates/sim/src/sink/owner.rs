@@ -110,8 +110,8 @@ pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
     }
     for (old, (name, process)) in left(parent, "old") {
         if path.file_name().is_some_and(|n| n.to_string_lossy() == *name) && !is_process(process) {
-            let told = "holds results that process";
-            notes.push(format!("{} {told} {process} was to replace: rename or remove it", old.display()));
+            let message = "holds results that process";
+            notes.push(format!("{} {message} {process} was to replace: rename or remove it", old.display()));
         }
     }
     notes

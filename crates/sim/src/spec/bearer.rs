@@ -1,11 +1,17 @@
-//! Radio bearers without cells: their keys, and what else is asked of each kind.
+//! Radio bearers without cells: what is asked of each kind, and of the table `[bearer.<name>]`.
 
 use lasthop_bearer::{ConfigError, Warning};
+use lasthop_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::memory::Buffering;
-use super::{LteRlcBearerSpec, UmtsBearerSpec};
+use super::access::{AccessChange, AccessSpec, ChangeEvent, InForce, RuntimeKeys};
+use super::check::{check_ends, check_mtu};
+use super::crossing::Crossing;
+use super::memory::{Buffering, Buffers};
+use super::{LteRlcBearerSpec, Spec, UmtsBearerSpec};
+use crate::config::{Diagnostics, Document, dotted};
+use crate::extensions::Extensions;
 
 /// A radio bearer between a network node and a UE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,46 +25,127 @@ pub enum BearerSpec {
 }
 
 impl BearerSpec {
+    /// What its kind says of it.
+    pub(super) fn kind(&self) -> &dyn BearerKind {
+        match self {
+            BearerSpec::Umts(b) => b,
+            BearerSpec::LteRlc(b) => b,
+        }
+    }
     /// The two ends: network side first.
-    pub const fn between(&self) -> &[String; 2] {
-        match self {
-            BearerSpec::Umts(b) => &b.between,
-            BearerSpec::LteRlc(b) => &b.between,
-        }
+    pub fn between(&self) -> &[String; 2] {
+        self.kind().between()
     }
-    /// Largest IP packet that the bearer takes.
-    pub const fn mtu(&self) -> lasthop_units::Bytes {
-        match self {
-            BearerSpec::Umts(b) => b.mtu,
-            BearerSpec::LteRlc(b) => b.mtu,
-        }
-    }
-    /// Refuses what cannot work, naming the key; warns of known traps.
-    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        match self {
-            BearerSpec::Umts(b) => b.config().validate(),
-            BearerSpec::LteRlc(b) => b.config().validate(),
-        }
-    }
+}
+
+/// What the rest of a scenario asks of a bearer.
+pub(super) trait BearerKind {
+    /// The two ends: network side first.
+    fn between(&self) -> &[String; 2];
+    /// Largest IP packet that it takes.
+    fn mtu(&self) -> Bytes;
+    /// Refuses what cannot work, naming the key; warns of known pitfalls.
+    fn validate(&self) -> Result<Vec<Warning>, ConfigError>;
     /// A queue here marks ECN-capable packets.
-    pub fn marks(&self) -> bool {
-        match self {
-            BearerSpec::Umts(_) => false,
-            BearerSpec::LteRlc(b) => super::lte_rlc::marks(&b.rlc),
-        }
+    fn marks(&self) -> bool {
+        false
     }
     /// The directions, as keys, that never carry anything.
-    pub(super) fn dead(&self) -> Vec<&'static str> {
-        match self {
-            BearerSpec::Umts(b) => b.dead(),
-            BearerSpec::LteRlc(_) => Vec::new(),
+    fn dead(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    /// What packets wait for in a direction, and the key below `path`, which is that of its RLC,
+    /// that limits how many do.
+    fn buffering(&self, forward: bool, path: &str) -> (Buffering, String);
+}
+
+/// The tables of bearers.
+pub(super) struct Bearers;
+
+/// The keys of a bearer are now these.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BearerChange {
+    /// Its table.
+    pub name: String,
+    /// Its keys.
+    pub spec: Box<BearerSpec>,
+}
+
+impl BearerChange {
+    pub(super) fn event(&self) -> Option<ChangeEvent> {
+        Some((format!("bearer/{}", self.name), "change"))
+    }
+}
+
+impl AccessSpec for Bearers {
+    fn kinds_of_nodes(&self) -> &'static [&'static str] {
+        &["bearer"]
+    }
+
+    fn check(&self, spec: &Spec, doc: &Document, _: &Extensions, found: &mut Diagnostics) {
+        for (name, bearer) in &spec.bearer {
+            let path = format!("bearer.{}", dotted([name]));
+            check_ends(bearer.between(), &format!("{path}.between"), doc, found);
+            check_mtu(bearer.kind().mtu(), &format!("{path}.mtu"), doc, found);
+            match bearer.kind().validate() {
+                Ok(warnings) => {
+                    for w in warnings {
+                        found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
+                    }
+                }
+                Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
+            }
         }
     }
-    /// What packets wait for in a direction, and the key below `path` that limits how many do.
-    pub(super) fn buffering(&self, forward: bool, path: &str) -> (Buffering, String) {
-        match self {
-            BearerSpec::Umts(b) => b.buffering(forward, path),
-            BearerSpec::LteRlc(b) => b.buffering(forward, path),
+
+    fn check_entries(&self, part: &Spec, _: &Spec, doc: &Document, found: &mut Diagnostics) {
+        self.check(part, doc, &Extensions::new(), found);
+    }
+
+    fn check_idle(&self, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+        for (name, bearer) in &spec.bearer {
+            for side in bearer.kind().dead() {
+                let key = format!("bearer.{}.{side}.blocks", dotted([name]));
+                let message = format!("the {side} never carries anything: its TTIs have no transport block");
+                found.push(doc.warning_at(&key, message).help("1 to 64 blocks"));
+            }
         }
     }
+
+    fn count_buffers<'a>(&self, spec: &'a Spec, buffers: &mut Buffers<'a>) {
+        for (name, bearer) in &spec.bearer {
+            let crossing = Crossing::of_bearer(spec, name, bearer);
+            let path = format!("bearer.{}.rlc", dotted([name]));
+            for forward in [true, false] {
+                let flows = spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward));
+                let (buffering, key) = bearer.kind().buffering(forward, &path);
+                buffers.add(key, &buffering, flows);
+            }
+        }
+    }
+
+    fn runtime_keys(&self) -> RuntimeKeys {
+        &[
+            ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
+            ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
+            ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
+            ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+            ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
+            ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
+        ]
+    }
+
+    fn in_force(&self, _: &Spec) -> InForce {
+        Box::new(take_over)
+    }
+}
+
+fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
+    let differ = next.bearer.iter().filter(|(name, bearer)| spec.bearer.get(*name) != Some(bearer));
+    let changes = differ.map(|(name, bearer)| {
+        AccessChange::Bearer(BearerChange { name: name.clone(), spec: Box::new(bearer.clone()) })
+    });
+    let changes = changes.collect();
+    spec.bearer.append(&mut next.bearer);
+    changes
 }

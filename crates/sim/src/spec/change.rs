@@ -6,62 +6,19 @@
 //! entries that change are read: otherwise each of many changes would read every link.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use lasthop_radio::Mobility;
-use lasthop_units::{ApId, Duration, Id, Instant, StationId};
-use lasthop_wifi::network::{StationConfig, WlanConfig};
+use lasthop_units::{Duration, Instant};
 use serde_json::Value;
 
+use super::access::{self, ALL, AccessChange, runtime_keys};
 use super::at::Scalar;
 use super::check;
 use super::memory::Memory;
 use super::ways::Ways;
-use super::{Action, At, NodeSpec, Scenario, Spec, StationSpec};
-use crate::config::{self, Diagnostics, Document, Severity, suggest};
+use super::{Action, At, NodeSpec, Scenario, Spec};
+use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
-
-/// Keys that may change during a run, `*` standing for a name; what they do then.
-pub const RUNTIME_KEYS: &[(&str, &str)] = &[
-    ("link.*.rate", "rate of a link"),
-    ("link.*.delay", "propagation delay of a link; packets on the wire keep theirs"),
-    ("link.*.loss", "loss probability of a link"),
-    ("link.*.jitter", "jitter of a link"),
-    ("link.*.forward.rate", "rate of one direction (also `reverse`)"),
-    ("link.*.forward.delay", "delay of one direction (also `reverse`)"),
-    ("link.*.forward.loss", "loss probability of one direction (also `reverse`)"),
-    ("link.*.forward.jitter", "jitter of one direction (also `reverse`)"),
-    ("link.*.reverse.rate", "rate of the direction back"),
-    ("link.*.reverse.delay", "delay of the direction back"),
-    ("link.*.reverse.loss", "loss probability of the direction back"),
-    ("link.*.reverse.jitter", "jitter of the direction back"),
-    ("sidelink.*.forward", "which way a pair's packets go from first to second"),
-    ("sidelink.*.reverse", "which way a pair's packets go back"),
-    ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
-    ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
-    ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
-    ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
-    ("ap.*.radio.power", "transmit power of an access point"),
-    ("ap.*.radio.position", "place of an access point that does not move"),
-    ("ap.*.rate", "rate control of the stations of an access point that say nothing; it begins anew"),
-    ("ap.*.rate.mcs", "the fixed MCS of an access point"),
-    ("ap.*.control_rate", "rate of ACKs, CTS, block acks and RTS"),
-    ("ap.*.rts_threshold", "length of PSDUs beyond which RTS and CTS go before"),
-    ("ap.*.short_retry", "transmissions of a frame up to the RTS threshold"),
-    ("ap.*.long_retry", "transmissions of a frame beyond the RTS threshold"),
-    ("ap.*.lifetime", "how long a packet may be in the MAC"),
-    ("ap.*.aggregation.*", "a limit of A-MPDUs and A-MSDUs, or whether there are any"),
-    ("ap.*.edca.*", "how an access category contends"),
-    ("ap.*.buffer.packets", "room in the queues of an access point; what is inside stays"),
-    ("ap.*.buffer.airtime_fairness", "whether stations share the time on the air (`fq-codel`)"),
-    ("station.*.radio.power", "transmit power of stations"),
-    ("station.*.radio.position", "place of stations that do not move and have no `ring` or `drop`"),
-    ("station.*.rate", "rate control from and to stations; it begins anew"),
-    ("station.*.rate.mcs", "the fixed MCS from and to stations"),
-    ("station.*.packets", "room in the queues of stations; what is inside stays"),
-    ("cell.*.down", "a cell is switched off (true) or on again"),
-    ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
-    ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
-];
 
 /// Everything that changes at one instant. What is applied first does not depend on the order of
 /// the file: keys in alphabetical order (a key before those below it), then starts, then stops,
@@ -138,19 +95,21 @@ impl Scenario {
 }
 
 /// What is in force while the changes of a scenario are worked out one after the other.
-#[derive(Clone, Debug)]
 pub struct InForce {
     /// With the values of profiles.
     document: Document,
     spec: Spec,
     memory: Memory,
-    /// Access points and stations as the world has them: a drawn place stays as it was drawn.
-    wireless: WlanConfig,
-    /// The first station of each table.
-    stations: BTreeMap<String, StationId>,
-    aps: BTreeMap<String, ApId>,
+    /// Of each kind of access.
+    accesses: Vec<access::InForce>,
     /// Entries of tables that were read.
     entries_read: usize,
+}
+
+impl fmt::Debug for InForce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InForce").field("spec", &self.spec).finish_non_exhaustive()
+    }
 }
 
 /// The entries of a scenario that a change gives other values.
@@ -168,17 +127,8 @@ impl InForce {
     pub fn of(scenario: &Scenario) -> InForce {
         let (document, spec) = (scenario.filled(), scenario.spec.clone());
         let memory = Memory::of(&spec, &Ways::of(&spec));
-        let wireless = spec.wireless().config;
-        let aps = spec.ap.keys().cloned().zip(wireless.aps.ids()).collect();
-        let mut next = 0;
-        let mut first = |(name, group): (&String, &StationSpec)| {
-            let first = StationId::from_index(next);
-            next += group.count as usize;
-            (name.clone(), first)
-        };
-        // Every table has its access point: the check has seen to it.
-        let stations = spec.station.iter().map(&mut first).collect();
-        InForce { document, spec, memory, wireless, stations, aps, entries_read: 0 }
+        let accesses = ALL.iter().map(|access| access.in_force(&spec)).collect();
+        InForce { document, spec, memory, accesses, entries_read: 0 }
     }
 
     /// What the world has to do for a change that a caller makes now.
@@ -221,28 +171,28 @@ impl InForce {
 
     /// The document and its values after `moment`, checked.
     fn read(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Next, Error> {
-        let written = || moment.set.iter().filter(|(key, _)| cells_of_layout(&self.spec, key).is_none());
+        let written =
+            || moment.set.iter().filter(|(key, (value, _))| spread(&self.spec, key, value).is_none());
         let entries: BTreeSet<_> = written().filter_map(|(key, _)| entry_of(key)).collect();
         let mut document = self.document.part(&entries);
         for (key, (value, _)) in written() {
             if let Err(e) = document.apply_set(&format!("{key}={}", value.to_toml())) {
-                return Err(self.retell(scenario, moment, e));
+                return Err(self.at_their_keys(scenario, moment, e));
             }
         }
-        let spec: Spec = document.read().map_err(|e| self.retell(scenario, moment, e))?;
+        let spec: Spec = document.read().map_err(|e| self.at_their_keys(scenario, moment, e))?;
         self.refuse_contradictions(scenario, moment)?;
         let mut found = Diagnostics::new();
         check::check_entries(&spec, &self.spec, &document, &mut found);
         if !found.has_errors() {
-            let links: Vec<String> = written().filter_map(|(key, _)| link_of(key)).collect();
-            links.iter().for_each(|name| self.memory.set_link(name, &spec.link[name]));
+            self.memory.set_links(&spec, &spec);
             if let Some(refused) = self.memory.refusal(&document) {
                 found.push(refused);
-                links.iter().for_each(|name| self.memory.set_link(name, &self.spec.link[name]));
+                self.memory.set_links(&spec, &self.spec);
             }
         }
         if found.has_errors() {
-            return Err(self.retell(scenario, moment, found));
+            return Err(self.at_their_keys(scenario, moment, found));
         }
         self.entries_read += entries.len();
         Ok(Next { document, spec, entries })
@@ -250,53 +200,19 @@ impl InForce {
 
     /// Takes over the entries that were read; differences become actions.
     fn go_on_with(&mut self, next: Next) -> Vec<Action> {
-        let mut actions = difference(&self.spec, &next.spec);
-        actions.extend(self.change_wireless(&next.spec));
-        self.document.adopt(next.document, &next.entries);
-        self.spec.link.extend(next.spec.link);
-        self.spec.bearer.extend(next.spec.bearer);
-        self.spec.cell.extend(next.spec.cell);
-        self.spec.sidelink.extend(next.spec.sidelink);
-        self.spec.ap.extend(next.spec.ap);
-        self.spec.station.extend(next.spec.station);
+        let Next { document, spec: mut next, entries } = next;
+        let spec = &mut self.spec;
+        let changes = self.accesses.iter_mut().flat_map(|access| access(spec, &mut next));
+        let actions = changes.map(Action::Access).collect();
+        self.document.adopt(document, &entries);
         actions
     }
 
-    /// Takes over access points and stations of which something differs; who they are does not
-    /// change during a run.
-    fn change_wireless(&mut self, next: &Spec) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for (name, ap) in &next.ap {
-            let id = self.aps[name];
-            if self.wireless.aps[id] != *ap {
-                self.wireless.aps[id] = ap.clone();
-                actions.push(Action::Ap(name.clone(), id, Box::new(ap.clone())));
-            }
-        }
-        for (name, group) in &next.station {
-            let drawn = group.ring.is_some() || group.drop.is_some();
-            let first = self.stations[name].index();
-            for (id, node) in (first..).map(StationId::from_index).zip(group.nodes(name)) {
-                let StationSpec { rate, packets, mut radio, .. } = *group;
-                let station = &mut self.wireless.stations[id];
-                if drawn {
-                    radio.position = station.radio.position;
-                }
-                let after = StationConfig { ap: station.ap, rate, packets, radio };
-                if *station != after {
-                    *station = after;
-                    actions.push(Action::Station(node, id, Box::new(after)));
-                }
-            }
-        }
-        actions
-    }
-
-    /// Refuses keys that may not change and names that nothing has; returns the actions for cells
-    /// of layouts, of which the document has one table. A layout is switched before one of its
-    /// cells.
+    /// Refuses keys that may not change and names that nothing has; returns the actions of keys
+    /// that have no entry in the document. One that stands for more comes first: a layout is
+    /// switched before one of its cells.
     fn look_at_keys(&self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
-        let mut switched: Vec<(Vec<String>, bool)> = Vec::new();
+        let mut without_entry: Vec<Vec<AccessChange>> = Vec::new();
         for (key, (value, index)) in &moment.set {
             if !may_change(key) {
                 let d = scenario.complaint(*index, key, format!("`{key}` is fixed during a run"));
@@ -304,39 +220,44 @@ impl InForce {
                 let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
                 return Err(Error::Input(d.help(help).into()));
             }
-            if let Some(cells) = cells_of_layout(&self.spec, key) {
-                let Scalar::Bool(down) = value else {
-                    let message = format!("expected true or false, found {}", value.to_toml());
-                    return Err(Error::Input(scenario.complaint(*index, key, message).into()));
-                };
-                switched.push((cells, *down));
+            if let Some(changes) = spread(&self.spec, key, value) {
+                let wrong = |message| Error::Input(scenario.complaint(*index, key, message).into());
+                without_entry.push(changes.map_err(wrong)?);
                 continue;
             }
-            if let Some((name, near)) = nobody(&self.spec, key) {
+            if let Some((name, near)) = self.unknown_name(key) {
                 let d = scenario.complaint(*index, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
             }
         }
-        switched.sort_by_key(|(cells, _)| std::cmp::Reverse(cells.len()));
-        let actions = switched.into_iter().flat_map(|(cells, down)| {
-            cells.into_iter().map(move |name| Action::Cell(name, down)).collect::<Vec<_>>()
-        });
-        Ok(actions.collect())
+        without_entry.sort_by_key(|changes| std::cmp::Reverse(changes.len()));
+        Ok(without_entry.into_iter().flatten().map(Action::Access).collect())
     }
 
     /// Values that another key of the scenario rules out.
     fn refuse_contradictions(&self, scenario: &Scenario, moment: &Moment) -> Result<(), Error> {
-        if let Some((name, key)) = rate_over_trace(&self.spec, moment) {
-            let message = format!("link `{name}` follows a trace: it has no rate to change");
-            let d = scenario.complaint(moment.place(key), key, message);
-            return Err(Error::Input(d.help("use a trace that does what you want").into()));
-        }
-        if let Some((key, by)) = placed_otherwise(&self.spec, moment) {
-            let d = scenario.complaint(moment.place(key), key, format!("`{by}` says where it is"));
-            let help = format!("leave `{by}` out and give `radio.position` from the start");
-            return Err(Error::Input(d.help(help).into()));
+        for (access, key) in ALL.iter().flat_map(|access| moment.set.keys().map(move |key| (access, key))) {
+            if let Some((message, help)) = access.ruled_out(&self.spec, key) {
+                let d = scenario.complaint(moment.place(key), key, message);
+                return Err(Error::Input(d.help(help).into()));
+            }
         }
         Ok(())
+    }
+
+    /// The name in `key` of what does not exist: setting a key must not make it. With the nearest
+    /// that does.
+    fn unknown_name<'a>(&self, key: &'a str) -> Option<(&'a str, Option<String>)> {
+        let mut parts = key.split('.');
+        let (table, name) = (parts.next()?, parts.next()?);
+        let all = self.document.get(table).and_then(Node::as_table);
+        if all.is_some_and(|all| all.get(name).is_some()) {
+            return None;
+        }
+        // One of several nodes: keys are those of all of them.
+        let group = self.spec.groups().find(|group| group.table == table && group.has(name));
+        let near = group.map(|group| group.name.to_owned());
+        Some((name, near.or_else(|| suggest(name, all?.keys()))))
     }
 
     fn start_or_stop(
@@ -365,14 +286,16 @@ impl InForce {
         Err(Error::Input(d.help_opt(near.or_else(otherwise)).into()))
     }
 
-    /// Errors of the changed document, told at the key of `at` that caused them: each but those of
-    /// layouts was set by its own `apply_set`, in order.
-    fn retell(&self, scenario: &Scenario, moment: &Moment, errors: Diagnostics) -> Error {
+    /// Errors of the changed document, at the keys of `at` that caused them: each that has an entry
+    /// was set by its own `apply_set`, in order.
+    fn at_their_keys(&self, scenario: &Scenario, moment: &Moment, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
         for e in errors.iter().filter(|e| e.severity == Severity::Error) {
             let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
-            let mut written = moment.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
-            let key = written.nth(place.unwrap_or(0)).or(moment.set.keys().next()).map_or("", |k| k);
+            let mut written =
+                moment.set.iter().filter(|(key, (value, _))| spread(&self.spec, key, value).is_none());
+            let key = written.nth(place.unwrap_or(0)).map(|(key, _)| key);
+            let key = key.or(moment.set.keys().next()).map_or("", |k| k);
             out.push(scenario.complaint(moment.place(key), key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
@@ -389,7 +312,7 @@ fn remedy(key: &str) -> Option<String> {
         }
         whole = above;
     }
-    suggest(key, RUNTIME_KEYS.iter().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
+    suggest(key, runtime_keys().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Table and name of the entry that `key` belongs to. All that may change during a run belongs to
@@ -399,13 +322,8 @@ fn entry_of(key: &str) -> Option<(String, String)> {
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
-/// The name of the link that `key` belongs to.
-fn link_of(key: &str) -> Option<String> {
-    entry_of(key).filter(|(table, _)| table == "link").map(|(_, name)| name)
-}
-
 fn may_change(key: &str) -> bool {
-    RUNTIME_KEYS.iter().any(|(pattern, _)| {
+    runtime_keys().any(|(pattern, _)| {
         let mut p = pattern.split('.');
         let mut k = key.split('.');
         loop {
@@ -419,115 +337,21 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its
-/// cells (`macro-1-3`). The document has one table for them all, so what is in force at each is not
-/// read from it.
-fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
-    let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
-    spec.layout.iter().find_map(|(table, layout)| {
-        let cells = layout.cells(table, spec.cell.get(table)?, 0).into_iter();
-        let names: Vec<String> = cells.map(|(suffix, _)| format!("{table}-{suffix}")).collect();
-        match name {
-            all if all == table => Some(names),
-            one => names.into_iter().find(|n| n == one).map(|n| vec![n]),
-        }
-    })
-}
-
-/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that
-/// does.
-fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
-    fn missing<T>(all: &BTreeMap<String, T>, name: &str) -> Option<Option<String>> {
-        (!all.contains_key(name)).then(|| suggest(name, all.keys()))
-    }
-    let mut parts = key.split('.');
-    let (table, name) = (parts.next()?, parts.next()?);
-    // One of several stations: keys are those of all of them.
-    let group = || spec.station.iter().find(|(group, s)| s.nodes(group).any(|node| node == name));
-    let near = match table {
-        "ap" => missing(&spec.ap, name),
-        "bearer" => missing(&spec.bearer, name),
-        "cell" => missing(&spec.cell, name),
-        "link" => missing(&spec.link, name),
-        "sidelink" => missing(&spec.sidelink, name),
-        "station" => {
-            missing(&spec.station, name).map(|near| group().map(|(group, _)| group.clone()).or(near))
-        }
-        _ => None,
-    };
-    near.map(|near| (name, near))
-}
-
-/// The first link and key of `moment` that would give a rate to a direction that follows a trace.
-fn rate_over_trace<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'a str)> {
-    moment.set.keys().find_map(|key| {
-        let (name, rest) = key.strip_prefix("link.")?.split_once('.')?;
-        let link = spec.link.get(name)?;
-        let traced = |forward| link.direction(forward).trace.is_some();
-        let wrong = match rest {
-            "rate" => link.trace.is_some() || (traced(true) && traced(false)),
-            "forward.rate" => traced(true),
-            "reverse.rate" => traced(false),
-            _ => false,
-        };
-        wrong.then_some((name, key.as_str()))
-    })
-}
-
-/// Links, bearers, cells and sidelinks of `new` whose keys differ.
-fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
-    let mut actions = Vec::new();
-    for (name, link) in &new.link {
-        if old.link.get(name) != Some(link) {
-            actions.push(Action::Link(name.clone(), Box::new(link.clone())));
-        }
-    }
-    for (name, bearer) in &new.bearer {
-        if old.bearer.get(name) != Some(bearer) {
-            actions.push(Action::Bearer(name.clone(), Box::new(bearer.clone())));
-        }
-    }
-    for (name, cell) in &new.cell {
-        if old.cell.get(name).is_some_and(|before| before.down != cell.down) {
-            actions.push(Action::Cell(name.clone(), cell.down));
-        }
-    }
-    for (name, pair) in &new.sidelink {
-        if old.sidelink.get(name).is_some_and(|o| o.modes() != pair.modes()) {
-            actions.push(Action::Sidelink(name.clone(), pair.modes()));
-        }
-    }
-    actions
-}
-
-/// The first key of `moment` that would put somewhere who is told elsewhere where to be, and who
-/// tells.
-fn placed_otherwise<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'static str)> {
-    moment.set.keys().find_map(|key| {
-        let path = key.strip_suffix(".radio.position")?;
-        let (radio, drawn) = match path.split_once('.')? {
-            ("ap", name) => (&spec.ap.get(name)?.radio, None),
-            ("station", name) => {
-                let group = spec.station.get(name)?;
-                let drawn = group.ring.map(|_| "ring").or(group.drop.map(|_| "drop"));
-                (&group.radio, drawn)
-            }
-            _ => return None,
-        };
-        let moves = (radio.mobility != Mobility::Static).then_some("radio.mobility");
-        Some((key.as_str(), drawn.or(moves)?))
-    })
+/// The changes for which a key stands that has no entry in the document.
+fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<AccessChange>, String>> {
+    ALL.iter().find_map(|access| access.spread(spec, key, value))
 }
 
 /// The runtime keys as JSON, for `describe`.
 pub fn describe_runtime_keys() -> Value {
-    RUNTIME_KEYS.iter().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
+    runtime_keys().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use super::super::{LinkChange, WlanChange};
     use super::*;
 
     fn scenario(text: &str) -> Scenario {
@@ -596,7 +420,6 @@ mod tests {
         let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={}", value.to_toml())).collect();
         let whole = s.with_set(&sets).unwrap();
         assert_eq!(whole.spec(), &in_force.spec);
-        assert_eq!(whole.spec().wireless().config.stations, in_force.wireless.stations);
     }
 
     /// Stations drawn around an access point stay where they are when it moves, also when
@@ -611,7 +434,7 @@ mod tests {
         let placed: Vec<_> = s.spec().wireless().config.stations.iter().map(|s| s.radio.position).collect();
         let [_, (_, later)] = s.changes() else { panic!("{:?}", s.changes()) };
         let places = later.iter().map(|action| match action {
-            Action::Station(_, _, station) => station.radio.position,
+            Action::Access(AccessChange::Wlan(WlanChange::Station(_, _, station))) => station.radio.position,
             other => panic!("{other:?}"),
         });
         assert_eq!(places.collect::<Vec<_>>(), placed);
@@ -627,8 +450,8 @@ mod tests {
             links(1)
         ));
         let [(_, first), (_, second)] = s.changes() else { panic!("{:?}", s.changes()) };
-        assert!(matches!(first[..], [Action::Link(..)]), "{first:?}");
-        assert!(matches!(second[..], [Action::Ap(..)]), "{second:?}");
+        assert!(matches!(first[..], [Action::Access(AccessChange::Link(LinkChange { .. }))]), "{first:?}");
+        assert!(matches!(second[..], [Action::Access(AccessChange::Wlan(WlanChange::Ap(..)))]), "{second:?}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! What the keys mean together: names that must exist, ranges, combinations that cannot work, and
-//! traps that can but probably were not meant.
+//! some that can work and probably were not meant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,37 +8,11 @@ use std::sync::Arc;
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration, Metres};
 
-use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks};
+use super::access::ALL;
+use super::group::{Group, groups_of};
+use super::{FlowSpec, NodeSpec, ProxySpec, Spec};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
-
-/// The recorded ways of every group of UEs.
-pub fn load_tracks(spec: &Spec, doc: &Document, base: &Path, found: &mut Diagnostics) -> Tracks {
-    let mut tracks = Tracks::new();
-    for (name, ue) in &spec.ue {
-        let Some(track) = &ue.track else { continue };
-        let path = format!("ue.{}", dotted([name]));
-        if ue.drop.is_some() || ue.ring.is_some() || ue.radio.mobility != lasthop_radio::Mobility::Static {
-            let told = "a track says where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
-            found.push(doc.error_at(&format!("{path}.track"), told).help("keep one"));
-        }
-        let key = format!("{path}.track.file");
-        match crate::track::load(track, base, ue.count as usize) {
-            Ok((ways, warnings)) => {
-                tracks.insert(name.clone(), ways);
-                for warning in warnings {
-                    found.push(doc.warning_at(&key, warning).help("or raise `longest_gap`"));
-                }
-            }
-            Err(e) if e.line == 0 => found.push(doc.error_at(&key, e.message).help(e.help)),
-            Err(e) => {
-                let told = format!("{}, line {}: {}", track.file, e.line, e.message);
-                found.push(doc.error_at(&key, told).help(e.help));
-            }
-        }
-    }
-    tracks
-}
 
 /// Everything that can be said without running, into `found`.
 pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
@@ -46,15 +20,12 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     if !super::limits::counts(spec, doc, found) {
         return;
     }
-    links(spec, doc, found);
-    bearers(spec, doc, found);
-    super::cellular_check::check(spec, doc, extensions, found);
-    super::cellular_traps::check(spec, doc, found);
+    check_names(spec, doc, found);
+    ALL.iter().for_each(|access| access.check(spec, doc, extensions, found));
     super::hint::check(spec, doc, found);
-    super::hint_traps::check(spec, doc, found);
-    super::wireless_check::check(spec, doc, found);
+    super::hint_pitfalls::check(spec, doc, found);
     let map = Map::of(spec);
-    super::cellular_check::check_choice(spec, &|a, b| map.connected(a, b), doc, found);
+    spec.groups().for_each(|group| check_choice(&group, &map, doc, found));
     for (name, node) in &spec.node {
         check_node(name, node, spec, &map, doc, extensions, found);
     }
@@ -71,8 +42,9 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
             );
         }
         if at.start.is_some() && at.start == at.stop {
-            let told = "this starts and stops the same at one moment";
-            found.push(doc.error_at(&format!("at.{i}.stop"), told).help("use two tables with a time each"));
+            let message = "this starts and stops the same at one moment";
+            found
+                .push(doc.error_at(&format!("at.{i}.stop"), message).help("use two tables with a time each"));
         }
         if at.t > spec.scenario.duration {
             found.push(
@@ -89,10 +61,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
 /// What can be said of the entries that change during a run: `part` has nothing else. `whole` is
 /// the scenario around them, of which only keys that stay the same are looked at.
 pub fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
-    links(part, doc, found);
-    bearers(part, doc, found);
-    super::sidelink::check_entries(part, whole, doc, found);
-    super::wireless_check::check_entries(part, whole, doc, found);
+    ALL.iter().for_each(|access| access.check_entries(part, whole, doc, found));
 }
 
 fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
@@ -108,13 +77,6 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         found.push(
             doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""),
         );
-    }
-    let enbs =
-        spec.cell.iter().filter_map(|(n, c)| Some((format!("cell.{}.enb", dotted([n])), c.enb.as_ref()?)));
-    let aps =
-        spec.ap.iter().filter_map(|(n, a)| Some((format!("ap.{}.node", dotted([n])), a.node.as_ref()?)));
-    for (path, name) in enbs.chain(aps).chain([("core.gateway".to_owned(), &spec.core.gateway)]) {
-        check_node_name(name, &path, doc, found);
     }
     if g.jitter > Duration::from_secs(1) {
         let message = format!("{} is no processing time", g.jitter);
@@ -146,13 +108,52 @@ pub(super) fn one_place(
     let ground = |p: [Metres; 3]| [p[0], p[1]];
     let claims = ![ground(default), [Metres(0.0); 2]].contains(&ground(position));
     if let Some((word, _)) = drawn.iter().find(|(_, given)| *given && claims) {
-        let told = format!("`{word}` and `radio.position` both say where it is");
+        let message = format!("`{word}` and `radio.position` both say where it is");
         let help = "keep one; beside a drawn place x and y are \"0 m\" and the third is the height";
-        found.push(doc.error_at(&format!("{path}.radio.position"), told).help(help));
+        found.push(doc.error_at(&format!("{path}.radio.position"), message).help(help));
     }
 }
 
-fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
+/// The nodes of a group belong to it alone, and a flow's end must be clear. Only the base of an
+/// access that follows in the list may be among them: a phone that is an access point.
+fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let links = spec.link.values().flat_map(|l| l.between.iter());
+    let bearers = spec.bearer.values().flat_map(|b| b.between().iter());
+    let ends = links.chain(bearers).map(|n| (n.to_owned(), "an end of a link or bearer".to_owned()));
+    let mut taken: BTreeMap<String, String> = ends.collect();
+    for access in ALL {
+        taken.extend(access.bases(spec).into_iter().map(|(node, what)| (node.to_owned(), what.to_owned())));
+        for group in groups_of(*access, spec) {
+            let own = format!("{} of `{}.{}`", group.what, group.table, group.name);
+            for node in group.nodes() {
+                if let Some(other) = taken.get(&node) {
+                    let path = format!("{}.{}", group.table, dotted([group.name]));
+                    let message = format!("the node `{node}` is {other} already");
+                    let help = format!("give these {} another name", group.several);
+                    found.push(doc.error_at(&path, message).help(help));
+                    break;
+                }
+                taken.insert(node, own.clone());
+            }
+        }
+    }
+}
+
+/// A group that several may serve can reach its flows through each of them.
+fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagnostics) {
+    let mut nodes = group.served_by.iter();
+    let Some(first) = nodes.next() else { return };
+    if let Some(apart) = nodes.find(|node| !map.connected(first, node)) {
+        let message =
+            format!("it may be served by `{first}` or `{apart}`, and no way leads from one to the other");
+        let help =
+            format!("link each of them to the network, or name the one that serves (`{}`)", group.choice);
+        let path = format!("{}.{}", group.table, dotted([group.name]));
+        found.push(doc.error_at(&path, message).help(help));
+    }
+}
+
+pub(super) fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
     if between[0] == between[1] {
         found.push(doc.error_at(path, format!("both ends are `{}`", between[0])).help("name two nodes"));
     }
@@ -179,100 +180,7 @@ pub(super) fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diag
     }
 }
 
-fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    for (name, link) in &spec.link {
-        let path = format!("link.{}", dotted([name]));
-        check_ends(&link.between, &format!("{path}.between"), doc, found);
-        check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
-        if link.overhead > Bytes(1000) {
-            let told = format!("a tunnel adds some tens of bytes, not {}", link.overhead);
-            found.push(doc.error_at(&format!("{path}.overhead"), told).help("at most \"1000 B\""));
-        }
-        let own = [
-            (path.clone(), link.rate.is_some() && link.trace.is_some()),
-            (
-                format!("{path}.forward"),
-                link.forward.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some()),
-            ),
-            (
-                format!("{path}.reverse"),
-                link.reverse.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some()),
-            ),
-        ];
-        for (at, both) in own {
-            if both {
-                found.push(
-                    doc.error_at(&format!("{at}.trace"), "`rate` and `trace` exclude each other")
-                        .help("keep one"),
-                );
-            }
-        }
-        for forward in [true, false] {
-            let d = link.direction(forward);
-            let side = if forward { "forward" } else { "reverse" };
-            if let Err((key, message)) = d.validate() {
-                let error = doc.error_at(&written(doc, &path, side, &key), message);
-                // What both directions have from the link itself is wrong once.
-                if !found.iter().any(|e| *e == error) {
-                    found.push(error);
-                }
-            }
-            if let Some((key, message)) = d.queue.never_marks() {
-                let warning = doc.warning_at(&written(doc, &path, side, &format!("queue.{key}")), message);
-                if !found.iter().any(|w| *w == warning) {
-                    found.push(warning);
-                }
-            }
-            let limit = d.queue.limit();
-            let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
-            let (Some(rate), Some(limit)) = (d.rate, bytes) else { continue };
-            // The delay of one link is a lower bound of the path's.
-            let bdp = rate.bytes_in(d.delay.saturating_mul(2));
-            if Bytes(limit.0.saturating_mul(4)) < bdp && carries_data(spec, name, link, forward) {
-                found.push(
-                    doc.warning_at(
-                        &written(doc, &path, side, "queue"),
-                        format!(
-                            "the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"
-                        ),
-                    )
-                    .help("one flow alone will not fill the link"),
-                );
-            }
-        }
-    }
-}
-
-/// The path of a direction's key where the file has it: at the direction or at the link.
-fn written(doc: &Document, path: &str, side: &str, key: &str) -> String {
-    let first = key.split('.').next().unwrap_or(key);
-    let at_side = doc.get(&format!("{path}.{side}.{first}")).is_some();
-    if at_side { format!("{path}.{side}.{key}") } else { format!("{path}.{key}") }
-}
-
-/// False if it is certain that only acknowledgements and requests go this way.
-fn carries_data(spec: &Spec, name: &str, link: &super::LinkSpec, forward: bool) -> bool {
-    let crossing = super::crossing::Crossing::of(spec, name, link);
-    !crossing.is_known() || spec.flow.values().any(|f| crossing.data_goes(spec, f) == Some(forward))
-}
-
-fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    for (name, bearer) in &spec.bearer {
-        let path = format!("bearer.{}", dotted([name]));
-        check_ends(bearer.between(), &format!("{path}.between"), doc, found);
-        check_mtu(bearer.mtu(), &format!("{path}.mtu"), doc, found);
-        match bearer.validate() {
-            Ok(warnings) => {
-                for w in warnings {
-                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
-                }
-            }
-            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
-        }
-    }
-}
-
-/// Which nodes there are, and which can reach each other: links, bearers and cells go both ways.
+/// Which nodes there are, and which can reach each other: every access goes both ways.
 struct Map {
     /// The part of the network that each node belongs to.
     part: BTreeMap<String, usize>,
@@ -284,26 +192,15 @@ impl Map {
         edges.extend(spec.link.values().map(|l| l.between.clone()));
         edges.extend(spec.bearer.values().map(|b| b.between().clone()));
         let mut map = Map { part: BTreeMap::new() };
-        for name in spec.cell.keys() {
-            map.add(spec.cell_node(name));
+        for (node, _) in spec.bases() {
+            map.add(node);
         }
-        for (name, ue) in &spec.ue {
-            for node in ue.nodes(name) {
+        for group in spec.groups() {
+            for node in group.nodes() {
                 map.add(&node);
-                // Where several may serve, all are in one part: `cellular_check` sees to it.
-                if let Some(cell) = spec.candidates(ue).next() {
-                    edges.push([spec.cell_node(cell).to_owned(), node]);
-                }
-            }
-        }
-        for name in spec.ap.keys() {
-            map.add(spec.ap_node(name));
-        }
-        for (name, group) in &spec.station {
-            for node in group.nodes(name) {
-                map.add(&node);
-                if let Some(ap) = spec.ap_of(group) {
-                    edges.push([spec.ap_node(ap).to_owned(), node]);
+                // Where several may serve, all are in one part: `check_choice` sees to it.
+                if let Some(by) = group.served_by.first() {
+                    edges.push([(*by).to_owned(), node]);
                 }
             }
         }
@@ -362,15 +259,10 @@ fn check_flow(
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
         if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
             known = false;
-            let names = map.part.keys().chain(spec.ue.keys()).chain(spec.station.keys());
+            let groups: Vec<&str> = spec.groups().map(|g| g.name).collect();
+            let names = map.part.keys().map(String::as_str).chain(groups);
             let near = found.nearest(node, names);
-            found.push(
-                doc.error_at(
-                    &format!("{path}.{key}"),
-                    format!("no link, bearer, cell, UE, access point or station is or names a node `{node}`"),
-                )
-                .help_opt(near),
-            );
+            found.push(doc.error_at(&format!("{path}.{key}"), no_node(node)).help_opt(near));
         }
     }
     let sizes = [&flow.from, &flow.to].map(|end| spec.members(end).len());
@@ -408,9 +300,16 @@ fn check_flow(
     if let Some(options) = flow.over_tcp() {
         check_tcp(options, &tcp, doc, extensions, found);
     } else if doc.get(&tcp).is_some() {
-        let told = "a UDP flow has no TCP: this table does nothing";
-        found.push(doc.error_at_key(&tcp, told).warning());
+        let message = "a UDP flow has no TCP: this table does nothing";
+        found.push(doc.error_at_key(&tcp, message).warning());
     }
+}
+
+/// Nothing makes a node of this name.
+fn no_node(name: &str) -> String {
+    let kinds: Vec<&str> = ALL.iter().flat_map(|access| access.kinds_of_nodes()).copied().collect();
+    let (last, others) = kinds.split_last().map_or(("", &kinds[..]), |(last, others)| (*last, others));
+    format!("no {} or {last} is or names a node `{name}`", others.join(", "))
 }
 
 fn check_node(
@@ -425,9 +324,7 @@ fn check_node(
     let path = format!("node.{}", dotted([name]));
     if !map.part.contains_key(name) {
         let near = found.nearest(name, map.part.keys());
-        let message =
-            format!("no link, bearer, cell, UE, access point or station is or names a node `{name}`");
-        found.push(doc.error_at_key(&path, message).help_opt(near));
+        found.push(doc.error_at_key(&path, no_node(name)).help_opt(near));
     }
     match node {
         NodeSpec::Proxy(proxy) => check_proxy(proxy, &path, spec, doc, extensions, found),
@@ -444,9 +341,8 @@ fn check_node(
                 found.push(doc.error_at(&format!("{path}.towards"), message).help(help));
             }
             let radio = spec.bearer.values().any(|b| ends(b.between()));
-            let cell = spec.cell.keys().any(|c| spec.cell_node(c) == name)
-                || spec.ap.keys().any(|ap| spec.ap_node(ap) == name);
-            if snoop.towards.is_none() && !radio && !cell {
+            let base = spec.bases().any(|(node, _)| node == name);
+            if snoop.towards.is_none() && !radio && !base {
                 let message = format!("`{name}` has no radio bearer: which way leads to the mobile?");
                 let help = near_or_all("", "names", &here);
                 found.push(doc.error_at_key(&path, message).help(format!("give `towards`; {help}")));

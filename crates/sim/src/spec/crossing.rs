@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_net::app::{AppConfig, End};
 
+use super::group::Group;
 use super::{BearerSpec, FlowSpec, LinkSpec, Spec};
 
 /// More links and bearers than this are not searched: the question is asked for each link.
@@ -34,7 +35,7 @@ impl Crossing {
         if spec.link.len() + spec.bearer.len() > MOST_EDGES || between[0] == between[1] {
             return Crossing { side };
         }
-        // Cells and access points hold groups of nodes together: one node stands for a group.
+        // Radios hold groups of nodes together: one node stands for a group.
         let radio: Vec<[String; 2]> = radio_edges(spec);
         let links =
             spec.link.iter().filter(|(other, _)| Some(other.as_str()) != link).map(|(_, l)| &l.between);
@@ -72,7 +73,7 @@ impl Crossing {
     /// or may go another way.
     pub fn data_goes(&self, spec: &Spec, flow: &FlowSpec) -> Option<bool> {
         let at = |end: &str| {
-            let group = spec.ue.contains_key(end) || spec.station.contains_key(end);
+            let group = spec.group(end).is_some();
             self.side.get(&if group { group_node(end) } else { end.to_owned() }).copied()
         };
         let (from, to) = (at(&flow.from)?, at(&flow.to)?);
@@ -90,19 +91,24 @@ pub(super) fn from_opener(app: &AppConfig) -> bool {
     app.data_end() == End::A
 }
 
+/// Where the data of a flow comes from and where it goes.
+pub(super) fn data_ends(flow: &FlowSpec) -> [&str; 2] {
+    match from_opener(&flow.app) {
+        true => [&flow.from, &flow.to],
+        false => [&flow.to, &flow.from],
+    }
+}
+
 /// One node for all of a group.
 fn group_node(group: &str) -> String {
     format!("{group}\n")
 }
 
-/// Groups of UEs and stations with the nodes of those who may serve them.
+/// Groups with the nodes of those who may serve them.
 fn radio_edges(spec: &Spec) -> Vec<[String; 2]> {
-    let mut edges = Vec::new();
-    for (name, ue) in &spec.ue {
-        edges.extend(spec.candidates(ue).map(|cell| [spec.cell_node(cell).to_owned(), group_node(name)]));
-    }
-    for (name, group) in &spec.station {
-        edges.extend(spec.ap_of(group).map(|ap| [spec.ap_node(ap).to_owned(), group_node(name)]));
-    }
-    edges
+    let edges = |g: Group<'_>| {
+        let edge = |by: &&str| [(*by).to_owned(), group_node(g.name)];
+        g.served_by.iter().map(edge).collect::<Vec<_>>()
+    };
+    spec.groups().flat_map(edges).collect()
 }

@@ -13,7 +13,7 @@ use crate::config::{Diagnostics, Document, dotted, near_or_all};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HintSpec {
-    /// Flows whose senders are told; empty: every TCP flow with data to a UE.
+    /// Flows whose senders get the hints; empty: every TCP flow with data to a UE.
     pub flows: Vec<String>,
     /// Who measures.
     pub source: HintSource,
@@ -33,22 +33,22 @@ pub struct HintSpec {
     /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen
     /// itself get.
     pub memory: Duration,
-    /// The layer-2 queue is told too (a UE must be told it by its eNB).
+    /// Hints have the layer-2 queue too (a UE knows it only from its eNB).
     pub queue: bool,
-    /// Rates are told in steps of this; 0 bit/s: exactly.
+    /// Hints have rates in steps of this; 0 bit/s: exactly.
     pub rate_step: Bitrate,
-    /// Queues are told in steps of this; 0 B: exactly.
+    /// Hints have queues in steps of this; 0 B: exactly.
     pub queue_step: Bytes,
-    /// Standard deviation of the natural logarithm of the factor by which a rate that is told is
+    /// Standard deviation of the natural logarithm of the factor by which the rate of a hint is
     /// wrong, 0 to 3. The factor's median is 1, its mean exp(error^2 / 2): 1.005 at 0.1, 1.13
     /// at 0.5.
     pub error: f64,
-    /// Every rate that is told is this times what was measured: above 1 a source that boasts, 0 to
+    /// The rate of every hint is this times what was measured: above 1 the source overstates, 0 to
     /// 100.
     pub bias: f64,
     /// Share of the reports and notices that get lost on their way.
     pub loss: Ratio,
-    /// First report; notices are told from here on.
+    /// First report; notices are sent from here on.
     pub start: Duration,
     /// No report and no notice from here on. Unset: to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,10 +135,12 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         range((0.0..=3.0).contains(&hint.error), "error", "0 to 3");
         range((0.0..=100.0).contains(&hint.bias), "bias", "0 to 100");
         for (i, flow) in hint.flows.iter().enumerate() {
-            let told =
-                |f: &super::FlowSpec| f.over_tcp().is_some() && (at_ue(spec, &f.to) || at_ue(spec, &f.from));
-            if !spec.flow.get(flow).is_some_and(told) {
-                let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| told(f)).map(|(n, _)| n).collect();
+            let hinted = |f: &super::FlowSpec| {
+                f.over_tcp().is_some() && (spec.gives_hints(&f.to) || spec.gives_hints(&f.from))
+            };
+            if !spec.flow.get(flow).is_some_and(hinted) {
+                let names: Vec<&String> =
+                    spec.flow.iter().filter(|(_, f)| hinted(f)).map(|(n, _)| n).collect();
                 let help = near_or_all(flow, "TCP flows of UEs", &names);
                 found.push(
                     doc.error_at(
@@ -149,15 +151,11 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 );
             }
         }
-        if spec.ue.is_empty() {
+        if spec.groups().all(|group| !spec.gives_hints(group.name)) {
             found.push(
                 doc.error_at_key(&path, "there is no LTE cell to tell of")
                     .help("add `[cell.<name>]` and `[ue.<name>]`"),
             );
         }
     }
-}
-
-pub(super) fn at_ue(spec: &Spec, end: &str) -> bool {
-    spec.ue.iter().any(|(name, ue)| name == end || ue.nodes(name).any(|n| n == end))
 }

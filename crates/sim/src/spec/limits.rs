@@ -1,27 +1,23 @@
-//! What a run may hold: numbers of UEs, stations and flows. Looked at before any name of a group is
-//! made and anything is built.
+//! What a run may hold: numbers of flows and of nodes behind radios. Looked at before any name of a
+//! group is made and anything is built.
 
 use super::Spec;
+use super::access::ALL;
+use super::group::Population;
 use crate::config::{Diagnostics, Document};
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
-/// Both ends of each have an [`Entry`](crate::route::Entry).
-pub const MAX_UES: u64 = 20_000;
-/// Everybody on a channel receives everybody else.
-pub const MAX_STATIONS: u64 = 2_000;
 
-/// False when there are more UEs, stations or flows than fit: what is said then is in `found`, and
-/// nothing else can be.
+/// False when there are more nodes of groups or flows than fit: what is said then is in `found`,
+/// and nothing else can be.
 pub fn counts(spec: &Spec, doc: &Document, found: &mut Diagnostics) -> bool {
-    let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
-    let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
     let mut good = true;
-    for (key, n, most, what) in [("ue", ues, MAX_UES, "UEs"), ("station", stations, MAX_STATIONS, "stations")]
+    for Population { table, what, count, most, .. } in ALL.iter().filter_map(|access| access.population(spec))
     {
-        if n > most {
-            let told = format!("{n} {what}: at most {most} fit in a run");
-            found.push(doc.error_at(key, told).help("lower `count`"));
+        if count > most {
+            let message = format!("{count} {what}: at most {most} fit in a run");
+            found.push(doc.error_at(table, message).help("lower `count`"));
             good = false;
         }
     }
@@ -30,8 +26,8 @@ pub fn counts(spec: &Spec, doc: &Document, found: &mut Diagnostics) -> bool {
     }
     let flows = flows(spec);
     if flows > MAX_FLOWS {
-        let told = format!("{flows} flows: at most {MAX_FLOWS} fit in a run");
-        found.push(doc.error_at("flow", told).help("lower `count`"));
+        let message = format!("{flows} flows: at most {MAX_FLOWS} fit in a run");
+        found.push(doc.error_at("flow", message).help("lower `count`"));
         return false;
     }
     true
@@ -47,9 +43,9 @@ mod tests {
     fn numbers_are_looked_at_before_names_are_made() {
         for (table, what) in [("[ap.w]\n[station.s]\n", "stations"), ("[cell.c]\n[ue.u]\n", "UEs")] {
             let text = format!("[scenario]\nname = 'm'\nduration = '1 s'\n{table}count = 4294967295\n");
-            let told = super::super::Scenario::parse(&text, "t.toml", std::path::Path::new(""), &[]);
-            let told = told.unwrap_err().to_string();
-            assert!(told.contains(&format!("4294967295 {what}: at most")), "{told}");
+            let message = super::super::Scenario::parse(&text, "t.toml", std::path::Path::new(""), &[]);
+            let message = message.unwrap_err().to_string();
+            assert!(message.contains(&format!("4294967295 {what}: at most")), "{message}");
         }
     }
 }

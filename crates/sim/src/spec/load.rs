@@ -7,13 +7,14 @@ use std::sync::{Arc, OnceLock};
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
+use super::access::ALL;
 use super::memory::Memory;
 use super::ways::Ways;
-use super::{Action, Cellular, NodeSpec, Spec, Tracks};
-use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
+use super::{Action, NodeSpec, ProfileSetting, Spec, check, scenario_profile, way_pitfalls};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
+use crate::track::Tracks;
 
 /// A parsed and checked scenario. Cheap to clone in comparison with a run; traces are shared.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct Scenario {
     pub(super) base: PathBuf,
     /// Traces by the path that the scenario writes.
     pub(super) traces: BTreeMap<String, Arc<Trace>>,
-    /// Recorded ways by group of UEs.
+    /// Recorded ways by group of nodes.
     pub(super) tracks: Tracks,
     /// What the `[[at]]` tables do, in order of time.
     pub(super) changes: Vec<(Instant, Vec<Action>)>,
@@ -110,7 +111,8 @@ impl Scenario {
         let spec: Spec = filled.read()?;
         check::check(&spec, &filled, &extensions, &mut found);
         let traces = check::load_traces(&spec, &filled, &base, &mut found);
-        let tracks = check::load_tracks(&spec, &document, &base, &mut found);
+        let mut tracks = Tracks::new();
+        ALL.iter().for_each(|access| access.load_tracks(&spec, &document, &base, &mut tracks, &mut found));
         if found.has_errors() {
             scenario_profile::name_keys(&document, &mut found);
             return Err(Error::Input(found));
@@ -121,7 +123,7 @@ impl Scenario {
             scenario_profile::name_keys(&document, &mut found);
             return Err(Error::Input(found));
         }
-        way_traps::check(&spec, &ways, &filled, &document, &extensions, &mut found);
+        way_pitfalls::check(&spec, &ways, &filled, &document, &extensions, &mut found);
         scenario_profile::name_keys(&document, &mut found);
         let changes = Vec::new();
         let mut scenario =
@@ -150,10 +152,6 @@ impl Scenario {
     pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
         self.traces.get(path)
     }
-    /// Cells, UEs and bearers; `spec` is this scenario's, perhaps with other values.
-    pub(crate) fn cellular(&self, spec: &Spec) -> Cellular {
-        spec.cellular(&self.tracks)
-    }
     /// The caller's own policies.
     pub fn extensions(&self) -> &Extensions {
         &self.extensions
@@ -175,7 +173,7 @@ impl Scenario {
     pub fn profile_limits(&self) -> Option<(&'static str, &'static [&'static str])> {
         scenario_profile::limits(&self.document)
     }
-    /// Traps that the linter sees.
+    /// Pitfalls that the checks see.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -211,8 +209,7 @@ impl Scenario {
 
     /// The files that its runs read, as the scenario writes them: traces and tracks.
     pub fn files(&self) -> Vec<&str> {
-        let tracks =
-            self.spec.ue.values().filter_map(|ue| ue.track.as_ref()).map(|track| track.file.as_str());
+        let tracks = ALL.iter().flat_map(|access| access.track_files(&self.spec));
         let mut files: Vec<&str> = self.traces.keys().map(String::as_str).chain(tracks).collect();
         files.sort_unstable();
         files.dedup();
@@ -229,8 +226,7 @@ impl Scenario {
         let proxies = proxies.flatten().flatten();
         let controls: Vec<_> = flows.chain(proxies).filter_map(|tcp| tcp.cc.as_ref()).collect();
         let cc = |name: &str| controls.iter().any(|cc| cc.name() == name);
-        let scheduler =
-            |name: &str| self.spec.cell.values().any(|c| c.schedulers().iter().any(|s| s.name() == name));
+        let scheduler = |name: &str| ALL.iter().any(|access| access.uses_scheduler(&self.spec, name));
         self.extensions.identity(cc, scheduler)
     }
 }
@@ -239,8 +235,7 @@ impl Scenario {
 fn filled(document: &Document) -> Document {
     let mut filled = document.clone();
     scenario_profile::fill(&mut filled);
-    cell_profile::fill(&mut filled);
-    cell_buffer::fill(&mut filled);
+    ALL.iter().for_each(|access| access.fill(&mut filled));
     filled
 }
 

@@ -1,10 +1,13 @@
 //! Bearers of the kind `lte-rlc`: PDCP and RLC of LTE without a cell around them.
 
+use lasthop_bearer::{ConfigError, Warning};
 use lasthop_lte_l2::rlc::RlcConfig;
 use lasthop_lte_l2::{GrantConfig, LtePipeConfig};
+use lasthop_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bearer::BearerKind;
 use super::ethernet_mtu;
 use super::memory::{Buffering, Room, per_tti};
 
@@ -16,7 +19,7 @@ pub struct LteRlcBearerSpec {
     pub between: [String; 2],
     /// Largest IP packet that the bearer takes; larger ones are fragmented.
     #[serde(default = "ethernet_mtu")]
-    pub mtu: lasthop_units::Bytes,
+    pub mtu: Bytes,
     /// The channel from the network to the UE.
     #[serde(default)]
     pub downlink: GrantConfig,
@@ -41,12 +44,32 @@ impl LteRlcBearerSpec {
             rlc: self.rlc.clone(),
         }
     }
+}
 
-    pub(super) fn buffering(&self, forward: bool, path: &str) -> (Buffering, String) {
+impl BearerKind for LteRlcBearerSpec {
+    fn between(&self) -> &[String; 2] {
+        &self.between
+    }
+    fn mtu(&self) -> Bytes {
+        self.mtu
+    }
+    fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        self.config().validate()
+    }
+    fn marks(&self) -> bool {
+        marks(&self.rlc)
+    }
+    fn buffering(&self, forward: bool, path: &str) -> (Buffering, String) {
         let channel = if forward { &self.downlink } else { &self.uplink };
         let rate = per_tti(channel.grant, channel.tti);
-        (Buffering { rate, delay: channel.delay, room: Room::rlc(&self.rlc) }, format!("{path}.buffer"))
+        (Buffering { rate, delay: channel.delay, room: room(&self.rlc) }, format!("{path}.buffer"))
     }
+}
+
+/// What fits into the transmission buffer of an RLC entity.
+pub(super) fn room(rlc: &RlcConfig) -> Room {
+    let (packets, bytes) = (rlc.buffer.packets.value(), rlc.buffer.bytes.value());
+    Room::of(packets.map(u64::from), bytes.map(|b| b.0))
 }
 
 /// The transmission buffer of an RLC entity marks ECN-capable packets.

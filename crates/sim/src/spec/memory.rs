@@ -5,24 +5,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
-use lasthop_bearer::Direction;
-use lasthop_lte::rrc::BackhaulConfig;
-use lasthop_lte_l2::rlc as lte;
 use lasthop_net::{DirectionConfig, Limit, QueueConfig};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
-use super::cellular::UeSpec;
-use super::crossing::{Crossing, from_opener};
+use super::access::ALL;
+use super::crossing::from_opener;
 use super::ways::{Way, Ways};
 use super::{FlowSpec, LinkSpec, Spec};
 use crate::config::{Diagnostic, Document, dotted};
 
-/// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a
-/// station, a packet on its way with what its sender and layer 2 keep of it (190 B on a link, 180 B
-/// in the buffer of LTE's RLC, 224 B in that of UMTS) [bytes].
+/// Measured on a 64-bit machine: both ends of an idle TCP flow, a packet on its way with what its
+/// sender and layer 2 keep of it (190 B on a link, 180 B in the buffer of LTE's RLC, 224 B in that
+/// of UMTS) [bytes].
 const FLOW: u64 = 6_000;
-const UE: u64 = 45_000;
-const STATION: u64 = 27_000;
 const PACKET: u64 = 240;
 
 /// An estimate of the memory that a run takes, place by place, and what this machine has.
@@ -33,8 +28,8 @@ pub struct Memory {
     loads: Arc<BTreeMap<String, [Loads; 2]>>,
     /// What the links may hold [bytes].
     held: BTreeMap<String, u128>,
-    /// What is the same throughout the run: flows, UEs and stations, and buffers other than those
-    /// of links.
+    /// What is the same throughout the run: flows, the nodes of groups, and buffers other than
+    /// those of links.
     fixed: Arc<Vec<Held>>,
     all: u128,
     limit: u64,
@@ -55,16 +50,13 @@ impl Memory {
     }
 
     fn with_limit(spec: &Spec, ways: &Ways<'_>, limit: u64) -> Memory {
-        let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
-        let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
-        let built = super::limits::flows(spec) * FLOW + ues * UE + stations * STATION;
+        let nodes = ALL.iter().filter_map(|access| access.population(spec)).map(|p| p.count * p.bytes);
+        let built = super::limits::flows(spec) * FLOW + nodes.sum::<u64>();
         let mut fixed = vec![Held { key: "scenario".to_owned(), bytes: built, remedy: "lower `count`" }];
         jitter(spec, &mut fixed);
-        bearers(spec, &mut fixed);
-        ues_of(spec, &mut fixed);
-        sidelinks(spec, &mut fixed);
-        backhaul(spec, &mut fixed);
-        wireless(spec, &mut fixed);
+        let mut buffers = Buffers { spec, held: fixed };
+        ALL.iter().for_each(|access| access.count_buffers(spec, &mut buffers));
+        let fixed = buffers.held;
         let all = fixed.iter().map(|held| u128::from(held.bytes)).sum();
         let loads = Arc::new(loads(spec, ways));
         let (length, fixed) = (spec.scenario.duration, Arc::new(fixed));
@@ -75,8 +67,12 @@ impl Memory {
         memory
     }
 
-    /// The link of this name is now such.
-    pub fn set_link(&mut self, name: &str, link: &LinkSpec) {
+    /// The links that `changed` has are now as in `spec`.
+    pub fn set_links(&mut self, changed: &Spec, spec: &Spec) {
+        changed.link.keys().for_each(|name| self.set_link(name, &spec.link[name]));
+    }
+
+    fn set_link(&mut self, name: &str, link: &LinkSpec) {
         let Some(loads) = self.loads.get(name) else { return };
         let held = [true, false].into_iter().zip(loads);
         let held =
@@ -96,13 +92,13 @@ impl Memory {
         // The first of the largest.
         let most = fixed.chain(links).reduce(|most, next| if next.0 > most.0 { next } else { most })?;
         let gb = |bytes: u128| format!("{:.1} GB", bytes as f64 / 1e9);
-        let told = format!(
+        let message = format!(
             "the run may need {} of memory, {} of it here; this machine has {}",
             gb(self.all),
             gb(most.0),
             gb(self.limit.into())
         );
-        Some(doc.error_at(&most.1, told).help(most.2))
+        Some(doc.error_at(&most.1, message).help(most.2))
     }
 }
 
@@ -140,7 +136,7 @@ impl Hop {
     }
 }
 
-/// What packets wait for in a direction of a bearer, and how many can.
+/// What packets wait for, and how many can.
 pub(super) struct Buffering {
     pub rate: Bitrate,
     /// Time on the way.
@@ -163,19 +159,13 @@ impl Room {
         Room { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
     }
 
-    fn queue(queue: &QueueConfig) -> Room {
+    pub fn queue(queue: &QueueConfig) -> Room {
         let Limit { packets, bytes } = queue.limit();
         Room::of(packets.map(u64::from), bytes)
     }
 
-    /// The transmission buffer of an RLC entity of LTE.
-    pub fn rlc(rlc: &lte::RlcConfig) -> Room {
-        let (packets, bytes) = (rlc.buffer.packets.value(), rlc.buffer.bytes.value());
-        Room::of(packets.map(u64::from), bytes.map(|b| b.0))
-    }
-
     /// This queue and another one.
-    fn and(self, other: Room) -> Room {
+    pub fn and(self, other: Room) -> Room {
         Room {
             packets: self.packets.saturating_add(other.packets),
             bytes: self.bytes.saturating_add(other.bytes),
@@ -183,7 +173,7 @@ impl Room {
     }
 
     /// So many of it.
-    fn times(self, n: u64) -> Room {
+    pub fn times(self, n: u64) -> Room {
         Room { packets: self.packets.saturating_mul(n), bytes: self.bytes.saturating_mul(n) }
     }
 }
@@ -262,122 +252,25 @@ fn jitter(spec: &Spec, all: &mut Vec<Held>) {
 const BUFFER: &str =
     "limit the buffer, or lower the rates of the flows, their windows (`tcp.receive_buffer`) or `duration`";
 
-fn bearers(spec: &Spec, all: &mut Vec<Held>) {
-    for (name, bearer) in &spec.bearer {
-        let crossing = Crossing::of_bearer(spec, name, bearer);
-        let path = format!("bearer.{}.rlc", dotted([name]));
-        for forward in [true, false] {
-            let flows = spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward));
-            let (Buffering { rate, delay, room }, key) = bearer.buffering(forward, &path);
-            let hop = Hop { rate, fastest: rate, delay, room };
-            let bytes = hop.holds(&Loads::of(spec, flows), spec.scenario.duration);
-            all.push(Held { key, bytes, remedy: BUFFER });
-        }
+/// Where an access says what its buffers can hold.
+pub(super) struct Buffers<'a> {
+    spec: &'a Spec,
+    held: Vec<Held>,
+}
+
+impl<'a> Buffers<'a> {
+    /// A buffer that the key `key` limits, and the flows whose data or datagrams come to it.
+    pub fn add(&mut self, key: String, buffering: &Buffering, flows: impl Iterator<Item = &'a FlowSpec>) {
+        let Buffering { rate, delay, room } = *buffering;
+        let hop = Hop { rate, fastest: rate, delay, room };
+        let bytes = hop.holds(&Loads::of(self.spec, flows), self.spec.scenario.duration);
+        self.held.push(Held { key, bytes, remedy: BUFFER });
     }
 }
 
 /// The rate of a block in each TTI.
 pub(super) fn per_tti(bytes: Bytes, tti: Duration) -> Bitrate {
     Bitrate((u128::from(bytes.bits()) * 1_000_000_000 / u128::from(tti.0.max(1))) as u64)
-}
-
-/// The buffers of the bearers of UEs, and IP buffers before them.
-fn ues_of(spec: &Spec, all: &mut Vec<Held>) {
-    for (name, ue) in &spec.ue {
-        for direction in Direction::BOTH {
-            let down = direction == Direction::Downlink;
-            let mut room = Room::rlc(&ue.rlc);
-            for dedicated in ue.dedicated.values() {
-                room = room.and(Room::rlc(&dedicated.rlc));
-            }
-            if let Some(queue) = ue.ip_buffer.as_ref().filter(|_| down) {
-                room = room.and(Room::queue(queue));
-            }
-            let best = spec.candidates(ue).map(|cell| super::cellular_traps::best(spec, cell, direction));
-            let rate = Bitrate(best.fold(0, u64::saturating_add));
-            let here = |f: &&FlowSpec| is_one_of(ue, name, data_ends(f)[usize::from(down)]);
-            let loads = Loads::of(spec, spec.flow.values().filter(here));
-            let room = room.times(ue.count.into());
-            let hop = Hop { rate, fastest: rate, delay: Duration::ZERO, room };
-            let bytes = hop.holds(&loads, spec.scenario.duration);
-            all.push(Held { key: format!("ue.{}.rlc.buffer", dotted([name])), bytes, remedy: BUFFER });
-        }
-    }
-}
-
-/// Where the data of a flow comes from and where it goes.
-fn data_ends(flow: &FlowSpec) -> [&str; 2] {
-    match from_opener(&flow.app) {
-        true => [&flow.from, &flow.to],
-        false => [&flow.to, &flow.from],
-    }
-}
-
-fn is_one_of(ue: &UeSpec, name: &str, end: &str) -> bool {
-    end == name || (end.starts_with(name) && ue.nodes(name).any(|node| node == end))
-}
-
-/// Buffers of bearers between UEs. What a sidelink carries is not known before it runs: all that
-/// comes may wait.
-fn sidelinks(spec: &Spec, all: &mut Vec<Held>) {
-    let mut add = |key: String, rlc: &lte::RlcConfig, flows: &mut dyn Iterator<Item = &FlowSpec>| {
-        let (rate, delay) = (Bitrate(0), Duration::ZERO);
-        let hop = Hop { rate, fastest: rate, delay, room: Room::rlc(rlc) };
-        let bytes = hop.holds(&Loads::of(spec, flows), spec.scenario.duration);
-        all.push(Held { key, bytes, remedy: BUFFER });
-    };
-    for (name, sidelink) in &spec.sidelink {
-        let mut flows = sidelink.flows.iter().filter_map(|flow| spec.flow.get(flow));
-        add(format!("sidelink.{}.rlc.buffer", dotted([name])), &sidelink.rlc, &mut flows);
-    }
-    for (name, group) in &spec.multicast {
-        let mut flows = spec.flow.values().filter(|f| f.to == *name);
-        add(format!("multicast.{}.rlc.buffer", dotted([name])), &group.rlc, &mut flows);
-    }
-}
-
-/// The pipes of S1 and X2, through which all data of UEs may go.
-fn backhaul(spec: &Spec, all: &mut Vec<Held>) {
-    let Some(handover) = &spec.handover else { return };
-    let ends = |f: &&FlowSpec| spec.ue.iter().any(|(n, ue)| data_ends(f).iter().any(|e| is_one_of(ue, n, e)));
-    let loads = Loads::of(spec, spec.flow.values().filter(ends));
-    for (name, pipe) in [("s1", &handover.s1), ("x2", &handover.x2)] {
-        let BackhaulConfig { delay, rate, buffer } = *pipe;
-        let hop = Hop { rate, fastest: rate, delay, room: Room::of(None, buffer.value().map(|b| b.0)) };
-        let bytes = hop.holds(&loads, spec.scenario.duration);
-        all.push(Held { key: format!("handover.{name}"), bytes, remedy: BUFFER });
-    }
-}
-
-/// Queues of access points and stations, of each access category.
-fn wireless(spec: &Spec, all: &mut Vec<Held>) {
-    for (name, group) in &spec.station {
-        let Some((ap_name, ap)) = spec.ap_of(group).and_then(|ap| spec.ap.get_key_value(ap)) else {
-            continue;
-        };
-        let categories = if ap.standard.qos() { 4 } else { 1 };
-        let below = ap.buffer.driver_packets();
-        let down = match ap.buffer.packets_of_a_station() {
-            Some(packets) => u64::from(packets).saturating_mul(group.count.into()),
-            None => ap.buffer.packets().into(),
-        };
-        let up = u64::from(group.packets).saturating_mul(group.count.into());
-        let best = ap.modes().last().map_or(Bitrate(0), |m| m.rate());
-        for (packets, key, i) in [
-            (down.saturating_add(below), format!("ap.{}.buffer", dotted([ap_name])), 1),
-            (up, format!("station.{}.packets", dotted([name])), 0),
-        ] {
-            let here = |f: &&FlowSpec| {
-                let end = data_ends(f)[i];
-                end == name || (end.starts_with(name.as_str()) && group.nodes(name).any(|node| node == end))
-            };
-            let room = Room::of(Some(packets.saturating_mul(categories)), None);
-            let hop = Hop { rate: best, fastest: best, delay: Duration::ZERO, room };
-            let loads = Loads::of(spec, spec.flow.values().filter(here));
-            let bytes = hop.holds(&loads, spec.scenario.duration);
-            all.push(Held { key, bytes, remedy: BUFFER });
-        }
-    }
 }
 
 /// Payload of a usual TCP segment [bytes].
@@ -438,7 +331,7 @@ fn machine_memory() -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn said(text: &str, gigabytes: u64) -> String {
+    fn refusal_of(text: &str, gigabytes: u64) -> String {
         let head = "[scenario]\nname = 'm'\nduration = '1000 s'\n";
         let doc = Document::parse(&format!("{head}{text}"), "t.toml").unwrap();
         let spec: Spec = doc.read().unwrap();
@@ -453,14 +346,16 @@ mod tests {
         let text = "[link.slow]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\nqueue = 'infinite'\n\
                     [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\n\
                     app = { kind = 'cbr', rate = '10 Gbit/s', size = '1000 B' }\n";
-        let told = said(text, 100);
+        let message = refusal_of(text, 100);
         assert!(
-            told.contains("t.toml:4:") && told.contains("300.0 GB") && told.contains("limit `queue`"),
-            "{told}"
+            message.contains("t.toml:4:")
+                && message.contains("300.0 GB")
+                && message.contains("limit `queue`"),
+            "{message}"
         );
-        assert_eq!(said(text, 400), "");
-        assert_eq!(said(&text.replace("queue = 'infinite'\n", ""), 1), "");
-        assert_eq!(said(&text.replace("10 Gbit/s", "1 Mbit/s"), 1), "");
+        assert_eq!(refusal_of(text, 400), "");
+        assert_eq!(refusal_of(&text.replace("queue = 'infinite'\n", ""), 1), "");
+        assert_eq!(refusal_of(&text.replace("10 Gbit/s", "1 Mbit/s"), 1), "");
     }
 
     /// 1 Gbit/s in datagrams of 1000 B for 1000 s are 125 million packets, less what the way
@@ -500,12 +395,12 @@ mod tests {
             (wlan, "s", "a", "packets = 4294967295\n", "station.s.packets"),
         ] {
             let text = format!("{table}{filled}{}", udp(from, to));
-            let told = said(&text, 20);
-            assert!(told.contains("the run may need"), "{text}{told}");
-            assert!(told.contains(key.rsplit('.').next().unwrap_or(key)), "{key}: {told}");
-            assert_eq!(said(&text, 60), "", "{text}");
+            let message = refusal_of(&text, 20);
+            assert!(message.contains("the run may need"), "{text}{message}");
+            assert!(message.contains(key.rsplit('.').next().unwrap_or(key)), "{key}: {message}");
+            assert_eq!(refusal_of(&text, 60), "", "{text}");
             let own = if filled.starts_with("[ue.u]") { "[ue.u]\n" } else { "" };
-            assert_eq!(said(&format!("{table}{own}{}", udp(from, to)), 10), "", "without: {text}");
+            assert_eq!(refusal_of(&format!("{table}{own}{}", udp(from, to)), 10), "", "without: {text}");
         }
     }
 
@@ -519,7 +414,7 @@ mod tests {
         let mut all = Vec::new();
         jitter(&spec, &mut all);
         assert_eq!(all[0].bytes, 90_000_000_000 / 8 / 64 * PACKET);
-        assert_eq!(said(text, 10), "");
+        assert_eq!(refusal_of(text, 10), "");
     }
 
     /// A thousand windows of 1 GiB in 1448 B are 741 million packets, 178 GB; on a slow link they
@@ -528,9 +423,9 @@ mod tests {
     fn windows_are_counted_where_the_link_is_fast_enough_to_open_them() {
         let text = "[link.fast]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\nqueue = 'infinite'\n\
                     [flow.f]\nfrom = 'a'\nto = 'b'\ncount = 1000\ntcp.receive_buffer = '1 GiB'\n";
-        assert!(said(text, 100).contains("178.0 GB"), "{}", said(text, 100));
-        assert_eq!(said(&text.replace("100 Gbit/s", "10 Mbit/s"), 10), "");
-        assert_eq!(said(&text.replace("queue = 'infinite'\n", ""), 10), "");
+        assert!(refusal_of(text, 100).contains("178.0 GB"), "{}", refusal_of(text, 100));
+        assert_eq!(refusal_of(&text.replace("100 Gbit/s", "10 Mbit/s"), 10), "");
+        assert_eq!(refusal_of(&text.replace("queue = 'infinite'\n", ""), 10), "");
     }
 
     /// As in the first test, with a second way around the slow link, and with more links beside it
@@ -544,8 +439,8 @@ mod tests {
         let around = format!("{text}{}{}", link(1, "a", "c"), link(2, "c", "b"));
         let many: String = (0..300).map(|n| link(n, &format!("x{n}"), &format!("x{}", n + 1))).collect();
         for text in [around, format!("{text}{many}")] {
-            assert!(said(&text, 100).contains("300.0 GB of it here"), "{}", said(&text, 100));
-            assert_eq!(said(&text, 400), "");
+            assert!(refusal_of(&text, 100).contains("300.0 GB of it here"), "{}", refusal_of(&text, 100));
+            assert_eq!(refusal_of(&text, 400), "");
         }
     }
 }

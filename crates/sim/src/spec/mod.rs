@@ -1,37 +1,33 @@
 //! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what
 //! a value means together with the others is `check`'s; this file is the list of keys.
 
+mod access;
 mod action;
 mod at;
 mod bearer;
-mod cell_buffer;
-mod cell_profile;
-mod cellular;
-mod cellular_check;
-mod cellular_traps;
 mod change;
 mod check;
 mod crossing;
-mod handover_check;
+mod group;
 mod hint;
-mod hint_traps;
+mod hint_pitfalls;
 mod idle;
 mod layout;
-pub(crate) mod limits;
+mod limits;
 mod link;
+mod links;
 mod load;
+mod lte;
 mod lte_rlc;
 mod memory;
-mod multicast;
 mod node;
+mod ring;
 mod scenario_profile;
-mod sidelink;
 mod transport;
 mod umts;
-mod way_traps;
+mod way_pitfalls;
 mod ways;
-mod wireless;
-mod wireless_check;
+mod wlan;
 
 use std::collections::BTreeMap;
 
@@ -44,24 +40,25 @@ use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use access::AccessChange;
 pub use action::Action;
 pub use at::{At, Scalar};
-pub use bearer::BearerSpec;
-pub use cell_profile::describe_cell_profiles;
-pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};
+pub use bearer::{BearerChange, BearerSpec};
 pub use change::{InForce, describe_runtime_keys};
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
+pub use links::LinkChange;
 pub use load::Scenario;
+pub use lte::{
+    Cellular, CoreSpec, LteChange, MAX_UES, MulticastSpec, SidelinkSpec, UeSpec, describe_cell_profiles,
+};
 pub use lte_rlc::LteRlcBearerSpec;
-pub use multicast::MulticastSpec;
 pub use node::{NodeSpec, ProxySpec};
 pub use scenario_profile::{ProfileSetting, ScenarioProfile, describe_scenario_profiles};
-pub use sidelink::SidelinkSpec;
 pub use transport::Transport;
 pub use umts::UmtsBearerSpec;
-pub use wireless::{StationNames, StationSpec, Wireless};
+pub use wlan::{MAX_STATIONS, StationNames, StationSpec, Wireless, WlanChange};
 
 /// Everything a scenario file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! Bearers of the kind `umts`: dedicated channels.
 
 use lasthop_bearer::dch::DchConfig;
+use lasthop_bearer::{ConfigError, Warning};
 use lasthop_umts::BearerConfig;
 use lasthop_umts::pdcp::PdcpConfig;
 use lasthop_umts::rlc::{RlcConfig, RlcMode};
@@ -8,6 +9,7 @@ use lasthop_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bearer::BearerKind;
 use super::ethernet_mtu;
 use super::memory::{Buffering, Room, per_tti};
 
@@ -40,13 +42,23 @@ impl UmtsBearerSpec {
     pub fn config(&self) -> BearerConfig {
         BearerConfig { downlink: self.downlink, uplink: self.uplink, pdcp: self.pdcp, rlc: self.rlc }
     }
+}
 
-    pub(super) fn dead(&self) -> Vec<&'static str> {
+impl BearerKind for UmtsBearerSpec {
+    fn between(&self) -> &[String; 2] {
+        &self.between
+    }
+    fn mtu(&self) -> Bytes {
+        self.mtu
+    }
+    fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        self.config().validate()
+    }
+    fn dead(&self) -> Vec<&'static str> {
         let sides = [("downlink", &self.downlink), ("uplink", &self.uplink)];
         sides.into_iter().filter(|(_, channel)| channel.blocks == 0).map(|(side, _)| side).collect()
     }
-
-    pub(super) fn buffering(&self, forward: bool, path: &str) -> (Buffering, String) {
+    fn buffering(&self, forward: bool, path: &str) -> (Buffering, String) {
         let channel = if forward { &self.downlink } else { &self.uplink };
         let bits = Bytes(channel.block_payload.0 * u64::from(channel.blocks));
         let (room, key) = room_of(&self.rlc, path);

@@ -66,19 +66,12 @@ impl<'a> Ways<'a> {
         }
         for bearer in spec.bearer.values() {
             let [network, ue] = bearer.between();
-            found.add_radio(network, ue, bearer.marks());
+            found.add_radio(network, ue, bearer.kind().marks());
         }
-        for (name, ue) in &spec.ue {
-            let Some(cell) = spec.candidates(ue).next() else { continue };
-            for node in ue.nodes(name) {
-                found.add_radio(spec.cell_node(cell), &node, ue.marks());
-            }
-        }
-        for (name, group) in &spec.station {
-            let Some(ap) = spec.ap_of(group) else { continue };
-            let Some(buffer) = spec.ap.get(ap).map(|ap| ap.buffer) else { continue };
-            for node in group.nodes(name) {
-                found.add_radio(spec.ap_node(ap), &node, buffer.marks());
+        for group in spec.groups() {
+            let Some(by) = group.served_by.first() else { continue };
+            for node in group.nodes() {
+                found.add_radio(by, &node, group.marks);
             }
         }
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));

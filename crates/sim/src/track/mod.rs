@@ -13,6 +13,7 @@ mod ns2;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,9 @@ use lasthop_radio::layout::Ground;
 use lasthop_units::{Duration, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The recorded ways that groups of nodes follow, by the name of the group; one a node.
+pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 
 /// Largest file that is read [B].
 const LARGEST: u64 = 1 << 30;
@@ -179,18 +183,18 @@ fn wanted<'a>(spec: &'a TrackSpec, samples: &'a Samples, count: usize) -> Result
     };
     if let Some(name) = names.iter().find(|n| samples.get(**n).is_none_or(Vec::is_empty)) {
         let known: Vec<&str> = samples.keys().take(10).map(String::as_str).collect();
-        let told =
+        let message =
             format!("no node `{name}`; the file has {} nodes: {}, ...", samples.len(), known.join(", "));
-        return wrong(0, told, "node ids are taken as they are written");
+        return wrong(0, message, "node ids are taken as they are written");
     }
     if names.len() < count {
-        let told = format!("{count} UEs and {} nodes in the file", names.len());
-        return wrong(0, told, "lower `count`");
+        let message = format!("{count} UEs and {} nodes in the file", names.len());
+        return wrong(0, message, "lower `count`");
     }
     Ok(names[..count].to_vec())
 }
 
-/// Traps of a node's way.
+/// Pitfalls of a node's way.
 fn check(name: &str, track: &[Sample], spec: &TrackSpec) -> Result<(), TrackError> {
     if let Some(s) = track.iter().find(|s| s.t < 0.0) {
         return wrong(
@@ -227,19 +231,19 @@ fn check(name: &str, track: &[Sample], spec: &TrackSpec) -> Result<(), TrackErro
     for pair in track.windows(2) {
         let [a, b] = pair else { continue };
         if b.t < a.t {
-            let told = format!("node `{name}`: {} s comes after {} s", b.t, a.t);
-            return wrong(b.line, told, "sort the file by time");
+            let message = format!("node `{name}`: {} s comes after {} s", b.t, a.t);
+            return wrong(b.line, message, "sort the file by time");
         }
         let way =
             ((b.at[0] - a.at[0]) * (b.at[0] - a.at[0]) + (b.at[1] - a.at[1]) * (b.at[1] - a.at[1])).sqrt();
         let time = b.t - a.t;
         // Rounded places differ a little within no time.
         if way > 1.0 && way > spec.fastest.0 * time {
-            let told =
+            let message =
                 format!("node `{name}` jumps {way:.0} m in {time:.3} s, faster than {} m/s", spec.fastest.0);
             return wrong(
                 b.line,
-                told,
+                message,
                 "times in milliseconds, places in another unit, or two nodes with one id? Else raise `fastest`",
             );
         }
@@ -291,10 +295,10 @@ fn bonnmotion(text: &str) -> Result<Samples, TrackError> {
             }
         }
         if !numbers.len().is_multiple_of(3) {
-            let told = format!("{} numbers are no triples of time, x and y", numbers.len());
+            let message = format!("{} numbers are no triples of time, x and y", numbers.len());
             return wrong(
                 i + 1,
-                told,
+                message,
                 "four numbers a place are BonnMotion's 3D format: export it with two dimensions",
             );
         }

@@ -93,17 +93,17 @@ pub(super) fn read(text: &str, fastest: f64) -> Result<Samples, TrackError> {
             );
         }
         if speed < 0.0 || speed > fastest {
-            let told = format!("node {id} moves at {speed} m/s");
+            let message = format!("node {id} moves at {speed} m/s");
             return wrong(
                 line,
-                told,
+                message,
                 "the last number of setdest is the speed [m/s]; raise `fastest` if it is meant",
             );
         }
         let Some(node) = nodes.get_mut(&id) else { continue };
         let [Some(x0), Some(y0)] = node.start else {
-            let told = format!("node {id} moves, and nothing says where it starts");
-            return wrong(line, told, "add `$node_(I) set X_ ...` and `set Y_ ...`");
+            let message = format!("node {id} moves, and nothing says where it starts");
+            return wrong(line, message, "add `$node_(I) set X_ ...` and `set Y_ ...`");
         };
         let here = node.leg.map_or([x0, y0], |leg| leg.at(t));
         close(node, Some(t));

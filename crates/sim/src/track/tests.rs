@@ -1,4 +1,4 @@
-//! Files as the tools write them, and the traps on the way.
+//! Files as the tools write them, and the pitfalls on the way.
 
 use lasthop_units::{Duration, Speed};
 
@@ -74,7 +74,7 @@ fn degrees_are_projected_around_the_first_place() {
 }
 
 #[test]
-fn traps_are_named() {
+fn pitfalls_are_named() {
     let degrees: String = (0..20).map(|i| format!("{},13.38{i:02},52.5200\n", i * 10)).collect();
     let degrees = format!("time,x,y\n{degrees}");
     for (text, count, line, expected) in [
@@ -121,12 +121,12 @@ fn traps_are_named() {
         ("<fcd-export></wrong>", 1, 1, "not XML"),
         (CSV, 3, 0, "3 UEs and 2 nodes"),
     ] {
-        let told = match read(text, &spec(), count) {
+        let error = match read(text, &spec(), count) {
             Err(e) => e,
             Ok(_) => panic!("accepted:\n{text}"),
         };
-        let all = format!("{} {}", told.message, told.help);
-        assert!(all.contains(expected) && told.line == line, "{line} `{expected}` in {told:?}\n{text}");
+        let all = format!("{} {}", error.message, error.help);
+        assert!(all.contains(expected) && error.line == line, "{line} `{expected}` in {error:?}\n{text}");
     }
     let missing = TrackSpec { nodes: vec!["c".to_owned()], ..spec() };
     assert!(read(CSV, &missing, 1).unwrap_err().message.contains("no node `c`; the file has 2 nodes: a, b"));

@@ -22,8 +22,8 @@ pub struct Connection([Socket; 2]);
 pub struct Socket {
     pub(super) endpoint: Endpoint,
     wake: Wake,
-    /// In-order bytes that the application was told of.
-    told: u64,
+    /// In-order bytes that the application has.
+    delivered: u64,
     /// Initial sequence number.
     isn: Seq,
     /// Behind the highest number that was sent.
@@ -111,7 +111,7 @@ impl Socket {
         let place = ControlContext { flow: ends.name, opener: end == End::A };
         let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
         let endpoint = Endpoint::with_control(config, cc, isn);
-        Ok(Socket { endpoint, wake: Wake::default(), told: 0, isn, highest_sent: isn })
+        Ok(Socket { endpoint, wake: Wake::default(), delivered: 0, isn, highest_sent: isn })
     }
 
     #[inline(always)]
@@ -143,7 +143,7 @@ impl Socket {
     #[inline(always)]
     pub fn take_delivered(&mut self) -> u64 {
         let delivered = self.endpoint.in_order_received();
-        delivered - std::mem::replace(&mut self.told, delivered)
+        delivered - std::mem::replace(&mut self.delivered, delivered)
     }
     #[inline(always)]
     pub fn room(&self) -> u64 {

@@ -178,7 +178,7 @@ impl Builder {
     ) -> Option<[AccessId; 2]> {
         let jitter = all.scenario.jitter;
         // A transmission to a group takes the copies for all receivers at once.
-        if jitter.is_zero() || all.multicast.contains_key(&spec.to) {
+        if jitter.is_zero() || all.is_multicast(&spec.to) {
             return None;
         }
         let queue = QueueConfig::Infinite(InfiniteConfig {});
@@ -195,7 +195,7 @@ impl Builder {
     /// others.
     fn join_groups(&mut self, spec: &Spec) {
         for (name, flow) in &spec.flow {
-            if !spec.multicast.contains_key(&flow.to) {
+            if !spec.is_multicast(&flow.to) {
                 continue;
             }
             let own: Vec<FlowId> =
@@ -307,11 +307,12 @@ impl Builder {
         found
     }
 
-    /// Who is told of which mobile's link: senders of the connections whose data ends at a mobile.
+    /// Who receives hints of which mobile's link: senders of the connections whose data ends at a
+    /// mobile.
     fn hinters(&mut self, spec: &Spec) -> Vec<Hinter> {
         let mut hinters = Vec::new();
         for (name, hint) in &spec.hint {
-            let mut told = Vec::new();
+            let mut recipients = Vec::new();
             for (id, flow) in self.flows.enumerate() {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
                 if !named || !flow.transport.is_stream() {
@@ -320,12 +321,12 @@ impl Builder {
                 let node = flow.node(flow.data_end.other());
                 for access in self.wiring.accesses.ids() {
                     if let Some((entry, watch)) = self.wiring.accesses[access].watch_link(node, id, hint) {
-                        told.push((id, (access, entry), watch));
+                        recipients.push((id, (access, entry), watch));
                         break;
                     }
                 }
             }
-            hinters.push(Hinter::new(name, hint, self.wiring.seed, told));
+            hinters.push(Hinter::new(name, hint, self.wiring.seed, recipients));
         }
         hinters
     }

@@ -5,7 +5,7 @@ use lasthop_units::{FlowId, IndexVec, Instant};
 use super::World;
 use super::flow::Flow;
 use crate::access::Adapter;
-use crate::spec::Action;
+use crate::spec::{AccessChange, Action};
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
@@ -20,7 +20,7 @@ impl World {
 
     fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
         for action in actions {
-            if let Some((source, kind, detail)) = action.event() {
+            if let Some(((source, kind), detail)) = action.event() {
                 self.probes.event(now, &source, kind, None, detail);
             }
             match action {
@@ -36,14 +36,14 @@ impl World {
                     let agents = self.snoops.iter_mut().filter(|s| *nodes[s.node].name == **name);
                     agents.for_each(|s| s.run(run));
                 }
-                _ => self.change_access(now, &action),
+                Action::Access(ref change) => self.change_access(now, change),
             }
         }
     }
 
-    fn change_access(&mut self, now: Instant, action: &Action) {
+    fn change_access(&mut self, now: Instant, change: &AccessChange) {
         for id in self.accesses.ids() {
-            if self.accesses[id].change(now, action, &mut self.output) {
+            if self.accesses[id].change(now, change, &mut self.output) {
                 self.settle(now, id);
             }
         }

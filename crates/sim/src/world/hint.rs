@@ -19,7 +19,7 @@ use crate::spec::{HintCarrier, HintSpec};
 pub(super) struct Hinter {
     name: Box<str>,
     spec: HintSpec,
-    told: Vec<Told>,
+    recipients: Vec<Recipient>,
     /// Direct hints under way, oldest first: when they arrive, for whom, what.
     under_way: VecDeque<(Instant, usize, Hint)>,
     draw: Draw,
@@ -29,55 +29,55 @@ pub(super) struct Hinter {
 /// Where packets to a mobile enter an access.
 pub(super) type Link = (AccessId, Entry);
 
-/// A flow whose sender is told.
-struct Told {
+/// A flow whose sender receives the hints.
+struct Recipient {
     flow: FlowId,
     /// Where packets to its receiver enter the air.
     link: Link,
     /// The number of what reads it.
     watch: u32,
-    /// In the TCP option: what its ACKs say, and when that was measured.
-    saying: (Instant, Option<Guidance>),
+    /// In the TCP option: what its ACKs carry, and when that was measured.
+    guidance: (Instant, Option<Guidance>),
     /// The newest notice, and how many there were.
     notice: (Option<Notice>, u8),
 }
 
-impl Told {
-    /// From now on the ACKs of `flow`, which is that of this entry, say so.
-    fn say(&mut self, flow: &mut Flow, measured: Instant, guidance: Option<Guidance>) {
-        self.saying = (measured, guidance);
+impl Recipient {
+    /// From now on the ACKs of `flow`, which is that of this entry, carry `guidance`.
+    fn set_guidance(&mut self, flow: &mut Flow, measured: Instant, guidance: Option<Guidance>) {
+        self.guidance = (measured, guidance);
         flow.transport.set_guidance(flow.data_end.other(), measured, guidance);
     }
 }
 
 impl Hinter {
-    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, Link, u32)>) -> Hinter {
-        let told = told.into_iter().map(|(flow, link, watch)| Told {
+    pub fn new(name: &str, spec: &HintSpec, seed: u64, recipients: Vec<(FlowId, Link, u32)>) -> Hinter {
+        let recipients = recipients.into_iter().map(|(flow, link, watch)| Recipient {
             flow,
             link,
             watch,
-            saying: (Instant::ZERO, None),
+            guidance: (Instant::ZERO, None),
             notice: (None, 0),
         });
         Hinter {
             name: name.into(),
             spec: spec.clone(),
-            told: told.collect(),
+            recipients: recipients.collect(),
             under_way: VecDeque::new(),
             draw: Draw::new(seed, Purpose::Hint, crate::names::name_key(&format!("hint/{name}"))),
             reports: 0,
         }
     }
 
-    /// Reports and notices are told from `start` to `stop`.
-    fn tells_at(&self, now: Instant) -> bool {
+    /// Reports and notices are sent from `start` to `stop`.
+    fn sends_at(&self, now: Instant) -> bool {
         let after = |d: Duration| now >= Instant::ZERO + d;
         after(self.spec.start) && !self.spec.stop.is_some_and(after)
     }
 
     /// When the first report is due.
     pub fn first_report(&self) -> Option<Instant> {
-        let comes = !self.told.is_empty() && self.spec.stop.is_none_or(|stop| stop > self.spec.start);
+        let comes = !self.recipients.is_empty() && self.spec.stop.is_none_or(|stop| stop > self.spec.start);
         comes.then_some(Instant::ZERO + self.spec.start)
     }
 
@@ -87,7 +87,7 @@ impl Hinter {
         self.draw.happens(2 * self.reports, self.spec.loss.0)
     }
 
-    /// What is told after a look at a link.
+    /// The hint that follows from a reading of a link.
     fn hint(&self, now: Instant, link: &LinkReading) -> Hint {
         let spec = &self.spec;
         let factor = match spec.error > 0.0 {
@@ -127,10 +127,10 @@ impl World {
         let n = n as usize;
         let next = now + self.hinters[n].spec.period;
         let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
-        for i in 0..self.hinters[n].told.len() {
+        for i in 0..self.hinters[n].recipients.len() {
             let lost = self.hinters[n].loses_report();
             let h = &mut self.hinters[n];
-            let Told { flow, link: (access, entry), watch, .. } = h.told[i];
+            let Recipient { flow, link: (access, entry), watch, .. } = h.recipients[i];
             let access = &mut self.accesses[access];
             let Some(link) = access.read_link(now, watch) else { continue };
             let hint = h.hint(now, &link);
@@ -148,8 +148,8 @@ impl World {
                 self.queue.schedule(next, event.class(), event);
             }
         } else if self.hinters[n].spec.carrier == HintCarrier::Option {
-            for told in &mut self.hinters[n].told {
-                told.say(&mut self.flows[told.flow], now, None);
+            for recipient in &mut self.hinters[n].recipients {
+                recipient.set_guidance(&mut self.flows[recipient.flow], now, None);
             }
         }
     }
@@ -158,18 +158,18 @@ impl World {
         let h = &mut self.hinters[n];
         match h.spec.carrier {
             HintCarrier::Option => {
-                let told = &mut h.told[i];
+                let recipient = &mut h.recipients[i];
                 if let Some(notice) = hint.notice {
-                    told.notice = (Some(notice), told.notice.1.wrapping_add(1));
+                    recipient.notice = (Some(notice), recipient.notice.1.wrapping_add(1));
                 }
                 // A notice goes beside the readings that are there.
-                let (measured, before) = told.saying;
+                let (measured, before) = recipient.guidance;
                 let (measured, rate, queue) = match (hint.rate, before) {
                     (None, Some(g)) => (measured, g.rate(), g.queue()),
                     _ => (now, hint.rate, hint.queue),
                 };
-                let guidance = Guidance::new(rate, queue, told.notice.0).numbered(told.notice.1);
-                told.say(&mut self.flows[told.flow], measured, Some(guidance));
+                let guidance = Guidance::new(rate, queue, recipient.notice.0).numbered(recipient.notice.1);
+                recipient.set_guidance(&mut self.flows[recipient.flow], measured, Some(guidance));
             }
             HintCarrier::Direct => {
                 let at = now + h.spec.delay;
@@ -184,26 +184,26 @@ impl World {
     pub(super) fn on_hint_arrival(&mut self, now: Instant, n: u32) {
         let h = &mut self.hinters[n as usize];
         let Some((_, i, hint)) = h.under_way.pop_front() else { return };
-        let flow = h.told[i].flow;
+        let flow = h.recipients[i].flow;
         let end: End = self.flows[flow].data_end;
         if self.flows[flow].transport.handle_hint(end, &Hint { now, ..hint }) {
             self.service(now, flow, end);
         }
     }
 
-    /// Something happens to the link of a mobile: everybody who is told of it hears so, the way
+    /// Something happens to the link of a mobile: the recipients of its hints get a notice, the way
     /// that readings go.
     pub(super) fn notify_of_link(&mut self, now: Instant, link: Link, notice: Notice) {
         for n in 0..self.hinters.len() {
-            if !self.hinters[n].tells_at(now) {
+            if !self.hinters[n].sends_at(now) {
                 continue;
             }
-            if self.hinters[n].told.iter().any(|told| told.link == link) {
+            if self.hinters[n].recipients.iter().any(|r| r.link == link) {
                 let source = format!("hint/{}", self.hinters[n].name);
                 self.probes.event(now, &source, notice.name(), None, "");
             }
-            for i in 0..self.hinters[n].told.len() {
-                if self.hinters[n].told[i].link == link && !self.hinters[n].loses_report() {
+            for i in 0..self.hinters[n].recipients.len() {
+                if self.hinters[n].recipients[i].link == link && !self.hinters[n].loses_report() {
                     self.send_hint(
                         now,
                         n,

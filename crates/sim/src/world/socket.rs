@@ -66,7 +66,7 @@ impl World {
         self.do_app_actions(now, flow);
     }
 
-    /// After anything that may have moved an endpoint: send what it wants sent, tell the
+    /// After anything that may have moved an endpoint: send what it wants sent, call the
     /// application, set the timer. The application's answer may make it speak again, so until
     /// nothing is left.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
@@ -126,9 +126,9 @@ impl World {
         if fresh > 0 {
             self.flows[owner].app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
-        // Not while a write of the application waits to be done: the room would be told twice.
-        // An application that has nothing to write is told as well: when it has, nothing may be in
-        // flight whose ACK would tell it then.
+        // Not while a write of the application waits to be done: the application would see the room
+        // twice. An application that has nothing to write is called as well: when it has, nothing
+        // may be in flight whose ACK would lead to a call then.
         if self.app_actions.is_empty() {
             let room = self.flows[flow].transport.room(end);
             if room > 0 {

@@ -27,8 +27,7 @@ use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::probe::Probes;
 use crate::route::Entry;
-use crate::spec::limits::MAX_UES;
-use crate::spec::{Action, Cellular, HintLoad, HintSource, HintSpec, Scenario};
+use crate::spec::{AccessChange, Cellular, HintLoad, HintSource, HintSpec, LteChange, MAX_UES, Scenario};
 
 /// A UE and the eNB that serves it.
 struct Ue {
@@ -41,7 +40,7 @@ struct Ue {
     default_bearer: BearerId,
     /// Tables of flows that go over another bearer.
     template: Box<[(u32, BearerId)]>,
-    /// What senders were told last, if that interrupts its link, and when.
+    /// The last notice to senders, if that interrupts its link, and when.
     interrupted: Option<(Notice, Instant)>,
 }
 
@@ -180,16 +179,17 @@ impl Adapter for LteAccess {
         &self.bearers[BearerId::from_index(bearer as usize)].0
     }
 
-    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
-        match action {
-            Action::Cell(name, down) => {
+    fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
+        let AccessChange::Lte(change) = change else { return false };
+        match change {
+            LteChange::Cell { name, down } => {
                 let found = self.cells.enumerate().find(|(_, n)| ***n == **name).map(|(cell, _)| cell);
                 let Some(cell) = found else { return false };
                 self.network.set_cell_down(now, cell, *down);
                 self.pass_on(now, out);
                 true
             }
-            Action::Sidelink(name, modes) => {
+            LteChange::Sidelink { name, modes } => {
                 let pairs = self.direct.pairs_of(name);
                 for pair in &pairs {
                     self.network.set_modes(now, *pair, *modes, &mut self.output);
@@ -197,7 +197,6 @@ impl Adapter for LteAccess {
                 }
                 !pairs.is_empty()
             }
-            _ => false,
         }
     }
 
@@ -363,12 +362,12 @@ impl LteAccess {
         self.output.delivered = delivered;
     }
 
-    /// Senders that are told of their link learn what happens to it, each thing once; that it is
+    /// Recipients of hints get a notice of what happens to the link, each thing once; that it is
     /// back only if it was interrupted.
     fn link_changes(&mut self, now: Instant, ue: UeId, notice: Notice, out: &mut AccessOutput) {
-        let told = &mut self.ues[ue].interrupted;
-        let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));
-        if before.map(|(told, _)| told) != Some(notice) && (before.is_some() || notice.interrupts()) {
+        let last = &mut self.ues[ue].interrupted;
+        let before = std::mem::replace(last, notice.interrupts().then_some((notice, now)));
+        if before.map(|(last, _)| last) != Some(notice) && (before.is_some() || notice.interrupts()) {
             out.steps.push(Step::Notice { entry: entry(ue, End::Network), notice });
         }
     }

@@ -13,11 +13,11 @@ impl LteAccess {
     pub(super) fn pass_trace(&mut self, out: &mut AccessOutput) {
         let records: Vec<TraceRecord> = self.network.trace().drain().collect();
         for r in &records {
-            let mut tell = |packet| out.steps.push(Step::Trace(Box::new(self.trace_row(r, packet))));
+            let mut push = |packet| out.steps.push(Step::Trace(Box::new(self.trace_row(r, packet))));
             if r.packets.is_empty() {
-                tell(None);
+                push(None);
             }
-            r.packets.iter().for_each(|packet| tell(Some(*packet)));
+            r.packets.iter().for_each(|packet| push(Some(*packet)));
         }
     }
 

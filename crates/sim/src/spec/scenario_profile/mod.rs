@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::rows::{PARTS, PEERS, Peer, Row, Scope};
-use super::cell_profile;
+use super::lte::profile as cell_profile;
 use crate::config::{Diagnostic, Diagnostics, Document, Node, Origin, Table, dotted};
 
 /// Whose behaviour the scenario takes over.

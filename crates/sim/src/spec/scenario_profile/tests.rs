@@ -67,8 +67,8 @@ fn keys_beside_the_profile_win_and_are_not_listed_as_its_own() {
 #[test]
 fn an_unknown_profile_is_refused_with_a_suggestion() {
     let text = ALL.replace("ns3-3.44", "ns3-3.43");
-    let told = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
-    assert!(told.contains("ns3-3.44") && told.contains("p.toml:4:11"), "{told}");
+    let message = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
+    assert!(message.contains("ns3-3.44") && message.contains("p.toml:4:11"), "{message}");
 }
 
 /// What sets the stack and the cell only is refused by name, with the keys that do it.
@@ -76,9 +76,9 @@ fn an_unknown_profile_is_refused_with_a_suggestion() {
 fn half_a_profile_is_refused_with_the_keys_that_do_it() {
     for (name, stack, cell) in PARTS {
         let text = ALL.replace("ns3-3.44", name);
-        let told = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
+        let message = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
         let keys = [format!("tcp.profile = \"{stack}\""), format!("profile = \"{cell}\"")];
-        assert!(told.contains("p.toml:4:11") && keys.iter().all(|k| told.contains(k)), "{told}");
+        assert!(message.contains("p.toml:4:11") && keys.iter().all(|k| message.contains(k)), "{message}");
         // The remedy is a scenario that runs.
         let sets = [
             "scenario.profile=lasthop".to_owned(),

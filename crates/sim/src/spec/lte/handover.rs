@@ -1,4 +1,4 @@
-//! What `[handover]` means together with the rest of a scenario, and its known traps.
+//! What `[handover]` means together with the rest of a scenario, and its known pitfalls.
 
 use lasthop_lte::rrc::Trigger;
 use lasthop_lte_l2::pdcp::HandoverKind;
@@ -6,8 +6,8 @@ use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::Mobility;
 use lasthop_units::Duration;
 
-use super::Spec;
 use crate::config::{Diagnostics, Document};
+use crate::spec::Spec;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let cells: usize = spec.cell.len();

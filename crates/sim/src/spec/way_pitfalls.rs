@@ -1,4 +1,4 @@
-//! Traps that the ways of TCP flows show: marks that nobody makes, keys that the stack does not
+//! Pitfalls that the ways of TCP flows show: marks that nobody makes, keys that the stack does not
 //! use, and phase effects.
 
 use std::collections::BTreeMap;
@@ -137,14 +137,14 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
             }
         }
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut warned: Vec<&str> = Vec::new();
     for (i, load) in loads.iter().filter(|(_, load)| load.regular > 1 && !load.random) {
         let (Way::Link { name, link, .. }, Some(rate)) = (ways.way(*i), rate(ways.way(*i))) else { continue };
         let fifo = ways.way(*i).direction().is_some_and(|d| is_full_fifo(&d.queue));
-        if !fifo || told.contains(name) {
+        if !fifo || warned.contains(name) {
             continue;
         }
-        told.push(name);
+        warned.push(name);
         let message = format!(
             "{} TCP flows fill this queue and nothing on their ways is random: the phase of their packets decides who \
              is dropped",

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::path::Path;
 
 use lasthop_bearer::{ConfigError, Warning};
-use lasthop_engine::{Draw, Purpose, math};
 use lasthop_lte::mac::downlink::PersistentConfig;
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::mac::uplink::UplinkPersistentConfig;
@@ -14,19 +13,18 @@ use lasthop_lte::phy::propagation::UeRadioConfig;
 use lasthop_lte_l2::pdcp::{LteBearerConfig, PdcpConfig};
 use lasthop_lte_l2::rlc::RlcConfig;
 use lasthop_net::QueueConfig;
-use lasthop_radio::Track;
 use lasthop_units::{Bytes, CellId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Spec;
-use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
-use super::lte_rlc::marks;
 use super::sidelink::PairNames;
-use crate::track::TrackSpec;
-
-/// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
-pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
+use crate::config::{Diagnostics, Document, dotted};
+use crate::spec::group::names;
+use crate::spec::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use crate::spec::lte_rlc::marks;
+use crate::spec::ring::Ring;
+use crate::spec::{Scenario, Spec, ethernet_mtu};
+use crate::track::{TrackSpec, Tracks};
 
 /// The core network of a scenario with handover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,7 +95,7 @@ impl Default for UeSpec {
         UeSpec {
             count: 1,
             cell: None,
-            mtu: super::ethernet_mtu(),
+            mtu: ethernet_mtu(),
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
@@ -111,47 +109,6 @@ impl Default for UeSpec {
             ip_buffer: None,
             dedicated: BTreeMap::new(),
         }
-    }
-}
-
-/// The ground between two circles around a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Ring {
-    /// Smallest distance.
-    #[serde(default)]
-    pub inner: Metres,
-    /// Largest distance.
-    pub outer: Metres,
-}
-
-impl Ring {
-    /// Refuses what is no ring.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let (inner, outer) = (self.inner.0, self.outer.0);
-        if inner >= 0.0 && outer > inner && outer <= 1e6 {
-            return Ok(());
-        }
-        let message = "a ring has 0 m <= inner < outer <= 1000 km".to_owned();
-        Err(ConfigError { key: "ring".to_owned(), message })
-    }
-
-    /// The place of terminal number `terminal`, uniform over the area; its height stays `at`'s.
-    pub(super) fn place(
-        &self,
-        seed: u64,
-        terminal: u64,
-        centre: [Metres; 3],
-        at: [Metres; 3],
-    ) -> [Metres; 3] {
-        let draw = Draw::new(seed, Purpose::Mobility, terminal);
-        let mut stream = draw.stream(0);
-        let (a, b) = (self.inner.0 * self.inner.0, self.outer.0 * self.outer.0);
-        let radius = math::sqrt(a + (b - a) * stream.uniform());
-        let angle = std::f64::consts::TAU * stream.uniform();
-        let x = centre[0].0 + radius * math::cos(angle);
-        let y = centre[1].0 + radius * math::sin(angle);
-        [Metres(x), Metres(y), at[2]]
     }
 }
 
@@ -177,8 +134,8 @@ impl UeSpec {
         ip || marks(&self.rlc) || self.dedicated.values().any(|b| marks(&b.rlc))
     }
     /// Names of these UEs' nodes.
-    pub fn nodes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
-        (1..=self.count).map(move |i| if self.count == 1 { name.to_owned() } else { format!("{name}-{i}") })
+    pub fn nodes(&self, name: &str) -> impl Iterator<Item = String> {
+        names(name, self.count)
     }
 }
 
@@ -217,34 +174,14 @@ pub struct UeNames {
     pub template: Vec<(String, usize)>,
 }
 
+impl Scenario {
+    /// Cells, UEs and bearers; `spec` is this scenario's, perhaps with other values.
+    pub(crate) fn cellular(&self, spec: &Spec) -> Cellular {
+        spec.cellular(&self.tracks)
+    }
+}
+
 impl Spec {
-    /// The pairs of nodes between which a flow's connections are.
-    pub fn ends_of(&self, flow: &super::FlowSpec) -> Vec<[String; 2]> {
-        let (from, to) = (self.members(&flow.from), self.members(&flow.to));
-        match flow.one_to_one {
-            true => from.into_iter().zip(to).map(|(a, b)| [a, b]).collect(),
-            false => from.iter().flat_map(|a| to.iter().map(move |b| [a.clone(), b.clone()])).collect(),
-        }
-    }
-
-    /// How many those are.
-    pub fn pairs_of(&self, flow: &super::FlowSpec) -> u64 {
-        let (from, to) = (self.members(&flow.from).len() as u64, self.members(&flow.to).len() as u64);
-        if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
-    }
-
-    /// Every node name that a flow's end stands for: the UEs or stations of a group, the receivers
-    /// of a multicast, or the one node.
-    pub fn members(&self, end: &str) -> Vec<String> {
-        if let Some(ue) = self.ue.get(end) {
-            return ue.nodes(end).collect();
-        }
-        if let Some(group) = self.multicast.get(end) {
-            return group.receivers(self);
-        }
-        self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
-    }
-
     /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their
     /// cells.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
@@ -388,8 +325,40 @@ impl Cellular {
     }
 }
 
+/// The recorded ways of every group of UEs.
+pub(super) fn load_tracks(
+    spec: &Spec,
+    doc: &Document,
+    base: &Path,
+    tracks: &mut Tracks,
+    found: &mut Diagnostics,
+) {
+    for (name, ue) in &spec.ue {
+        let Some(track) = &ue.track else { continue };
+        let path = format!("ue.{}", dotted([name]));
+        if ue.drop.is_some() || ue.ring.is_some() || ue.radio.mobility != lasthop_radio::Mobility::Static {
+            let message = "a track says where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
+            found.push(doc.error_at(&format!("{path}.track"), message).help("keep one"));
+        }
+        let key = format!("{path}.track.file");
+        match crate::track::load(track, base, ue.count as usize) {
+            Ok((ways, warnings)) => {
+                tracks.insert(name.clone(), ways);
+                for warning in warnings {
+                    found.push(doc.warning_at(&key, warning).help("or raise `longest_gap`"));
+                }
+            }
+            Err(e) if e.line == 0 => found.push(doc.error_at(&key, e.message).help(e.help)),
+            Err(e) => {
+                let message = format!("{}, line {}: {}", track.file, e.line, e.message);
+                found.push(doc.error_at(&key, message).help(e.help));
+            }
+        }
+    }
+}
+
 /// What is wrong with a UE's bearers, with the key relative to the UE's table; warnings of known
-/// traps.
+/// pitfalls.
 pub fn validate_bearers(ue: &UeSpec) -> Vec<Result<Warning, ConfigError>> {
     let default = (String::new(), &ue.pdcp, &ue.rlc);
     let dedicated = ue.dedicated.iter().map(|(name, b)| (format!("dedicated.{name}."), &b.pdcp, &b.rlc));

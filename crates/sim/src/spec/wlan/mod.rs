@@ -1,5 +1,9 @@
 //! Access points and stations: the wireless LAN last hop.
 
+mod change;
+mod check;
+mod memory;
+
 use std::collections::BTreeMap;
 
 use lasthop_units::{ApId, Bytes, Id, Metres, StationId};
@@ -9,9 +13,20 @@ use lasthop_wifi::rate::RateConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::change::InForce;
 use super::Spec;
-use super::cellular::Ring;
+use super::access::{AccessSpec, RuntimeKeys};
+use super::group::{Group, Population, names};
 use super::layout::{LayoutSpec, UeDrop, draws_of_place};
+use super::memory::Buffers;
+use super::ring::Ring;
+use crate::config::{Diagnostics, Document};
+use crate::extensions::Extensions;
+
+pub use change::WlanChange;
+
+/// Everybody on a channel receives everybody else.
+pub const MAX_STATIONS: u64 = 2_000;
 
 /// Stations of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,8 +78,71 @@ impl Default for StationSpec {
 
 impl StationSpec {
     /// Names of these stations' nodes.
-    pub fn nodes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
-        (1..=self.count).map(move |i| if self.count == 1 { name.to_owned() } else { format!("{name}-{i}") })
+    pub fn nodes(&self, name: &str) -> impl Iterator<Item = String> {
+        names(name, self.count)
+    }
+}
+
+/// The tables of wireless LANs.
+pub(super) struct WirelessLans;
+
+impl AccessSpec for WirelessLans {
+    fn kinds_of_nodes(&self) -> &'static [&'static str] {
+        &["access point", "station"]
+    }
+
+    fn bases<'a>(&self, spec: &'a Spec) -> Vec<(&'a str, &'static str)> {
+        spec.ap.keys().map(|name| (spec.ap_node(name), "an access point")).collect()
+    }
+
+    fn groups<'a>(&self, spec: &'a Spec) -> Vec<&'a str> {
+        spec.station.keys().map(String::as_str).collect()
+    }
+
+    fn group<'a>(&self, spec: &'a Spec, name: &str) -> Option<Group<'a>> {
+        let (name, group) = spec.station.get_key_value(name)?;
+        let ap = spec.ap_of(group);
+        Some(Group {
+            table: "station",
+            name,
+            count: group.count,
+            what: "a station",
+            several: "stations",
+            served_by: ap.map(|ap| spec.ap_node(ap)).into_iter().collect(),
+            choice: "ap",
+            marks: ap.and_then(|ap| spec.ap.get(ap)).is_some_and(|ap| ap.buffer.marks()),
+        })
+    }
+
+    fn population(&self, spec: &Spec) -> Option<Population> {
+        let count = spec.station.values().map(|s| u64::from(s.count)).sum();
+        // Measured: an idle station.
+        Some(Population { table: "station", what: "stations", count, most: MAX_STATIONS, bytes: 27_000 })
+    }
+
+    fn check(&self, spec: &Spec, doc: &Document, _: &Extensions, found: &mut Diagnostics) {
+        check::check(spec, doc, found);
+    }
+
+    fn check_entries(&self, part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
+        check::check_entries(part, whole, doc, found);
+    }
+
+    fn count_buffers<'a>(&self, spec: &'a Spec, buffers: &mut Buffers<'a>) {
+        memory::count(spec, buffers);
+    }
+
+    fn runtime_keys(&self) -> RuntimeKeys {
+        change::RUNTIME_KEYS
+    }
+
+    fn ruled_out(&self, spec: &Spec, key: &str) -> Option<(String, String)> {
+        change::placed_otherwise(spec, key)
+    }
+
+    fn in_force(&self, spec: &Spec) -> super::access::InForce {
+        let mut in_force = InForce::of(spec);
+        Box::new(move |spec, next| in_force.take_over(spec, next))
     }
 }
 
@@ -167,5 +245,21 @@ mod tests {
         let stations: Vec<_> = wifi.config.stations.iter().map(|s| places(s.radio.position)).collect();
         assert_eq!(ues, stations);
         assert_ne!(ues[0], ues[1]);
+    }
+
+    /// A phone that is behind a cell and serves stations is a node of both; a station is of one.
+    #[test]
+    fn a_ue_may_be_an_access_point_and_a_station_no_ue() {
+        let mistake = |station: &str| {
+            let text = format!(
+                "[scenario]\nname = 'both'\nduration = '1 s'\n[cell.enb]\n[ue.phone]\ncount = 2\n\
+                 [ap.a]\nnode = 'phone-1'\n[station.{station}]\n"
+            );
+            let read = crate::Scenario::parse(&text, "test.toml", Path::new(""), &[]);
+            read.map_or_else(|e| e.to_string(), |_| String::new())
+        };
+        assert_eq!(mistake("laptop"), "");
+        assert!(mistake("phone-2").contains("the node `phone-2` is a UE of `ue.phone` already"));
+        assert!(mistake("phone-1").contains("the node `phone-1` is an access point already"));
     }
 }

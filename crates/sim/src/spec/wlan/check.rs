@@ -1,14 +1,13 @@
-//! What the keys of access points and stations mean together, and the traps of wireless LANs.
-
-use std::collections::BTreeMap;
+//! What the keys of access points and stations mean together, and the pitfalls of wireless LANs.
 
 use lasthop_units::Bitrate;
 use lasthop_wifi::rate::RateConfig;
 
-use super::check::check_mtu;
-use super::wireless::StationSpec;
-use super::{FlowSpec, Spec};
+use super::StationSpec;
 use crate::config::{Diagnostics, Document, dotted};
+use crate::spec::check::{check_mtu, check_node_name, one_place};
+use crate::spec::group::names_one;
+use crate::spec::{FlowSpec, Spec};
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
@@ -19,9 +18,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, group) in &spec.station {
         check_group(name, group, spec, doc, found);
     }
-    check_names(spec, doc, found);
     for (name, flow) in &spec.flow {
-        traps(name, flow, spec, doc, found);
+        pitfalls(name, flow, spec, doc, found);
     }
     for name in spec.ap.keys() {
         too_much(name, spec, doc, found);
@@ -43,6 +41,9 @@ pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &m
 fn aps(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, ap) in &spec.ap {
         let path = format!("ap.{}", dotted([name]));
+        if let Some(node) = &ap.node {
+            check_node_name(node, &format!("{path}.node"), doc, found);
+        }
         match ap.validate() {
             Ok(warnings) => {
                 for w in warnings {
@@ -83,8 +84,8 @@ fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let path = format!("station.{}", dotted([name]));
     if group.count == 0 {
-        let told = doc.error_at(&format!("{path}.count"), "no station at all");
-        found.push(told.help("remove the table instead"));
+        let d = doc.error_at(&format!("{path}.count"), "no station at all");
+        found.push(d.help("remove the table instead"));
     }
     if group.packets == 0 {
         found.push(doc.error_at(&format!("{path}.packets"), "room for at least one packet"));
@@ -92,8 +93,8 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
     check_mtu(group.mtu, &format!("{path}.mtu"), doc, found);
     // Table 9-19: an MSDU has up to 2304 B, 8 of them LLC and SNAP.
     if group.mtu.0 > 2_296 {
-        let told = format!("an 802.11 frame carries IP packets up to 2296 B, not {}", group.mtu);
-        found.push(doc.error_at(&format!("{path}.mtu"), told));
+        let message = format!("an 802.11 frame carries IP packets up to 2296 B, not {}", group.mtu);
+        found.push(doc.error_at(&format!("{path}.mtu"), message));
     }
     let verdicts = [group.radio.validate().map_err(|e| (format!("radio.{}", e.key), e.message, e.help))]
         .into_iter()
@@ -103,7 +104,7 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
     }
     let drawn = [("ring", group.ring.is_some()), ("drop", group.drop.is_some())];
     let places = [group.radio.position, StationSpec::default().radio.position];
-    super::check::one_place(doc, &path, &drawn, places, found);
+    one_place(doc, &path, &drawn, places, found);
     check_drop(group, &path, spec, doc, found);
     match &group.ap {
         Some(ap) if !spec.ap.contains_key(ap) => {
@@ -140,41 +141,20 @@ fn check_drop(group: &StationSpec, path: &str, spec: &Spec, doc: &Document, foun
     }
     let layout = spec.only_layout();
     if drop.needs_layout() && layout.is_none() {
-        let told = doc.error_at(&key, "which layout? There is none, or there are several");
-        found.push(told.help("use `drop = { kind = \"disc\", radius = \"20 m\" }` or a rectangle"));
+        let d = doc.error_at(&key, "which layout? There is none, or there are several");
+        found.push(d.help("use `drop = { kind = \"disc\", radius = \"20 m\" }` or a rectangle"));
     } else if let Err(e) = drop.validate(layout) {
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
     }
 }
 
-/// A station's node belongs to it alone.
-fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    let links = spec.link.values().flat_map(|l| l.between.iter());
-    let bearers = spec.bearer.values().flat_map(|b| b.between().iter());
-    let ends = links.chain(bearers).map(|n| (n.clone(), "an end of a link or bearer"));
-    let aps = spec.ap.keys().map(|ap| (spec.ap_node(ap).to_owned(), "an access point"));
-    let cells = spec.cell.keys().map(|cell| (spec.cell_node(cell).to_owned(), "an eNB"));
-    let ues = spec.ue.iter().flat_map(|(name, ue)| ue.nodes(name)).map(|n| (n, "a UE"));
-    let mut taken: BTreeMap<String, &str> = ends.chain(aps).chain(cells).chain(ues).collect();
-    for (name, group) in &spec.station {
-        for node in group.nodes(name) {
-            if let Some(what) = taken.insert(node.clone(), "another station") {
-                let message = format!("the node `{node}` is {what} already");
-                let path = format!("station.{}", dotted([name]));
-                found.push(doc.error_at(&path, message).help("give these stations another name"));
-                break;
-            }
-        }
-    }
-}
-
 /// The group of stations that a flow's end names, as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a StationSpec> {
-    let member = || spec.station.iter().find(|(name, s)| s.nodes(name).any(|n| n == end)).map(|(_, s)| s);
+    let member = || spec.station.iter().find(|(name, s)| names_one(name, s.count, end)).map(|(_, s)| s);
     spec.station.get(end).or_else(member)
 }
 
-fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+fn pitfalls(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let groups: Vec<&StationSpec> =
         [&flow.from, &flow.to].iter().filter_map(|end| group_of(spec, end)).collect();
     if groups.is_empty() {
@@ -184,19 +164,19 @@ fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut D
     if let Some(Ok(tcp)) = flow.over_tcp().map(|tcp| tcp.resolve())
         && tcp.window.mss <= 536
     {
-        let told = format!(
+        let message = format!(
             "segments of {} B over a wireless LAN: most of the time on the air is overhead",
             tcp.window.mss
         );
-        let warning = doc.warning_at(&format!("{path}.tcp.mss"), told);
+        let warning = doc.warning_at(&format!("{path}.tcp.mss"), message);
         found.push(warning.help("an MTU of 1500 B takes `mss = \"1460 B\"`"));
     }
     for group in groups {
         let Some(ap) = spec.ap_of(group).and_then(|ap| spec.ap.get(ap)) else { continue };
         if group.category.contains_key(name) && !ap.standard.qos() {
-            let told = format!("{} has one access category", ap.standard.name());
+            let message = format!("{} has one access category", ap.standard.name());
             let key = "station.category has no effect on it: EDCA needs 802.11n or 802.11ac";
-            found.push(doc.warning_at(&path, told).help(key));
+            found.push(doc.warning_at(&path, message).help(key));
         }
     }
 }
@@ -238,13 +218,13 @@ fn out_of_reach(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         if count == 0 {
             continue;
         }
-        let told = match group.count {
+        let message = match group.count {
             1 => format!("too far away: frames arrive with {best:.0} dBm, below what a preamble takes"),
             n => format!(
                 "{count} of {n} are too far away: the best of these get frames with {best:.0} dBm, below what a preamble takes"
             ),
         };
-        let warning = doc.warning_at(&format!("station.{}", dotted([name])), told);
+        let warning = doc.warning_at(&format!("station.{}", dotted([name])), message);
         found.push(warning.help(
             "nothing will reach them: bring them nearer, or raise `radio.power` here and at the access point",
         ));

@@ -1,11 +1,9 @@
-//! Warnings of hints that reach nobody, or say nothing.
+//! Warnings of hints that reach no control, or carry nothing.
 
-use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_tcp::CcName;
 use lasthop_units::Bitrate;
 
-use super::cellular_traps::BEST_I_TBS;
-use super::hint::at_ue;
+use super::access::ALL;
 use super::{FlowSpec, HintSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::event::End;
@@ -46,26 +44,22 @@ fn listens(cc: CcName) -> bool {
 
 fn never(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let end = spec.scenario.duration;
-    let told = if hint.start >= end {
-        format!("{} is after the end of the run: nothing is ever told", hint.start)
+    let message = if hint.start >= end {
+        format!("{} is after the end of the run: no hint is ever sent", hint.start)
     } else if hint.stop.is_some_and(|stop| stop <= hint.start) {
-        format!("hints stop at {} or before: nothing is ever told", hint.start)
+        format!("hints stop at {} or before: no hint is ever sent", hint.start)
     } else {
         return;
     };
-    found.push(doc.warning_at(&format!("{path}.start"), told).help("start earlier, or stop later"));
+    found.push(doc.warning_at(&format!("{path}.start"), message).help("start earlier, or stop later"));
 }
 
 /// A step of which the largest rate is less than half.
 fn nothing_left_of_rates(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
-    let best = spec.cell.values().map(|c| {
-        let one = u64::from(largest_tbs_bits(c.resource_blocks as usize, BEST_I_TBS));
-        one * c.most_layers() as u64 * 1000
-    });
-    let best = Bitrate(best.max().unwrap_or(u64::MAX));
+    let best = ALL.iter().filter_map(|access| access.best_hint(spec)).max().unwrap_or(Bitrate(u64::MAX));
     if hint.rate_step.0 / 2 > best.0 {
-        let told = format!("no cell carries more than {best}: every rate is told as 0");
-        found.push(doc.warning_at(&format!("{path}.rate_step"), told).help("a step below that"));
+        let message = format!("no cell carries more than {best}: every hint has the rate 0");
+        found.push(doc.warning_at(&format!("{path}.rate_step"), message).help("a step below that"));
     }
 }
 
@@ -77,42 +71,44 @@ fn no_listener(
     doc: &Document,
     found: &mut Diagnostics,
 ) {
-    if !at_ue(spec, receiver(flow)) {
+    if !spec.gives_hints(receiver(flow)) {
         found.push(
             doc.warning_at(
                 path,
-                "this flow's data leave the UE: hints are about the downlink, nobody is told",
+                "this flow's data leave the UE: hints are about the downlink, no sender gets any",
             )
             .help("swap `from` and `to`, or leave the flow out"),
         );
     } else if let Some(cc) = control(flow).filter(|cc| !listens(*cc)) {
-        let told = format!("the congestion control of this flow, `{}`, does not listen to hints", cc.name());
+        let message =
+            format!("the congestion control of this flow, `{}`, does not listen to hints", cc.name());
         let key = format!("flow.{}.tcp.cc", dotted([name]));
         let help = format!("`{key} = \"radio-aware\"` or `\"guided\"`");
-        found.push(doc.warning_at(path, told).help(help));
+        found.push(doc.warning_at(path, message).help(help));
     }
 }
 
-/// A control that listens and is told nothing; a flow that two tables tell.
+/// A control that listens and gets no hint; a flow that gets those of two tables.
 fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    if flow.over_tcp().is_none() || !at_ue(spec, receiver(flow)) {
+    if flow.over_tcp().is_none() || !spec.gives_hints(receiver(flow)) {
         return;
     }
-    let tells = |h: &HintSpec| h.flows.is_empty() || h.flows.iter().any(|f| f == name);
-    let mut tables = spec.hint.iter().filter(|(_, h)| tells(h)).map(|(table, _)| table);
+    let hints = |h: &HintSpec| h.flows.is_empty() || h.flows.iter().any(|f| f == name);
+    let mut tables = spec.hint.iter().filter(|(_, h)| hints(h)).map(|(table, _)| table);
     match (tables.next(), tables.next()) {
         (None, _) if control(flow).is_some_and(listens) => {
-            let told = "no `[hint.<name>]` tells this flow: it is its base algorithm";
+            let message = "no `[hint.<name>]` is for this flow: it is its base algorithm";
             found.push(
-                doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), told)
+                doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), message)
                     .help(format!("add `[hint.radio]` with `flows = [\"{name}\"]`")),
             );
         }
         (Some(first), Some(second)) => {
-            let told = format!("`hint.{first}` tells flow `{name}` too: it follows whichever came last");
+            let message =
+                format!("`hint.{first}` is for flow `{name}` too: it follows whichever hint came last");
             let help =
-                "one table for a flow; a misspelt name makes another table, which without `flows` tells all";
-            found.push(doc.warning_at(&format!("hint.{}", dotted([second])), told).help(help));
+                "one table for a flow; a misspelt name makes another table, which without `flows` is for all";
+            found.push(doc.warning_at(&format!("hint.{}", dotted([second])), message).help(help));
         }
         _ => {}
     }
@@ -137,20 +133,20 @@ mod tests {
     const AWARE: &str = "tcp = { cc = 'radio-aware' }\n";
 
     #[test]
-    fn hints_that_somebody_hears_warn_of_nothing() {
+    fn hints_that_a_control_uses_have_no_warning() {
         assert_eq!(warnings(&format!("{AWARE}[hint.h]\nflows = ['down']\nstop = '4 s'\n")), "");
-        assert_eq!(warnings("[hint.h]\n"), "", "a table for all flows need not be heard by each");
+        assert_eq!(warnings("[hint.h]\n"), "", "a table for all flows need not be used by each");
     }
 
     /// 75.376 Mbit/s: 100 resource blocks at I_TBS 26 (TS 36.213 table 7.1.7.2.1-1).
     #[test]
-    fn hints_that_nobody_hears_are_told_with_their_remedy() {
+    fn hints_that_nothing_uses_have_a_warning_with_its_remedy() {
         for (wrong, expected) in [
             (format!("{AWARE}[hint.h]\nstart = '6 s'\n"), "after the end of the run"),
-            (format!("{AWARE}[hint.h]\nstart = '2 s'\nstop = '1 s'\n"), "nothing is ever told"),
+            (format!("{AWARE}[hint.h]\nstart = '2 s'\nstop = '1 s'\n"), "no hint is ever sent"),
             ("[hint.h]\nflows = ['down']\n".to_owned(), "does not listen"),
-            (AWARE.to_owned(), "no `[hint.<name>]` tells this flow"),
-            (format!("{AWARE}[hint.phone]\nflows = ['down']\n[hint.phnoe]\n"), "tells flow `down` too"),
+            (AWARE.to_owned(), "no `[hint.<name>]` is for this flow"),
+            (format!("{AWARE}[hint.phone]\nflows = ['down']\n[hint.phnoe]\n"), "is for flow `down` too"),
             (format!("{AWARE}[hint.h]\nrate_step = '200 Mbit/s'\n"), "75.376 Mbit/s"),
             (
                 format!(
@@ -159,8 +155,8 @@ mod tests {
                 "leave the UE",
             ),
         ] {
-            let told = warnings(&wrong);
-            assert!(told.contains(expected), "expected `{expected}` of\n{wrong}in:\n{told}");
+            let message = warnings(&wrong);
+            assert!(message.contains(expected), "expected `{expected}` of\n{wrong}in:\n{message}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own
-//! check.
+//! Pitfalls of the LTE cell: scenarios that run, and mislead. A small RLC buffer is the
+//! matter of RLC's own check.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,17 @@ use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
 
-use super::cellular::{Tracks, UeSpec};
-use super::{FlowSpec, Spec};
+use super::UeSpec;
 use crate::config::{Diagnostics, Document, dotted};
+use crate::spec::group::names_one;
+use crate::spec::{FlowSpec, Spec};
+use crate::track::Tracks;
 
-/// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default
+/// What a sender uses that knows nothing of the path (RFC 9293 section 3.7.1), and the default
 /// of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
-pub(super) const BEST_I_TBS: u8 = 26;
+const BEST_I_TBS: u8 = 26;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, flow) in &spec.flow {
@@ -239,8 +241,7 @@ fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&
 
 /// The group of UEs that a flow's end names, as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
-    // Few names begin as this one does: those of the others are not written out.
-    let named = |name: &str, ue: &UeSpec| end.starts_with(name) && ue.nodes(name).any(|n| n == end);
+    let named = |name: &str, ue: &UeSpec| names_one(name, ue.count, end);
     spec.ue.get(end).or_else(|| spec.ue.iter().find(|(name, ue)| named(name, ue)).map(|(_, ue)| ue))
 }
 
@@ -248,12 +249,12 @@ fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagn
     let Some(Ok(tcp)) = flow.over_tcp().map(|tcp| tcp.resolve()) else { return };
     if tcp.window.mss <= SMALL_MSS {
         let share = 100 * u32::from(tcp.window.mss) / (u32::from(tcp.window.mss) + 40);
-        let told = format!(
+        let message = format!(
             "segments of {} B over an LTE cell: three times the packets and ACKs of a real stack, {share} % payload",
             tcp.window.mss
         );
         found.push(
-            doc.warning_at(&format!("{path}.tcp.mss"), told)
+            doc.warning_at(&format!("{path}.tcp.mss"), message)
                 .help("an MTU of 1500 B takes `mss = \"1460 B\"`"),
         );
     }
@@ -275,9 +276,9 @@ fn before_attach(
     let exchange = rrc.exchange(cell.timing.decode, cell.timing.grant);
     let ready = Duration::from_millis(rrc.informed(Tti(0)).0 + exchange);
     if flow.start < ready {
-        let told = format!("the flow starts at {}, no UE is attached before {ready}", flow.start);
+        let message = format!("the flow starts at {}, no UE is attached before {ready}", flow.start);
         found.push(
-            doc.warning_at(&format!("{path}.start"), told)
+            doc.warning_at(&format!("{path}.start"), message)
                 .help("start it at \"500 ms\" or later, or let the UEs begin connected (`rrc.start`)"),
         );
     }
@@ -310,6 +311,15 @@ pub(super) fn best(spec: &Spec, cell: &str, direction: Direction) -> u64 {
     one.saturating_mul(cells_of(spec, cell))
 }
 
+/// The rate of the largest block of any cell in each TTI.
+pub(super) fn best_of_a_cell(spec: &Spec) -> Option<Bitrate> {
+    let best = spec.cell.values().map(|c| {
+        let one = u64::from(largest_tbs_bits(c.resource_blocks as usize, BEST_I_TBS));
+        one * c.most_layers() as u64 * 1000
+    });
+    best.max().map(Bitrate)
+}
+
 /// RLC's buffer of its default bearer has no limit.
 fn is_endless(ue: &UeSpec) -> bool {
     ue.rlc.buffer.bytes.value().is_none() && ue.rlc.buffer.packets.value().is_none()
@@ -319,14 +329,14 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
     let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
     let (cells, best) = (cells_of(spec, cell), best(spec, cell, direction));
     if offered > best {
-        let (way, told) = match direction {
+        let (way, message) = match direction {
             Direction::Downlink => ("down", "to"),
             Direction::Uplink => ("up", "from"),
         };
         let endless = spec.ue.values().filter(|ue| spec.serving(ue) == Some(cell)).any(is_endless);
         let who = if cells == 1 { "the cell carries".into() } else { format!("its {cells} cells carry") };
         let message = format!(
-            "the flows {told} this cell's UEs offer {}, {who} {} {way} at best",
+            "the flows {message} this cell's UEs offer {}, {who} {} {way} at best",
             Bitrate(offered),
             Bitrate(best)
         );

@@ -8,9 +8,10 @@ use lasthop_units::{Id, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Cellular;
 use super::sidelink::unacknowledged;
-use super::{Cellular, FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
+use crate::spec::{FlowSpec, Spec};
 
 /// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the
 /// group's name is sent once, whatever the size of the group, and has a row in the results for each
@@ -80,8 +81,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let d = doc.error_at(&path, "the UEs of a group cannot be handed over");
             found.push(d.help("leave out `[handover]`, or the group"));
         }
-        let taken = spec.ue.iter().any(|(ue, table)| ue == name || table.nodes(ue).any(|n| n == *name));
-        if taken || spec.station.contains_key(name) || spec.cell.keys().any(|c| spec.cell_node(c) == name) {
+        if spec.groups().any(|g| g.has(name)) || spec.bases().any(|(node, _)| node == name) {
             found.push(
                 doc.error_at(&path, format!("`{name}` is a node already"))
                     .help("give the group another name"),

@@ -11,9 +11,10 @@ use lasthop_units::{BearerId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::layout::draws_of_place;
-use super::{Cellular, Spec};
+use super::Cellular;
 use crate::config::{Diagnostics, Document, dotted};
+use crate::spec::Spec;
+use crate::spec::layout::draws_of_place;
 
 /// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so
 /// on.

@@ -7,12 +7,12 @@ use lasthop_lte::mac::scheduler::{SCHEDULERS, SchedulerConfig};
 use lasthop_lte::network::CellConfig;
 use lasthop_radio::Antenna;
 
-use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};
-use super::check::check_mtu;
-use super::layout::LayoutSpec;
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
+use crate::spec::Spec;
+use crate::spec::check::{check_mtu, check_node_name, one_place};
+use crate::spec::layout::LayoutSpec;
 
 /// Cells of one layout.
 const MAX_CELLS: u64 = 1200;
@@ -26,9 +26,13 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         }
         Err(e) => found.push(doc.error_at(&format!("radio.{}", e.key), e.message)),
     }
-    super::handover_check::check(spec, doc, found);
+    super::handover::check(spec, doc, found);
+    check_node_name(&spec.core.gateway, "core.gateway", doc, found);
     for (name, cell) in &spec.cell {
         let path = format!("cell.{}", dotted([name]));
+        if let Some(enb) = &cell.enb {
+            check_node_name(enb, &format!("{path}.enb"), doc, found);
+        }
         match cell.validate() {
             Ok(warnings) => {
                 for w in warnings {
@@ -45,7 +49,6 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
     for (name, ue) in &spec.ue {
         check_ue(name, ue, spec, doc, found);
     }
-    check_names(spec, doc, found);
     super::sidelink::check(spec, doc, found);
     super::multicast::check(spec, doc, found);
 }
@@ -149,7 +152,7 @@ fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut
     let key = format!("{path}.ring");
     let drawn = [("ring", ue.ring.is_some()), ("drop", ue.drop.is_some())];
     let places = [ue.radio.position, UeSpec::default().radio.position];
-    super::check::one_place(doc, path, &drawn, places, found);
+    one_place(doc, path, &drawn, places, found);
     if ue.ring.is_some() && ue.drop.is_some() {
         found.push(doc.error_at(&key, "`ring` and `drop` both say where the UEs are").help("keep one"));
     }
@@ -208,11 +211,11 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
         let antenna = spec.cell.get(name).map(|c| c.radio.antenna);
         if layout.sectors > 1 && matches!(antenna, Some(Antenna::Omni { .. })) {
-            let told = format!(
+            let message = format!(
                 "{} cells at one place that all look everywhere disturb each other fully",
                 layout.sectors
             );
-            found.push(doc.warning_at(&format!("{path}.sectors"), told).help(format!(
+            found.push(doc.warning_at(&format!("{path}.sectors"), message).help(format!(
                 "give `cell.{}.radio` an `antenna = \"sector\"`, or one sector a site",
                 dotted([name])
             )));
@@ -236,52 +239,6 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         if let Some(layout) = names.get(cell) {
             let message = format!("a cell of `layout.{layout}` has this name already");
             found.push(doc.error_at_key(&format!("cell.{}", dotted([cell])), message).help("rename it"));
-        }
-    }
-}
-
-/// A UE that may be served by several cells can reach its flows through each of them.
-pub(super) fn check_choice(
-    spec: &Spec,
-    connected: &dyn Fn(&str, &str) -> bool,
-    doc: &Document,
-    found: &mut Diagnostics,
-) {
-    for (name, ue) in &spec.ue {
-        let mut nodes = spec.candidates(ue).map(|cell| spec.cell_node(cell));
-        let Some(first) = nodes.next() else { continue };
-        if let Some(apart) = nodes.find(|node| !connected(first, node)) {
-            let message =
-                format!("it may be served by `{first}` or `{apart}`, and no way leads from one to the other");
-            found.push(
-                doc.error_at(&format!("ue.{}", dotted([name])), message)
-                    .help("link every eNB to the network, or name the cell that serves (`cell`)"),
-            );
-        }
-    }
-}
-
-/// A UE's node belongs to it alone, and a flow's end must be clear.
-fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    let links = spec.link.values().flat_map(|l| l.between.iter());
-    let bearers = spec.bearer.values().flat_map(|b| b.between().iter());
-    let enbs = spec.cell.keys().map(|c| spec.cell_node(c));
-    let taken: BTreeMap<&str, &str> =
-        (links.chain(bearers).map(|n| (n.as_str(), "an end of a link or bearer")))
-            .chain(enbs.map(|n| (n, "an eNB")))
-            .collect();
-    let mut nodes: BTreeMap<String, &str> = BTreeMap::new();
-    for (name, ue) in &spec.ue {
-        for node in ue.nodes(name) {
-            let other = taken.get(node.as_str()).map(|what| (*what).to_owned());
-            let other = other.or_else(|| nodes.get(&node).map(|group| format!("a UE of `ue.{group}`")));
-            if let Some(other) = other {
-                let path = format!("ue.{}", dotted([name]));
-                let message = format!("the node `{node}` is {other} already");
-                found.push(doc.error_at(&path, message).help("give these UEs another name"));
-                break;
-            }
-            nodes.insert(node, name);
         }
     }
 }

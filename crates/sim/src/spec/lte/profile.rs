@@ -36,7 +36,7 @@ fn differences(profile: CellProfile) -> Vec<Difference> {
 
 /// Key, value and source of everything in which the cell profile `name` differs from ours; none for
 /// other names.
-pub(super) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
+pub(in crate::spec) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
     let Some(profile) = CellProfile::ALL.into_iter().find(|p| p.name() == name) else { return Vec::new() };
     let source = |key: &str| profile.sources().iter().find(|s| s.key == key).map_or("", |s| s.source);
     let all = differences(profile).into_iter();
@@ -139,10 +139,13 @@ mod tests {
             let text = format!("{CELL}[cell.enb]\n{keys}");
             Scenario::parse(&text, "c.toml", Path::new(""), &[]).unwrap_err().to_string()
         };
-        let told = refused("profile = 'ns3-3.43'");
-        assert!(told.contains("ns3-3.44") && told.contains("c.toml:8:11"), "{told}");
-        let told = refused("profile = 'simulte'\ntiming.decode = 7\ntiming.feedback = 7");
-        assert!(told.contains("repeats a block 8 TTIs after") && told.contains("c.toml:9"), "{told}");
+        let message = refused("profile = 'ns3-3.43'");
+        assert!(message.contains("ns3-3.44") && message.contains("c.toml:8:11"), "{message}");
+        let message = refused("profile = 'simulte'\ntiming.decode = 7\ntiming.feedback = 7");
+        assert!(
+            message.contains("repeats a block 8 TTIs after") && message.contains("c.toml:9"),
+            "{message}"
+        );
         assert!(refused("profile = 3").contains("profile"), "a number");
     }
 }

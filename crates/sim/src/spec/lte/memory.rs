@@ -1,0 +1,71 @@
+//! The buffers of LTE that flows can fill.
+
+use lasthop_bearer::Direction;
+use lasthop_lte::rrc::BackhaulConfig;
+use lasthop_units::{Bitrate, Duration};
+
+use super::UeSpec;
+use super::pitfalls::best;
+use crate::config::dotted;
+use crate::spec::crossing::data_ends;
+use crate::spec::group::names_one;
+use crate::spec::lte_rlc::room;
+use crate::spec::memory::{Buffering, Buffers, Room};
+use crate::spec::{FlowSpec, Spec};
+
+pub(super) fn count<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
+    ues(spec, buffers);
+    sidelinks(spec, buffers);
+    backhaul(spec, buffers);
+}
+
+/// The buffers of the bearers of UEs, and IP buffers before them.
+fn ues<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
+    for (name, ue) in &spec.ue {
+        for direction in Direction::BOTH {
+            let down = direction == Direction::Downlink;
+            let mut room = room(&ue.rlc);
+            for dedicated in ue.dedicated.values() {
+                room = room.and(crate::spec::lte_rlc::room(&dedicated.rlc));
+            }
+            if let Some(queue) = ue.ip_buffer.as_ref().filter(|_| down) {
+                room = room.and(Room::queue(queue));
+            }
+            let best = spec.candidates(ue).map(|cell| best(spec, cell, direction));
+            let rate = Bitrate(best.fold(0, u64::saturating_add));
+            let here = |f: &&FlowSpec| has(name, ue, data_ends(f)[usize::from(down)]);
+            let buffering = Buffering { rate, delay: Duration::ZERO, room: room.times(ue.count.into()) };
+            let key = format!("ue.{}.rlc.buffer", dotted([name]));
+            buffers.add(key, &buffering, spec.flow.values().filter(here));
+        }
+    }
+}
+
+fn has(name: &str, ue: &UeSpec, end: &str) -> bool {
+    names_one(name, ue.count, end)
+}
+
+/// Buffers of bearers between UEs. What a sidelink carries is not known before it runs: all that
+/// comes may wait.
+fn sidelinks<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
+    let waits = |rlc| Buffering { rate: Bitrate(0), delay: Duration::ZERO, room: room(rlc) };
+    for (name, sidelink) in &spec.sidelink {
+        let flows = sidelink.flows.iter().filter_map(|flow| spec.flow.get(flow));
+        buffers.add(format!("sidelink.{}.rlc.buffer", dotted([name])), &waits(&sidelink.rlc), flows);
+    }
+    for (name, group) in &spec.multicast {
+        let flows = spec.flow.values().filter(|f| f.to == *name);
+        buffers.add(format!("multicast.{}.rlc.buffer", dotted([name])), &waits(&group.rlc), flows);
+    }
+}
+
+/// The pipes of S1 and X2, through which all data of UEs may go.
+fn backhaul<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
+    let Some(handover) = &spec.handover else { return };
+    for (name, pipe) in [("s1", &handover.s1), ("x2", &handover.x2)] {
+        let BackhaulConfig { delay, rate, buffer } = *pipe;
+        let buffering = Buffering { rate, delay, room: Room::of(None, buffer.value().map(|b| b.0)) };
+        let ends = |f: &&FlowSpec| spec.ue.iter().any(|(n, ue)| data_ends(f).iter().any(|e| has(n, ue, e)));
+        buffers.add(format!("handover.{name}"), &buffering, spec.flow.values().filter(ends));
+    }
+}
