@@ -1,4 +1,4 @@
-//! What `validate()` says: errors that name the key and the remedy, and warnings of known traps.
+//! What `validate()` says: errors that name the key and the remedy, and warnings of known pitfalls.
 
 use thiserror::Error;
 

@@ -84,7 +84,7 @@ impl LtePipeConfig {
         LteBearerConfig { pdcp: self.pdcp.clone(), rlc: self.rlc.clone() }
     }
 
-    /// Refuses what cannot work, naming the key; warns of known traps.
+    /// Refuses what cannot work, naming the key; warns of known pitfalls.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = self.layers().validate()?;
         within("downlink", self.downlink.validate(), &mut warnings)?;

@@ -45,7 +45,7 @@ impl Default for BearerConfig {
 }
 
 impl BearerConfig {
-    /// Refuses what cannot work, naming the key; warns of known traps.
+    /// Refuses what cannot work, naming the key; warns of known pitfalls.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         within("downlink", self.downlink.validate(), &mut warnings)?;

@@ -11,7 +11,7 @@ use crate::phy::{Guard, Width};
 use crate::rate::RateConfig;
 
 impl ApConfig {
-    /// Refuses what cannot work, naming the key; warns of known traps.
+    /// Refuses what cannot work, naming the key; warns of known pitfalls.
     ///
     /// # Errors
     /// The first key that cannot work.
