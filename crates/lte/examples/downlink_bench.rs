@@ -79,7 +79,7 @@ fn run(ues: usize, bearers: bool, seconds: u64) {
     }
     let us = (on_cpu() - start) as f64 * 1e-3 / ttis as f64;
     let all = |f: &dyn Fn(&LinkStats) -> u64| -> u64 {
-        (0..ues).map(|u| f(network.link_stats(UeId::from_index(u), Direction::Downlink))).sum()
+        (0..ues).map(|u| f(network.view().link_stats(UeId::from_index(u), Direction::Downlink))).sum()
     };
     let bytes = if bearers { delivered } else { all(&|s| s.decoded_bytes) };
     println!(
@@ -103,7 +103,12 @@ fn network(ues: usize, bearers: bool) -> RadioNetwork {
         ue.full_buffer = [!bearers, false];
         let ue = config.ues.push(ue);
         if bearers {
-            config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
+            config.bearers.push(DrbConfig {
+                ue,
+                layers: LteBearerConfig::default(),
+                qos: Qos::default(),
+                ip_buffer: None,
+            });
         }
     }
     RadioNetwork::new(&config, 1)

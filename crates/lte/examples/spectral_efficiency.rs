@@ -72,8 +72,8 @@ fn run(network: &mut RadioNetwork, until: f64, out: &mut NetworkOutput) {
 /// Decoded bytes of each UE.
 fn bytes(network: &RadioNetwork, uplink: bool, ues: usize) -> Vec<u64> {
     let of = |ue| match uplink {
-        true => network.link_stats(ue, Direction::Uplink).decoded_bytes,
-        false => network.link_stats(ue, Direction::Downlink).decoded_bytes,
+        true => network.view().link_stats(ue, Direction::Uplink).decoded_bytes,
+        false => network.view().link_stats(ue, Direction::Downlink).decoded_bytes,
     };
     (0..ues).map(UeId::from_index).map(of).collect()
 }
@@ -85,9 +85,9 @@ fn report(network: &RadioNetwork, uplink: bool, mut rates: Vec<f64>, cells: usiz
     let (mut blocks, mut sent, mut errors, mut mcs, mut power, mut n) = (0, 0, 0, 0, 0.0, 0);
     for ue in (0..rates.len()).map(UeId::from_index) {
         let s = if uplink {
-            network.link_stats(ue, Direction::Uplink)
+            network.view().link_stats(ue, Direction::Uplink)
         } else {
-            network.link_stats(ue, Direction::Downlink)
+            network.view().link_stats(ue, Direction::Downlink)
         };
         (blocks, sent) = (blocks + s.blocks, sent + s.blocks + s.retransmissions);
         (errors, mcs) = (errors + s.errors, mcs + s.mcs_sum);

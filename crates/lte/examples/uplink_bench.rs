@@ -49,7 +49,12 @@ fn network(ues: usize, fading: FadingProfile) -> RadioNetwork {
             ue.radio.mobility = Mobility::Linear { speed: Speed(60.0 / 3.6), heading: 90.0 };
         }
         let ue = config.ues.push(ue);
-        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
+        config.bearers.push(DrbConfig {
+            ue,
+            layers: LteBearerConfig::default(),
+            qos: Qos::default(),
+            ip_buffer: None,
+        });
     }
     RadioNetwork::new(&config, 1)
 }
@@ -92,7 +97,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
         }
     }
     let took = cpu_time() - start;
-    let stats = (0..busy).map(|ue| *n.link_stats(UeId::from_index(ue), Direction::Uplink));
+    let stats = (0..busy).map(|ue| *n.view().link_stats(UeId::from_index(ue), Direction::Uplink));
     let [blocks, again, granted] =
         stats.fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
     let allocations = lasthop_counting::allocations() - settled;
@@ -100,7 +105,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
         eprintln!(
             "{allocations} allocations after TTI 10000; {:.1} Mbit/s, {ttis} TTIs, {blocks} blocks, {again} retransmissions, {:.2} % padding",
             bytes as f64 * 8e-6 / SIMULATED.as_secs_f64(),
-            100.0 * n.uplink_counters(CellId::from_index(0)).padding_bytes as f64 / granted as f64,
+            100.0 * n.view().uplink_counters(CellId::from_index(0)).padding_bytes as f64 / granted as f64,
         );
     }
     took * 1e6 / ttis as f64

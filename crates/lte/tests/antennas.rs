@@ -33,7 +33,7 @@ fn antennas_without_fading_add_their_power() {
         let mut run = Run::new(&config, 1);
         run.until(50);
         let s = if uplink {
-            *run.network.link_stats(UeId::from_index(0), Direction::Uplink)
+            *run.network.view().link_stats(UeId::from_index(0), Direction::Uplink)
         } else {
             run.stats(0)
         };
@@ -75,8 +75,8 @@ fn drop(uplink: bool, cell: &CellConfig, antennas: u32, rings: u32, ms: u64, see
     let mut run = Run::new(&config, seed);
     let bytes = |run: &Run| -> Vec<u64> {
         let of = |i| match uplink {
-            true => run.network.link_stats(UeId::from_index(i), Direction::Uplink).decoded_bytes,
-            false => run.network.link_stats(UeId::from_index(i), Direction::Downlink).decoded_bytes,
+            true => run.network.view().link_stats(UeId::from_index(i), Direction::Uplink).decoded_bytes,
+            false => run.network.view().link_stats(UeId::from_index(i), Direction::Downlink).decoded_bytes,
         };
         (0..config.ues.len()).map(of).collect()
     };

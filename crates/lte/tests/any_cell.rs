@@ -149,7 +149,7 @@ impl Plan {
                 let mut layers = LteBearerConfig::default();
                 layers.rlc.mode = Mode::Um;
                 let qos = Qos { qci, downlink: Bitrate(64_000), ..Qos::default() };
-                config.bearers.push(DrbConfig { ue: id, layers, qos });
+                config.bearers.push(DrbConfig { ue: id, layers, qos, ip_buffer: None });
             }
         }
         config
@@ -217,7 +217,7 @@ proptest! {
             }
             note(&mut out);
         }
-        let inside: usize = (0..2 * plan.ues).map(|b| network.inside(BearerId::from_index(b), End::Network)).sum();
+        let inside: usize = (0..2 * plan.ues).map(|b| network.view().inside(BearerId::from_index(b), End::Network)).sum();
         prop_assert!(gone.iter().all(|n| *n <= 1), "a packet left twice");
         prop_assert_eq!(gone.iter().map(|n| *n as usize).sum::<usize>() + inside, pushed);
     }

@@ -39,7 +39,12 @@ fn network() -> RadioNetwork {
         let to = [Metres(bx + off), Metres(by - 20.0)];
         ue.radio.mobility = Mobility::BackAndForth { speed: Speed(30.0), to };
         let ue = config.ues.push(ue);
-        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Default::default() });
+        config.bearers.push(DrbConfig {
+            ue,
+            layers: LteBearerConfig::default(),
+            qos: Default::default(),
+            ip_buffer: None,
+        });
     }
     RadioNetwork::new(&config, 1)
 }

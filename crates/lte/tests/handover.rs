@@ -52,7 +52,12 @@ fn add_ue(config: &mut NetworkConfig, serving: usize, [x, y]: [f64; 2], bearers:
     ue.radio.position = [Metres(x), Metres(y), Metres(0.0)];
     let ue = config.ues.push(ue);
     for layers in bearers {
-        config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Default::default() });
+        config.bearers.push(DrbConfig {
+            ue,
+            layers: layers.clone(),
+            qos: Default::default(),
+            ip_buffer: None,
+        });
     }
 }
 
@@ -142,7 +147,11 @@ impl World {
         for (b, both) in self.outcomes.iter().enumerate() {
             for end in [End::Network, End::Ue] {
                 let open = both[end.index()].iter().filter(|f| f.is_none()).count();
-                assert_eq!(self.network.inside(BearerId::from_index(b), end), open, "inside {b} {end:?}");
+                assert_eq!(
+                    self.network.view().inside(BearerId::from_index(b), end),
+                    open,
+                    "inside {b} {end:?}"
+                );
             }
         }
         self.out.forwarded.clear();
@@ -198,7 +207,7 @@ fn a_handover_takes_no_longer_than_the_reference() {
             let took = done.since(began);
             assert!(took <= Duration::from_millis(most), "{timing:?} {start}: {took}");
             assert_eq!(took, Duration::from_millis(exact), "{timing:?} {start}");
-            assert_eq!((cell, w.network.serving(UE(0))), (CELL(1), CELL(1)));
+            assert_eq!((cell, w.network.view().serving(UE(0))), (CELL(1), CELL(1)));
         }
     }
 }
@@ -227,7 +236,7 @@ fn preambles_go_out_until_t304_or_t301_ends() {
     let mut w = World::new(&config, 1);
     w.until(ms(100));
     w.network.order_handover(ms(100), UE(0), CELL(1));
-    let preambles = |w: &World| w.network.uplink_counters(CELL(1)).preambles;
+    let preambles = |w: &World| w.network.view().uplink_counters(CELL(1)).preambles;
     w.until(ms(205));
     let started = w.first(MobilityEvent::Started).unwrap().0;
     let failed = w.first(MobilityEvent::Failed).unwrap().0;
@@ -320,7 +329,7 @@ fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
                     18..=24 => 2,
                     _ => 3,
                 };
-                assert_eq!(w.network.serving(UE(0)), CELL(cell), "{trigger:?} {timing:?} at {t}00 ms");
+                assert_eq!(w.network.view().serving(UE(0)), CELL(cell), "{trigger:?} {timing:?} at {t}00 ms");
             }
         }
     }
@@ -352,7 +361,7 @@ fn the_target_is_that_of_the_reference() {
             add_ue(&mut config, source, place, &[LteBearerConfig::default()]);
             let mut w = World::new(&config, 1);
             w.until(ms(500));
-            assert_eq!(w.network.serving(UE(0)), CELL(source), "{trigger:?}: too early");
+            assert_eq!(w.network.view().serving(UE(0)), CELL(source), "{trigger:?}: too early");
             w.network.set_cell_power(CELL(source), Dbm(1.0));
             w.until(ms(1000));
             assert_eq!(
@@ -400,7 +409,7 @@ fn admission_may_refuse() {
     w.push(0, End::Network, 1000);
     w.until(ms(200));
     assert!(w.first(MobilityEvent::PreparationRefused).is_some());
-    assert_eq!((w.network.serving(UE(0)), w.delivered(0, End::Network)), (CELL(0), 1));
+    assert_eq!((w.network.view().serving(UE(0)), w.delivered(0, End::Network)), (CELL(0), 1));
 }
 
 /// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next
@@ -439,7 +448,7 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     }
     w.network.order_handover(w.now, UE(0), CELL(1));
     w.until(ms(300));
-    assert_eq!(w.network.serving(UE(0)), CELL(1));
+    assert_eq!(w.network.view().serving(UE(0)), CELL(1));
     w.network.set_cell_power(CELL(1), Dbm(-60.0));
     w.until(ms(6000));
     let failed = w.first(MobilityEvent::RadioLinkFailure).unwrap().0;
@@ -464,10 +473,10 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
             &w.outcomes[0][0][at..],
             w.events
         );
-        let target = CELL(1 - w.network.serving(UE(0)).index());
+        let target = CELL(1 - w.network.view().serving(UE(0)).index());
         w.network.order_handover(w.now, UE(0), target);
         w.until(w.now + Duration::from_secs(1));
-        assert_eq!(w.network.serving(UE(0)), target);
+        assert_eq!(w.network.view().serving(UE(0)), target);
     }
 }
 
@@ -492,7 +501,7 @@ fn users_of_a_dead_cell_connect_where_they_can() {
     }
     w.until(ms(20_000));
     for b in 0..8 {
-        assert_eq!(w.network.serving(UE(b)), CELL(1));
+        assert_eq!(w.network.view().serving(UE(b)), CELL(1));
         let gone =
             |f: &&Outcome| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
         let lost = w.outcomes[b][0].iter().filter(gone).count();
@@ -521,7 +530,7 @@ fn a_bearer_without_forwarding_does_not_wait_for_x2() {
         (0..400).for_each(|_| w.push(0, End::Network, 1000));
         w.network.order_handover(w.now, UE(0), CELL(1));
         w.until(ms(200));
-        assert_eq!(w.network.serving(UE(0)), CELL(1));
+        assert_eq!(w.network.view().serving(UE(0)), CELL(1));
         w.push(1, End::Network, 100);
         let pushed = w.now;
         w.until(ms(10_000));

@@ -25,7 +25,12 @@ fn network() -> RadioNetwork {
         ue.radio.position = [Metres(away), Metres(0.0), Metres(1.5)];
         ue.radio.speed = Some(Speed(if i < 5 { 60.0 } else { 3.0 } / 3.6));
         let ue = config.ues.push(ue);
-        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
+        config.bearers.push(DrbConfig {
+            ue,
+            layers: LteBearerConfig::default(),
+            qos: Qos::default(),
+            ip_buffer: None,
+        });
     }
     RadioNetwork::new(&config, 1)
 }

@@ -82,8 +82,8 @@ impl CapacityEstimator {
     /// The estimate of `now` for `bearer`, one of the UE's.
     pub fn read(&mut self, now: Instant, network: &mut RadioNetwork, bearer: BearerId) -> Capacity {
         let (ue, config) = (self.ue, self.config);
-        let queue = network.rlc_stats(bearer, End::Network).queue_bytes;
-        let blocks = network.link_stats(ue, Direction::Downlink).resource_blocks;
+        let queue = network.view().rlc_stats(bearer, End::Network).queue_bytes;
+        let blocks = network.view().link_stats(ue, Direction::Downlink).resource_blocks;
         let mut reading = network.reading(now, ue);
         let users = reading.downlink_users();
         let carrier = match config.source {

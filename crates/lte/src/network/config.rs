@@ -22,6 +22,7 @@ use crate::phy::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadio
 use crate::rrc::{HandoverConfig, RrcConfig};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
+use lasthop_net::QueueConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -313,6 +314,8 @@ pub struct DrbConfig {
     pub layers: LteBearerConfig,
     /// What it promises.
     pub qos: Qos,
+    /// Where the network's packets wait until MAC asks for them; None: in RLC.
+    pub ip_buffer: Option<QueueConfig>,
 }
 
 /// One UE that sends to several others of its cell at once: multicast over the sidelink.

@@ -323,7 +323,12 @@ mod tests {
         let serving = network.cells.push(CellConfig::default());
         network.cells.push(CellConfig::default());
         let ue = network.ues.push(UeConfig::served_by(serving));
-        network.bearers.push(DrbConfig { ue, layers: Default::default(), qos: Default::default() });
+        network.bearers.push(DrbConfig {
+            ue,
+            layers: Default::default(),
+            qos: Default::default(),
+            ip_buffer: None,
+        });
         let mut config = HandoverConfig::default();
         config.s1.delay = Duration::from_millis(5);
         config.x2.delay = Duration::from_millis(7);

@@ -35,17 +35,6 @@ impl IpBuffer {
 }
 
 impl RadioNetwork {
-    /// From now on the network's packets for `bearer` wait in a queue of `config` until MAC asks
-    /// for them.
-    pub fn set_ip_buffer(&mut self, bearer: BearerId, config: &QueueConfig, seed: u64, entity: u64) {
-        self.bearers.set_ip_buffer(bearer, IpBuffer::new(config, seed, entity));
-    }
-
-    /// Packets and bytes in the IP buffer above a bearer.
-    pub fn ip_buffered(&self, bearer: BearerId) -> (usize, u64) {
-        self.bearers[bearer].ip.as_ref().map_or((0, 0), |ip| (ip.packets(), ip.bytes()))
-    }
-
     /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
     pub fn push_of(
         &mut self,

@@ -48,6 +48,7 @@ mod tests;
 pub mod trace;
 mod ue_bearers;
 mod uplink;
+mod view;
 
 pub use crate::rrc::MobilityEvent;
 pub use capacity::{AssumedShare, Capacity, CapacityConfig, CapacityEstimator, CapacitySource};
@@ -56,10 +57,10 @@ pub use output::{NetworkEvent, NetworkOutput};
 pub use reading::UeReading;
 pub use sidelink::Sidelinks;
 pub use uplink::{Silence, Silenced, UplinkCounters};
+pub use view::NetworkView;
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
-use crate::mac::downlink::LinkStats;
 use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
@@ -69,7 +70,7 @@ use crate::rrc::mobility::Input;
 use bearers::{Bearers, Notice};
 use calendar::Agenda;
 use core_network::Core;
-use lasthop_bearer::RlcStats;
+use ip_buffer::IpBuffer;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
 use layer2::Layer2;
@@ -190,6 +191,9 @@ impl RadioNetwork {
         };
         for drb in &config.bearers {
             let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
+            if let Some(queue) = &drb.ip_buffer {
+                network.bearers.set_ip_buffer(id, IpBuffer::new(queue, seed, id.index() as u64));
+            }
             network.links[drb.ue].drbs.push(id);
         }
         let kind = |bearer| network.bearers[bearer].layers.handover_kind();
@@ -386,31 +390,6 @@ impl RadioNetwork {
         while let Some(bearer) = self.bearers.expire(now) {
             self.settle(now, bearer, out);
         }
-    }
-
-    /// Packets inside that `end` of a bearer has pushed.
-    pub fn inside(&self, bearer: BearerId, end: End) -> usize {
-        let backhaul = self.core.as_ref().map_or(0, |core| core.inside(bearer, end.index()));
-        let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
-        waiting + self.bearers[bearer].layers.inside(end) + backhaul
-    }
-
-    /// Counters of the RLC entity at an end of a bearer.
-    pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
-        self.bearers[bearer].layers.rlc_stats(end)
-    }
-
-    /// What a UE has counted in `direction`.
-    pub fn link_stats(&self, ue: UeId, direction: Direction) -> &LinkStats {
-        match direction {
-            Direction::Downlink => &self.links[ue].downlink.stats,
-            Direction::Uplink => &self.links[ue].uplink.stats,
-        }
-    }
-
-    /// The cell that serves a UE.
-    pub fn serving(&self, ue: UeId) -> CellId {
-        self.links[ue].serving
     }
 
     /// Another scheduler in `cell` from now on, such as one of the caller's own.

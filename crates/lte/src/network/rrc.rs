@@ -22,7 +22,7 @@ use crate::phy::air::Air;
 use crate::rrc::mobility::{
     Answer, Command, Commands, Context, Input, LOOKS, Look, MessageTimes, NOTHING, Question, UeMobility,
 };
-use crate::rrc::{Command as ConnectionCommand, HandoverConfig, LinkEvent, Measured, RrcTiming};
+use crate::rrc::{Command as ConnectionCommand, HandoverConfig, LinkEvent, RrcTiming};
 use lasthop_bearer::{Direction, End};
 
 /// Preambles of a cell in all (TS 36.211 clause 5.7.2).
@@ -353,11 +353,6 @@ impl RadioNetwork {
         let cell = attachment.link.serving;
         self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::Released), out);
         out.events.push((ue, NetworkEvent::Released(cell)));
-    }
-
-    /// What a UE has measured of a cell, after the layer 3 filter.
-    pub fn measured(&self, ue: UeId, cell: CellId) -> Option<Measured> {
-        self.mobility.as_ref().and_then(|m| m.ues[ue].measured(cell))
     }
 
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing

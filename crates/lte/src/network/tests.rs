@@ -14,7 +14,7 @@ fn one_ue(mode: Mode) -> NetworkConfig {
     let ue = config.ues.push(UeConfig::served_by(serving));
     let mut layers = LteBearerConfig::default();
     layers.rlc.mode = mode;
-    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
     config
 }
 
@@ -49,7 +49,7 @@ fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_sleeps
     assert_eq!(network.next_tti(), Some(Instant::from_millis(6)));
     // 46 dBm at 100 m in free space is the best MCS: one block in TTI 6 is enough.
     assert_eq!(run(&mut network, &mut out), [(0, Instant::from_millis(10))]);
-    assert_eq!((network.inside(bearer, End::Network), network.next_tti()), (0, None));
+    assert_eq!((network.view().inside(bearer, End::Network), network.next_tti()), (0, None));
     let _ = (CellId::from_index(0), UeId::from_index(0));
 }
 
@@ -66,7 +66,7 @@ fn marked_share(n: usize) -> f64 {
         // The delay of the queue plays no part.
         let params = AbcParams { threshold: Duration::from_secs(10), ..AbcParams::default() };
         layers.rlc.buffer.aqm = Some(AqmConfig::Abc(params));
-        config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+        config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
     }
     let mut network = RadioNetwork::new(&config, 1);
     let mut out = NetworkOutput::default();
@@ -86,7 +86,7 @@ fn marked_share(n: usize) -> f64 {
         out.delivered.clear();
         out.marked.clear();
         for bearer in network.bearers.ids().collect::<Vec<_>>() {
-            while network.inside(bearer, End::Network) < 60 {
+            while network.view().inside(bearer, End::Network) < 60 {
                 let sdu = Sdu { ecn: Ecn::Ect0, ..Sdu::new(PacketId::from_index(id), 1500) };
                 network.push(now, bearer, End::Network, sdu, &mut out);
                 id += 1;

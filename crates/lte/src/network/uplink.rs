@@ -20,7 +20,7 @@ pub(super) mod state;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
@@ -42,11 +42,6 @@ use lasthop_bearer::End;
 pub(super) const HARQ_PERIOD: u64 = crate::mac::harq::PROCESSES as u64;
 
 impl RadioNetwork {
-    /// What has happened in the uplink of `cell`.
-    pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
-        self.cells[cell].uplink.counters
-    }
-
     /// What the UE's end of `bearer` has waiting may have changed.
     #[inline]
     pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {

@@ -83,7 +83,7 @@ impl Run {
     }
 
     pub fn stats(&self, ue: usize) -> LinkStats {
-        *self.network.link_stats(UeId::from_index(ue), Direction::Downlink)
+        *self.network.view().link_stats(UeId::from_index(ue), Direction::Downlink)
     }
 }
 

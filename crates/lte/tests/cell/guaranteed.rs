@@ -46,7 +46,7 @@ fn cell(scheduler: &str, users: &[User], greedy: &[f64]) -> NetworkConfig {
         let mut layers = LteBearerConfig::default();
         layers.rlc.mode = Mode::Um;
         let qos = Qos { qci: user.qci, downlink: Bitrate(8 * user.rate() as u64), ..Qos::default() };
-        config.bearers.push(DrbConfig { ue, layers, qos });
+        config.bearers.push(DrbConfig { ue, layers, qos, ip_buffer: None });
     }
     config
 }
@@ -59,7 +59,7 @@ fn run(config: &NetworkConfig, users: &[User]) -> (Vec<(f64, u64)>, Vec<f64>) {
     let mut got = vec![(0.0, 0); users.len()];
     let rest: Vec<UeId> = config.ues.ids().skip(users.len()).collect();
     let carried = |network: &RadioNetwork| -> Vec<u64> {
-        rest.iter().map(|ue| network.link_stats(*ue, Direction::Downlink).decoded_bytes).collect()
+        rest.iter().map(|ue| network.view().link_stats(*ue, Direction::Downlink).decoded_bytes).collect()
     };
     let mut before = Vec::new();
     for ms in 0..1500u64 {

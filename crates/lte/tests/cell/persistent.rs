@@ -24,7 +24,7 @@ fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
     ue.radio.pinned_sinr = Some(Db(-5.0));
     let mut layers = LteBearerConfig::default();
     layers.rlc.mode = Mode::Um;
-    config.bearers.push(DrbConfig { ue: UeId::from_index(0), layers, qos: Qos::default() });
+    config.bearers.push(DrbConfig { ue: UeId::from_index(0), layers, qos: Qos::default(), ip_buffer: None });
     let mut network = RadioNetwork::new(&config, 2);
     let (mut out, mut delays) = (NetworkOutput::default(), Vec::new());
     for i in 0..PACKETS {
@@ -51,7 +51,7 @@ fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
             }));
         }
     }
-    (*network.link_stats(UeId::from_index(0), Direction::Downlink), delays)
+    (*network.view().link_stats(UeId::from_index(0), Direction::Downlink), delays)
 }
 
 /// Dynamically, each packet goes at once, 4 to 5 ms, and 10.9 % of the assignments are missed (400

@@ -30,7 +30,7 @@ fn goodput(loss: f64, transmissions: u8) -> f64 {
     let ue = config.ues.push(ue);
     let mut layers = LteBearerConfig::default();
     layers.rlc.mode = Mode::Am;
-    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
     let mut network = RadioNetwork::new(&config, 1);
     let mut out = NetworkOutput::default();
     let bearer = BearerId::from_index(0);

@@ -41,7 +41,7 @@ fn voice(
         let ue = config.ues.push(ue);
         let mut layers = LteBearerConfig::default();
         layers.rlc.mode = Mode::Um;
-        config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+        config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
     }
     let mut network = RadioNetwork::new(&config, 2);
     network.trace().set(true);
@@ -78,7 +78,8 @@ fn voice(
     }
     run(&mut network, pushed(PACKETS + 100, 0), &mut out, &mut voice);
     voice.sleeps = network.next_tti().is_none();
-    voice.stats = (0..ues).map(|u| *network.link_stats(UeId::from_index(u), Direction::Uplink)).collect();
+    voice.stats =
+        (0..ues).map(|u| *network.view().link_stats(UeId::from_index(u), Direction::Uplink)).collect();
     voice
 }
 

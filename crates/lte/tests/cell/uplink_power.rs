@@ -180,9 +180,9 @@ fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
         config.ues.iter_mut().for_each(|ue| (ue.radio.power, ue.full_buffer) = (Dbm(23.0), [false, true]));
         let mut run = Run::new(&config, 1);
         run.until(500);
-        let before = run.network.link_stats(UeId::from_index(0), Direction::Uplink).decoded_bytes;
+        let before = run.network.view().link_stats(UeId::from_index(0), Direction::Uplink).decoded_bytes;
         run.until(2500);
-        let stats = *run.network.link_stats(UeId::from_index(0), Direction::Uplink);
+        let stats = *run.network.view().link_stats(UeId::from_index(0), Direction::Uplink);
         let found = (stats.decoded_bytes - before) as f64 * 8.0 / 2000.0;
         assert!(
             (0.9 * least..=most).contains(&found),
@@ -206,7 +206,7 @@ fn link_adaptation_counts_the_interference_that_the_cell_measures() {
         cell.uplink.outer_loop.enabled = false;
     }
     let mut run = Run::new(&config, 1);
-    let of = |run: &Run, ue: usize| *run.network.link_stats(UeId::from_index(ue), Direction::Uplink);
+    let of = |run: &Run, ue: usize| *run.network.view().link_stats(UeId::from_index(ue), Direction::Uplink);
     run.until(400);
     let before = [of(&run, 0), of(&run, 1)];
     run.until(1400);

@@ -32,7 +32,7 @@ fn rates(config: &NetworkConfig) -> Vec<f64> {
     let mut run = Run::new(config, 1);
     let decoded = |run: &Run| -> Vec<u64> {
         (0..config.ues.len())
-            .map(|u| run.network.link_stats(UeId::from_index(u), Direction::Uplink).decoded_bytes)
+            .map(|u| run.network.view().link_stats(UeId::from_index(u), Direction::Uplink).decoded_bytes)
             .collect()
     };
     run.until(300);
@@ -69,7 +69,7 @@ fn the_mcs_of_the_uplink_is_that_of_the_derivation() {
         let config = cell(d, 1);
         let mut run = Run::new(&config, 1);
         run.until(200);
-        let s = run.network.link_stats(UeId::from_index(0), Direction::Uplink);
+        let s = run.network.view().link_stats(UeId::from_index(0), Direction::Uplink);
         assert_eq!((s.mcs_sum, s.bytes), (mcs * s.blocks, bytes * s.blocks), "{d} m");
         // The first grant is in TTI 0 for TTI 4.
         assert_eq!(s.blocks, 196, "one block a TTI");
@@ -96,7 +96,8 @@ fn our_own_cell_hands_out_what_the_division_leaves() {
     }
     let mut run = Run::new(&config, 1);
     run.until(1000);
-    let blocks: u64 =
-        (0..3).map(|u| run.network.link_stats(UeId::from_index(u), Direction::Uplink).resource_blocks).sum();
+    let blocks: u64 = (0..3)
+        .map(|u| run.network.view().link_stats(UeId::from_index(u), Direction::Uplink).resource_blocks)
+        .sum();
     assert_eq!(blocks, 996 * 23);
 }

@@ -63,7 +63,7 @@ impl RadioNetwork {
     /// second, and back.
     pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
         for (lane, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
-            if self.sidelinks().mode(lane).is_some_and(|old| old != mode) {
+            if self.view().sidelinks().mode(lane).is_some_and(|old| old != mode) {
                 self.switch_lane(now, lane, mode, out);
             }
         }

@@ -65,7 +65,12 @@ impl World {
             ue.radio.pinned_sinr = Some(Db(40.0));
             ue.radio.position = [Metres(place[0]), Metres(place[1]), Metres(1.5)];
             let ue = config.ues.push(ue);
-            config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Qos::default() });
+            config.bearers.push(DrbConfig {
+                ue,
+                layers: layers.clone(),
+                qos: Qos::default(),
+                ip_buffer: None,
+            });
         }
         for i in 0..places.len() / 2 {
             let of = |k: usize| (UeId::from_index(2 * i + k), BearerId::from_index(2 * i + k));
@@ -245,7 +250,7 @@ fn shared_blocks_interfere_where_pairs_are_near() {
             w.push(MS(20), 2, 1400);
         }
         w.run_until(MS(2000));
-        let errors: u64 = [0, 2].map(|l| w.network.sidelinks().stats(l).unwrap().errors).iter().sum();
+        let errors: u64 = [0, 2].map(|l| w.network.view().sidelinks().stats(l).unwrap().errors).iter().sum();
         (w.delivered.len() + w.dropped.len(), errors, w.delivered.iter().map(|d| d.1).max().unwrap())
     };
     let above = |db| Reuse::Above { min_sir: Db(db) };
@@ -295,8 +300,8 @@ fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
             let NetworkEvent::ModeSwitch { packets, bytes, mode, .. } = w.switches[0].1 else { panic!() };
             assert_eq!((packets, bytes, mode), (lost as u64, lost as u64 * 1400, other));
         }
-        assert_eq!(w.network.inside(BearerId::from_index(0), End::Ue), 0);
-        assert_eq!((w.network.sidelinks().reordering(), w.network.next_tti()), (0, None));
+        assert_eq!(w.network.view().inside(BearerId::from_index(0), End::Ue), 0);
+        assert_eq!((w.network.view().sidelinks().reordering(), w.network.next_tti()), (0, None));
     }
 }
 
@@ -315,7 +320,7 @@ fn the_mode_with_more_bits_per_block_is_taken() {
         let selection = SelectionConfig { hysteresis, ..SelectionConfig::default() };
         let mut w = World::pair(&pinned(cqi), |p| (p.selection, p.mode) = (Some(selection), [first; 2]));
         w.run_until(MS(60));
-        assert_eq!(w.network.sidelinks().mode(0), Some(expected), "CQI {cqi}, {hysteresis}");
+        assert_eq!(w.network.view().sidelinks().mode(0), Some(expected), "CQI {cqi}, {hysteresis}");
         let expected_switches: &[Instant] = if expected == first { &[] } else { &[MS(50), MS(50)] };
         assert_eq!(w.switches.iter().map(|s| s.0).collect::<Vec<_>>(), expected_switches);
     }
@@ -352,7 +357,10 @@ fn the_sidelinks_retransmissions_are_synchronous() {
     // pinned MCS is forced.
     w.push(MS(20), 0, 100);
     w.run_until(MS(200));
-    assert!(w.delivered.is_empty() && w.network.sidelinks().stats(0).unwrap().blocks == 0, "out of range");
+    assert!(
+        w.delivered.is_empty() && w.network.view().sidelinks().stats(0).unwrap().blocks == 0,
+        "out of range"
+    );
     let mut cell = simulte();
     cell.uplink.data_errors = true;
     // CQI 15 is chosen where the report says so; the UEs part before the block: decoded at CQI 1 it

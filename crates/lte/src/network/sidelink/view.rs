@@ -2,7 +2,6 @@
 
 use lasthop_units::UeId;
 
-use super::super::RadioNetwork;
 use super::state::{Lane, Sidelink};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
@@ -11,14 +10,12 @@ use crate::mac::sidelink::LinkMode;
 #[derive(Clone, Copy, Debug)]
 pub struct Sidelinks<'a>(Option<&'a Sidelink>);
 
-impl RadioNetwork {
-    /// The sidelinks.
-    pub fn sidelinks(&self) -> Sidelinks<'_> {
-        Sidelinks(self.sidelink.as_deref())
-    }
-}
-
 impl<'a> Sidelinks<'a> {
+    /// Those of a network, if it has any.
+    pub(in crate::network) const fn of(all: Option<&'a Sidelink>) -> Sidelinks<'a> {
+        Sidelinks(all)
+    }
+
     /// Lanes, with the UEs that send and receive; of a group, the first that does.
     pub fn lanes(self) -> impl Iterator<Item = (u32, UeId, UeId)> + 'a {
         (0..).zip(self.all()).map(|(id, lane)| (id, lane.tx, lane.rx))

@@ -40,7 +40,7 @@ impl World {
             let ue = config.ues.push(ue);
             let mut layers = LteBearerConfig::default();
             layers.rlc.mode = mode;
-            config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+            config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
         }
         World {
             network: RadioNetwork::new(&config, 1),
@@ -266,7 +266,7 @@ fn a_crowd_that_attaches_at_once_gets_in() {
     world.run_until(Instant::from_secs(20));
     let connected = world.events.iter().filter(|e| matches!(e.1, NetworkEvent::Connected(_))).count();
     assert_eq!(connected, 200);
-    let counters = world.network.uplink_counters(CellId::from_index(0));
+    let counters = world.network.view().uplink_counters(CellId::from_index(0));
     assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
 }
 
@@ -364,7 +364,12 @@ fn in_the_open(
         ue.radio.position = [Metres(*d), Metres(0.0), Metres(1.5)];
         ue.full_buffer = [false, full_buffer];
         let ue = config.ues.push(ue);
-        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
+        config.bearers.push(DrbConfig {
+            ue,
+            layers: LteBearerConfig::default(),
+            qos: Qos::default(),
+            ip_buffer: None,
+        });
     }
     RadioNetwork::new(&config, seed)
 }
@@ -392,7 +397,7 @@ fn grants_are_missed_as_often_as_the_control_channels_fail() {
         let ue = config.ues.push(ue);
         let mut network = RadioNetwork::new(&config, 1);
         run_to(&mut network, Instant::from_millis(4010));
-        let stats = *network.link_stats(ue, Direction::Uplink);
+        let stats = *network.view().link_stats(ue, Direction::Uplink);
         let grants = (stats.missed + stats.blocks) as f64;
         assert!((3990.0..=4010.0).contains(&grants), "{grants} grants");
         let share = stats.missed as f64 / grants;
@@ -412,7 +417,7 @@ fn nothing_is_lost_with_a_grant_that_was_not_heard() {
         world.push(Instant::from_millis(20 + 150 * i), 0, End::Ue, 100);
     }
     world.run_until(Instant::from_secs(31));
-    assert!(world.network.link_stats(UeId::from_index(0), Direction::Uplink).missed > 10);
+    assert!(world.network.view().link_stats(UeId::from_index(0), Direction::Uplink).missed > 10);
     assert_eq!(world.delivered.len(), 200);
     let late =
         world.delivered.iter().map(|(_, n, t)| t.since(Instant::from_millis(20 + 150 * n))).max().unwrap();
@@ -464,7 +469,7 @@ fn preambles_are_sent_louder_until_they_are_heard() {
             1,
         );
         let events = run_to(&mut network, Instant::from_secs(1));
-        assert_eq!(network.uplink_counters(CellId::from_index(0)).preambles, preambles, "{step} dB");
+        assert_eq!(network.view().uplink_counters(CellId::from_index(0)).preambles, preambles, "{step} dB");
         assert_eq!(events.iter().any(|e| matches!(e.1, NetworkEvent::Connected(_))), connected);
     }
 }

@@ -36,7 +36,7 @@ impl Direct {
         let lane = |(lane, tx, rx): (u32, UeId, UeId)| ((tx, ues[rx.index()]), (lane, flows(lane)));
         let names = all.pairs.iter().map(|p| p.name.as_str().into());
         let mut direct = Direct {
-            lanes: network.sidelinks().lanes().take(of_pairs).map(lane).collect(),
+            lanes: network.view().sidelinks().lanes().take(of_pairs).map(lane).collect(),
             first_bearer: all.config.bearers.len(),
             pairs: names.zip(all.config.pairs.iter().map(|p| ues[p.ues[0].index()])).collect(),
             groups: all.groups.iter().map(|name| name.as_str().into()).collect(),

@@ -171,8 +171,8 @@ impl Adapter for LteAccess {
     }
 
     fn packets_inside(&self) -> usize {
-        let both = |b| self.network.inside(b, End::Network) + self.network.inside(b, End::Ue);
-        self.bearers.ids().map(both).sum::<usize>() + self.network.sidelinks().reordering()
+        let both = |b| self.network.view().inside(b, End::Network) + self.network.view().inside(b, End::Ue);
+        self.bearers.ids().map(both).sum::<usize>() + self.network.view().sidelinks().reordering()
     }
 
     fn place(&self, bearer: u32) -> &str {
@@ -277,11 +277,6 @@ impl LteAccess {
         let owners = owners.chain(all.config.pairs.iter().map(|pair| pair.ues[1]));
         let owners = owners.chain(all.config.groups.iter().flat_map(|group| group.to.iter().copied()));
         let mut network = RadioNetwork::new(&all.config, seed);
-        for (i, queue) in all.ip_buffers.iter().enumerate() {
-            if let Some(queue) = queue {
-                network.set_ip_buffer(bearer(i), queue, seed, i as u64);
-            }
-        }
         network.trace().set(tracing);
         let own_policies = set_schedulers(&mut network, all, schedulers, seed)?;
         Ok(LteAccess {

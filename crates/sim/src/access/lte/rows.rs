@@ -15,7 +15,7 @@ impl LteAccess {
         if let Some(table) = &mut probes.rlc {
             for (id, (name, _)) in self.bearers.enumerate() {
                 for direction in Direction::BOTH {
-                    rlc_row(table, now, name, direction, |end| self.network.rlc_stats(id, end));
+                    rlc_row(table, now, name, direction, |end| self.network.view().rlc_stats(id, end));
                 }
             }
         }
@@ -35,20 +35,20 @@ impl LteAccess {
         let LteAccess { network, ues, cells, sampled, sampled_lanes, .. } = self;
         for (id, ue) in ues.enumerate() {
             for direction in Direction::BOTH {
-                let stats = network.link_stats(id, direction);
+                let stats = network.view().link_stats(id, direction);
                 let last = std::mem::replace(&mut sampled[id][direction.index()], *stats);
                 if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
                 {
-                    let names = [&*ue.name, &cells[network.serving(id)], direction.name()];
+                    let names = [&*ue.name, &cells[network.view().serving(id)], direction.name()];
                     radio_row(table, now, names, [&last, stats]);
                 }
             }
         }
-        for (lane, tx, _) in network.sidelinks().lanes() {
-            let Some(stats) = network.sidelinks().stats(lane) else { continue };
+        for (lane, tx, _) in network.view().sidelinks().lanes() {
+            let Some(stats) = network.view().sidelinks().stats(lane) else { continue };
             let last = std::mem::replace(&mut sampled_lanes[lane as usize], *stats);
             if stats.ttis > last.ttis {
-                let names = [&*ues[tx].name, &cells[network.serving(tx)], "sidelink"];
+                let names = [&*ues[tx].name, &cells[network.view().serving(tx)], "sidelink"];
                 radio_row(table, now, names, [&last, stats]);
             }
         }
@@ -57,12 +57,12 @@ impl LteAccess {
     fn sample_measurements(&self, now: Instant, table: &mut Table<tables::Measurements<'static>>) {
         for (id, ue) in self.ues.enumerate() {
             for (cell, name) in self.cells.enumerate() {
-                let Some(measured) = self.network.measured(id, cell) else { continue };
+                let Some(measured) = self.network.view().measured(id, cell) else { continue };
                 table.push(&tables::Measurements {
                     time_s: now.as_secs_f64(),
                     ue: &ue.name,
                     cell: name,
-                    serving: self.network.serving(id) == cell,
+                    serving: self.network.view().serving(id) == cell,
                     rsrp_dbm: measured.rsrp,
                     rsrq_db: measured.rsrq,
                 });
@@ -76,7 +76,7 @@ impl LteAccess {
             table.push(&tables::Positions {
                 time_s: now.as_secs_f64(),
                 ue: &ue.name,
-                cell: &self.cells[self.network.serving(id)],
+                cell: &self.cells[self.network.view().serving(id)],
                 x_m: x,
                 y_m: y,
                 z_m: z,

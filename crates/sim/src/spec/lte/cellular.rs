@@ -150,8 +150,6 @@ pub struct Cellular {
     pub names: Vec<String>,
     /// Each UE.
     pub ues: Vec<UeNames>,
-    /// IP buffer of each bearer.
-    pub ip_buffers: Vec<Option<QueueConfig>>,
     /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name; of those
     /// between UEs the sidelink's.
     pub bearers: Vec<String>,
@@ -310,16 +308,14 @@ impl Cellular {
         debug_assert_eq!(ue.index(), self.ues.len());
         let default_bearer = self.bearers.len();
         self.bearers.push(node.clone());
-        self.ip_buffers.push(spec.ip_buffer.clone());
         let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
-        self.config.bearers.push(DrbConfig { ue, layers, qos: spec.qos });
+        self.config.bearers.push(DrbConfig { ue, layers, qos: spec.qos, ip_buffer: spec.ip_buffer.clone() });
         let mut template = Vec::new();
         for (name, dedicated) in &spec.dedicated {
             template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
             self.bearers.push(format!("{node}.{name}"));
-            self.ip_buffers.push(None);
             let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
-            self.config.bearers.push(DrbConfig { ue, layers, qos: dedicated.qos });
+            self.config.bearers.push(DrbConfig { ue, layers, qos: dedicated.qos, ip_buffer: None });
         }
         self.ues.push(UeNames { node, mtu: spec.mtu, default_bearer, template });
     }

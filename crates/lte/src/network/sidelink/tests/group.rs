@@ -27,7 +27,7 @@ fn group(
         ue.radio.pinned_sinr = Some(Db(40.0));
         ue.radio.position = [Metres(place[0]), Metres(place[1]), Metres(1.5)];
         let ue = config.ues.push(ue);
-        config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Qos::default() });
+        config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Qos::default(), ip_buffer: None });
     }
     change(&mut layers);
     let to = (1..places.len()).map(UeId::from_index).collect();
@@ -88,7 +88,7 @@ fn a_group_hears_one_transmission() {
         assert_eq!(w.delivered, (0..n).map(|k| (k, MS(35))).collect::<Vec<_>>());
         assert_eq!(w.network.next_tti(), None, "the network sleeps again");
         let sent: Vec<u64> = w.sent().iter().map(|r| r.tti.0).collect();
-        let stats = *w.network.sidelinks().stats(0).unwrap();
+        let stats = *w.network.view().sidelinks().stats(0).unwrap();
         assert_eq!((stats.blocks, stats.errors, stats.lost), (1, 0, 0));
         (sent, stats.resource_blocks)
     };
@@ -137,7 +137,7 @@ fn losses_of_receivers_are_binomial_and_independent() {
     for k in 0..3 {
         near(share(&|l| l[k]), p);
         near(share(&|l| l[k] && l[(k + 1) % 3]), p * p);
-        let counted = w.network.sidelinks().lost(0, k).unwrap();
+        let counted = w.network.view().sidelinks().lost(0, k).unwrap();
         assert_eq!(counted, lost.iter().filter(|l| l[k]).count() as u64);
     }
     assert!(w.dropped.iter().all(|d| d.1 == DropCause::RadioLoss));
@@ -184,7 +184,7 @@ fn receivers_join_the_transmissions_of_a_block() {
         assert!((found - expected).abs() <= off, "{found} of {expected} +- {off}");
     }
     assert_eq!(w.dropped.len() + w.delivered.len(), 2 * n as usize);
-    let stats = w.network.sidelinks().stats(0).unwrap();
+    let stats = w.network.view().sidelinks().stats(0).unwrap();
     assert_eq!((stats.blocks, stats.retransmissions), (n, n), "sent again whoever has it");
 }
 
@@ -249,6 +249,6 @@ fn what_the_sender_drops_nobody_receives() {
     assert!((1..4).all(|k| got(k) == got(0)));
     assert!(w.dropped.len() == 4 * 20 && w.dropped.iter().all(|d| d.1 == DropCause::BufferFull));
     for bearer in w.network.bearers.ids() {
-        assert_eq!(w.network.inside(bearer, End::Network), 0);
+        assert_eq!(w.network.view().inside(bearer, End::Network), 0);
     }
 }
