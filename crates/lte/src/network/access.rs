@@ -1,13 +1,13 @@
 //! Random access in the network: answers to preambles, Msg3, and what follows.
 
-use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::calendar::Agenda;
 use super::rrc::Mobility;
 use super::state::{Cell, Link, Ue};
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
-use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::{MSG3_DELAY, Response, WINDOW_START};
 use crate::mac::uplink::largest_allocation;
 use crate::phy::air::Air;
@@ -136,33 +136,5 @@ impl RadioNetwork {
         let RadioNetwork { cells, ues, links, mobility, air, calendar, .. } = self;
         let (cell, mobility) = (&mut cells[id], mobility.as_deref());
         Answering { tti, id, cell, ues, links, mobility, air, calendar }
-    }
-
-    /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an
-    /// RRCConnectionRequest. A cell without room for a UE does not answer: T300 will expire.
-    pub(super) fn msg3_received(&mut self, now: Instant, ue: UeId, known: bool, out: &mut NetworkOutput) {
-        let tti = Tti::containing(now, TTI);
-        let serving = self.links[ue].serving;
-        if self.links[ue].away {
-            self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::Msg3), out);
-        } else if known {
-            self.contexts[ue].uplink.view.request();
-        } else if self.rrc(now, tti, ue).is_none_or(|rrc| rrc.admits(serving)) {
-            self.attachment(ue).connection_requested(tti);
-        }
-    }
-
-    /// preambleTransMax was reached: a radio link failure unless a timer of RRC decides (TS 36.331
-    /// clause 5.3.11.3). T300 runs while a UE sets up its connection.
-    pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
-        if !self.ues[ue].rrc.is_connected() {
-            return;
-        }
-        let now = tti.start(TTI);
-        match self.mobility.is_some() {
-            true => self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::AccessProblem), out),
-            false => self.radio_link_failure(now, ue, out),
-        }
     }
 }

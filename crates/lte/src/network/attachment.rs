@@ -219,19 +219,4 @@ impl Attachment<'_> {
             self.calendar.note(at, Due::Inactivity { ue: self.id });
         }
     }
-
-    /// True if the UE had no data for the inactivity timer; otherwise the eNB looks again.
-    /// `waits`: one of its bearers has some.
-    pub fn is_inactive(&mut self, tti: Tti, waits: bool) -> bool {
-        let Some(timer) = self.cell().config.rrc.inactivity.value() else { return false };
-        if !self.ue.rrc.is_connected() {
-            return false;
-        }
-        let since = if self.link.away || waits { tti } else { self.context.activity };
-        let inactive = since.plus(timer.as_millis()) <= tti;
-        if !inactive {
-            self.watch_activity(since);
-        }
-        inactive
-    }
 }

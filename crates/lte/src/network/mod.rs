@@ -330,7 +330,7 @@ impl RadioNetwork {
             Due::UplinkDecoded { ue, process, sent } => {
                 self.uplink_decoded(now, tti, ue, process.into(), sent, out);
             }
-            Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::UplinkTimers { ue } => self.uplink_timers(now, tti, ue, out),
             Due::Proactive { ue } => self.enb_of(tti, ue).grant_proactively(ue),
             Due::RequestReceived { ue, sent } => self.enb_of(tti, ue).hear_request(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell, out),
@@ -340,9 +340,12 @@ impl RadioNetwork {
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::BufferReport { cell, ue, bytes } => self.enb_of(tti, ue).hear_report(cell, ue, bytes),
             Due::Transmit => {}
-            Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
+            Due::Rrc { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.connection_step(), out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
-            Due::Inactivity { ue } => self.check_activity(tti, ue, out),
+            Due::Inactivity { ue } => {
+                let waits = self.bearers.wait(&self.links[ue].drbs);
+                self.rrc_step(now, tti, ue, |rrc| rrc.check_activity(waits), out);
+            }
             Due::Look { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.look(), out),
             Due::Mobility { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::Wake), out),
             Due::PathSwitch { ue } => {
@@ -443,7 +446,7 @@ impl RadioNetwork {
         }
         let ue = self.bearers[bearer].ue;
         if failed {
-            self.radio_link_failure(now, ue, out);
+            self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.link_failure(), out);
         }
         self.contexts[ue].activity = self.calendar.next();
         if self.links[ue].away {

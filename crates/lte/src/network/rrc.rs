@@ -13,16 +13,14 @@ use super::attachment::Attachment;
 use super::config::NetworkConfig;
 use super::core_network::Core;
 use super::layer2::Layer2;
-use super::state::{Cell, Link, Ue};
+use super::state::{Cell, Link, Ue, UeContext};
 use super::ue_bearers::UeBearers;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::RandomAccessConfig;
 use crate::phy::TTI;
 use crate::phy::air::Air;
-use crate::rrc::mobility::{
-    Answer, Command, Commands, Context, Input, LOOKS, Look, MessageTimes, NOTHING, Question, UeMobility,
-};
-use crate::rrc::{Command as ConnectionCommand, HandoverConfig, LinkEvent, RrcTiming};
+use crate::rrc::mobility::{Answer, Context, Input, LOOKS, Look, MessageTimes, NOTHING, UeMobility};
+use crate::rrc::{Command, Commands, HandoverConfig, LinkEvent, Question, RrcTiming};
 use lasthop_bearer::{Direction, End};
 
 /// Preambles of a cell in all (TS 36.211 clause 5.7.2).
@@ -66,17 +64,18 @@ impl Mobility {
     }
 }
 
-/// A UE that may move and its eNB, at a moment: what they see when they decide.
+/// A UE and its eNB, at a moment: what they see when they decide.
 pub(super) struct Rrc<'a> {
     pub now: Instant,
     pub tti: Tti,
     /// The first TTI for which something can be noted.
     pub open: Tti,
     pub ue: UeId,
-    pub mobility: &'a mut Mobility,
-    pub core: &'a Core,
+    /// None where UEs stay in their cells.
+    pub mobility: Option<(&'a mut Mobility, &'a Core)>,
     pub cells: &'a IndexVec<CellId, Cell>,
     pub links: &'a IndexVec<UeId, Link>,
+    pub contexts: &'a IndexVec<UeId, UeContext>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
     pub air: &'a mut Air,
 }
@@ -86,17 +85,96 @@ impl Rrc<'_> {
         self.links[self.ue].serving
     }
 
-    /// What follows from `input`.
+    fn is_connected(&self) -> bool {
+        self.ues[self.ue].rrc.is_connected()
+    }
+
+    // The connection.
+
+    /// A step of the UE's connection is due, or was until something else came first.
+    pub fn connection_step(&mut self) -> Commands {
+        let mut commands = Commands::default();
+        let config = self.cells[self.serving()].config.rrc;
+        let Some(command) = self.ues[self.ue].rrc.on_tti(&config, self.tti) else { return commands };
+        if command == Command::Connect {
+            // A UE that is about to connect does so in the strongest cell, where cells can be
+            // changed.
+            let other = self.strongest_cell().filter(|other| *other != self.serving());
+            other.into_iter().for_each(|cell| commands.push(Command::Camp(cell)));
+        }
+        commands.push(command);
+        if let Some(at) = self.ues[self.ue].rrc.poll_at() {
+            commands.push(Command::ConnectionAt(at));
+        }
+        commands
+    }
+
+    /// A UE that had no data for the inactivity timer is released; `waits`: one of its bearers has
+    /// some.
+    pub fn check_activity(&mut self, waits: bool) -> Commands {
+        let Some(timer) = self.cells[self.serving()].config.rrc.inactivity.value() else {
+            return Commands::default();
+        };
+        if !self.is_connected() {
+            return Commands::default();
+        }
+        let busy = self.links[self.ue].away || waits;
+        let since = if busy { self.tti } else { self.contexts[self.ue].activity };
+        if since.plus(timer.as_millis()) > self.tti {
+            return Commands::one(Command::WatchActivity(since));
+        }
+        let mut commands = self.step(Input::Released);
+        commands.push(Command::Released);
+        commands
+    }
+
+    /// Msg3 with an RRC message is at the eNB: that of a UE on its way between cells, or an
+    /// RRCConnectionRequest. A cell without room for a UE does not answer: T300 will expire.
+    pub fn msg3(&mut self) -> Commands {
+        if self.links[self.ue].away {
+            return self.step(Input::Msg3);
+        }
+        match self.admits(self.serving()) {
+            true => Commands::one(Command::Admit),
+            false => Commands::default(),
+        }
+    }
+
+    // The radio link.
+
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
+    /// bearers are re-established, where it cannot leave its cell; what was on the air is gone.
+    pub fn link_failure(&mut self) -> Commands {
+        match self.mobility {
+            Some(_) => self.step(Input::LinkFailure),
+            None => Commands::one(Command::Reestablish),
+        }
+    }
+
+    /// preambleTransMax was reached: a radio link failure unless a timer of RRC decides (TS 36.331
+    /// clause 5.3.11.3). T300 runs while a UE sets up its connection.
+    pub fn access_problem(&mut self) -> Commands {
+        match self.mobility {
+            _ if !self.is_connected() => Commands::default(),
+            Some(_) => self.step(Input::AccessProblem),
+            None => Commands::one(Command::Reestablish),
+        }
+    }
+
+    // Mobility.
+
+    /// What follows from `input`; nothing where UEs stay in their cells.
     pub fn step(&mut self, input: Input<'_>) -> Commands {
         self.step_with(|_| input)
     }
 
     /// What follows from an input that the powers of all cells may be a part of.
     fn step_with<'b>(&'b mut self, input: impl FnOnce(&'b IndexVec<CellId, f64>) -> Input<'b>) -> Commands {
-        let serving = self.serving();
+        let (serving, connected) = (self.serving(), self.is_connected());
         let cell = &self.cells[serving].config;
         let (decode, grant) = (cell.timing.decode, cell.timing.grant);
-        let Mobility { config, ues, powers, .. } = &mut *self.mobility;
+        let Some((mobility, core)) = &mut self.mobility else { return Commands::default() };
+        let Mobility { config, ues, powers, .. } = &mut **mobility;
         let context = Context {
             config,
             now: self.now,
@@ -104,8 +182,8 @@ impl Rrc<'_> {
             open: self.open,
             serving,
             messages: (cell.rrc.timing == RrcTiming::Real).then_some(MessageTimes { decode, grant }),
-            connected: self.ues[self.ue].rrc.is_connected(),
-            data: self.core.path(self.ue),
+            connected,
+            data: core.path(self.ue),
         };
         ues[self.ue].step(&context, input(powers))
     }
@@ -119,7 +197,7 @@ impl Rrc<'_> {
 
     /// The UE looks at all cells.
     pub fn look(&mut self) -> Commands {
-        if !self.ues[self.ue].rrc.is_connected() {
+        if !self.is_connected() {
             return self.step(Input::Look(None));
         }
         let found = self.survey();
@@ -139,11 +217,12 @@ impl Rrc<'_> {
     }
 
     /// Admission control: the cell takes the UE beside those that it has.
-    pub fn admits(&self, cell: CellId) -> bool {
+    fn admits(&self, cell: CellId) -> bool {
+        let Some((mobility, _)) = &self.mobility else { return true };
         if self.cells[cell].is_down() {
             return false;
         }
-        let Some(most) = self.mobility.config.users.value() else { return true };
+        let Some(most) = mobility.config.users.value() else { return true };
         let other =
             |u: &UeId| *u != self.ue && self.links[*u].serving == cell && self.ues[*u].rrc.is_connected();
         self.ues.ids().filter(other).count() < most as usize
@@ -152,7 +231,8 @@ impl Rrc<'_> {
     /// What the UE's cell finds for its re-establishment: nobody answers for an eNB that is
     /// switched off.
     fn context_from(&self, source: CellId) -> Answer {
-        let dead = self.cells[source].is_down() && self.core.is_home(self.ue, source);
+        let is_home = self.mobility.as_ref().is_some_and(|(_, core)| core.is_home(self.ue, source));
+        let dead = self.cells[source].is_down() && is_home;
         Answer { admitted: self.admits(self.serving()), reachable: !dead }
     }
 
@@ -172,10 +252,10 @@ impl Rrc<'_> {
         Some((cell, if rrc.timing == RrcTiming::Ideal { self.tti } else { rrc.informed(self.tti) }))
     }
 
-    /// The strongest cell that the UE could camp on now.
-    pub fn strongest_cell(&mut self) -> Option<CellId> {
+    /// The strongest cell that the UE could camp on now; None where it stays in its own.
+    fn strongest_cell(&mut self) -> Option<CellId> {
         self.survey();
-        let Mobility { config, powers, .. } = &*self.mobility;
+        let Mobility { config, powers, .. } = &*self.mobility.as_ref()?.0;
         let suits = |c: &CellId| powers[*c] > 0.0 && db(powers[*c]) >= config.suitable.0;
         let best = powers.ids().filter(suits);
         best.max_by(|a, b| powers[*a].total_cmp(&powers[*b]).then(b.cmp(a)))
@@ -184,23 +264,25 @@ impl Rrc<'_> {
     /// Measures the powers of all cells; the linear SINR of the serving cell's reference signals,
     /// when every cell sends.
     fn survey(&mut self) -> f64 {
+        let serving = self.serving();
+        let Some((mobility, _)) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
             let config = &self.cells[cell].config;
             let element = milliwatts(config.radio.power) / f64::from(12 * config.resource_blocks);
             let gain = f64::from(self.air.gains(self.tti, cell, self.ue).downlink);
             let power = if self.cells[cell].is_down() { 0.0 } else { (gain * element).max(NOTHING) };
-            self.mobility.powers[cell] = power;
+            mobility.powers[cell] = power;
             total += power;
         }
-        let own = self.mobility.powers[self.serving()];
+        let own = mobility.powers[serving];
         own / (total - own + self.air.noise_on_element(self.ue))
     }
 
     /// A preamble of the UE's cell that no other UE has.
     fn dedicated_preamble(&mut self) -> Option<u8> {
         let cell = self.serving();
-        self.mobility.dedicated_preamble(cell, &self.cells[cell].uplink.config.random_access)
+        self.mobility.as_mut()?.0.dedicated_preamble(cell, &self.cells[cell].uplink.config.random_access)
     }
 }
 
@@ -221,12 +303,12 @@ impl RadioNetwork {
         UeBearers { ue, drbs: &links[ue].drbs, layer2 }
     }
 
-    /// RRC of `ue`; None where UEs stay in their cells.
-    pub(super) fn rrc(&mut self, now: Instant, tti: Tti, ue: UeId) -> Option<Rrc<'_>> {
+    /// RRC of `ue`.
+    fn rrc(&mut self, now: Instant, tti: Tti, ue: UeId) -> Rrc<'_> {
         let open = self.calendar.first_open();
-        let RadioNetwork { mobility, core, cells, links, ues, air, .. } = self;
-        let (mobility, core) = (mobility.as_deref_mut()?, core.as_deref()?);
-        Some(Rrc { now, tti, open, ue, mobility, core, cells, links, ues, air })
+        let RadioNetwork { mobility, core, cells, links, contexts, ues, air, .. } = self;
+        let mobility = mobility.as_deref_mut().zip(core.as_deref());
+        Rrc { now, tti, open, ue, mobility, cells, links, contexts, ues, air }
     }
 
     /// A step of RRC of `ue`, and what follows from it.
@@ -238,8 +320,7 @@ impl RadioNetwork {
         step: impl FnOnce(&mut Rrc<'_>) -> Commands,
         out: &mut NetworkOutput,
     ) {
-        let Some(mut rrc) = self.rrc(now, tti, ue) else { return };
-        for command in step(&mut rrc) {
+        for command in step(&mut self.rrc(now, tti, ue)) {
             self.carry_out(now, tti, ue, command, out);
         }
     }
@@ -273,8 +354,7 @@ impl RadioNetwork {
             Command::Detach(cell) => self.attachment(ue).detach(cell),
             Command::MoveData(cell) => self.ue_bearers(now, ue, out).hand_over(cell),
             Command::Access { dedicated } => {
-                let rrc = self.rrc(now, tti, ue).filter(|_| dedicated);
-                let preamble = rrc.and_then(|mut rrc| rrc.dedicated_preamble());
+                let preamble = if dedicated { self.rrc(now, tti, ue).dedicated_preamble() } else { None };
                 self.attachment(ue).access(tti, preamble);
                 self.terminal(ue).arm();
             }
@@ -292,67 +372,41 @@ impl RadioNetwork {
                 bearers.abandon();
                 bearers.attach(cell);
             }
-        }
-        self.serve(now, out);
-    }
-
-    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
-    /// bearers are re-established, where it cannot leave its cell; what was on the air is gone.
-    pub(super) fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
-        if self.mobility.is_some() {
-            let tti = Tti::containing(now, TTI);
-            return self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::LinkFailure), out);
-        }
-        self.attachment(ue).reset();
-        self.ue_bearers(now, ue, out).re_establish();
-        self.serve(now, out);
-    }
-
-    /// A step of the UE's connection is due, or was until something else came first.
-    pub(super) fn connection_step(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.links[ue].serving;
-        let config = self.cells[cell].config.rrc;
-        let Some(command) = self.ues[ue].rrc.on_tti(&config, tti) else { return };
-        match command {
-            ConnectionCommand::Access => {
-                // A UE that is about to connect does so in the strongest cell, where cells can be
-                // changed.
-                let strongest = self.rrc(now, tti, ue).and_then(|mut rrc| rrc.strongest_cell());
-                if let Some(other) = strongest.filter(|other| *other != cell) {
-                    self.attachment(ue).camp(other);
-                    self.ue_bearers(now, ue, out).attach(other);
-                    self.serve(now, out);
-                }
+            Command::Reestablish => {
+                self.attachment(ue).reset();
+                self.ue_bearers(now, ue, out).re_establish();
+            }
+            Command::Camp(cell) => {
+                self.attachment(ue).camp(cell);
+                self.ue_bearers(now, ue, out).attach(cell);
+            }
+            Command::Connect => {
                 self.attachment(ue).access(tti.plus(1), None);
                 self.terminal(ue).arm();
             }
-            ConnectionCommand::Failed => {
-                self.ues[ue].uplink.access.stop();
-                out.events.push((ue, NetworkEvent::ConnectionFailed(cell)));
+            Command::Admit => self.attachment(ue).connection_requested(tti),
+            Command::ConnectionAt(at) => {
+                self.calendar.note(at.max(self.calendar.first_open()), Due::Rrc { ue });
             }
-            ConnectionCommand::Connected => {
-                out.events.push((ue, NetworkEvent::Connected(cell)));
+            Command::ConnectionFailed => {
+                self.ues[ue].uplink.access.stop();
+                out.events.push((ue, NetworkEvent::ConnectionFailed(self.links[ue].serving)));
+            }
+            Command::Connected => {
+                out.events.push((ue, NetworkEvent::Connected(self.links[ue].serving)));
                 self.attachment(ue).reset_uplink();
                 self.ue_bearers(now, ue, out).settle();
                 self.serve(now, out);
                 self.attachment(ue).watch_activity(tti);
                 self.rrc_step(now, tti, ue, |rrc| rrc.connected(), out);
             }
+            Command::WatchActivity(since) => self.attachment(ue).watch_activity(since),
+            Command::Released => {
+                self.attachment(ue).release();
+                out.events.push((ue, NetworkEvent::Released(self.links[ue].serving)));
+            }
         }
-        self.attachment(ue).arm_connection();
-    }
-
-    /// A UE that had no data for the inactivity timer is released.
-    pub(super) fn check_activity(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let waits = self.bearers.wait(&self.links[ue].drbs);
-        let mut attachment = self.attachment(ue);
-        if !attachment.is_inactive(tti, waits) {
-            return;
-        }
-        attachment.release();
-        let cell = attachment.link.serving;
-        self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::Released), out);
-        out.events.push((ue, NetworkEvent::Released(cell)));
+        self.serve(now, out);
     }
 
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing

@@ -30,7 +30,7 @@ use self::state::{UplinkContext, UplinkLink, UplinkUe};
 use super::calendar::Agenda;
 use super::state::Cell;
 use super::trace::{Step, Trace};
-use super::{Due, NetworkOutput, RadioNetwork};
+use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
@@ -71,14 +71,15 @@ impl RadioNetwork {
     }
 
     /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
-    pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+    pub(super) fn uplink_timers(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
             let access = self.terminal(ue).on_timers(tti);
             if let Some(Action::Preamble(preamble)) = access {
                 self.send_preamble(tti, ue, preamble);
             }
             if access == Some(Action::Problem) {
-                self.random_access_problem(tti, ue, out);
+                out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
+                self.rrc_step(now, tti, ue, |rrc| rrc.access_problem(), out);
             }
             self.terminal(ue).arm();
         }

@@ -2,7 +2,7 @@
 
 use lasthop_units::Tti;
 
-use super::{RrcConfig, RrcTiming};
+use super::{Command, RrcConfig, RrcTiming};
 
 /// Where the connection stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,17 +26,6 @@ enum State {
     Waiting {
         until: Tti,
     },
-}
-
-/// What the connection asks of its owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Start random access for an RRCConnectionRequest.
-    Access,
-    /// T300 has expired: reset MAC. It tries again by itself.
-    Failed,
-    /// RRCConnectionReconfigurationComplete is at the eNB: bearers may be used.
-    Connected,
 }
 
 /// The connection of a UE.
@@ -103,10 +92,10 @@ impl Connection {
             }
             State::Reading { .. } | State::Waiting { .. } => {
                 self.informed = true;
-                (State::Accessing { t300: tti.plus(config.t300.as_millis()) }, Command::Access)
+                (State::Accessing { t300: tti.plus(config.t300.as_millis()) }, Command::Connect)
             }
             State::Accessing { .. } => {
-                (State::Waiting { until: tti.plus(config.retry.as_millis()) }, Command::Failed)
+                (State::Waiting { until: tti.plus(config.retry.as_millis()) }, Command::ConnectionFailed)
             }
             State::Exchanging { .. } => (State::Connected, Command::Connected),
         };
@@ -143,7 +132,7 @@ mod tests {
                 c.on_request_received(tti, config.exchange(4, 4));
             }
             if let Some(command) = c.on_tti(config, tti) {
-                if command == Command::Access {
+                if command == Command::Connect {
                     received = access.map(|a| tti.plus(a));
                 }
                 commands.push((tti.0, command));
@@ -159,11 +148,11 @@ mod tests {
         let config = RrcConfig::default();
         let mut c = Connection::new(false, false);
         c.establish(&config, Tti(3));
-        let expected = [(80, Command::Access), (80 + 13 + 76, Command::Connected)];
+        let expected = [(80, Command::Connect), (80 + 13 + 76, Command::Connected)];
         assert_eq!(run(c, &config, Some(13), 400), expected);
         let mut known = Connection::new(false, true);
         known.establish(&config, Tti(3));
-        assert_eq!(run(known, &config, Some(13), 400)[0], (3, Command::Access));
+        assert_eq!(run(known, &config, Some(13), 400)[0], (3, Command::Connect));
     }
 
     #[test]
@@ -175,8 +164,12 @@ mod tests {
         };
         let mut c = Connection::new(false, true);
         c.establish(&config, Tti(0));
-        let expected =
-            [(0, Command::Access), (100, Command::Failed), (600, Command::Access), (700, Command::Failed)];
+        let expected = [
+            (0, Command::Connect),
+            (100, Command::ConnectionFailed),
+            (600, Command::Connect),
+            (700, Command::ConnectionFailed),
+        ];
         assert_eq!(run(c, &config, None, 800), expected);
     }
 

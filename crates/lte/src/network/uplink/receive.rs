@@ -12,8 +12,8 @@ use lasthop_bearer::{Direction, End};
 
 /// What becomes of a transport block that the eNB has looked at.
 enum Outcome {
-    /// It is decoded and carries `parts`; an Msg3 with or without C-RNTI.
-    Received { parts: Parts, msg3: Option<bool> },
+    /// It is decoded and carries `parts`, or is an Msg3 with an RRC message.
+    Received { parts: Parts, msg3: bool },
     /// It will be sent again.
     Again,
     /// It was sent as often as it may.
@@ -35,8 +35,8 @@ impl RadioNetwork {
             None | Some(Outcome::Again) => {}
             Some(Outcome::GivenUp) => self.give_up_block(now, ue, process, out),
             Some(Outcome::Received { mut parts, msg3 }) => {
-                if let Some(known) = msg3 {
-                    self.msg3_received(now, ue, known, out);
+                if msg3 {
+                    self.rrc_step(now, tti, ue, |rrc| rrc.msg3(), out);
                 }
                 self.hand_up(now, End::Ue, &mut parts, true, out);
                 // The memory goes back to the process.
@@ -89,6 +89,7 @@ impl Granting<'_> {
 
     fn receive(&mut self, ue: UeId, process: usize) -> Outcome {
         let c = &self.cell.uplink;
+        let away = self.links[ue].away;
         let link = &mut self.links[ue].uplink;
         let cx = &mut self.contexts[ue].uplink;
         let p = link.harq.get_mut(process);
@@ -108,7 +109,13 @@ impl Granting<'_> {
         if let Some(level) = block.headroom {
             cx.learn_headroom(c, level, rbs.len());
         }
-        Outcome::Received { parts, msg3: (block.content == Content::Msg3).then_some(block.c_rnti) }
+        let msg3 = block.content == Content::Msg3;
+        let known = block.c_rnti && !away;
+        if msg3 && known {
+            // The UE is served here, and is granted something to say what it wants.
+            cx.view.request();
+        }
+        Outcome::Received { parts, msg3: msg3 && !known }
     }
 
     /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the

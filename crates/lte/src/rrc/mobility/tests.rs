@@ -4,6 +4,7 @@
 mod any_input;
 
 use super::*;
+use crate::rrc::LinkEvent;
 
 const CELL: fn(usize) -> CellId = CellId::from_index;
 /// The cell that serves the UE, and the target.

@@ -77,6 +77,7 @@ impl World {
                 (self.s.connected, self.moved) = (false, false);
                 (self.s.home, self.s.anchor) = (self.s.enbs[self.s.serving], self.s.enbs[self.s.serving]);
             }
+            other => panic!("{other:?} is not a command of mobility"),
         }
         None
     }
