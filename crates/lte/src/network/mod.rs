@@ -12,11 +12,13 @@
 //! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is
 //!    complete go up to RLC, PDCP and out; HARQ feedback, scheduling requests, preambles, grants
 //!    and RRC messages reach whom they are for.
-//! 2. **Measure**: UEs with a report due look at the air; old reports become known to the eNB.
-//! 3. **Schedule**: each active cell decides about its downlink for this TTI and grants its uplink
-//!    for 4 TTIs later.
-//! 4. **Send**: eNBs and the UEs whose grant is for this TTI pull from RLC and put transport blocks
-//!    on the air.
+//! 2. **Answer**: each eNB knows which blocks have failed: it prepares the semi-persistent grants
+//!    that are due, grants again what has waited for a round trip, and will answer preambles.
+//! 3. **Schedule**: each active cell assigns the downlink of this TTI, pulling from RLC, and grants
+//!    the uplink and the sidelinks of 4 TTIs later. What UEs have measured is a function of the TTI
+//!    of the report: it is worked out when the eNB first uses it.
+//! 4. **Send**: the UEs whose grant is for this TTI pull from RLC and put transport blocks on the
+//!    air.
 //! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against
 //!    its error probability, and the outcome is noted in the calendar.
 //!
@@ -61,7 +63,6 @@ pub use view::NetworkView;
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
-use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
 use crate::phy::air::Air;
@@ -268,6 +269,17 @@ impl RadioNetwork {
             return;
         }
         let tti = Tti::containing(now, TTI);
+        self.receive(now, tti, out);
+        self.answer(now, tti, out);
+        self.schedule(now, tti, out);
+        self.send(now, tti, out);
+        self.decide(tti);
+        self.calendar.end(tti);
+    }
+
+    /// What is due in this TTI reaches whom it is for.
+    #[inline]
+    fn receive(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.begin(tti, &mut due);
         for i in 0..due.len() {
@@ -278,25 +290,50 @@ impl RadioNetwork {
         }
         due.clear();
         self.due = due;
-        self.prepare_occasions(tti);
+    }
+
+    /// What eNBs decide when they know which blocks have failed.
+    #[inline]
+    fn answer(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+        if !self.occasions.is_empty() {
+            let mut occasions = std::mem::take(&mut self.occasions);
+            for (ue, target) in occasions.drain(..) {
+                self.granting(tti, self.links[ue].serving).prepare_occasion(ue, target);
+            }
+            self.occasions = occasions;
+        }
         if !self.waiting.is_empty() {
-            self.grant_waiting(now, tti, out);
+            let mut waiting = std::mem::take(&mut self.waiting);
+            for (ue, process, target) in waiting.drain(..) {
+                let process = process.into();
+                if self.granting(tti, self.links[ue].serving).move_unused(ue, process, target) {
+                    self.ue_bearers(now, ue, out).give_up_block(process);
+                    self.serve(now, out);
+                }
+            }
+            self.waiting = waiting;
         }
         access::close_preambles(tti, &mut self.preambles, &mut self.cells, &mut self.calendar);
+    }
+
+    /// Each active cell schedules its downlink, its uplink and its sidelinks.
+    #[inline]
+    fn schedule(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         for cell in self.cells.ids() {
-            if self.cells[cell].is_active() {
-                if let Some(prefetch) = self.prefetch() {
-                    prefetch.scheduling(CellId::from_index(cell.index() + 1));
-                }
-                self.schedule_downlink(now, tti, cell, out);
-                let lanes = self.lane_scheduling(tti, cell);
-                let held = lanes.map_or(RbSet::EMPTY, |mut lanes| lanes.hold_for_lanes());
-                self.granting(tti, cell).schedule();
-                if !held.is_empty()
-                    && let Some(mut lanes) = self.lane_scheduling(tti, cell)
-                {
-                    lanes.release_to_lanes(held);
-                }
+            if !self.cells[cell].is_active() {
+                continue;
+            }
+            if let Some(prefetch) = self.prefetch() {
+                prefetch.scheduling(CellId::from_index(cell.index() + 1));
+            }
+            self.schedule_downlink(now, tti, cell, out);
+            let lanes = self.lane_scheduling(tti, cell);
+            let held = lanes.map_or(RbSet::EMPTY, |mut lanes| lanes.hold_for_lanes());
+            self.granting(tti, cell).schedule();
+            if !held.is_empty()
+                && let Some(mut lanes) = self.lane_scheduling(tti, cell)
+            {
+                lanes.release_to_lanes(held);
             }
         }
         if self.sidelink.is_some() {
@@ -306,12 +343,22 @@ impl RadioNetwork {
                 }
             }
         }
+    }
+
+    /// UEs with a grant for this TTI put their blocks on the air.
+    #[inline]
+    fn send(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         for cell in self.cells.ids() {
             self.send_uplink(now, tti, cell, out);
         }
         if self.sidelink.is_some() {
             self.send_sidelinks(now, out);
         }
+    }
+
+    /// All transmissions are known: which of them are decoded.
+    #[inline]
+    fn decide(&mut self, tti: Tti) {
         self.air_downlink(tti);
         for cell in self.cells.ids() {
             self.air_uplink(tti, cell);
@@ -319,7 +366,6 @@ impl RadioNetwork {
         if self.sidelink.is_some() {
             self.air_sidelinks(tti);
         }
-        self.calendar.end(tti);
     }
 
     #[inline]
@@ -331,14 +377,20 @@ impl RadioNetwork {
                 self.uplink_decoded(now, tti, ue, process.into(), sent, out);
             }
             Due::UplinkTimers { ue } => self.uplink_timers(now, tti, ue, out),
-            Due::Proactive { ue } => self.enb_of(tti, ue).grant_proactively(ue),
-            Due::RequestReceived { ue, sent } => self.enb_of(tti, ue).hear_request(ue, sent),
+            Due::Proactive { ue } => self.granting(tti, self.links[ue].serving).grant_proactively(ue),
+            Due::RequestReceived { ue, sent } => {
+                self.granting(tti, self.links[ue].serving).hear_request(ue, sent)
+            }
             Due::Responses { cell } => self.respond(tti, cell, out),
-            Due::GrantMissed { ue, target } => self.enb_of(tti, ue).grant_unused(ue, target),
+            Due::GrantMissed { ue, target } => {
+                self.granting(tti, self.links[ue].serving).grant_unused(ue, target)
+            }
             Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
-            Due::BufferReport { cell, ue, bytes } => self.enb_of(tti, ue).hear_report(cell, ue, bytes),
+            Due::BufferReport { cell, ue, bytes } => {
+                self.granting(tti, self.links[ue].serving).hear_report(cell, ue, bytes)
+            }
             Due::Transmit => {}
             Due::Rrc { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.connection_step(), out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
@@ -360,7 +412,9 @@ impl RadioNetwork {
                 self.serve(now, out);
             }
             Due::SidelinkOccasion { lane } => {
-                if let Some(mut lanes) = self.scheduling_of_lane(tti, lane) {
+                let tx = self.sidelink.as_ref().map(|s| s.lanes[lane as usize].tx);
+                let cell = tx.map(|tx| self.links[tx].serving);
+                if let Some(mut lanes) = cell.and_then(|cell| self.lane_scheduling(tti, cell)) {
                     lanes.occasion(lane);
                 }
                 self.serve(now, out);
@@ -464,19 +518,5 @@ impl RadioNetwork {
         if of_ue {
             self.uplink_data(now, ue, bearer);
         }
-    }
-
-    /// MAC is done with the PDUs of a block that `from` has sent.
-    #[inline]
-    fn hand_up(
-        &mut self,
-        now: Instant,
-        from: End,
-        parts: &mut Parts,
-        decoded: bool,
-        out: &mut NetworkOutput,
-    ) {
-        self.layer2(now, out).hand_up(from, parts, decoded);
-        self.serve(now, out);
     }
 }

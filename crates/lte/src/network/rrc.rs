@@ -296,11 +296,17 @@ impl RadioNetwork {
     }
 
     /// The bearers of `ue`.
-    fn ue_bearers<'a>(&'a mut self, now: Instant, ue: UeId, out: &'a mut NetworkOutput) -> UeBearers<'a> {
+    #[inline]
+    pub(super) fn ue_bearers<'a>(
+        &'a mut self,
+        now: Instant,
+        ue: UeId,
+        out: &'a mut NetworkOutput,
+    ) -> UeBearers<'a> {
         let RadioNetwork { links, bearers, core, sidelink, calendar, .. } = self;
         let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
         let layer2 = Layer2 { now, bearers, core, sidelink, calendar, out };
-        UeBearers { ue, drbs: &links[ue].drbs, layer2 }
+        UeBearers { ue, link: &mut links[ue], layer2 }
     }
 
     /// RRC of `ue`.

@@ -1,23 +1,25 @@
-//! The bearers of one UE where RRC or the core network moves them together.
+//! The bearers of one UE and its link, where something moves them together: RRC, the core network,
+//! or a transport block that comes up or is given up.
 
 use lasthop_units::{BearerId, CellId, Tti, UeId};
 
 use super::core_network::Passage;
 use super::layer2::Layer2;
+use super::state::Link;
 use super::{Due, NetworkEvent};
 use lasthop_bearer::{DropCause, End, Sdu};
 
-/// The bearers of a UE, and layer 2 in which they are.
+/// The bearers of a UE, layer 2 in which they are, and the link below.
 pub(super) struct UeBearers<'a> {
     pub ue: UeId,
-    pub drbs: &'a [BearerId],
+    pub link: &'a mut Link,
     pub layer2: Layer2<'a>,
 }
 
 impl UeBearers<'_> {
     /// Passes on what they said.
     pub fn settle(&mut self) {
-        for bearer in self.drbs {
+        for bearer in &self.link.drbs {
             self.layer2.settle(*bearer);
         }
     }
@@ -34,7 +36,7 @@ impl UeBearers<'_> {
 
     /// RLC and PDCP begin anew on both ends.
     pub fn re_establish(&mut self) {
-        for bearer in self.drbs {
+        for bearer in &self.link.drbs {
             self.layer2.bearers.re_establish(self.layer2.now, *bearer);
             self.layer2.settle(*bearer);
         }
@@ -42,7 +44,7 @@ impl UeBearers<'_> {
 
     /// Drops all that they hold at the network's end: the UE's context is gone.
     pub fn abandon(&mut self) {
-        for bearer in self.drbs {
+        for bearer in &self.link.drbs {
             self.layer2.bearers.abandon(self.layer2.now, *bearer, DropCause::RadioLinkFailure);
             self.layer2.settle(*bearer);
         }
@@ -52,7 +54,7 @@ impl UeBearers<'_> {
     pub fn hand_over(&mut self, cell: CellId) {
         let (ue, l2) = (self.ue, &mut self.layer2);
         let mut all = Vec::new();
-        for bearer in self.drbs {
+        for bearer in &self.link.drbs {
             let mut forwarded_sdus = Vec::new();
             let queue = l2.bearers[*bearer].layers.retransmission_queue(End::Network).1;
             l2.bearers.hand_over(l2.now, *bearer, &mut forwarded_sdus);

@@ -26,16 +26,18 @@ pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
 pub(super) use self::send::Sending;
 pub use self::state::UplinkCounters;
-use self::state::{UplinkContext, UplinkLink, UplinkUe};
+use self::state::{UplinkContext, UplinkUe};
 use super::calendar::Agenda;
-use super::state::Cell;
+use super::state::{Cell, Link};
 use super::trace::{Step, Trace};
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
 use crate::phy::RbSet;
+use crate::phy::air::Air;
 use lasthop_bearer::End;
+use lasthop_units::Db;
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
 /// 36.213 clause 8).
@@ -64,7 +66,8 @@ impl RadioNetwork {
             id: ue,
             ue: &mut self.ues[ue].uplink,
             cell: &mut self.cells[link.serving],
-            link: &mut link.uplink,
+            link,
+            air: &mut self.air,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         }
@@ -73,9 +76,12 @@ impl RadioNetwork {
     /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
     pub(super) fn uplink_timers(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
-            let access = self.terminal(ue).on_timers(tti);
-            if let Some(Action::Preamble(preamble)) = access {
-                self.send_preamble(tti, ue, preamble);
+            let mut terminal = self.terminal(ue);
+            let access = terminal.on_timers(tti);
+            if let Some(Action::Preamble(preamble)) = access
+                && terminal.send_preamble(tti, preamble)
+            {
+                self.preambles.push(self.links[ue].serving);
             }
             if access == Some(Action::Problem) {
                 out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
@@ -84,36 +90,16 @@ impl RadioNetwork {
             self.terminal(ue).arm();
         }
     }
-
-    /// `ue` sends `preamble`, and the cell detects it if its power suffices.
-    fn send_preamble(&mut self, tti: Tti, ue: UeId, preamble: u8) {
-        let link = &mut self.links[ue];
-        let cell = &mut self.cells[link.serving];
-        let c = &mut cell.uplink;
-        c.counters.preambles += 1;
-        link.uplink.stats.preambles += 1;
-        // A link of a given SINR has no power that matters.
-        let received = link.uplink.pinned || {
-            let gains = self.air.gains(tti, link.serving, ue);
-            let u = &mut self.ues[ue].uplink;
-            let loss = u.path_loss(gains.downlink);
-            let power = u.preamble_power(&c.config.random_access, loss);
-            c.hears_preamble(power, gains.uplink, cell.config.radio.noise_figure)
-        };
-        if received {
-            c.responder.preamble(ue, preamble);
-            self.preambles.push(link.serving);
-        }
-    }
 }
 
 /// A UE that acts: what it knows of its uplink, and how it reaches its cell.
 pub(super) struct Terminal<'a> {
     id: UeId,
     ue: &'a mut UplinkUe,
-    link: &'a mut UplinkLink,
+    link: &'a mut Link,
     /// What it was told of its cell, and who counts what it sends.
     cell: &'a mut Cell,
+    air: &'a mut Air,
     calendar: &'a mut Agenda,
     trace: &'a mut Trace,
 }
@@ -169,7 +155,9 @@ impl Terminal<'_> {
     #[inline]
     fn asks(&self, tti: Tti) -> bool {
         let u = &*self.ue;
-        u.wants_request() && !u.access.is_running() && !u.is_granted(tti, self.link.persistent.as_ref())
+        u.wants_request()
+            && !u.access.is_running()
+            && !u.is_granted(tti, self.link.uplink.persistent.as_ref())
     }
 
     /// Timers of reports, opportunities of requests and preambles. What random access does.
@@ -180,6 +168,36 @@ impl Terminal<'_> {
             self.ask(tti);
         }
         self.ue.access.on_tti(&self.cell.uplink.config.random_access, tti)
+    }
+
+    /// The path loss of its cell's downlink, as it knows it in `tti`.
+    fn path_loss(&mut self, tti: Tti) -> Db {
+        self.ue.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
+    }
+
+    /// The UE sends `preamble`; true if its cell detects it, which its power decides.
+    fn send_preamble(&mut self, tti: Tti, preamble: u8) -> bool {
+        self.cell.uplink.counters.preambles += 1;
+        self.link.uplink.stats.preambles += 1;
+        // A link of a given SINR has no power that matters.
+        let received = self.link.uplink.pinned || {
+            let loss = self.path_loss(tti);
+            let gain = self.air.gains(tti, self.link.serving, self.id).uplink;
+            let (c, figure) = (&self.cell.uplink, self.cell.config.radio.noise_figure);
+            let power = self.ue.preamble_power(&c.config.random_access, loss);
+            c.hears_preamble(power, gain, figure)
+        };
+        if received {
+            self.cell.uplink.responder.preamble(self.id, preamble);
+        }
+        received
+    }
+
+    /// A transmit power control command (0 to 3) takes effect in `tti`, for `blocks` resource
+    /// blocks.
+    fn command_power(&mut self, tti: Tti, command: u8, blocks: u32) {
+        let loss = self.path_loss(tti);
+        self.ue.command_power(&self.cell.uplink.config.power_control, command, blocks, loss);
     }
 
     /// A report is due and there is no grant for it.
@@ -206,7 +224,7 @@ impl Terminal<'_> {
             }
         };
         cell.uplink.counters.requests += 1;
-        self.link.stats.requests += 1;
+        self.link.uplink.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, RbSet::EMPTY);
         self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });
     }

@@ -33,7 +33,8 @@ impl RadioNetwork {
             return;
         }
         let mut parts = std::mem::take(&mut p.parts);
-        self.hand_up(now, End::Network, &mut parts, true, out);
+        self.layer2(now, out).hand_up(End::Network, &mut parts, true);
+        self.serve(now, out);
         // The memory goes back to the process.
         if let Some(p) = self.links[ue].downlink.process(process) {
             p.parts = parts;
@@ -57,7 +58,8 @@ impl RadioNetwork {
                 let mut parts = std::mem::take(&mut p.parts);
                 p.free(|_| ());
                 // The PDUs will not arrive.
-                self.hand_up(now, End::Network, &mut parts, false, out);
+                self.layer2(now, out).hand_up(End::Network, &mut parts, false);
+                self.serve(now, out);
             }
         }
     }

@@ -40,16 +40,6 @@ pub(in crate::network) struct LaneScheduling<'a> {
 }
 
 impl RadioNetwork {
-    /// The cell of `lane` grants to its lanes in `tti`.
-    pub(in crate::network) fn scheduling_of_lane(
-        &mut self,
-        tti: Tti,
-        lane: u32,
-    ) -> Option<LaneScheduling<'_>> {
-        let tx = self.sidelink.as_ref()?.lanes[lane as usize].tx;
-        self.lane_scheduling(tti, self.links[tx].serving)
-    }
-
     /// `cell` grants to its lanes in `tti`; None without lanes.
     pub(in crate::network) fn lane_scheduling(
         &mut self,

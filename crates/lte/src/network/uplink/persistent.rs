@@ -3,7 +3,7 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::{Due, RadioNetwork};
+use super::super::Due;
 use super::schedule::Granting;
 use super::state::{Content, Granted};
 use super::tbs_bytes;
@@ -91,7 +91,7 @@ impl Granting<'_> {
     // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the
     // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
     // a block that waits there is flushed.
-    fn prepare_occasion(&mut self, ue: UeId, target: Tti) {
+    pub(in crate::network) fn prepare_occasion(&mut self, ue: UeId, target: Tti) {
         let Some(p) = self.links[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else {
             return;
         };
@@ -117,21 +117,5 @@ impl Granting<'_> {
             self.calendar.note(target, Due::Transmit);
         }
         self.await_occasion(ue);
-    }
-}
-
-impl RadioNetwork {
-    /// Prepares the occasions that are due, when the eNB knows which blocks have failed.
-    #[inline]
-    pub(in crate::network) fn prepare_occasions(&mut self, tti: Tti) {
-        if self.occasions.is_empty() {
-            return;
-        }
-        let mut occasions = std::mem::take(&mut self.occasions);
-        for (ue, target) in occasions.drain(..) {
-            let cell = self.links[ue].serving;
-            self.granting(tti, cell).prepare_occasion(ue, target);
-        }
-        self.occasions = occasions;
     }
 }

@@ -320,10 +320,7 @@ impl RadioNetwork {
     /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
     /// resource blocks.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
-        let serving = self.links[ue].serving;
-        let (config, u) = (&self.cells[serving].uplink.config.power_control, &mut self.ues[ue].uplink);
-        let loss = u.path_loss(self.air.gains(tti, serving, ue).downlink);
-        u.command_power(config, command, blocks, loss);
+        self.terminal(ue).command_power(tti, command, blocks);
     }
 }
 

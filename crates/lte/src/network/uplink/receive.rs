@@ -7,6 +7,7 @@ use super::super::{NetworkOutput, RadioNetwork};
 use super::schedule::Granting;
 use super::state::Content;
 use crate::mac::harq::{Parts, State};
+use crate::network::ue_bearers::UeBearers;
 use crate::phy::RbSet;
 use lasthop_bearer::{Direction, End};
 
@@ -31,14 +32,18 @@ impl RadioNetwork {
         sent: Tti,
         out: &mut NetworkOutput,
     ) {
-        match self.enb_of(tti, ue).hear_block(ue, process, sent) {
+        match self.granting(tti, self.links[ue].serving).hear_block(ue, process, sent) {
             None | Some(Outcome::Again) => {}
-            Some(Outcome::GivenUp) => self.give_up_block(now, ue, process, out),
+            Some(Outcome::GivenUp) => {
+                self.ue_bearers(now, ue, out).give_up_block(process);
+                self.serve(now, out);
+            }
             Some(Outcome::Received { mut parts, msg3 }) => {
                 if msg3 {
                     self.rrc_step(now, tti, ue, |rrc| rrc.msg3(), out);
                 }
-                self.hand_up(now, End::Ue, &mut parts, true, out);
+                self.layer2(now, out).hand_up(End::Ue, &mut parts, true);
+                self.serve(now, out);
                 // The memory goes back to the process.
                 self.links[ue].uplink.harq.get_mut(process).parts = parts;
                 let view = &self.contexts[ue].uplink.view;
@@ -48,22 +53,23 @@ impl RadioNetwork {
             }
         }
     }
+}
 
-    /// The UE flushes its buffer: the PDUs in it will not arrive.
+impl UeBearers<'_> {
+    /// The UE flushes the buffer of `process` of its uplink: the PDUs in it will not arrive.
     #[cold]
-    pub(super) fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
-        let link = &mut self.links[ue].uplink;
+    pub(in crate::network) fn give_up_block(&mut self, process: usize) {
+        let link = &mut self.link.uplink;
         link.stats.lost += 1;
         let p = link.harq.get_mut(process);
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        self.hand_up(now, End::Ue, &mut parts, false, out);
-        let link = &mut self.links[ue].uplink;
+        self.layer2.hand_up(End::Ue, &mut parts, false);
+        let link = &mut self.link.uplink;
         link.harq.get_mut(process).parts = parts;
         let direct = std::mem::take(&mut link.blocks[process].sidelink);
-        if let Some(s) = self.sidelink.as_deref_mut().filter(|_| !direct.is_empty()) {
-            s.lose_report(&direct, &mut self.bearers);
-            self.serve(now, out);
+        if let Some(s) = self.layer2.sidelink.as_deref_mut().filter(|_| !direct.is_empty()) {
+            s.lose_report(&direct, self.layer2.bearers);
         }
     }
 }

@@ -6,10 +6,10 @@
 //! keeps its block and is silent (clause 5.4.2.2), instead of sending it where others have been
 //! put. The eNB finds nothing and grants the next transmission, 8 TTIs later.
 
-use lasthop_units::{Instant, Tti, UeId};
+use lasthop_units::{Tti, UeId};
 
+use super::super::Due;
 use super::super::trace::Step;
-use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::schedule::Granting;
 use super::send::process_of;
@@ -165,7 +165,7 @@ impl Granting<'_> {
     // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
     // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
     // transmission".
-    fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
+    pub(in crate::network) fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
         let most = self.cell.uplink.config.harq.transmissions;
         let p = self.links[ue].uplink.harq.get_mut(process);
         if p.state != State::Failed || !p.missed || p.sent >= target {
@@ -192,24 +192,10 @@ impl Granting<'_> {
     }
 }
 
-impl RadioNetwork {
-    /// Grants anew what has waited for a round trip, when the eNB knows which blocks have failed.
-    pub(in crate::network) fn grant_waiting(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for (ue, process, target) in waiting.drain(..) {
-            let cell = self.links[ue].serving;
-            if self.granting(tti, cell).move_unused(ue, process.into(), target) {
-                self.give_up_block(now, ue, process.into(), out);
-            }
-        }
-        self.waiting = waiting;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use lasthop_engine::{Draw, Purpose};
-    use lasthop_units::{CellId, Db, Id};
+    use lasthop_units::{CellId, Db, Id, Instant};
 
     use super::*;
     use crate::mac::uplink::UplinkConfig;

@@ -49,11 +49,6 @@ pub(in crate::network) struct Granting<'a> {
 }
 
 impl RadioNetwork {
-    /// The eNB that serves `ue` grants in `tti`.
-    pub(in crate::network) fn enb_of(&mut self, tti: Tti, ue: UeId) -> Granting<'_> {
-        self.granting(tti, self.links[ue].serving)
-    }
-
     /// `cell` grants in `tti`.
     pub(in crate::network) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
         Granting {

@@ -47,29 +47,16 @@ impl RadioNetwork {
         let granted = std::mem::take(&mut slot.granted);
         let missed = std::mem::take(&mut slot.missed);
         for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
-            let request = &self.cells[self.links[g.ue].serving].uplink.config.request;
-            self.ues[g.ue].uplink.pause_rac(request, tti);
-            if self.flushes(tti, g) {
-                self.give_up_block(now, g.ue, process_of(tti), out);
-            }
             // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest.
             let asks = g.content == Content::Msg3
                 && (!self.ues[g.ue].rrc.is_connected()
                     || self.mobility.as_ref().is_some_and(|m| m.asks_for_its_connection(g.ue)));
-            let RadioNetwork { ues, links, cells, bearers, sidelink, calendar, air, trace, .. } = self;
-            let link = &mut links[g.ue];
-            let sidelink = sidelink.as_deref_mut();
-            let mut sending = Sending {
-                tti,
-                id: g.ue,
-                ue: &mut ues[g.ue].uplink,
-                cell: &mut cells[link.serving],
-                link,
-                layer2: Layer2 { now, bearers, core: None, sidelink, calendar, out },
-                air,
-                trace,
-                sdus: &mut self.block_sdus,
-            };
+            let mut sending = self.sending(now, tti, g.ue, out);
+            if sending.flushes(g) {
+                self.ue_bearers(now, g.ue, out).give_up_block(process_of(tti));
+                self.serve(now, out);
+                sending = self.sending(now, tti, g.ue, out);
+            }
             sending.send(g, asks);
             self.serve(now, out);
         }
@@ -77,25 +64,49 @@ impl RadioNetwork {
         (slot.granted, slot.missed) = (granted, missed);
     }
 
-    /// True if the grant `g` for `tti` takes the process of a block that waits: a semi-persistent
-    /// one, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
+    /// `ue`, which has a grant for `tti`.
     #[inline]
-    fn flushes(&mut self, tti: Tti, g: &Granted) -> bool {
-        let u = &mut self.ues[g.ue].uplink;
-        let link = &self.links[g.ue].uplink;
-        let takes = match g.content {
-            Content::Again => return false,
-            Content::Msg3 => u.access.sends_msg3(tti),
-            Content::New | Content::ReportOnly => link.is_occasion(tti),
-        };
-        if takes && g.content != Content::Msg3 {
-            u.bsr.on_grant(tti);
+    fn sending<'a>(
+        &'a mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        out: &'a mut NetworkOutput,
+    ) -> Sending<'a> {
+        let RadioNetwork { ues, links, cells, bearers, sidelink, calendar, air, trace, .. } = self;
+        let (link, sidelink) = (&mut links[ue], sidelink.as_deref_mut());
+        Sending {
+            tti,
+            id: ue,
+            ue: &mut ues[ue].uplink,
+            cell: &mut cells[link.serving],
+            link,
+            layer2: Layer2 { now, bearers, core: None, sidelink, calendar, out },
+            air,
+            trace,
+            sdus: &mut self.block_sdus,
         }
-        takes && link.harq.get(process_of(tti)).state != State::Idle
     }
 }
 
 impl Sending<'_> {
+    /// The TTI of the grant `g` has come. True if it takes the process of a block that waits: a
+    /// semi-persistent one, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
+    #[inline]
+    fn flushes(&mut self, g: &Granted) -> bool {
+        self.ue.pause_rac(&self.cell.uplink.config.request, self.tti);
+        let link = &self.link.uplink;
+        let takes = match g.content {
+            Content::Again => return false,
+            Content::Msg3 => self.ue.access.sends_msg3(self.tti),
+            Content::New | Content::ReportOnly => link.is_occasion(self.tti),
+        };
+        if takes && g.content != Content::Msg3 {
+            self.ue.bsr.on_grant(self.tti);
+        }
+        takes && link.harq.get(process_of(self.tti)).state != State::Idle
+    }
+
     /// What was granted goes on the air. `asks`: Msg3 carries an RRC message.
     fn send(&mut self, g: &Granted, asks: bool) {
         let sends = match g.content {
@@ -246,7 +257,8 @@ impl Sending<'_> {
     }
 
     fn path_loss(&mut self) -> lasthop_units::Db {
-        self.ue.path_loss(self.air.gains(self.tti, self.link.serving, self.id).downlink)
+        let tti = self.tti;
+        self.terminal().path_loss(tti)
     }
 
     #[inline]
@@ -254,8 +266,9 @@ impl Sending<'_> {
         Terminal {
             id: self.id,
             ue: self.ue,
-            link: &mut self.link.uplink,
+            link: self.link,
             cell: self.cell,
+            air: self.air,
             calendar: self.layer2.calendar,
             trace: self.trace,
         }
