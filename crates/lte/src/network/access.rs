@@ -4,13 +4,13 @@ use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::calendar::Agenda;
 use super::rrc::Mobility;
-use super::state::{Cell, Link, Ue};
+use super::state::{Cell, Link};
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
+use super::uu::Uu;
 use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::{MSG3_DELAY, Response, WINDOW_START};
 use crate::mac::uplink::largest_allocation;
-use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use crate::rrc::RrcTiming;
 use crate::rrc::mobility::Input;
@@ -25,10 +25,9 @@ struct Answering<'a> {
     tti: Tti,
     id: CellId,
     cell: &'a mut Cell,
-    ues: &'a mut IndexVec<UeId, Ue>,
+    uu: Uu<'a>,
     links: &'a IndexVec<UeId, Link>,
     mobility: Option<&'a Mobility>,
-    air: &'a mut Air,
     calendar: &'a mut Agenda,
 }
 
@@ -46,13 +45,9 @@ impl Answering<'_> {
                 if !self.is_heard_by(*ue) {
                     continue;
                 }
-                if self.completes_handover(*ue) {
-                    let access = &mut self.ues[*ue].uplink.access;
-                    if access.on_response(answer.to, answer.preamble, self.tti) {
-                        access.stop();
-                        landed.push(*ue);
-                        continue;
-                    }
+                if self.completes_handover(*ue) && self.uu.complete(*ue, &answer, self.tti) {
+                    landed.push(*ue);
+                    continue;
                 }
                 self.grant_msg3(*ue, &answer, rbs);
             }
@@ -80,9 +75,7 @@ impl Answering<'_> {
     /// well enough.
     fn is_heard_by(&mut self, ue: UeId) -> bool {
         let link = &self.links[ue];
-        let downlink = &mut self.ues[ue].downlink;
-        link.serving == self.id
-            && !(link.away && downlink.misses_control(self.tti, self.id, ue, self.cell, self.air))
+        link.serving == self.id && !(link.away && self.uu.misses_control(self.tti, self.id, ue, self.cell))
     }
 
     /// Where messages take no time, a handover is complete with the random access response.
@@ -94,9 +87,8 @@ impl Answering<'_> {
     fn grant_msg3(&mut self, ue: UeId, answer: &Response, rbs: RbSet) {
         let msg3 = self.tti.plus(MSG3_DELAY);
         let c = &mut self.cell.uplink;
-        let access = &mut self.ues[ue].uplink.access;
-        access.on_backoff(answer.to, c.config.random_access.backoff.as_millis());
-        if access.on_response(answer.to, answer.preamble, msg3) {
+        let backoff = c.config.random_access.backoff.as_millis();
+        if self.uu.respond(ue, answer, backoff, msg3) {
             let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
             let granted = Granted { ue, rbs, mcs: MSG3_MCS, bytes, content: Content::Msg3 };
             c.plan.slot(msg3).granted.push(granted);
@@ -135,6 +127,6 @@ impl RadioNetwork {
     fn answering(&mut self, tti: Tti, id: CellId) -> Answering<'_> {
         let RadioNetwork { cells, ues, links, mobility, air, calendar, .. } = self;
         let (cell, mobility) = (&mut cells[id], mobility.as_deref());
-        Answering { tti, id, cell, ues, links, mobility, air, calendar }
+        Answering { tti, id, cell, uu: Uu::new(ues, air), links, mobility, calendar }
     }
 }

@@ -99,6 +99,7 @@ impl Attachment<'_> {
         cx.average = Average::default();
         self.ue.uplink.power = lasthop_radio::lte::PowerControl::default();
         cx.headroom = None;
+        cx.commanded = lasthop_radio::lte::PowerControl::default();
         cx.served = None;
     }
 
@@ -133,7 +134,7 @@ impl Attachment<'_> {
     pub fn release(&mut self) {
         self.link.away = false;
         self.reset();
-        self.ue.rrc.release();
+        self.link.rrc.release();
     }
 
     /// Random access in the UE's cell from `tti` on; `preamble`: one that no other UE has.
@@ -150,7 +151,7 @@ impl Attachment<'_> {
         let config = self.cell().config.rrc;
         match config.start {
             InitialState::Attach => {
-                self.ue.rrc.establish(&config, Tti(0));
+                self.link.rrc.establish(&config, Tti(0));
                 self.arm_connection();
             }
             InitialState::Connected => self.watch_activity(Tti(0)),
@@ -161,7 +162,7 @@ impl Attachment<'_> {
 
     /// There is data for the UE, which may be without a connection.
     pub fn want_connection(&mut self, direction: Direction) {
-        if !self.ue.rrc.is_idle() {
+        if !self.link.rrc.is_idle() {
             return;
         }
         let from = self.calendar.first_open();
@@ -175,7 +176,7 @@ impl Attachment<'_> {
                 from.plus((cycle + mine - from.0 % cycle) % cycle)
             }
         };
-        self.ue.rrc.establish(&config, at);
+        self.link.rrc.establish(&config, at);
         self.arm_connection();
     }
 
@@ -191,7 +192,7 @@ impl Attachment<'_> {
 
     /// Notes when the connection's next step is due.
     pub fn arm_connection(&mut self) {
-        if let Some(at) = self.ue.rrc.poll_at() {
+        if let Some(at) = self.link.rrc.poll_at() {
             self.calendar.note(at.max(self.calendar.first_open()), Due::Rrc { ue: self.id });
         }
     }
@@ -200,7 +201,7 @@ impl Attachment<'_> {
     pub fn connection_requested(&mut self, tti: Tti) {
         let config = &self.cells[self.link.serving].config;
         let exchange = config.rrc.exchange(config.timing.decode, config.timing.grant);
-        self.ue.rrc.on_request_received(tti, exchange);
+        self.link.rrc.on_request_received(tti, exchange);
         // RRCConnectionSetup carries the contention resolution identity.
         self.resolve_contention(tti);
         self.arm_connection();

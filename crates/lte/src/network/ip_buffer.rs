@@ -54,7 +54,7 @@ impl RadioNetwork {
         self.bearers.settle_ip(bearer, out);
         let ue = self.bearers[bearer].ue;
         self.contexts[ue].activity = self.calendar.next();
-        match self.ues[ue].rrc.is_connected() {
+        match self.links[ue].rrc.is_connected() {
             true => self.attachment(ue).wake(Direction::Downlink),
             false => self.attachment(ue).want_connection(Direction::Downlink),
         }

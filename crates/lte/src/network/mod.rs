@@ -50,6 +50,7 @@ mod tests;
 pub mod trace;
 mod ue_bearers;
 mod uplink;
+mod uu;
 mod view;
 
 pub use crate::rrc::MobilityEvent;
@@ -506,7 +507,7 @@ impl RadioNetwork {
         if self.links[ue].away {
             return;
         }
-        if !self.ues[ue].rrc.is_connected() {
+        if !self.links[ue].rrc.is_connected() {
             let from_ue = self.bearers[bearer].layers.wants(End::Ue);
             let wants = [self.bearers.network_wants(bearer), from_ue];
             return self.attachment(ue).want_connection_for(wants);

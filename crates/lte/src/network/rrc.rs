@@ -74,7 +74,7 @@ pub(super) struct Rrc<'a> {
     /// None where UEs stay in their cells.
     pub mobility: Option<(&'a mut Mobility, &'a Core)>,
     pub cells: &'a IndexVec<CellId, Cell>,
-    pub links: &'a IndexVec<UeId, Link>,
+    pub links: &'a mut IndexVec<UeId, Link>,
     pub contexts: &'a IndexVec<UeId, UeContext>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
     pub air: &'a mut Air,
@@ -86,7 +86,7 @@ impl Rrc<'_> {
     }
 
     fn is_connected(&self) -> bool {
-        self.ues[self.ue].rrc.is_connected()
+        self.links[self.ue].rrc.is_connected()
     }
 
     // The connection.
@@ -95,7 +95,7 @@ impl Rrc<'_> {
     pub fn connection_step(&mut self) -> Commands {
         let mut commands = Commands::default();
         let config = self.cells[self.serving()].config.rrc;
-        let Some(command) = self.ues[self.ue].rrc.on_tti(&config, self.tti) else { return commands };
+        let Some(command) = self.links[self.ue].rrc.on_tti(&config, self.tti) else { return commands };
         if command == Command::Connect {
             // A UE that is about to connect does so in the strongest cell, where cells can be
             // changed.
@@ -103,7 +103,7 @@ impl Rrc<'_> {
             other.into_iter().for_each(|cell| commands.push(Command::Camp(cell)));
         }
         commands.push(command);
-        if let Some(at) = self.ues[self.ue].rrc.poll_at() {
+        if let Some(at) = self.links[self.ue].rrc.poll_at() {
             commands.push(Command::ConnectionAt(at));
         }
         commands
@@ -224,8 +224,8 @@ impl Rrc<'_> {
         }
         let Some(most) = mobility.config.users.value() else { return true };
         let other =
-            |u: &UeId| *u != self.ue && self.links[*u].serving == cell && self.ues[*u].rrc.is_connected();
-        self.ues.ids().filter(other).count() < most as usize
+            |u: &UeId| *u != self.ue && self.links[*u].serving == cell && self.links[*u].rrc.is_connected();
+        self.links.ids().filter(other).count() < most as usize
     }
 
     /// What the UE's cell finds for its re-establishment: nobody answers for an eNB that is
@@ -453,7 +453,7 @@ impl RadioNetwork {
             // MAC looks at what each end of a bearer has.
             for bearer in self.bearers.ids() {
                 let ue = self.bearers[bearer].ue;
-                if self.ues[ue].rrc.is_connected() && !self.links[ue].away {
+                if self.links[ue].rrc.is_connected() && !self.links[ue].away {
                     if self.bearers[bearer].layers.wants(End::Network) {
                         self.attachment(ue).wake(Direction::Downlink);
                     }

@@ -83,6 +83,8 @@ impl Cell {
 #[derive(Debug)]
 pub(super) struct Link {
     pub serving: CellId,
+    /// The RRC connection: one state for both ends, since no message between them is encoded.
+    pub rrc: Connection,
     /// Its bearers in the order of their logical channels.
     pub drbs: Vec<BearerId>,
     /// Below RLC there is always something to send, by direction.
@@ -107,7 +109,6 @@ pub(super) struct UeContext {
 /// What the terminal knows.
 #[derive(Debug)]
 pub(super) struct Ue {
-    pub rrc: Connection,
     pub downlink: DownlinkUe,
     pub uplink: UplinkUe,
 }
@@ -117,6 +118,10 @@ impl Link {
     pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Link {
         Link {
             serving: config.serving,
+            rrc: Connection::new(
+                cell.rrc.start == InitialState::Connected,
+                cell.rrc.start != InitialState::Attach,
+            ),
             drbs: Vec::new(),
             full_buffer: config.full_buffer,
             away: false,
@@ -142,10 +147,6 @@ impl Ue {
     /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
     pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
         Ue {
-            rrc: Connection::new(
-                cell.rrc.start == InitialState::Connected,
-                cell.rrc.start != InitialState::Attach,
-            ),
             downlink: DownlinkUe { control_errors: draws(seed, id, 3), in_doubt: 0 },
             uplink: UplinkUe::new(&cell.uplink, config, id, seed),
         }

@@ -20,7 +20,7 @@ pub(super) mod state;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Db, Dbm, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
@@ -30,14 +30,13 @@ use self::state::{UplinkContext, UplinkUe};
 use super::calendar::Agenda;
 use super::state::{Cell, Link};
 use super::trace::{Step, Trace};
-use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use super::{CellConfig, Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::{RacTimer, RequestConfig};
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_bearer::End;
-use lasthop_units::Db;
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
 /// 36.213 clause 8).
@@ -50,7 +49,8 @@ impl RadioNetwork {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
             let RadioNetwork { links, cells, bearers, calendar, .. } = self;
             let (link, of) = (&links[ue], (ue, bearer));
-            return report::pass_report_on(now, of, link, &cells[link.serving], bearers, calendar);
+            let config = &cells[link.serving].config;
+            return report::pass_report_on(now, of, link, config, bearers, calendar);
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
         let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);
@@ -62,10 +62,12 @@ impl RadioNetwork {
     /// `ue`, which acts.
     pub(super) fn terminal(&mut self, ue: UeId) -> Terminal<'_> {
         let link = &mut self.links[ue];
+        let Cell { config, uplink, .. } = &mut self.cells[link.serving];
         Terminal {
             id: ue,
             ue: &mut self.ues[ue].uplink,
-            cell: &mut self.cells[link.serving],
+            config,
+            counters: &mut uplink.counters,
             link,
             air: &mut self.air,
             calendar: &mut self.calendar,
@@ -78,10 +80,15 @@ impl RadioNetwork {
         if self.ues[ue].uplink.wakes(tti) {
             let mut terminal = self.terminal(ue);
             let access = terminal.on_timers(tti);
-            if let Some(Action::Preamble(preamble)) = access
-                && terminal.send_preamble(tti, preamble)
-            {
-                self.preambles.push(self.links[ue].serving);
+            if let Some(Action::Preamble(preamble)) = access {
+                let power = terminal.send_preamble(tti);
+                let serving = terminal.link.serving;
+                let cell = &mut self.cells[serving];
+                let mut gain = || self.air.gains(tti, serving, ue).uplink;
+                if power.is_none_or(|power| cell.hears_preamble(power, gain())) {
+                    cell.uplink.responder.preamble(ue, preamble);
+                    self.preambles.push(serving);
+                }
             }
             if access == Some(Action::Problem) {
                 out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
@@ -97,8 +104,10 @@ pub(super) struct Terminal<'a> {
     id: UeId,
     ue: &'a mut UplinkUe,
     link: &'a mut Link,
-    /// What it was told of its cell, and who counts what it sends.
-    cell: &'a mut Cell,
+    /// What it was told of its cell.
+    config: &'a CellConfig,
+    /// Counts what is sent to the cell.
+    counters: &'a mut UplinkCounters,
     air: &'a mut Air,
     calendar: &'a mut Agenda,
     trace: &'a mut Trace,
@@ -122,7 +131,7 @@ impl Terminal<'_> {
         let from = self.calendar.first_open();
         let mut at = self.ue.access.poll_at();
         if self.asks(from) {
-            let asks = match self.cell.uplink.config.request {
+            let asks = match self.config.uplink.request {
                 RequestConfig::Rac { .. } => {
                     // A RAC is no transport block: what comes at the start of a TTI can still ask
                     // in it.
@@ -167,7 +176,7 @@ impl Terminal<'_> {
         if self.asks(tti) {
             self.ask(tti);
         }
-        self.ue.access.on_tti(&self.cell.uplink.config.random_access, tti)
+        self.ue.access.on_tti(&self.config.uplink.random_access, tti)
     }
 
     /// The path loss of its cell's downlink, as it knows it in `tti`.
@@ -175,35 +184,29 @@ impl Terminal<'_> {
         self.ue.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
     }
 
-    /// The UE sends `preamble`; true if its cell detects it, which its power decides.
-    fn send_preamble(&mut self, tti: Tti, preamble: u8) -> bool {
-        self.cell.uplink.counters.preambles += 1;
+    /// The UE sends a preamble in `tti`: with which power. A link of a given SINR has none that
+    /// matters.
+    fn send_preamble(&mut self, tti: Tti) -> Option<Dbm> {
+        self.counters.preambles += 1;
         self.link.uplink.stats.preambles += 1;
-        // A link of a given SINR has no power that matters.
-        let received = self.link.uplink.pinned || {
-            let loss = self.path_loss(tti);
-            let gain = self.air.gains(tti, self.link.serving, self.id).uplink;
-            let (c, figure) = (&self.cell.uplink, self.cell.config.radio.noise_figure);
-            let power = self.ue.preamble_power(&c.config.random_access, loss);
-            c.hears_preamble(power, gain, figure)
-        };
-        if received {
-            self.cell.uplink.responder.preamble(self.id, preamble);
+        if self.link.uplink.pinned {
+            return None;
         }
-        received
+        let loss = self.path_loss(tti);
+        Some(self.ue.preamble_power(&self.config.uplink.random_access, loss))
     }
 
     /// A transmit power control command (0 to 3) takes effect in `tti`, for `blocks` resource
     /// blocks.
     fn command_power(&mut self, tti: Tti, command: u8, blocks: u32) {
         let loss = self.path_loss(tti);
-        self.ue.command_power(&self.cell.uplink.config.power_control, command, blocks, loss);
+        self.ue.command_power(&self.config.uplink.power_control, command, blocks, loss);
     }
 
     /// A report is due and there is no grant for it.
     fn ask(&mut self, tti: Tti) {
-        let (u, cell) = (&mut *self.ue, &mut *self.cell);
-        let received = match cell.uplink.config.request {
+        let (u, config) = (&mut *self.ue, self.config);
+        let received = match config.uplink.request {
             RequestConfig::Rac { answer, timer, counts } => {
                 if tti < u.rac_blocked_until {
                     return;
@@ -216,14 +219,14 @@ impl Terminal<'_> {
                 match u.sr.on_tti(tti) {
                     None => return,
                     Some(SrAction::RandomAccess) => {
-                        u.access.start(&cell.uplink.config.random_access, tti, None);
+                        u.access.start(&config.uplink.random_access, tti, None);
                         return;
                     }
-                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode_of_uplink()),
+                    Some(SrAction::Send) => tti.plus(config.timing.decode_of_uplink()),
                 }
             }
         };
-        cell.uplink.counters.requests += 1;
+        self.counters.requests += 1;
         self.link.uplink.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, RbSet::EMPTY);
         self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });

@@ -11,9 +11,10 @@ use crate::mac::uplink::fewest_blocks;
 use crate::network::bearers::{Bearers, Notice};
 use crate::network::calendar::Agenda;
 use crate::network::state::Cell;
-use crate::network::state::{Link, Ue};
+use crate::network::state::Link;
 use crate::network::trace::Trace;
 use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::uu::Uu;
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_engine::math::db;
@@ -32,9 +33,8 @@ pub(in crate::network) struct LaneScheduling<'a> {
     pub cell: &'a mut Cell,
     pub sidelink: &'a mut Sidelink,
     pub links: &'a IndexVec<UeId, Link>,
-    pub ues: &'a mut IndexVec<UeId, Ue>,
     pub bearers: &'a mut Bearers,
-    pub air: &'a mut Air,
+    pub uu: Uu<'a>,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
@@ -52,9 +52,8 @@ impl RadioNetwork {
             cell: &mut self.cells[cell],
             sidelink: self.sidelink.as_deref_mut()?,
             links: &self.links,
-            ues: &mut self.ues,
             bearers: &mut self.bearers,
-            air: &mut self.air,
+            uu: Uu::new(&mut self.ues, &mut self.air),
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         })
@@ -86,7 +85,7 @@ impl LaneScheduling<'_> {
             let bytes = tbs_bytes(mcs, p.rbs.len());
             s.plan.slot(self.tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
-            self.ues[tx].uplink.pause_rac(&self.cell.uplink.config.request, self.tti);
+            self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, self.tti);
         }
         self.bearers.notify(Notice::of(bearer));
     }
@@ -238,7 +237,7 @@ impl LaneScheduling<'_> {
         let group = l.group.is_some().then_some(grant.lane);
         self.cell.uplink.plan.slot(target).used |= grant.rbs;
         self.calendar.note(target, Due::Transmit);
-        self.ues[tx].uplink.pause_rac(&self.cell.uplink.config.request, target);
+        self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, target);
         self.trace.note(|| {
             let record = TraceRecord::new(self.tti, Step::Grant, TraceLink::Sidelink, tx);
             let (blocks, bytes, mcs) = (grant.rbs.len(), u64::from(grant.bytes), Some(grant.mcs));
@@ -256,7 +255,7 @@ impl LaneScheduling<'_> {
         }
         let level = match &l.link.quality {
             LinkQuality::Pinned { steps } => {
-                let cqi = worst_cqi(self.air, self.tti, l, steps);
+                let cqi = worst_cqi(self.uu.air, self.tti, l, steps);
                 l.stats.reports += 1;
                 l.stats.cqi_sum += u64::from(cqi);
                 self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
@@ -265,7 +264,7 @@ impl LaneScheduling<'_> {
                 // Over the whole band, without interference: what that costs the outer loop finds
                 // out.
                 let band = self.cell.uplink.band;
-                let level = |rx| self.air.sidelink_level(self.tti, [l.tx, rx], l.link.power, band);
+                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.link.power, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };
@@ -280,7 +279,7 @@ impl LaneScheduling<'_> {
             return Some(mcs_of_cqi(cqi));
         }
         match &l.link.quality {
-            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.air, self.tti, l, steps))),
+            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
             LinkQuality::Physical => self.cell.uplink.adaptation.mcs(l.grants.quality.level()?),
         }
     }
@@ -308,8 +307,8 @@ impl LaneScheduling<'_> {
                     Reuse::Above { min_sir } => {
                         let mut too_near = |l: &Lane, other: &Lane| {
                             l.receivers().any(|r| {
-                                let wanted = self.air.between(self.tti, l.tx, r).max(1e-30);
-                                let unwanted = self.air.between(self.tti, other.tx, r).max(1e-30);
+                                let wanted = self.uu.air.between(self.tti, l.tx, r).max(1e-30);
+                                let unwanted = self.uu.air.between(self.tti, other.tx, r).max(1e-30);
                                 let sir = db(f64::from(wanted) / f64::from(unwanted));
                                 l.link.power.0 - other.link.power.0 + sir < min_sir.0
                             })

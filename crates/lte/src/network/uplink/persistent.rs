@@ -110,10 +110,8 @@ impl Granting<'_> {
             debug_assert!(slot.used.and(rbs).is_empty(), "{target:?}: the blocks of an occasion given away");
             slot.used |= rbs;
             slot.granted.push(Granted { ue, rbs, mcs, bytes, content: Content::New });
-            let cx = &mut self.contexts[ue].uplink;
-            let u = &mut self.ues[ue].uplink;
-            cx.view.on_grant(target, bytes);
-            u.granted_until = u.granted_until.max(Some(target));
+            self.contexts[ue].uplink.view.on_grant(target, bytes);
+            self.uu.occasion(ue, target);
             self.calendar.note(target, Due::Transmit);
         }
         self.await_occasion(ue);

@@ -15,8 +15,10 @@ use super::tbs_bytes;
 use crate::mac::phr;
 use crate::mac::random_access::RandomAccessConfig;
 use crate::mac::uplink::largest_allocation;
+use crate::network::state::Cell;
+use crate::network::uu::Sounding;
 use crate::network::{CellConfig, UeConfig};
-use crate::phy::air::{Air, Gains};
+use crate::phy::air::Gains;
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
@@ -260,30 +262,35 @@ impl UplinkUe {
     }
 }
 
-impl CellUplink {
-    /// Whether a preamble of `power` is loud enough for the cell that receives it with `gain`
-    /// behind noise of `figure`. A threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is
-    /// taken for all.
-    pub fn hears_preamble(&self, power: Dbm, gain: f32, figure: Db) -> bool {
-        let noise = thermal_noise(PRACH_BANDWIDTH, figure);
-        power.0 + db(f64::from(gain)) - noise.0 >= self.config.random_access.detection.0
+impl Cell {
+    /// Whether a preamble of `power` is loud enough for the cell, which receives it with `gain`. A
+    /// threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is taken for all.
+    pub fn hears_preamble(&self, power: Dbm, gain: f32) -> bool {
+        let noise = thermal_noise(PRACH_BANDWIDTH, self.config.radio.noise_figure);
+        power.0 + db(f64::from(gain)) - noise.0 >= self.config.uplink.random_access.detection.0
     }
 }
 
 impl UplinkContext {
     /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later
     /// (TS 36.213 clause 5.1.1.1), and no other is sent before the channel has been measured
-    /// with it. When and which. `sent`: what the UE makes of the commands that it had.
+    /// with it. When and which.
     #[inline]
-    pub fn power_command(&mut self, tti: Tti, cell: &CellUplink, sent: PowerControl) -> Option<(Tti, u8)> {
+    pub fn power_command(&mut self, tti: Tti, cell: &CellUplink) -> Option<(Tti, u8)> {
         let target = cell.config.power_target?;
         let (true, Some(level)) = (tti >= self.commanded_until, self.quality.measured()) else {
             return None;
         };
         let error = Db(target.0 - f64::from(level));
-        let command = sent.towards(&cell.config.power_control, error)?;
+        let command = self.commanded.towards(&cell.config.power_control, error)?;
         self.commanded_until = tti.plus(K_PUSCH + cell.srs_period);
         Some((tti.plus(K_PUSCH), command))
+    }
+
+    /// A command takes effect, for all that the eNB knows: whether the UE was at a limit of its
+    /// power, where commands do not accumulate, it is not told.
+    fn command_power(&mut self, config: &PowerControlConfig, command: u8) {
+        self.commanded.command(config, command, Dbm(0.0), Dbm(f64::INFINITY));
     }
 
     /// What the eNB takes from a headroom report that came on `blocks` resource blocks: the
@@ -298,9 +305,9 @@ impl UplinkContext {
         }
     }
 
-    /// The eNB has measured `sinr` of a sounding signal that was sent with `srs` over the band; a
-    /// block of PUSCH would have been sent with `one`.
-    fn learn_sounding(&mut self, tti: Tti, cell: &CellUplink, sinr: &[f32], srs: Dbm, one: Dbm) {
+    /// The eNB has measured a sounding signal.
+    pub fn learn_sounding(&mut self, tti: Tti, cell: &CellUplink, sounding: &Sounding<'_>) {
+        let Sounding { sinr, srs, one } = *sounding;
         let (aware, controlled) = (cell.config.power_aware, cell.config.power_control.enabled);
         let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
         if aware && (self.headroom.is_some() || !controlled) {
@@ -318,26 +325,12 @@ impl UplinkContext {
 
 impl RadioNetwork {
     /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
-    /// resource blocks.
+    /// resource blocks; its eNB counts on it.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
         self.terminal(ue).command_power(tti, command, blocks);
+        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
+        self.contexts[ue].uplink.command_power(config, command);
     }
-}
-
-/// `ue` sounds the band of its cell, which measures it.
-pub(super) fn sound(
-    tti: Tti,
-    id: CellId,
-    ue: UeId,
-    cell: &CellUplink,
-    cx: &mut UplinkContext,
-    u: &mut UplinkUe,
-    air: &mut Air,
-) {
-    let loss = u.path_loss(air.gains(tti, id, ue).downlink);
-    let (config, band) = (&cell.config.power_control, cell.band);
-    let (srs, one) = (u.srs_power(config, band.len(), loss), u.pusch_power(config, 1, loss));
-    cx.learn_sounding(tti, cell, air.sounding(tti, id, ue, band, srs), srs, one);
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use super::super::Due;
 use super::schedule::Granting;
 use super::send::{Sending, process_of};
 use crate::mac::bsr;
+use crate::network::CellConfig;
 use crate::network::bearers::Bearers;
 use crate::network::calendar::Agenda;
-use crate::network::state::{Cell, Link};
+use crate::network::state::Link;
 use crate::phy::TTI;
 use lasthop_bearer::End;
 
@@ -21,7 +22,7 @@ pub(super) fn pass_report_on(
     now: Instant,
     (ue, bearer): (UeId, BearerId),
     link: &Link,
-    cell: &Cell,
+    config: &CellConfig,
     bearers: &mut Bearers,
     calendar: &mut Agenda,
 ) {
@@ -33,7 +34,7 @@ pub(super) fn pass_report_on(
     // What comes at the start of a TTI is still in its report.
     let here = Tti::containing(now, TTI);
     let sent = if here.start(TTI) == now { here } else { here.plus(1) };
-    let received = sent.plus(cell.config.uplink.report_delay).max(calendar.first_open());
+    let received = sent.plus(config.uplink.report_delay).max(calendar.first_open());
     calendar.note(received, Due::BufferReport { cell: link.serving, ue, bytes: bsr::bytes(level) });
 }
 
@@ -62,7 +63,7 @@ impl Sending<'_> {
         let (link, layer2) = (&mut *self.link, &mut self.layer2);
         let (now, bearers) = (layer2.now, &mut *layer2.bearers);
         let active = link.drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
-        let read = now + self.cell.config.timing.uplink_fill;
+        let read = now + self.config.timing.uplink_fill;
         let parts = &mut link.uplink.harq.get_mut(process_of(self.tti)).parts;
         for bearer in &link.drbs {
             if bearers[*bearer].layers.wants(End::Ue) {
@@ -72,7 +73,7 @@ impl Sending<'_> {
         for bearer in &self.link.drbs {
             self.layer2.settle(*bearer);
             let of = (self.id, *bearer);
-            pass_report_on(now, of, self.link, self.cell, self.layer2.bearers, self.layer2.calendar);
+            pass_report_on(now, of, self.link, self.config, self.layer2.bearers, self.layer2.calendar);
         }
     }
 }

@@ -51,9 +51,9 @@ impl Granting<'_> {
     fn may_move(&self, target: Tti, i: usize) -> bool {
         let g = self.cell.uplink.plan.granted(target)[i];
         let link = &self.links[g.ue].uplink;
-        let u = &self.ues[g.ue].uplink;
         let p = link.harq.get(process_of(target));
-        let msg3 = link.blocks[process_of(target)].content == Content::Msg3 || u.access.is_running();
+        let msg3 =
+            link.blocks[process_of(target)].content == Content::Msg3 || self.uu.is_in_random_access(g.ue);
         g.content == Content::Again && p.state == State::Failed && !p.missed && !msg3
     }
 

@@ -4,17 +4,16 @@ use lasthop_units::{CellId, Duration, IndexVec, Tti, UeId};
 
 use super::super::trace::Step;
 use super::super::{Due, RadioNetwork};
-use super::power::sound;
 use super::state::{Content, Granted};
 use crate::mac::harq::PROCESSES;
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation};
 use crate::network::calendar::Agenda;
 use crate::network::sidelink::state::Sidelink;
-use crate::network::state::{Cell, Link, Ue, UeContext};
+use crate::network::state::{Cell, Link, UeContext};
 use crate::network::trace::Trace;
+use crate::network::uu::Uu;
 use crate::phy::RbSet;
-use crate::phy::air::Air;
 use lasthop_bearer::Direction;
 use lasthop_radio::lte::{Mcs, McsTable};
 
@@ -23,10 +22,6 @@ const OVERHEAD: u64 = 8;
 
 /// How long after downlink data proactive grants go on [TTI].
 const PROACTIVE: u64 = 100;
-
-/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
-/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
-const GRANT_SAFE: f64 = 316.0;
 
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
@@ -40,10 +35,9 @@ pub(in crate::network) struct Granting<'a> {
     pub is_alone: bool,
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub links: &'a mut IndexVec<UeId, Link>,
-    pub ues: &'a mut IndexVec<UeId, Ue>,
+    pub uu: Uu<'a>,
     /// Who has blocks of the uplink beside it.
     pub sidelink: Option<&'a mut Sidelink>,
-    pub air: &'a mut Air,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
@@ -58,9 +52,8 @@ impl RadioNetwork {
             cell: &mut self.cells[cell],
             contexts: &mut self.contexts,
             links: &mut self.links,
-            ues: &mut self.ues,
+            uu: Uu::new(&mut self.ues, &mut self.air),
             sidelink: self.sidelink.as_deref_mut(),
-            air: &mut self.air,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         }
@@ -94,7 +87,7 @@ impl Granting<'_> {
         let cx = &mut self.contexts[ue];
         cx.uplink.proactive = false;
         let recent = cx.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > self.tti);
-        if recent && self.ues[ue].rrc.is_connected() && !self.links[ue].away {
+        if recent && self.links[ue].rrc.is_connected() && !self.links[ue].away {
             cx.uplink.view.request();
             let period = self.cell.uplink.config.proactive_period.as_millis();
             cx.uplink.note_downlink(self.tti, ue, period, self.calendar);
@@ -141,10 +134,10 @@ impl Granting<'_> {
             let full = self.links[*ue].full_buffer[Direction::Uplink.index()];
             let link = &mut self.links[*ue].uplink;
             let cx = &mut self.contexts[*ue].uplink;
-            let u = &mut self.ues[*ue].uplink;
+            let msg3 = |g: &Granted| g.ue == *ue && g.content == Content::Msg3;
             let busy = link.harq.get(process).state != crate::mac::harq::State::Idle
                 || cx.view.granted_until() == Some(target)
-                || u.access.is_running() && c.plan.granted(target).iter().any(|g| g.ue == *ue);
+                || c.plan.granted(target).iter().any(msg3);
             if busy {
                 continue;
             }
@@ -256,12 +249,12 @@ impl Granting<'_> {
             self.grant_missed(target, granted.ue);
             return;
         }
-        let (cx, sent) = (&mut self.contexts[granted.ue].uplink, self.ues[granted.ue].uplink.power);
-        if let Some((at, command)) = cx.power_command(self.tti, &self.cell.uplink, sent) {
+        let cx = &mut self.contexts[granted.ue].uplink;
+        if let Some((at, command)) = cx.power_command(self.tti, &self.cell.uplink) {
             let (ue, blocks) = (granted.ue, granted.rbs.len() as u8);
             self.calendar.note(at, Due::PowerCommand { ue, command, blocks });
         }
-        self.ues[granted.ue].uplink.hear_grant(self.tti, target, answers);
+        self.uu.grant(self.tti, granted.ue, target, answers);
     }
 
     /// The eNB measures the channel of `ue` if what it knows is old.
@@ -269,22 +262,17 @@ impl Granting<'_> {
     pub(in crate::network) fn sound(&mut self, ue: UeId) {
         let (c, cx) = (&self.cell.uplink, &mut self.contexts[ue].uplink);
         if cx.quality.is_stale(self.tti, c.srs_period) {
-            sound(self.tti, self.id, ue, c, cx, &mut self.ues[ue].uplink, self.air);
+            cx.learn_sounding(self.tti, c, &self.uu.sounding(self.tti, self.id, ue, c));
         }
     }
 
-    /// True if `ue` misses a grant. Near a cell that is alone on its carrier every one is received:
-    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
+    /// True if `ue` misses a grant.
     #[inline]
     pub(super) fn misses_grant(&mut self, ue: UeId) -> bool {
-        let (tti, id, u) = (self.tti, self.id, &mut self.ues[ue]);
-        if self.is_alone && !self.links[ue].uplink.pinned {
-            let gain = f64::from(self.air.gains(tti, id, ue).downlink);
-            if self.cell.reference_power * gain > GRANT_SAFE * u.uplink.noise {
-                return false;
-            }
-        }
-        u.downlink.misses_control(tti, id, ue, self.cell, self.air)
+        let near = self.is_alone
+            && !self.links[ue].uplink.pinned
+            && self.uu.receives_grants(self.tti, self.id, ue, self.cell);
+        !near && self.uu.misses_control(self.tti, self.id, ue, self.cell)
     }
 
     /// The UE has not received its grant and will send nothing. The eNB finds no energy where it

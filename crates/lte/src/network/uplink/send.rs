@@ -5,9 +5,10 @@ use lasthop_units::{CellId, Instant, Tti, UeId};
 use super::super::trace::{Step, Trace, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::state::{Block, Content, Granted, SentWith, UplinkUe};
-use super::{HARQ_PERIOD, Terminal};
+use super::{HARQ_PERIOD, Terminal, UplinkCounters};
 use crate::mac::harq::State;
 use crate::mac::multiplex::Assembly;
+use crate::network::CellConfig;
 use crate::network::layer2::Layer2;
 use crate::network::state::{Cell, Link};
 use crate::phy::air::Air;
@@ -21,8 +22,10 @@ pub(in crate::network) struct Sending<'a> {
     pub id: UeId,
     pub ue: &'a mut UplinkUe,
     pub link: &'a mut Link,
-    /// What it was told of its cell, and who counts what it sends.
-    pub cell: &'a mut Cell,
+    /// What it was told of its cell.
+    pub config: &'a CellConfig,
+    /// Counts what is sent to the cell.
+    pub counters: &'a mut UplinkCounters,
     pub layer2: Layer2<'a>,
     pub air: &'a mut Air,
     pub trace: &'a mut Trace,
@@ -49,7 +52,7 @@ impl RadioNetwork {
         for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
             // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest.
             let asks = g.content == Content::Msg3
-                && (!self.ues[g.ue].rrc.is_connected()
+                && (!self.links[g.ue].rrc.is_connected()
                     || self.mobility.as_ref().is_some_and(|m| m.asks_for_its_connection(g.ue)));
             let mut sending = self.sending(now, tti, g.ue, out);
             if sending.flushes(g) {
@@ -75,11 +78,13 @@ impl RadioNetwork {
     ) -> Sending<'a> {
         let RadioNetwork { ues, links, cells, bearers, sidelink, calendar, air, trace, .. } = self;
         let (link, sidelink) = (&mut links[ue], sidelink.as_deref_mut());
+        let Cell { config, uplink, .. } = &mut cells[link.serving];
         Sending {
             tti,
             id: ue,
             ue: &mut ues[ue].uplink,
-            cell: &mut cells[link.serving],
+            config,
+            counters: &mut uplink.counters,
             link,
             layer2: Layer2 { now, bearers, core: None, sidelink, calendar, out },
             air,
@@ -94,7 +99,7 @@ impl Sending<'_> {
     /// semi-persistent one, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
     #[inline]
     fn flushes(&mut self, g: &Granted) -> bool {
-        self.ue.pause_rac(&self.cell.uplink.config.request, self.tti);
+        self.ue.pause_rac(&self.config.uplink.request, self.tti);
         let link = &self.link.uplink;
         let takes = match g.content {
             Content::Again => return false,
@@ -139,7 +144,7 @@ impl Sending<'_> {
             return false;
         }
         self.send_block(g, asks);
-        self.ue.access.on_msg3(&self.cell.uplink.config.random_access, self.tti);
+        self.ue.access.on_msg3(&self.config.uplink.random_access, self.tti);
         self.terminal().arm();
         true
     }
@@ -151,7 +156,7 @@ impl Sending<'_> {
         block.content = g.content;
         block.first = self.tti;
         self.fill_block(g, asks, &mut block);
-        let combining = self.cell.uplink.config.harq.combining;
+        let combining = self.config.uplink.harq.combining;
         let p = self.link.uplink.put(self.tti, g, block, SoftBuffer::new(combining.into()));
         self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
         self.terminal().arm();
@@ -176,7 +181,7 @@ impl Sending<'_> {
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
         let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
-            let config = &self.cell.uplink.config.power_control;
+            let config = &self.config.uplink.power_control;
             block.headroom = Some(u.headroom_level(config, g.rbs.len(), path_loss));
         }
         let mut direct = false;
@@ -201,7 +206,7 @@ impl Sending<'_> {
         block.report = report;
         block.full = report.is_none() && !direct;
         let padding = u64::from(padding);
-        self.cell.uplink.counters.padding_bytes += padding;
+        self.counters.padding_bytes += padding;
         self.link.uplink.stats.padding_bytes += padding;
     }
 
@@ -248,7 +253,7 @@ impl Sending<'_> {
     #[inline]
     fn transmit(&mut self, g: &Granted) {
         let loss = self.path_loss();
-        let config = &self.cell.uplink.config.power_control;
+        let config = &self.config.uplink.power_control;
         let SentWith { each, power, .. } = self.ue.transmit(config, g.rbs.len(), loss);
         let stats = &mut self.link.uplink.stats;
         stats.power_count += 1;
@@ -267,7 +272,8 @@ impl Sending<'_> {
             id: self.id,
             ue: self.ue,
             link: self.link,
-            cell: self.cell,
+            config: self.config,
+            counters: self.counters,
             air: self.air,
             calendar: self.layer2.calendar,
             trace: self.trace,

@@ -261,6 +261,8 @@ pub struct UplinkContext {
     pub headroom: Option<Db>,
     /// A power control command is on its way or not measured yet before this TTI.
     pub commanded_until: Tti,
+    /// What the UE makes of the commands that it had.
+    pub commanded: PowerControl,
     pub average: Average,
     /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
     pub qci: u8,
@@ -352,6 +354,7 @@ impl UplinkContext {
             quality: UplinkQuality::new(config.outer_loop.olla()),
             headroom: None,
             commanded_until: Tti(0),
+            commanded: PowerControl::default(),
             average: Average::default(),
             qci: 9,
             guaranteed: 0.0,

@@ -1,0 +1,104 @@
+//! Uu, the radio interface between UEs and the network (TS 36.300 clause 4), as a cell sees it: it
+//! can say something to UEs and measure what they send. What they know it cannot read, with one
+//! exception ([`is_in_random_access`](Uu::is_in_random_access)).
+
+use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
+
+use super::state::{Cell, Ue};
+use super::uplink::state::CellUplink;
+use crate::mac::random_access::Response;
+use crate::mac::uplink::RequestConfig;
+use crate::phy::air::Air;
+
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
+/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
+const GRANT_SAFE: f64 = 316.0;
+
+/// UEs behind the air.
+pub(super) struct Uu<'a> {
+    ues: &'a mut IndexVec<UeId, Ue>,
+    pub air: &'a mut Air,
+}
+
+/// A sounding signal over the band, as its cell measures it.
+pub(super) struct Sounding<'a> {
+    /// Linear, by resource block.
+    pub sinr: &'a [f32],
+    /// What it was sent with, and what a block of PUSCH would have been.
+    pub srs: Dbm,
+    pub one: Dbm,
+}
+
+impl<'a> Uu<'a> {
+    /// `ues` behind `air`.
+    #[inline]
+    pub const fn new(ues: &'a mut IndexVec<UeId, Ue>, air: &'a mut Air) -> Uu<'a> {
+        Uu { ues, air }
+    }
+
+    /// True if `ue` misses what the control channels of `cell`, which is `id`, say in `tti`.
+    #[inline]
+    pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
+        self.ues[ue].downlink.misses_control(tti, id, ue, cell, self.air)
+    }
+
+    /// True if `ue` is so near to `cell`, which is `id` and alone on its carrier, that it receives
+    /// every grant: fades of the whole carrier that deep are not worth a look at the channel for
+    /// each grant.
+    #[inline]
+    pub fn receives_grants(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
+        let gain = f64::from(self.air.gains(tti, id, ue).downlink);
+        cell.reference_power * gain > GRANT_SAFE * self.ues[ue].uplink.noise
+    }
+
+    /// `ue` receives a grant for `target` in `tti`; it answers a request, or does not.
+    #[inline]
+    pub fn grant(&mut self, tti: Tti, ue: UeId, target: Tti, answers: bool) {
+        self.ues[ue].uplink.hear_grant(tti, target, answers);
+    }
+
+    /// `ue` has a semi-persistent grant for `target`, as both know.
+    pub fn occasion(&mut self, ue: UeId, target: Tti) {
+        let u = &mut self.ues[ue].uplink;
+        u.granted_until = u.granted_until.max(Some(target));
+    }
+
+    /// `ue` has a sidelink grant for `tti`, under the uplink's way to ask of `request`.
+    pub fn sidelink_grant(&mut self, ue: UeId, request: &RequestConfig, tti: Tti) {
+        self.ues[ue].uplink.pause_rac(request, tti);
+    }
+
+    /// True while random access of `ue` goes on, which an eNB would not know before Msg3 says whose
+    /// preamble it was. The rule that no retransmission of such a UE is moved needs it: a rule by
+    /// the blocks of Msg3 alone would move them, and results would differ.
+    pub fn is_in_random_access(&self, ue: UeId) -> bool {
+        self.ues[ue].uplink.access.is_running()
+    }
+
+    /// `ue` receives a random access response, with a backoff [TTI] and a grant for `msg3`; true if
+    /// it takes it for its own.
+    pub fn respond(&mut self, ue: UeId, answer: &Response, backoff: u64, msg3: Tti) -> bool {
+        let access = &mut self.ues[ue].uplink.access;
+        access.on_backoff(answer.to, backoff);
+        access.on_response(answer.to, answer.preamble, msg3)
+    }
+
+    /// The same of a response in `tti` that completes a handover; random access is over then.
+    pub fn complete(&mut self, ue: UeId, answer: &Response, tti: Tti) -> bool {
+        let access = &mut self.ues[ue].uplink.access;
+        let mine = access.on_response(answer.to, answer.preamble, tti);
+        if mine {
+            access.stop();
+        }
+        mine
+    }
+
+    /// `ue` sounds the band of `cell`, which is `id`.
+    pub fn sounding(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &CellUplink) -> Sounding<'_> {
+        let u = &mut self.ues[ue].uplink;
+        let loss = u.path_loss(self.air.gains(tti, id, ue).downlink);
+        let (config, band) = (&cell.config.power_control, cell.band);
+        let (srs, one) = (u.srs_power(config, band.len(), loss), u.pusch_power(config, 1, loss));
+        Sounding { sinr: self.air.sounding(tti, id, ue, band, srs), srs, one }
+    }
+}
