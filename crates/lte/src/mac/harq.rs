@@ -1,5 +1,5 @@
 //! HARQ processes: stop-and-wait, eight to a UE and direction (TS 36.321 clauses 5.3.2, 5.4.2;
-//! FDD).
+//! FDD). The sender has a [`Process`] and the receiver a [`Reception`] for each.
 
 use lasthop_radio::lte::{ErrorModel, SoftBuffer};
 use lasthop_units::{BearerId, Tti};
@@ -14,7 +14,7 @@ pub const PROCESSES: usize = 8;
 /// subheaders.
 pub type Parts = Vec<(BearerId, Pdu)>;
 
-/// A transport block and where it stands.
+/// What the sender has of a transport block, and where that stands.
 #[derive(Debug, Default)]
 pub struct Process {
     /// Where the process stands.
@@ -31,16 +31,34 @@ pub struct Process {
     pub transmissions: u8,
     /// TTI of the last transmission.
     pub sent: Tti,
+}
+
+/// What the receiver has of a transport block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reception {
     /// What the error model knows of the transport block.
     pub block: Option<ErrorModel>,
-    /// What the receiver's soft buffer has gathered over the transmissions.
+    /// What the soft buffer has gathered over the transmissions.
     pub soft: SoftBuffer,
     /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it
     /// fails. One draw for all transmissions, so that a block that failed with more information
     /// has failed with less.
     pub uniform: f64,
-    /// The receiver did not hear of the last transmission (a missed assignment): no feedback comes.
+    /// It is decoded with the last transmission.
+    pub decoded: bool,
+    /// The last transmission was not received: of the downlink because its assignment was missed,
+    /// and no feedback comes; of the uplink because the UE was silent.
     pub missed: bool,
+}
+
+/// What the receiver of a UE's processes in one direction has.
+pub type Receptions = [Reception; PROCESSES];
+
+impl Reception {
+    /// Of a new block.
+    pub fn new(block: Option<ErrorModel>, soft: SoftBuffer, uniform: f64) -> Reception {
+        Reception { block, soft, uniform, decoded: false, missed: false }
+    }
 }
 
 /// Where a HARQ process stands, as the sender sees it.
@@ -49,11 +67,8 @@ pub enum State {
     /// Free.
     #[default]
     Idle,
-    /// Sent, feedback is awaited; whether the receiver could decode it.
-    Awaiting {
-        /// The receiver's verdict.
-        decoded: bool,
-    },
+    /// Sent, feedback is awaited.
+    Awaiting,
     /// Not decoded: a retransmission may be sent.
     Failed,
 }
@@ -64,7 +79,6 @@ impl Process {
         self.parts.drain(..).for_each(each);
         self.state = State::Idle;
         self.transmissions = 0;
-        self.soft = SoftBuffer::default();
     }
 }
 

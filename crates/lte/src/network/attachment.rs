@@ -48,7 +48,8 @@ impl Attachment<'_> {
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
     pub fn reset(&mut self) {
-        self.link.downlink.reset();
+        self.context.downlink.reset();
+        self.ue.downlink.reset();
         self.reset_uplink();
     }
 
@@ -89,8 +90,9 @@ impl Attachment<'_> {
         let (link, cx) = (&mut self.link.downlink, &mut self.context.downlink);
         cx.quality = Quality::new(config.downlink.olla());
         cx.average = Average::default();
-        if config.downlink.mimo.two_code_words() && link.harq[1].is_none() {
-            link.harq[1] = Some(Box::default());
+        if config.downlink.mimo.two_code_words() {
+            cx.harq[1].get_or_insert_default();
+            self.ue.downlink.received[1].get_or_insert_default();
         }
         cx.served = None;
         (cx.zone_until, link.boost) = (Tti(0), lasthop_radio::linear(link.p_a) as f32);

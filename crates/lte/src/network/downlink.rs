@@ -17,7 +17,9 @@ use super::measure::{CellOf, Memory};
 use super::state::{Cell, Link, UeContext};
 use super::trace::Trace;
 use super::{NetworkOutput, RadioNetwork, measure, prefetch};
+use crate::phy::RbSet;
 use crate::phy::air::Air;
+use lasthop_radio::lte::ErrorModel;
 
 use crate::mac::allocation;
 use crate::mac::allocation::{Groups, Need, allocate};
@@ -32,6 +34,9 @@ pub(super) struct OnAir {
     pub cell: CellId,
     pub ue: UeId,
     pub process: u8,
+    /// A new block; None: one that was sent before.
+    block: Option<ErrorModel>,
+    rbs: RbSet,
     /// How the blocks are sent.
     scheme: Scheme,
     /// The UE knows of it without an assignment.
@@ -196,9 +201,9 @@ impl Scheduling<'_> {
         let due_after = 2 * self.cell.config.timing.feedback;
         let mut failed = false;
         for code_word in 0..2 {
-            if let Some(process) = link.downlink.failed(code_word) {
+            if let Some(process) = cx.downlink.failed(code_word) {
                 failed = true;
-                let sent = link.downlink.process(process).map_or(self.tti, |p| p.sent);
+                let sent = cx.downlink.process(process).map_or(self.tti, |p| p.sent);
                 if sent.plus(due_after) <= self.tti {
                     work.failed.push((sent, ue, process));
                 }
@@ -218,7 +223,8 @@ impl Scheduling<'_> {
             let link = &self.links[ue].downlink;
             // What a persistent grant is about to carry waits for it.
             let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-            if granted || link.idle(0).is_none() || !self.listens(ue) {
+            let idle = self.contexts[ue].downlink.idle(0);
+            if granted || idle.is_none() || !self.listens(ue) {
                 continue;
             }
             self.learn_quality(ue);

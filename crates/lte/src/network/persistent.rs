@@ -15,7 +15,8 @@ impl Scheduling<'_> {
             let ue = self.cell.persistent[i];
             let link = &self.links[ue].downlink;
             let Some(p) = link.persistent.filter(|p| p.is_occasion(self.tti, link.phase)) else { continue };
-            if link.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
+            let idle = self.contexts[ue].downlink.idle(0);
+            if idle.is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
                 continue;
             }
             let own = self.groups_of(ue);

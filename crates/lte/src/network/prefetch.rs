@@ -64,7 +64,7 @@ impl Prefetch<'_> {
             prefetch(&link.drbs);
             prefetch(&context.active);
             prefetch(&context.downlink.quality);
-            prefetch(&link.downlink.harq);
+            prefetch(&context.downlink.harq);
         }
         let drbs = || links().flat_map(|link| &link.drbs).map(|drb| &self.bearers[*drb]);
         for drb in drbs() {
@@ -88,17 +88,19 @@ impl Prefetch<'_> {
             let link = &self.links[ue];
             prefetch(&link.serving);
             prefetch(&link.drbs);
-            prefetch(&link.downlink.harq);
+            prefetch(&self.contexts[ue].downlink.harq);
         }
         if let Some((ue, id, decoded)) = process(i + 2) {
-            prefetch_process(&self.links[ue], id);
+            if let Some(p) = self.contexts[ue].downlink.process_ref(id) {
+                prefetch(p);
+            }
             if decoded {
                 let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
                 drbs.for_each(|drb| drb.layers.prefetch(End::Ue));
             }
         }
         if let Some((ue, id, true)) = process(i + 1) {
-            if let Some(p) = self.links[ue].downlink.process_ref(id) {
+            if let Some(p) = self.contexts[ue].downlink.process_ref(id) {
                 prefetch(p.parts.as_slice());
             }
             let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
@@ -116,23 +118,18 @@ impl DownlinkAir<'_> {
         }
         if let Some(t) = on_air.get(i + EARLY) {
             self.air.prefetch(t.ue);
-            prefetch(&self.links[t.ue].downlink.harq);
+            prefetch(&self.ues[t.ue].downlink.received);
         }
         if let Some(t) = on_air.get(i + 2) {
             self.air.prefetch_links(t.ue);
-            prefetch_process(&self.links[t.ue], t.process);
+            if let Some(r) = self.ues[t.ue].downlink.received_ref(t.process) {
+                prefetch(r);
+            }
         }
         if let Some(t) = on_air.get(i + 1) {
             // Control channels are looked at before data.
             self.air.prefetch_values(self.tti, t.ue, self.cells[t.cell].control.first());
             prefetch(&self.links[t.ue].downlink.stats);
         }
-    }
-}
-
-#[inline]
-fn prefetch_process(link: &Link, process: u8) {
-    if let Some(p) = link.downlink.process_ref(process) {
-        prefetch(p);
     }
 }

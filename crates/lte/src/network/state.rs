@@ -2,7 +2,12 @@
 //!
 //! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of
 //! it, and neither holds what only the other may know. [`Link`] is what is between them: what RRC
-//! has configured at both ends, and the transport blocks on their way.
+//! has configured at both ends, and what is counted.
+//!
+//! Of a HARQ process the sender's half lies with the sender and the receiver's with the receiver,
+//! but for the sender's half of the uplink, which is in the link: a grant that moves a block writes
+//! its resource blocks, and NACK on PHICH is its state. To keep that apart the eNB would need a
+//! record of its own of what it has granted each process.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
@@ -13,7 +18,7 @@ use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
-use crate::mac::harq::{PROCESSES, Process, Processes};
+use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions};
 use crate::mac::reuse::Zone;
 use crate::rrc::{Connection, InitialState};
 use lasthop_bearer::Direction;
@@ -125,7 +130,7 @@ impl Link {
             drbs: Vec::new(),
             full_buffer: config.full_buffer,
             away: false,
-            downlink: DownlinkLink::new(id, config, &cell.downlink, seed),
+            downlink: DownlinkLink::new(id, config),
             uplink: UplinkLink::new(id, config, seed),
         }
     }
@@ -147,7 +152,7 @@ impl Ue {
     /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
     pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
         Ue {
-            downlink: DownlinkUe { control_errors: draws(seed, id, 3), in_doubt: 0 },
+            downlink: DownlinkUe::new(id, &cell.downlink, seed),
             uplink: UplinkUe::new(&cell.uplink, config, id, seed),
         }
     }
@@ -156,9 +161,6 @@ impl Ue {
 /// The downlink of a UE between its ends.
 #[derive(Debug)]
 pub(super) struct DownlinkLink {
-    /// HARQ processes by code word; the second one exists where the transmission mode has two
-    /// layers.
-    pub harq: [Option<Box<Processes>>; 2],
     /// Semi-persistent scheduling.
     pub persistent: Option<Persistent>,
     /// Its own P_A, and linear with that of its zone.
@@ -166,14 +168,15 @@ pub(super) struct DownlinkLink {
     pub boost: f32,
     /// Distance of its reports to those of other UEs [TTI].
     pub phase: u64,
-    /// Draws of transport blocks by code word.
-    pub block_errors: [Draw; 2],
     pub stats: LinkStats,
 }
 
 /// What the eNB knows of a UE's downlink.
 #[derive(Debug)]
 pub(super) struct DownlinkContext {
+    /// HARQ processes by code word; the second ones exist where the transmission mode has two
+    /// layers.
+    pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
     pub average: Average,
     /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
@@ -188,6 +191,10 @@ pub(super) struct DownlinkContext {
 /// What the terminal keeps for its downlink.
 #[derive(Debug)]
 pub(super) struct DownlinkUe {
+    /// What it has received of the blocks of each process, by code word.
+    pub received: [Option<Box<Receptions>>; 2],
+    /// Draws of transport blocks by code word.
+    pub block_errors: [Draw; 2],
     /// Draws of assignments.
     pub control_errors: Draw,
     /// So many checks of control channels more look at all links straight away.
@@ -203,6 +210,7 @@ pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
 impl DownlinkContext {
     fn new(cell: &DownlinkConfig) -> DownlinkContext {
         DownlinkContext {
+            harq: [Some(Box::default()), cell.mimo.two_code_words().then(Box::default)],
             quality: Quality::new(cell.olla()),
             average: Average::default(),
             zone: Zone::Centre,
@@ -214,24 +222,22 @@ impl DownlinkContext {
 }
 
 impl DownlinkLink {
-    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkLink {
-        let two = cell.mimo.two_code_words();
+    fn new(id: UeId, config: &UeConfig) -> DownlinkLink {
         DownlinkLink {
-            harq: [Some(Box::default()), two.then(Box::default)],
             persistent: config.persistent.map(Persistent::new),
             p_a: config.radio.p_a,
             boost: lasthop_radio::linear(config.radio.p_a) as f32,
             phase: id.index() as u64,
-            block_errors: [draws(seed, id, 0), draws(seed, id, 1)],
             stats: LinkStats::default(),
         }
     }
+}
 
+impl DownlinkContext {
     /// Process `id`: those of the second code word follow those of the first.
     #[inline]
     pub fn process(&mut self, id: u8) -> Option<&mut Process> {
-        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
-        self.harq[code_word].as_mut().map(|p| p.get_mut(i))
+        process_of(&mut self.harq, id)
     }
     /// The same, to look at.
     #[inline]
@@ -251,6 +257,43 @@ impl DownlinkLink {
         let found = self.harq[code_word].as_ref().and_then(|p| p.failed());
         found.map(|i| (code_word * PROCESSES + i) as u8)
     }
+}
+
+impl DownlinkUe {
+    fn new(id: UeId, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
+        DownlinkUe {
+            received: [Some(Box::default()), cell.mimo.two_code_words().then(Box::default)],
+            block_errors: [draws(seed, id, 0), draws(seed, id, 1)],
+            control_errors: draws(seed, id, 3),
+            in_doubt: 0,
+        }
+    }
+
+    /// What it has received of the block of process `id`.
+    #[inline]
+    pub fn received(&mut self, id: u8) -> Option<&mut Reception> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.received[code_word].as_mut().map(|r| &mut r[i])
+    }
+
+    /// The same, to look at.
+    #[inline]
+    pub fn received_ref(&self, id: u8) -> Option<&Reception> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.received[code_word].as_ref().map(|r| &r[i])
+    }
+
+    /// Soft buffers are flushed.
+    pub fn reset(&mut self) {
+        self.received.iter_mut().flatten().for_each(|received| **received = Receptions::default());
+    }
+}
+
+/// Process `id` of those by code word.
+#[inline]
+pub(super) fn process_of(harq: &mut [Option<Box<Processes>>; 2], id: u8) -> Option<&mut Process> {
+    let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+    harq[code_word].as_mut().map(|p| p.get_mut(i))
 }
 
 /// Tells the network's draws of block errors from those of dedicated channels.

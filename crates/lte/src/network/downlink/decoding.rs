@@ -1,10 +1,10 @@
 //! The decoding of each transmission when all cells have spoken.
 
-use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{SoftBuffer, mean_mi, sinr_db_of_mi};
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::OnAir;
-use crate::mac::harq::{PROCESSES, State};
+use crate::mac::harq::{PROCESSES, Reception};
 use crate::network::calendar::Agenda;
 use crate::network::measure::Memory;
 use crate::network::state::{Cell, Link, Ue};
@@ -49,20 +49,20 @@ impl DownlinkAir<'_> {
         for i in 0..on_air.len() {
             self.prefetch_values(on_air, i);
             let t = on_air[i];
+            self.begin(t);
             // Both code words of a UE come with one assignment.
             let same = i > 0 && on_air[i - 1].ue == t.ue;
             let missed = match same {
                 true => {
                     let before = on_air[i - 1].process;
-                    self.links[t.ue].downlink.process(before).is_some_and(|p| p.missed)
+                    self.ues[t.ue].downlink.received(before).is_some_and(|r| r.missed)
                 }
                 false => self.cells[t.cell].config.downlink.control_errors && !t.persistent && self.misses(t),
             };
             let decoded = if missed { self.miss(t) } else { self.receive(t) };
-            let link = &mut self.links[t.ue].downlink;
-            link.stats.errors += u64::from(!decoded);
-            if let Some(p) = link.process(t.process) {
-                p.state = State::Awaiting { decoded };
+            self.links[t.ue].downlink.stats.errors += u64::from(!decoded);
+            if let Some(r) = self.ues[t.ue].downlink.received(t.process) {
+                r.decoded = decoded;
             }
             let timing = self.cells[t.cell].config.timing;
             let (ue, process) = (t.ue, t.process);
@@ -74,6 +74,21 @@ impl DownlinkAir<'_> {
         }
     }
 
+    /// A transmission begins: the first of a new block, or one more.
+    #[inline]
+    fn begin(&mut self, t: OnAir) {
+        let u = &mut self.ues[t.ue].downlink;
+        let uniform = || u.block_errors[usize::from(t.process) / PROCESSES].uniform(self.tti.0);
+        let combining = self.cells[t.cell].config.downlink.harq.combining;
+        let new =
+            t.block.map(|block| Reception::new(Some(block), SoftBuffer::new(combining.into()), uniform()));
+        match (new, u.received(t.process)) {
+            (Some(new), Some(r)) => *r = new,
+            (None, Some(r)) => r.missed = false,
+            (_, None) => {}
+        }
+    }
+
     fn misses(&mut self, t: OnAir) -> bool {
         let ue = &mut self.ues[t.ue].downlink;
         ue.misses_control(self.tti, t.cell, t.ue, &self.cells[t.cell], self.air)
@@ -82,10 +97,9 @@ impl DownlinkAir<'_> {
     /// The UE does not know that there is something for it: it decodes nothing.
     #[cold]
     fn miss(&mut self, t: OnAir) -> bool {
-        let link = &mut self.links[t.ue].downlink;
-        link.stats.missed += 1;
-        if let Some(p) = link.process(t.process) {
-            p.missed = true;
+        self.links[t.ue].downlink.stats.missed += 1;
+        if let Some(r) = self.ues[t.ue].downlink.received(t.process) {
+            r.missed = true;
         }
         false
     }
@@ -101,9 +115,9 @@ impl DownlinkAir<'_> {
         };
         let errors = config.data_errors;
         let link = &mut self.links[t.ue].downlink;
-        let Some(p) = link.process(t.process) else { return false };
-        let Some(block) = p.block else { return false };
-        let rbs = p.rbs;
+        let Some(r) = self.ues[t.ue].downlink.received(t.process) else { return false };
+        let Some(block) = r.block else { return false };
+        let rbs = t.rbs;
         let modulation = block.modulation();
         let matrix = physical && self.air.look_at(self.tti, t.cell, t.ue, rbs, Look::Data);
         if matrix {
@@ -127,13 +141,12 @@ impl DownlinkAir<'_> {
         if !errors {
             return true;
         }
-        let Some(p) = link.process(t.process) else { return false };
         // A block that is decoded at once needs no soft buffer.
-        let first = p.soft.transmissions() == 0;
-        if first && p.uniform >= block.error_at(snr_db) {
+        let first = r.soft.transmissions() == 0;
+        if first && r.uniform >= block.error_at(snr_db) {
             return true;
         }
-        p.soft.add(&block, mi);
-        !first && p.uniform >= block.combined_error(&p.soft)
+        r.soft.add(&block, mi);
+        !first && r.uniform >= block.combined_error(&r.soft)
     }
 }

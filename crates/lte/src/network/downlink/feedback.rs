@@ -2,8 +2,9 @@
 
 use lasthop_units::{Instant, UeId};
 
-use crate::mac::harq::{PROCESSES, State};
-use crate::network::state::{DownlinkContext, DownlinkLink};
+use crate::mac::downlink::LinkStats;
+use crate::mac::harq::{PROCESSES, Reception, State};
+use crate::network::state::{DownlinkContext, process_of};
 use crate::network::trace::{Step, TraceLink};
 use crate::network::{CellConfig, NetworkOutput, RadioNetwork};
 use crate::phy::TTI;
@@ -18,13 +19,17 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let link = &mut self.links[ue];
+        let link = &self.links[ue];
         let decode = self.cells[link.serving].config.timing.decode;
-        let Some(p) = link.downlink.process(process).filter(|p| p.sent.plus(decode).start(TTI) == now) else {
+        let p = self.contexts[ue].downlink.process(process);
+        let Some(p) = p.filter(|p| p.sent.plus(decode).start(TTI) == now) else {
             // A MAC reset has given the process to another block since.
             return;
         };
-        let State::Awaiting { decoded } = p.state else { return };
+        let decoded = self.ues[ue].downlink.received(process).is_some_and(|r| r.decoded);
+        if p.state != State::Awaiting {
+            return;
+        }
         if self.trace.is_on() {
             let step = if decoded { Step::Decoded } else { Step::Failed };
             self.trace.block(p.sent.plus(decode), step, TraceLink::Downlink, ue, p);
@@ -36,7 +41,7 @@ impl RadioNetwork {
         self.layer2(now, out).hand_up(End::Network, &mut parts, true);
         self.serve(now, out);
         // The memory goes back to the process.
-        if let Some(p) = self.links[ue].downlink.process(process) {
+        if let Some(p) = self.contexts[ue].downlink.process(process) {
             p.parts = parts;
         }
     }
@@ -50,11 +55,13 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let (link, cx) = (&mut self.links[ue], &mut self.contexts[ue].downlink);
-        match cx.hear_feedback(now, &self.cells[link.serving].config, &mut link.downlink, process) {
+        let Some(received) = self.ues[ue].downlink.received(process) else { return };
+        let (config, stats) = (&self.cells[link.serving].config, &mut link.downlink.stats);
+        match cx.hear_feedback(now, config, stats, process, received) {
             None | Some(Verdict::Acknowledged) => {}
             Some(Verdict::Again) => self.attachment(ue).wake(Direction::Downlink),
             Some(Verdict::GivenUp) => {
-                let Some(p) = link.downlink.process(process) else { return };
+                let Some(p) = cx.process(process) else { return };
                 let mut parts = std::mem::take(&mut p.parts);
                 p.free(|_| ());
                 // The PDUs will not arrive.
@@ -76,40 +83,45 @@ enum Verdict {
 }
 
 impl DownlinkContext {
-    /// The feedback of the block of `process` that was sent one feedback delay ago; None if that
-    /// is another one now.
+    /// The feedback of the block of `process` that was sent one feedback delay ago, of which the UE
+    /// has `received`; None if that is another one now.
     fn hear_feedback(
         &mut self,
         now: Instant,
         config: &CellConfig,
-        link: &mut DownlinkLink,
+        stats: &mut LinkStats,
         process: u8,
+        received: &Reception,
     ) -> Option<Verdict> {
         let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
-        let p = link.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now)?;
-        let State::Awaiting { decoded } = p.state else { return None };
+        let DownlinkContext { harq, quality, .. } = self;
+        let p = process_of(harq, process).filter(|p| p.sent.plus(feedback).start(TTI) == now)?;
+        if p.state != State::Awaiting {
+            return None;
+        }
+        let Reception { decoded, missed, .. } = *received;
         // Nothing is learnt about the channel from an assignment that was not received.
-        let first = p.transmissions == 1 && !p.missed;
+        let first = p.transmissions == 1 && !missed;
         if first {
             let code_word = usize::from(process) / PROCESSES;
-            self.quality.of(code_word).first_transmission(decoded);
+            quality.of(code_word).first_transmission(decoded);
         }
         if decoded {
             let bytes = u64::from(p.bytes);
             p.free(|_| ());
-            link.stats.decoded_bytes += bytes;
+            stats.decoded_bytes += bytes;
             return Some(Verdict::Acknowledged);
         }
         if p.transmissions < most {
             p.state = State::Failed;
             return Some(Verdict::Again);
         }
-        link.stats.lost += 1;
+        stats.lost += 1;
         Some(Verdict::GivenUp)
     }
 }
 
-impl DownlinkLink {
+impl DownlinkContext {
     /// All processes are flushed.
     pub fn reset(&mut self) {
         for processes in self.harq.iter_mut().flatten() {

@@ -28,7 +28,7 @@ impl Scheduling<'_> {
             let table = c.adaptation.mcs_table();
             let most = self.cell.config.downlink.harq.transmissions;
             let bearers = &*self.bearers;
-            let Some(p) = self.links[t.ue].downlink.process(t.process) else {
+            let Some(p) = self.contexts[t.ue].downlink.process(t.process) else {
                 panic!("a process that is not there")
             };
             assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");
@@ -36,7 +36,7 @@ impl Scheduling<'_> {
             assert!(in_a_zone, "{tti:?}: blocks of the centre and of the edge");
             assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= p.rbs;
-            assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, self.tti));
+            assert_eq!((p.state, p.sent), (State::Awaiting, self.tti));
             assert!((1..=most).contains(&p.transmissions));
             if p.transmissions == 1 {
                 let (blocks, i_tbs) = (p.rbs.len() as usize, Mcs::new(p.mcs).i_tbs(table));

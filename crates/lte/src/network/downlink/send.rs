@@ -1,6 +1,6 @@
 //! Transport blocks, new and again, onto the air.
 
-use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits_on_layers};
+use lasthop_radio::lte::{ErrorModel, Mcs, tbs_bits_on_layers};
 use lasthop_units::{BearerId, Bitrate, UeId};
 
 use super::{OnAir, Scheduling, Work};
@@ -30,7 +30,7 @@ impl Scheduling<'_> {
                 continue;
             }
             let band = self.cell.downlink.band;
-            let Some(p) = self.links[ue].downlink.process(process) else { continue };
+            let Some(p) = self.contexts[ue].downlink.process(process) else { continue };
             let sent = p.rbs;
             let allowed = *free & self.groups_again(ue, sent);
             let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
@@ -50,9 +50,8 @@ impl Scheduling<'_> {
         let other = 1 - usize::from(process) / PROCESSES;
         let rbs = self.cell.downlink.band.blocks(groups);
         let physical = self.cell.config.downlink.mimo.is_physical();
-        let link = &self.links[ue].downlink;
         let cx = &self.contexts[ue].downlink;
-        if cx.quality.code_words() < 2 && (other == 1 || physical) || link.harq[other].is_none() {
+        if cx.quality.code_words() < 2 && (other == 1 || physical) || cx.harq[other].is_none() {
             return;
         }
         let scheme = match cx.quality.scheme() {
@@ -61,11 +60,11 @@ impl Scheduling<'_> {
         };
         let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
         if let Some((_, _, id)) = mate {
-            let wants = self.links[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
+            let wants = self.contexts[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
             if wants <= rbs.len() {
                 self.send_again(ue, *id, rbs, scheme);
             }
-        } else if let Some(id) = link.idle(other)
+        } else if let Some(id) = cx.idle(other)
             && work.backlogs.iter().any(|(u, _)| *u == ue)
             && let Some(mcs) = self.mcs(ue, other, groups)
         {
@@ -90,11 +89,10 @@ impl Scheduling<'_> {
     pub(in crate::network) fn send_new(&mut self, ue: UeId, groups: Groups, mcs: Mcs) {
         let rbs = self.cell.downlink.band.blocks(groups);
         self.put_on_air(ue, rbs);
-        let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
         cx.served = Some(self.tti);
         let both = cx.quality.code_words() == 2;
-        let (first, second) = (link.idle(0), if both { link.idle(1) } else { None });
+        let (first, second) = (cx.idle(0), if both { cx.idle(1) } else { None });
         let wanted = cx.quality.scheme();
         let second = second.and_then(|id| Some((id, self.mcs(ue, 1, groups)?)));
         // One code word of two is sent alone, from all antennas.
@@ -130,7 +128,6 @@ impl Scheduling<'_> {
         let block = block.on(mcs, table, layers * rbs.len() as usize);
         let bytes = bits / 8;
         let window = self.cell.config.downlink.window;
-        let combining = self.cell.config.downlink.harq.combining;
         // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321
         // clause 6.1.2).
         let mut left = bytes + 2;
@@ -149,7 +146,7 @@ impl Scheduling<'_> {
                 let rate = self.fair_rate(ue);
                 self.bearers.set_rate(self.now, bearer, rate);
             }
-            if let Some(p) = self.links[ue].downlink.process(process) {
+            if let Some(p) = self.contexts[ue].downlink.process(process) {
                 left -= self.bearers.pull(self.now, bearer, End::Network, grant, &mut p.parts);
             }
             self.settle(bearer);
@@ -160,15 +157,14 @@ impl Scheduling<'_> {
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(bytes);
         link.stats.mcs_sum += u64::from(mcs.index());
-        let uniform = link.block_errors[usize::from(process) / PROCESSES].uniform(self.tti.0);
-        let Some(p) = link.process(process) else { return };
+        let Some(p) = cx.process(process) else { return };
         debug_assert_eq!(p.state, State::Idle);
-        p.state = State::Awaiting { decoded: false };
-        (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
-        (p.sent, p.transmissions, p.missed) = (self.tti, 1, false);
-        (p.soft, p.uniform) = (SoftBuffer::new(combining.into()), uniform);
+        p.state = State::Awaiting;
+        (p.bytes, p.rbs, p.mcs) = (bytes, rbs, mcs.index());
+        (p.sent, p.transmissions) = (self.tti, 1);
         self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, p);
-        self.on_air.push(OnAir { cell: self.id, ue, process, scheme, persistent: false });
+        let (cell, block) = (self.id, Some(block));
+        self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }
 
     /// One active UE's part of what the carrier would carry for `ue`.
@@ -198,7 +194,7 @@ impl Scheduling<'_> {
             return;
         }
         let ue = drb.ue;
-        if let Some(p) = self.links[ue].downlink.process(process) {
+        if let Some(p) = self.contexts[ue].downlink.process(process) {
             self.bearers.pull_by_reports(self.now, bearer, End::Network, share, &mut p.parts);
         }
         self.settle(bearer);
@@ -207,13 +203,14 @@ impl Scheduling<'_> {
     pub(in crate::network) fn send_again(&mut self, ue: UeId, process: u8, rbs: RbSet, scheme: Scheme) {
         let link = &mut self.links[ue].downlink;
         link.stats.retransmissions += 1;
-        let Some(p) = link.process(process) else { return };
+        let Some(p) = self.contexts[ue].downlink.process(process) else { return };
         debug_assert_eq!(p.state, State::Failed);
-        p.state = State::Awaiting { decoded: false };
-        (p.rbs, p.sent, p.missed) = (rbs, self.tti, false);
+        p.state = State::Awaiting;
+        (p.rbs, p.sent) = (rbs, self.tti);
         p.transmissions += 1;
         self.trace.block(self.tti, Step::Again, TraceLink::Downlink, ue, p);
-        self.on_air.push(OnAir { cell: self.id, ue, process, scheme, persistent: false });
+        let (cell, block) = (self.id, None);
+        self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }
 }
 

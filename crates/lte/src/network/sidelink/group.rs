@@ -100,7 +100,7 @@ impl LaneBlocks<'_> {
         let p = l.harq.get_mut(process);
         p.parts = parts;
         if last {
-            let all_have_it = matches!(p.state, State::Awaiting { decoded: true });
+            let all_have_it = l.receiver.received[process].decoded;
             l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
             l.stats.lost += u64::from(!all_have_it);
             p.free(|_| ());
@@ -202,16 +202,17 @@ impl LaneAir<'_> {
             let s = &mut *self.sidelink;
             let l = &mut s.lanes[g.lane as usize];
             let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-            let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
+            let (block, Some(group)) = (l.receiver.received[process].block, &mut l.group) else { return };
             let h = &mut group.members[k].received[process];
-            if let (Some(mi), Some(block)) = (received, &p.block) {
-                h.soft.add(block, mi);
+            if let (Some(mi), Some(block)) = (received, block) {
+                h.soft.add(&block, mi);
                 h.decoded = !errors || h.uniform >= block.combined_error(&h.soft);
             }
             missing |= !h.decoded;
         }
         let l = &mut self.sidelink.lanes[g.lane as usize];
-        l.harq.get_mut(process).state = State::Awaiting { decoded: !missing };
+        l.harq.get_mut(process).state = State::Awaiting;
+        l.receiver.received[process].decoded = !missing;
     }
 
     fn member(&self, lane: u32, k: usize) -> Option<&Member> {

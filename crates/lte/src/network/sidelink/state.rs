@@ -10,7 +10,7 @@ use super::super::config::{GroupConfig, PairConfig};
 use super::group::Group;
 use super::reorder::Reorder;
 use crate::mac::downlink::LinkStats;
-use crate::mac::harq::Processes;
+use crate::mac::harq::{Processes, Receptions};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::sidelink::{LinkMode, SidelinkConfig, SidelinkPersistent};
 use crate::mac::uplink::{BufferView, UplinkQuality};
@@ -70,9 +70,11 @@ pub struct Grants {
     pub served: Tti,
 }
 
-/// What the receiver of a pair's lane knows.
+/// What the receiver of a pair's lane knows; of a group's, whether all have a block.
 #[derive(Debug, Default)]
 pub struct Receiver {
+    /// By HARQ process: what it has received of the block.
+    pub received: Receptions,
     /// Lossless switches.
     pub order: Option<Box<Reorder>>,
 }

@@ -5,7 +5,7 @@ use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::invariants::Check;
 use super::state::{Lane, LaneGrant, Sidelink};
-use crate::mac::harq::State;
+use crate::mac::harq::{Reception, State};
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
 use crate::network::bearers::Bearers;
 use crate::network::calendar::Agenda;
@@ -87,9 +87,8 @@ impl LaneBlocks<'_> {
         if g.again {
             return l.repeat(tti);
         }
-        let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
         let bearer = l.bearer;
-        let sends = l.fill(self.now, tti, g, self.bearers, SoftBuffer::new(combining.into()));
+        let sends = l.fill(self.now, tti, g, self.bearers);
         self.layer2().settle(bearer);
         sends
     }
@@ -108,10 +107,10 @@ impl LaneBlocks<'_> {
         let l = &mut self.sidelink.lanes[lane as usize];
         let (end, most) = (l.end, l.link.transmissions);
         let p = l.harq.get_mut(process);
-        let State::Awaiting { decoded } = p.state else { return };
-        if p.sent != sent {
+        if p.state != State::Awaiting || p.sent != sent {
             return;
         }
+        let decoded = l.receiver.received[process].decoded;
         if l.group.is_some() {
             return self.group_decoded(lane, process);
         }
@@ -176,15 +175,8 @@ impl Lane {
         true
     }
 
-    /// A new block on `g` from what waits; false if nothing does. `soft`: the receivers' memory.
-    fn fill(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        g: &LaneGrant,
-        bearers: &mut Bearers,
-        soft: SoftBuffer,
-    ) -> bool {
+    /// A new block on `g` from what waits; false if nothing does.
+    fn fill(&mut self, now: Instant, tti: Tti, g: &LaneGrant, bearers: &mut Bearers) -> bool {
         let l = self;
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
         let before = bearers[bearer].layers.buffer_status(end).total();
@@ -207,13 +199,7 @@ impl Lane {
         p.parts = parts;
         if sends {
             (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
-            p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-            p.uniform = l.errors.uniform(tti.0);
-            p.soft = soft;
-            p.state = State::Awaiting { decoded: false };
-            if let Some(group) = &mut l.group {
-                group.begin_block(tti, p.soft);
-            }
+            p.state = State::Awaiting;
             l.stats.blocks += 1;
             l.stats.bytes += u64::from(g.bytes);
             l.stats.mcs_sum += u64::from(g.mcs);
@@ -273,6 +259,9 @@ impl LaneAir<'_> {
                 continue;
             }
             let (rx, is_group) = (l.rx, l.group.is_some());
+            if !g.again {
+                self.begin(&g);
+            }
             if is_group {
                 self.air_group(&g);
             } else {
@@ -282,7 +271,7 @@ impl LaneAir<'_> {
             }
             let s = &mut *self.sidelink;
             let l = &mut s.lanes[g.lane as usize];
-            let decoded = matches!(l.harq.get(process).state, State::Awaiting { decoded: true });
+            let decoded = l.receiver.received[process].decoded;
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
             l.stats.errors += u64::from(!decoded);
@@ -292,27 +281,40 @@ impl LaneAir<'_> {
         }
     }
 
+    /// The first transmission of a block begins.
+    fn begin(&mut self, g: &LaneGrant) {
+        let l = &mut self.sidelink.lanes[g.lane as usize];
+        let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
+        let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        let (soft, uniform) = (SoftBuffer::new(combining.into()), l.errors.uniform(self.tti.0));
+        l.receiver.received[process_of(self.tti)] = Reception::new(block, soft, uniform);
+        if let Some(group) = &mut l.group {
+            group.begin_block(self.tti, soft);
+        }
+    }
+
     /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
     /// transmission.
     fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
         let s = &mut *self.sidelink;
         let l = &mut s.lanes[g.lane as usize];
         let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-        let p = l.harq.get_mut(process_of(self.tti));
-        let decoded = match (received, p.block) {
+        let process = process_of(self.tti);
+        let r = &mut l.receiver.received[process];
+        r.decoded = match (received, r.block) {
             (Some(mi), Some(block)) => {
-                p.soft.add(&block, mi);
-                !errors || p.uniform >= block.combined_error(&p.soft)
+                r.soft.add(&block, mi);
+                !errors || r.uniform >= block.combined_error(&r.soft)
             }
             _ => false,
         };
-        p.state = State::Awaiting { decoded };
+        l.harq.get_mut(process).state = State::Awaiting;
     }
 
     /// Mutual information of the transmission `g` at `rx`.
     pub(super) fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
         let l = &self.sidelink.lanes[g.lane as usize];
-        let block = l.harq.get(process_of(self.tti)).block?;
+        let block = l.receiver.received[process_of(self.tti)].block?;
         let sinr = match &l.link.quality {
             LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
             LinkQuality::Pinned { steps } => {

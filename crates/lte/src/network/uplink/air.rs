@@ -4,15 +4,15 @@ use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
 
 use super::super::calendar::Agenda;
-use super::super::state::{Cell, Link, Ue};
+use super::super::state::{Cell, Link, Ue, UeContext};
 use super::super::{Due, RadioNetwork};
 use super::send::process_of;
 use super::state::{Content, Granted};
-use crate::mac::harq::State;
+use crate::mac::harq::{Reception, State};
 use crate::network::bearers::Bearers;
 use crate::phy::TTI;
 use crate::phy::air::Air;
-use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
 
 /// What a cell receives in one TTI.
 pub(super) struct UplinkAir<'a> {
@@ -20,6 +20,7 @@ pub(super) struct UplinkAir<'a> {
     pub id: CellId,
     pub cell: &'a Cell,
     pub links: &'a mut IndexVec<UeId, Link>,
+    pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub ues: &'a IndexVec<UeId, Ue>,
     /// What the invariants look at.
     pub bearers: &'a Bearers,
@@ -38,6 +39,7 @@ impl RadioNetwork {
             id: cell,
             cell: &self.cells[cell],
             links: &mut self.links,
+            contexts: &mut self.contexts,
             ues: &self.ues,
             bearers: &self.bearers,
             air: &mut self.air,
@@ -67,11 +69,13 @@ impl UplinkAir<'_> {
                 // Its MAC was reset, or it has given up, or Msg3 has taken the process.
                 continue;
             }
+            self.begin(&g);
             let collided = g.content == Content::Msg3 && self.is_collided(i);
             let decoded = !collided && self.judge_uplink(&g);
             self.links[g.ue].uplink.blocks[process].collided |= collided;
             let p = self.links[g.ue].uplink.harq.get_mut(process);
-            p.state = State::Awaiting { decoded };
+            p.state = State::Awaiting;
+            self.contexts[g.ue].uplink.received[process].decoded = decoded;
             let process = process as u8;
             let due = Due::UplinkDecoded { ue: g.ue, process, sent: self.tti };
             if lead.is_zero() {
@@ -81,6 +85,21 @@ impl UplinkAir<'_> {
                 self.calendar.note_early(at, due);
             }
         }
+    }
+
+    /// A transmission begins: the first of a new block, or one more.
+    #[inline]
+    fn begin(&mut self, g: &Granted) {
+        let process = process_of(self.tti);
+        let received = &mut self.contexts[g.ue].uplink.received[process];
+        if g.content == Content::Again {
+            received.missed = false;
+            return;
+        }
+        let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        let combining = self.cell.uplink.config.harq.combining;
+        let uniform = self.links[g.ue].uplink.errors.uniform(self.tti.0);
+        *received = Reception::new(block, SoftBuffer::new(combining.into()), uniform);
     }
 
     /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
@@ -110,20 +129,20 @@ impl UplinkAir<'_> {
     fn judge_uplink(&mut self, g: &Granted) -> bool {
         let errors = self.cell.uplink.config.data_errors;
         let link = &mut self.links[g.ue].uplink;
-        let p = link.harq.get_mut(process_of(self.tti));
-        let Some(block) = p.block else { return false };
+        let r = &mut self.contexts[g.ue].uplink.received[process_of(self.tti)];
+        let Some(block) = r.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(self.tti, self.id, g.ue, g.rbs));
         self.air.measure_interference(self.id, g.ue, g.rbs);
-        p.soft.add(&block, mi);
+        r.soft.add(&block, mi);
         link.stats.sinr_count += 1;
         let snr_db = sinr_db_of_mi(block.modulation(), mi);
         link.stats.sinr_db_sum += snr_db;
         link.stats.ttis += 1;
         link.stats.resource_blocks += u64::from(g.rbs.len());
         // What is alone in the soft buffer has the SINR that is known already.
-        let alone = p.soft.transmissions() == 1;
-        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
-        let decoded = !errors || p.uniform >= error();
+        let alone = r.soft.transmissions() == 1;
+        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&r.soft) };
+        let decoded = !errors || r.uniform >= error();
         link.stats.errors += u64::from(!decoded);
         decoded
     }

@@ -45,7 +45,7 @@ impl UplinkAir<'_> {
             if g.content == Content::Msg3 {
                 msg3 |= g.rbs;
             }
-            assert!(matches!(p.state, State::Awaiting { .. }) && p.sent == tti, "{tti:?}: {:?}", p.state);
+            assert!(p.state == State::Awaiting && p.sent == tti, "{tti:?}: {:?}", p.state);
             assert!((1..=most).contains(&p.transmissions), "{tti:?}: {} transmissions", p.transmissions);
             assert_eq!((p.mcs, p.bytes), (g.mcs, g.bytes), "{tti:?}: not the block that was granted");
             assert_eq!(tbs_bytes(p.mcs, g.rbs.len()), p.bytes, "{tti:?}: the size is the table's");

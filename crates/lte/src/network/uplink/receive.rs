@@ -80,10 +80,10 @@ impl Granting<'_> {
     fn hear_block(&mut self, ue: UeId, process: usize, sent: Tti) -> Option<Outcome> {
         let lowest = self.cell.uplink.adaptation.lowest();
         let p = self.links[ue].uplink.harq.get(process);
-        let State::Awaiting { decoded } = p.state else { return None };
-        if p.sent != sent {
+        if p.state != State::Awaiting || p.sent != sent {
             return None;
         }
+        let decoded = self.contexts[ue].uplink.received[process].decoded;
         let (first, mcs) = (p.transmissions == 1, p.mcs);
         if first && (decoded || mcs > lowest) {
             self.contexts[ue].uplink.quality.first_transmission(decoded);

@@ -54,7 +54,8 @@ impl Granting<'_> {
         let p = link.harq.get(process_of(target));
         let msg3 =
             link.blocks[process_of(target)].content == Content::Msg3 || self.uu.is_in_random_access(g.ue);
-        g.content == Content::Again && p.state == State::Failed && !p.missed && !msg3
+        let missed = self.contexts[g.ue].uplink.received[process_of(target)].missed;
+        g.content == Content::Again && p.state == State::Failed && !missed && !msg3
     }
 
     /// The movable entry whose first block is the lowest from `from` on.
@@ -120,7 +121,7 @@ impl Granting<'_> {
 
     pub(super) fn wait_for_next_move(&mut self, target: Tti, ue: UeId) {
         let process = process_of(target);
-        self.links[ue].uplink.harq.get_mut(process).missed = true;
+        self.contexts[ue].uplink.received[process].missed = true;
         let received = target.plus(self.cell.config.timing.decode_of_uplink());
         self.calendar.note(received, Due::MoveMissed { ue, process: process as u8, target });
     }
@@ -168,7 +169,8 @@ impl Granting<'_> {
     pub(in crate::network) fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
         let most = self.cell.uplink.config.harq.transmissions;
         let p = self.links[ue].uplink.harq.get_mut(process);
-        if p.state != State::Failed || !p.missed || p.sent >= target {
+        let missed = self.contexts[ue].uplink.received[process].missed;
+        if p.state != State::Failed || !missed || p.sent >= target {
             return false;
         }
         p.transmissions += 1;

@@ -14,7 +14,6 @@ use crate::network::state::{Cell, Link};
 use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use lasthop_bearer::End;
-use lasthop_radio::lte::SoftBuffer;
 
 /// A UE that has a grant for a TTI: what it knows of its uplink, its bearers, and the air.
 pub(in crate::network) struct Sending<'a> {
@@ -156,8 +155,7 @@ impl Sending<'_> {
         block.content = g.content;
         block.first = self.tti;
         self.fill_block(g, asks, &mut block);
-        let combining = self.config.uplink.harq.combining;
-        let p = self.link.uplink.put(self.tti, g, block, SoftBuffer::new(combining.into()));
+        let p = self.link.uplink.put(self.tti, g, block);
         self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
         self.terminal().arm();
     }

@@ -1,7 +1,7 @@
 //! What a cell and a UE keep for the uplink.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, PowerControl, SoftBuffer};
+use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
@@ -11,7 +11,7 @@ use super::super::state::draws;
 use super::send::process_of;
 use crate::mac::bsr::{Report, Reporting, Trailing};
 use crate::mac::downlink::{Average, LinkStats};
-use crate::mac::harq::{PROCESSES, Process, Processes, State};
+use crate::mac::harq::{PROCESSES, Process, Processes, Receptions, State};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
 use crate::mac::random_access::{RandomAccess, Responder};
@@ -255,6 +255,8 @@ pub struct UplinkUe {
 /// What the eNB knows of a UE's uplink.
 #[derive(Debug)]
 pub struct UplinkContext {
+    /// By HARQ process: what it has received of the block.
+    pub received: Receptions,
     pub view: BufferView,
     pub quality: UplinkQuality,
     /// Headroom on one resource block.
@@ -275,6 +277,7 @@ pub struct UplinkContext {
 /// The uplink of a UE between its ends.
 #[derive(Debug)]
 pub struct UplinkLink {
+    /// The blocks that the UE sends, and where they stand by what the eNB has told it.
     pub harq: Processes,
     /// By process: what its block carries beside RLC PDUs.
     pub blocks: [Block; PROCESSES],
@@ -302,17 +305,12 @@ impl UplinkLink {
 }
 
 impl UplinkLink {
-    /// A new transport block, `block`, is sent in `tti` as it was granted; `soft`: the receiver's
-    /// memory.
-    pub fn put(&mut self, tti: Tti, g: &Granted, block: Block, soft: SoftBuffer) -> &Process {
+    /// A new transport block, `block`, is sent in `tti` as it was granted.
+    pub fn put(&mut self, tti: Tti, g: &Granted, block: Block) -> &Process {
         let process = process_of(tti);
         let p = self.harq.get_mut(process);
         debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
-        p.missed = false;
-        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        p.uniform = self.errors.uniform(tti.0);
-        p.soft = soft;
         self.blocks[process] = block;
         self.stats.blocks += 1;
         self.stats.bytes += u64::from(g.bytes);
@@ -327,7 +325,7 @@ impl UplinkLink {
             return false;
         }
         p.transmissions += 1;
-        (p.sent, p.missed) = (tti, false);
+        p.sent = tti;
         self.stats.retransmissions += 1;
         true
     }
@@ -350,6 +348,7 @@ impl UplinkContext {
     /// Of a UE in a cell of `config`.
     pub fn new(config: &UplinkConfig) -> UplinkContext {
         UplinkContext {
+            received: Receptions::default(),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),
             headroom: None,
