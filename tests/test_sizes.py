@@ -13,8 +13,8 @@ import pytest
 from tests.test_modules import CRATES, sources
 
 FIELDS, METHODS = 25, 60
-#: Types that are still larger. No type may join.
-OPEN = {"lte": ["RadioNetwork"]}
+#: Types of crates that are still larger. No type may join.
+OPEN: dict[str, list[str]] = {}
 
 IMPL = re.compile(
     r"^(?P<indent> *)(?:unsafe )?impl\b(?P<head>[^;{]*)\{\n(?P<body>.*?)^(?P=indent)\}", re.MULTILINE | re.DOTALL
