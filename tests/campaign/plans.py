@@ -79,6 +79,10 @@ class HandMade:
     def subject(self) -> str:
         return self.digest
 
+    @property
+    def ground(self) -> str:
+        return self.text
+
     def bundle(self, folder: Path) -> tuple[str, bool]:
         return self.to_toml(), False
 

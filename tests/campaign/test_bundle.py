@@ -151,8 +151,8 @@ def test_a_campaign_made_in_python_leaves_a_file_too(room: Path, monkeypatch: py
 def test_what_has_no_file_is_named(room: Path) -> None:
     script = room / "prompt.py"
     script.write_text(
-        "import lasthop\ndef make():\n    def inner(run):\n        return 1.0\n    return inner\n"
-        "made = lasthop.Campaign('scenarios/wired.toml', {}, {'own': make()}, seeds=1, name='x',\n"
+        "import lasthop\nclass Own:\n    @staticmethod\n    def inner(run):\n        return 1.0\n"
+        "made = lasthop.Campaign('scenarios/wired.toml', {}, {'own': Own.inner}, seeds=1, name='x',\n"
         "                        set={'scenario.duration': '0.2 s'})\n"
         "if __name__ == '__main__':\n    made.run('r', store='s', using='threads')\n"
     )

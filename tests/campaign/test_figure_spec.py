@@ -99,6 +99,8 @@ def test_a_mistake_in_the_table_names_its_key(table: dict[str, Any], key: str, w
         ({"kind": "line", "where": {"aqn": "codel"}}, "figure.f.where.aqn", "no axis 'aqn'"),
         ({"kind": "cdf", "over": ["aqn"]}, "figure.f.over", "no axis 'aqn'"),
         ({"kind": "cdf", "column": "tcp.rtt_us"}, "figure.f.column", 'keep = ["tcp"]'),
+        ({"kind": "cdf", "column": "flows.goodput_bp"}, "figure.f.column", "did you mean 'goodput_bps'"),
+        ({"kind": "cdf", "column": "flows.flow"}, "figure.f.column", "has no numbers"),
         ({"kind": "line", "lines": "cc"}, "figure.f", "axis 'aqm' has 2 labels and the figure shows it nowhere"),
         ({"kind": "cdf", "lines": "cc"}, "figure.f", "over = ['buffer']"),
     ],

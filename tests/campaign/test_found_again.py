@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lasthop import Campaign, LasthopError, _core
+from lasthop import Campaign, CongestionControl, LasthopError, Results, _core
 from lasthop.campaign import work as module
 from lasthop.campaign.conduct import conduct, dry_run
 from lasthop.campaign.jobs import Job
@@ -89,6 +90,93 @@ def test_an_own_control_of_a_proxy_enters_its_keys_too() -> None:
     assert made("cubic", "mine") == 0
     Path("mine.py").write_text(OWN.format(name="Mine", value=2))
     assert made("cubic", "mine") == 4
+
+
+MADE_BY_FUNCTIONS = """
+from functools import partial
+from lasthop import CongestionControl
+
+def fixed(segments):
+    class Fixed(CongestionControl):
+        def start(self):
+            self.cwnd = segments
+        def on_ack(self, ack):
+            self.cwnd = segments
+    return Fixed
+
+def constant(value):
+    def metric(run):
+        return value
+    return metric
+
+def scaled(run, by):
+    return by
+
+A, B = fixed(2.0), fixed(20.0)
+one, two = constant(1), constant(2)
+three, four = partial(scaled, by=3), partial(scaled, by=4)
+"""
+MADE_METRICS = "".join(f'{n} = {{ python = "made.py:{n}" }}\n' for n in ("one", "two", "three", "four"))
+
+
+@pytest.mark.usefixtures("room")
+def test_what_one_function_of_a_file_has_made_is_told_apart_by_its_name_in_the_file() -> None:
+    Path("made.py").write_text(MADE_BY_FUNCTIONS)
+
+    def results(control: str) -> dict[str, set[float]]:
+        text = CAMPAIGN.format(values='"mine"') + MADE_METRICS + f'[cc]\nmine = "made.py:{control}"\n'
+        table = Campaign.parse(text).run(store="s", using="threads").table()
+        return {name: set(table[name].to_pylist()) for name in ("goodput", "one", "two", "three", "four")}
+
+    slow = results("A")
+    assert [slow[n] for n in ("one", "two", "three", "four")] == [{1}, {2}, {3}, {4}]
+    assert results("A") == slow
+    # Another object of the same function: 20 segments a round trip in place of 2.
+    assert max(results("B")["goodput"]) > 2 * max(slow["goodput"])
+    Path("made.py").write_text(MADE_BY_FUNCTIONS.replace("by=3", "by=33"))
+    assert results("A")["three"] == {33}
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda: {"metrics": {"x": partial(rows, of="tcp")}},
+        lambda: {"metrics": {"x": Rows()}},
+        lambda: {"metrics": {"x": within("tcp")}},
+        lambda: {"cc": {"mine": within_class(2.0)}},
+    ],
+    ids=["partial", "object", "inner function", "inner class"],
+)
+@pytest.mark.usefixtures("room")
+def test_what_has_no_name_in_its_module_is_refused(of: Callable[[], dict[str, Any]]) -> None:
+    """Its sources and its name do not say which of several it is."""
+    given = {"metrics": {"rows": rows}, **of()}
+    with pytest.raises(TypeError, match=r"at the top of a module.*with def or class"):
+        Campaign("wired.toml", axes={"flow.ftp.tcp.cc": ["reno"]}, **given)
+
+
+def rows(run: Results, of: str = "flows") -> float:
+    return float(run.table(of).num_rows)
+
+
+def within(of: str) -> Callable[[Results], float]:
+    def metric(run: Results) -> float:
+        return rows(run, of)
+
+    return metric
+
+
+def within_class(segments: float) -> type[CongestionControl]:
+    class Fixed(CongestionControl):
+        def on_ack(self, ack: Any) -> None:
+            self.cwnd = segments
+
+    return Fixed
+
+
+class Rows:
+    def __call__(self, run: Results) -> float:
+        return rows(run)
 
 
 # ---------------------------------------------------------------------- a new metric over kept tables

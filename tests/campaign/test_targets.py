@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lasthop import LasthopError
+from lasthop import Campaign, LasthopError
 from lasthop.campaign.conduct import Event, conduct
 from lasthop.campaign.results import CampaignResults
 from lasthop.campaign.sequential import Rule
 from tests.campaign.plans import GOODPUT, HandMade, measures, small
+from tests.scenarios import WIRED
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +55,7 @@ def test_results_of_other_points_are_not_replaced_without_a_word(tmp_path: Path)
         ),
         (HandMade({"link.path.loss": ["0 %"]}, digest="1"), "those over cc"),
         (plan(keep=("tcp",)), "flows is not in"),
+        (plan(keep=("flows",), text=WIRED.replace("0 ms", "1 ms")), "its base scenario or [set] differs"),
     ],
 )
 def test_results_with_other_metrics_axes_or_tables_are_not_replaced(tmp_path: Path, other: HandMade, why: str) -> None:
@@ -70,6 +72,39 @@ def test_other_seeds_replace_and_a_larger_campaign_says_so(tmp_path: Path) -> No
     notes = conduct(wider, tmp_path / "s", out=tmp_path / "out").about["notes"]
     assert len(notes) == 1
     assert "results of an earlier form of the campaign" in notes[0]
+
+
+CHOICES = """
+[campaign]
+name = "choices"
+base = "lte-download"
+seeds = 1
+[set]
+"scenario.duration" = "0.1 s"
+[axis.choice]
+options = { first = { "flow.download.tcp.cc" = "reno" }, second = { "flow.download.tcp.cc" = "cubic" } }
+[metric]
+lost = "count(drops)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("cubic", "bbr", "1 of its 2 points set other values under the same labels"),
+        ("0.1 s", "0.2 s", r"its base scenario or \[set\] differs"),
+        ("lte-download", "lte-fading", r"its base scenario or \[set\] differs"),
+    ],
+)
+def test_results_of_other_values_under_equal_labels_are_not_replaced(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    where = {"store": tmp_path / "s", "out": tmp_path / "out", "using": "threads"}
+    Campaign.parse(CHOICES).run(**where)  # type: ignore[arg-type]
+    other = Campaign.parse(CHOICES.replace(old, new))
+    with pytest.raises(LasthopError, match=why):
+        other.run(**where)  # type: ignore[arg-type]
+    other.run(**where, force=True)  # type: ignore[arg-type]
 
 
 def test_foreign_files_are_found_before_the_first_run(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lasthop._bundled import bundled
@@ -43,7 +44,7 @@ class Bundle:
         #: The content of each file where it has none on the disk.
         self._files: dict[Path, str | None] = {}
         base = self._base(campaign)
-        code = {place: self._code(found) for place, found in campaign.own_code().items()}
+        code = {at: self._code(found, place) for at, (found, place) in campaign.own_code().items()}
         self._root = _root(list(self._files))
         self.base = base if isinstance(base, str) else self._copy(base)
         self.places = {at: f"{self._copy(path)}:{name}" for at, (path, name) in code.items() if path is not None}
@@ -85,8 +86,12 @@ class Bundle:
                 self._files[Path(os.path.normpath(base.parent / name))] = None
         return base
 
-    def _code(self, found: Callable[..., Any]) -> tuple[Path | None, str]:
+    def _code(self, found: Callable[..., Any], place: own.Place | None) -> tuple[Path | None, str]:
         """File and name of a class or function, if it can be loaded from there; the file is to be copied."""
+        if place is not None:
+            said, _, name = place[0].rpartition(":")
+            path = (Path(place[1]) / said).resolve()
+            return self._with_imports(path, own.module_of(path)), name
         inner = inspect.unwrap(found)
         name = getattr(inner, "__qualname__", "")
         module = sys.modules.get(getattr(inner, "__module__", "") or "")
@@ -94,10 +99,13 @@ class Bundle:
         in_package = bool(getattr(module, "__package__", None))
         if module is None or file is None or not name.isidentifier() or in_package or not file.endswith(".py"):
             return None, name
-        path = Path(file).resolve()
+        return self._with_imports(Path(file).resolve(), module), name
+
+    def _with_imports(self, path: Path, module: ModuleType) -> Path:
+        """The file of a module; it and what it imports from beside it are to be copied."""
         self._files[path] = None
         self._files |= dict.fromkeys(f for f in own.sources(module) if f.is_relative_to(path.parent))
-        return path, name
+        return path
 
 
 def _varied(campaign: Campaign, core: Core) -> Iterator[str]:

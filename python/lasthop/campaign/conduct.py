@@ -37,6 +37,7 @@ from lasthop.campaign.results import (
     Failure,
     Row,
     check_target,
+    settings_of,
     tabulate,
     tabulate_failures,
 )
@@ -410,6 +411,7 @@ class _Course(Iterator[Task]):
             "description": plan.description,
             "digest": plan.digest,
             "subject": plan.subject,
+            "ground": plan.ground,
             "incomplete": self._incomplete(),
             "command": command,
             "called": {"words": command, "folder": _here()},
@@ -425,6 +427,7 @@ class _Course(Iterator[Task]):
                 for i, axis in enumerate(plan.axes)
             ],
             "points": labels,
+            "settings": [settings_of(point) for point in plan.points],
             "metrics": [{"name": m.name, "unit": m.unit, "text": m.text} for m in plan.measures],
             "keep": list(plan.keep),
             "seeds": list(plan.seeds),

@@ -226,9 +226,7 @@ class Campaign:
         if given.base is not None:
             self._cc = {**given.base.cc, **self._cc}
             self._schedulers = {**given.base.schedulers, **self._schedulers}
-        # By the names that the core has for them.
-        policies = [("", self._cc), ("scheduler.", self._schedulers)]
-        self._codes = {p + n: own.digest({p + n: made}) for p, all_ in policies for n, made in all_.items()}
+        self._codes = self._digests_of_policies(checked)
         base = self._base(faults)
         faults.end()
         assert base is not None  # else there is a fault
@@ -336,6 +334,11 @@ class Campaign:
     def subject(self) -> str:
         """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
         return self._digest()
+
+    @cached_property
+    def ground(self) -> str:
+        """Digest of the base scenario with `[set]`, without the code of own policies, as hex."""
+        return hashlib.blake2b(self._common.core.written().encode(), digest_size=16).hexdigest()
 
     def _digest(self, *more: object) -> str:
         parts = [
@@ -456,11 +459,20 @@ class Campaign:
         """The base scenario where the campaign was given an object; None: it has a name."""
         return self._given.base
 
-    def own_code(self) -> dict[tuple[str, str], Callable[..., Any]]:
-        """Classes and functions of the user's, by table of the campaign and name."""
-        found: dict[tuple[str, str], Callable[..., Any]] = {("cc", n): made for n, made in self._cc.items()}
-        found |= {("scheduler", name): made for name, made in self._schedulers.items()}
-        return found | {("metric", m.name): m.call for m in self._measures if isinstance(m, own.Function)}
+    def own_code(self) -> dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]]:
+        """Classes and functions of the user's, by table of the campaign and name, and where each was loaded from."""
+        found: dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]] = {
+            (table, name): (made, self._loaded_from(table, name))
+            for table, policies in (("cc", self._cc), ("scheduler", self._schedulers))
+            for name, made in policies.items()
+        }
+        return found | {("metric", m.name): (m.call, m.place) for m in self._measures if isinstance(m, own.Function)}
+
+    def _loaded_from(self, table: str, name: str) -> own.Place | None:
+        """Where the campaign has loaded an own control or scheduler from; None: it was given the object."""
+        given = self._given.cc if table == "cc" else self._given.schedulers
+        text = self._content.get(table, {}).get(name)
+        return None if text is None or name in given else (text, str(self.folder.absolute()))
 
     def _text(self, base: str, places: Mapping[tuple[str, str], str]) -> str:
         """The campaign as TOML; `places`: what is said of own code in place of what the campaign says."""
@@ -700,6 +712,17 @@ class Campaign:
             return None
         return made
 
+    def _digests_of_policies(self, checked: bool) -> dict[str, str]:
+        """Digests of own controls and schedulers by the names that the core has for them."""
+        found: dict[str, str] = {}
+        for table, prefix, policies in (("cc", "", self._cc), ("scheduler", "scheduler.", self._schedulers)):
+            for name, made in policies.items():
+                place = self._loaded_from(table, name)
+                if place is None and not checked:
+                    own.check_named(f"`{table}.{name}`", made)
+                found[prefix + name] = own.digest(prefix + name, made, place)
+        return found
+
     def _base(self, faults: Faults) -> Scenario | None:
         """The base scenario as its file says it, with own policies."""
         if self._given.base is not None:
@@ -778,6 +801,7 @@ def _function(name: str, call: Callable[..., Any]) -> own.Function:
     """A function of Python's as a measure; its unit and tables are attributes, if it has them."""
     if getattr(call, "__name__", "") == "<lambda>":
         raise TypeError(f"the metric '{name}' is a lambda, which cannot reach another process: write it with def")
+    own.check_named(f"the metric '{name}'", call)
     unit, tables = getattr(call, "unit", "1"), getattr(call, "tables", ())
     return own.Function.of(name, str(unit), tables, call)
 

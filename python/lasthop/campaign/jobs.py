@@ -149,6 +149,10 @@ class Plan(Protocol):
         """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
 
     @property
+    def ground(self) -> str:
+        """Digest of the base scenario with `[set]`, without the code of own policies, as hex."""
+
+    @property
     def axes(self) -> Sequence[Axis]:
         """The axes, in the order of the columns."""
 

@@ -7,14 +7,14 @@ import importlib.util
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lasthop._errors import mistake
 from lasthop._files import is_there
@@ -24,6 +24,9 @@ from lasthop.campaign.metrics import Outcome
 
 if TYPE_CHECKING:
     from lasthop._results import Results
+
+Place: TypeAlias = tuple[str, str]
+"""`FILE.py:NAME` and the folder in which the file is looked for."""
 
 #: What is told of an exception's text.
 _MOST_TOLD = 200
@@ -171,27 +174,49 @@ def importing_from(folder: Path) -> Iterator[None]:
             sys.path.remove(entry)
 
 
-def digest(objects: Mapping[str, Callable[..., Any]]) -> str:
-    """Digest of the sources of classes and functions, and of all that their modules import; empty without any.
+def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> str:
+    """Digest of a class or function: its name, the sources of its module and of all that this imports.
 
-    What was typed into a prompt has no file: its code counts then.
+    Args:
+        name: how the campaign calls it.
+        found: the class or function.
+        place: where it was loaded from. The digest is that of the file that is named there and of the name in it, which
+            need not be the object's own: two objects of one function have the same `__qualname__`. None: the object is
+            what its module has under its own name (`check_named`). What was typed into a prompt has no file: its code
+            counts then.
     """
-    if not objects:
-        return ""
-    files: set[Path] = set()
-    libraries: set[str] = set()
-    for name, found in sorted(objects.items()):
+    if place is not None:
+        file, _, qualified = place[0].rpartition(":")
+        module = module_of(Path(place[1]) / file)
+    else:
         inner = inspect.unwrap(found)
-        module = sys.modules.get(getattr(inner, "__module__", "") or "")
-        file = getattr(module, "__file__", None)
         qualified = getattr(inner, "__qualname__", type(inner).__qualname__)
-        if module is None or file is None:
-            libraries.add(f"{name} {qualified} {_code_of(inner)}")
-            continue
-        more, versions = _sources(module)
-        files |= more
-        libraries |= {*versions, f"{name} {qualified}"}
-    return digest_of(files, libraries)
+        loaded = sys.modules.get(getattr(inner, "__module__", "") or "")
+        if loaded is None or getattr(loaded, "__file__", None) is None:
+            return digest_of((), [f"{name} {qualified} {_code_of(inner)}"])
+        module = loaded
+    files, libraries = _sources(module)
+    return digest_of(files, {*libraries, f"{name} {qualified}"})
+
+
+def check_named(what: str, found: Callable[..., Any]) -> None:
+    """A class or function of Python's is what its module has under its name.
+
+    Only then do sources and name say what it does. They say neither the arguments of a `functools.partial`, nor the
+    variables that an inner function or class has taken along, nor the attributes of an object that can be called.
+
+    Raises:
+        TypeError: it is something else; `what` names it.
+    """
+    module = sys.modules.get(getattr(found, "__module__", "") or "")
+    known: Any = module
+    for part in getattr(found, "__qualname__", "<none>").split("."):
+        known = getattr(known, part, None)
+    if known is not found:
+        raise TypeError(
+            f"{what} is not a class or function at the top of a module, so its results could not be told from those of "
+            "another one: write it with def or class, and its parameters as constants"
+        )
 
 
 def together(digests: Iterable[str]) -> str:
@@ -228,7 +253,7 @@ class Function:
     call: Callable[[Results], Any] = field(compare=False)
     #: Digest of the function's sources and of what they import, as they were when it was loaded.
     sources: str
-    place: tuple[str, str] | None = None
+    place: Place | None = None
 
     #: It holds the interpreter's lock.
     needs_processes = True
@@ -249,10 +274,10 @@ class Function:
         unit: str,
         tables: Iterable[str],
         call: Callable[[Results], Any],
-        place: tuple[str, str] | None = None,
+        place: Place | None = None,
     ) -> Function:
         """The measure of a function, with the digest of its sources."""
-        return Function(name, unit, frozenset(tables), call, digest({"": call}), place)
+        return Function(name, unit, frozenset(tables), call, digest("", call, place), place)
 
     @property
     def identity(self) -> str:
@@ -287,7 +312,7 @@ class Function:
         return _again, (self.name, self.unit, self.tables, self.place)
 
 
-def _again(name: str, unit: str, tables: frozenset[str], place: tuple[str, str]) -> Function:
+def _again(name: str, unit: str, tables: frozenset[str], place: Place) -> Function:
     text, folder = place
     return Function.of(name, unit, tables, load(Path(folder), text), place)
 

@@ -13,6 +13,7 @@ sorted by point, then seed, and depends on the campaign and the build alone: eac
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from lasthop.campaign.store import engine
 if TYPE_CHECKING:
     from os import PathLike
 
-    from lasthop.campaign.jobs import Label, Plan
+    from lasthop.campaign.jobs import Label, Plan, Point
 
 TABLE = "results.parquet"
 FAILURES = "failures.parquet"
@@ -229,7 +230,8 @@ def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finis
     """Whether the results of a campaign may be written to a folder, asked before the first run.
 
     Results that the campaign would give again are replaced: those of the same campaign with other seeds or another
-    rule, and those of an earlier form of it whose points, metrics and tables it still has.
+    rule, and those of an earlier form of it whose base, points, metrics and tables it still has, also with other
+    own code.
 
     Args:
         path: the folder.
@@ -285,15 +287,27 @@ def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finis
     return [f"the results of an earlier form of the campaign in '{path}' are replaced{f': {lost}' if lost else ''}"]
 
 
+def settings_of(point: Point) -> str:
+    """Digest of what a point sets, as hex: two points may have the same labels."""
+    return hashlib.blake2b("\n".join(point.overrides).encode(), digest_size=4).hexdigest()
+
+
 def _lost(earlier: Mapping[str, Any], plan: Plan) -> str:
     """What a plan does not give of the results that an earlier one has left, in words; empty: it gives all."""
     axes = [(axis.name, list(axis.keys)) for axis in plan.axes]
     if axes != [(axis["name"], list(axis["keys"])) for axis in earlier["axes"]]:
         return f"those over {', '.join(axis['name'] for axis in earlier['axes']) or 'one point'}"
-    mine = {tuple(label for _, label in point.labels) for point in plan.points}
-    gone = sum(tuple(labels) not in mine for labels in earlier["points"])
+    if earlier.get("ground", plan.ground) != plan.ground:
+        return "its base scenario or [set] differs"
+    mine = {tuple(label for _, label in point.labels): settings_of(point) for point in plan.points}
+    points = [tuple(labels) for labels in earlier["points"]]
+    gone = sum(labels not in mine for labels in points)
     if gone:
-        return f"{gone:,} of its {len(earlier['points']):,} points are not in this one"
+        return f"{gone:,} of its {len(points):,} points are not in this one"
+    settings = earlier.get("settings", [mine[labels] for labels in points])
+    changed = sum(mine[labels] != before for labels, before in zip(points, settings, strict=True))
+    if changed:
+        return f"{changed:,} of its {len(points):,} points set other values under the same labels"
     metrics = {(m.name, m.unit, m.text) for m in plan.measures}
     other = [m["name"] for m in earlier["metrics"] if (m["name"], m["unit"], m["text"]) not in metrics]
     other += [name for name in earlier["keep"] if name not in plan.keep]

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from lasthop._core import LasthopError
+from lasthop._registry import run_tables
 from lasthop.campaign.tidy import Label, same_label
 
 Kind = Literal["line", "heat", "cdf", "rank"]
@@ -210,7 +211,24 @@ class FigureSpec:
             raise self.error("metric", "the campaign has no metric", "define one in [metric]")
         if self.column is not None and keep is not None and (table := self.column.split(".")[0]) not in keep:
             raise self.error("column", f"table '{table}' is not kept", f'add it to the campaign: keep = ["{table}"]')
+        self._check_column()
         self.completed(axes, metrics)
+
+    def _check_column(self) -> None:
+        """The column is one of its table's, and has numbers."""
+        if self.column is None:
+            return
+        table, _, column = self.column.partition(".")
+        columns = {c["name"]: c["type"] for c in run_tables().get(table, {"columns": []})["columns"]}
+        if columns and column not in columns:
+            near = get_close_matches(column, columns, 1)
+            raise self.error(
+                "column",
+                f"the table '{table}' has no column '{column}'",
+                f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(columns),
+            )
+        if columns.get(column) in ("string", "bool"):
+            raise self.error("column", f"the column '{self.column}' has no numbers", "a column with numbers")
 
     def completed(self, axes: Mapping[str, Sequence[Label]], metrics: Sequence[str]) -> FigureSpec:
         """The same figure with its defaults: the metric, `x` and `y`.
