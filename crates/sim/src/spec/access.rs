@@ -60,7 +60,8 @@ pub type RuntimeKeys = &'static [(&'static str, &'static str)];
 
 /// What works out the changes of one kind of access while they follow each other. It is given the
 /// scenario in force and the entries of tables that are next, takes these over from there, and
-/// returns what the adapter has to do.
+/// returns what the adapter has to do. It takes them over one by one: `BTreeMap::append` would
+/// build the whole map anew for each of many changes.
 pub(super) type InForce = Box<dyn FnMut(&mut Spec, &mut Spec) -> Vec<AccessChange> + Send>;
 
 /// The tables of one kind of access. What it does not override is of no concern to it.

@@ -146,6 +146,6 @@ fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
         AccessChange::Bearer(BearerChange { name: name.clone(), spec: Box::new(bearer.clone()) })
     });
     let changes = changes.collect();
-    spec.bearer.append(&mut next.bearer);
+    spec.bearer.extend(std::mem::take(&mut next.bearer));
     changes
 }

@@ -78,7 +78,7 @@ fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
         AccessChange::Link(LinkChange { name: name.clone(), spec: Box::new(link.clone()) })
     });
     let changes = changes.collect();
-    spec.link.append(&mut next.link);
+    spec.link.extend(std::mem::take(&mut next.link));
     changes
 }
 

@@ -53,8 +53,8 @@ pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
             changes.push(LteChange::Sidelink { name: name.clone(), modes: pair.modes() });
         }
     }
-    spec.cell.append(&mut next.cell);
-    spec.sidelink.append(&mut next.sidelink);
+    spec.cell.extend(std::mem::take(&mut next.cell));
+    spec.sidelink.extend(std::mem::take(&mut next.sidelink));
     changes.into_iter().map(AccessChange::Lte).collect()
 }
 

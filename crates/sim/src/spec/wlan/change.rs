@@ -100,8 +100,8 @@ impl InForce {
                 }
             }
         }
-        spec.ap.append(&mut next.ap);
-        spec.station.append(&mut next.station);
+        spec.ap.extend(std::mem::take(&mut next.ap));
+        spec.station.extend(std::mem::take(&mut next.station));
         changes.into_iter().map(AccessChange::Wlan).collect()
     }
 }
