@@ -185,7 +185,7 @@ def test_a_distribution_over_rows_weighs_each_run_alike() -> None:
     line = figure.axes[0].lines[0]
     assert figure.axes[0].get_xlabel() == "rtt (ms)"
     assert xy(line) == ([1, 1, 2, 3], [0, 0.25, 0.5, 1.0])
-    with pytest.raises(FigureError, match=r"has no 'rtt'.*\n.*rtt_us"):
+    with pytest.raises(FigureError, match=r"has no column 'rtt'.*\n.*rtt_us"):
         drawn({"kind": "cdf", "column": "tcp.rtt"}, Kept())
     with pytest.raises(LasthopError, match="draw from the results of a campaign"):
         drawn({"kind": "cdf", "column": "tcp.rtt_us"}, Kept().table())
