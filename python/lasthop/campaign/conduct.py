@@ -172,7 +172,7 @@ def conduct(
     path = Path(out)
     kept.notes += check_target(path, plan, kept.path, force, finished_only)
     kept.notes += clear_stale(path)
-    # The folder is claimed now: another process that would write it hears so before its first run.
+    # The folder is claimed now: another process that would write it is refused before its first run.
     with whole_folder(path, replaces=EARLIER) as partial:
         toml, can_be_run = plan.bundle(partial)
         for attempt in range(_REPAIRS):

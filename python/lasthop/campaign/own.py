@@ -214,8 +214,8 @@ def check_named(what: str, found: Callable[..., Any]) -> None:
         known = getattr(known, part, None)
     if known is not found:
         raise TypeError(
-            f"{what} is not a class or function at the top of a module, so its results could not be told from those of "
-            "another one: write it with def or class, and its parameters as constants"
+            f"{what} is not a class or function at the top of a module, and another object of the same name would have "
+            "the same place in the store: write it with def or class, and its parameters as constants"
         )
 
 

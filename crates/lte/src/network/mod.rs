@@ -19,8 +19,8 @@
 //!    of the report: it is worked out when the eNB first uses it.
 //! 4. **Send**: the UEs whose grant is for this TTI pull from RLC and put transport blocks on the
 //!    air.
-//! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against
-//!    its error probability, and the outcome is noted in the calendar.
+//! 5. **Decide**: with all transmissions of all cells known, each is decided by one keyed draw
+//!    against its error probability, and the outcome is noted in the calendar.
 //!
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
