@@ -1,4 +1,4 @@
-//! What can go wrong with a table.
+//! What can go wrong with a table or a capture.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-/// A table that could not be filled, written or read.
+/// A table that could not be filled, written or read, or a capture that could not be written.
 #[derive(Debug, Error)]
 pub enum CaptureError {
     /// The file could not be created or written: disk full, no permission, no such folder.
@@ -31,6 +31,26 @@ pub enum CaptureError {
         /// The table.
         table: &'static str,
         /// What does not fit.
+        what: String,
+    },
+    /// A file of a packet capture could not be created or written to its end.
+    #[error("cannot write the capture {}: {reason}; {remedy}", path.display())]
+    Pcapng {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A frame that is not in order: a mistake in the program.
+    #[error("a frame of interface {interface} at {time_ns} ns cannot be captured: {what}")]
+    Frame {
+        /// The number of the interface.
+        interface: u32,
+        /// The time of the frame [ns since 1970-01-01 00:00 UTC].
+        time_ns: u64,
+        /// What is wrong with it.
         what: String,
     },
 }

@@ -4,10 +4,13 @@
 //! A table is declared once, as the struct of its rows ([`table!`]), filled row by row
 //! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is flat when it goes to a file,
 //! and identical rows give identical bytes.
+//!
+//! Packet captures are the business of [`pcapng`].
 
 mod column;
 mod def;
 mod error;
+pub mod pcapng;
 mod read;
 mod row;
 mod sink;

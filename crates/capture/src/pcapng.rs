@@ -1,0 +1,431 @@
+//! Packet captures in the format pcapng, which Wireshark, tshark and tcpdump read.
+//!
+//! The format is that of draft-ietf-opsawg-pcapng (text of 14 May 2026); sections are numbered as
+//! there. A file has a Section Header Block (section 4.1), an Interface Description Block for each
+//! point of observation (4.2), an Enhanced Packet Block for each frame (4.3), and in the end an
+//! Interface Statistics Block for each interface (4.6). Times are nanoseconds, numbers
+//! little-endian. The octets depend on the calls alone: no clock, no host.
+//!
+//! A file that is being written has `.partial` behind its name. Whole blocks go out together, so
+//! that what a killed process leaves is readable up to the last block that was written; at most
+//! the last 64 KiB and one frame are missing ([`Writer::flush`] writes them earlier). Memory does
+//! not grow with the number of frames.
+
+mod block;
+mod file;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::{Path, PathBuf};
+
+use crate::CaptureError;
+use block::{Block, COMMENT, timestamp};
+use file::{OpenFile, failure, numbered};
+
+/// The most octets of a frame that are written, whatever the snapshot length: Wireshark 4.0 takes a
+/// file with a longer one for damaged ("cap_len 262145 is larger than 262144").
+pub const MAX_CAPTURED: u32 = 262_144;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Options of a Section Header Block (section 4.1).
+const SHB_HARDWARE: u16 = 2;
+const SHB_USERAPPL: u16 = 4;
+/// Options of an Interface Description Block (section 4.2).
+const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
+const IF_TSRESOL: u16 = 9;
+/// Options of an Enhanced Packet Block (section 4.3).
+const EPB_FLAGS: u16 = 2;
+const EPB_PACKETID: u16 = 5;
+/// Options of an Interface Statistics Block (section 4.6).
+const ISB_STARTTIME: u16 = 2;
+const ISB_ENDTIME: u16 = 3;
+const ISB_IFRECV: u16 = 4;
+const ISB_IFDROP: u16 = 5;
+const ISB_FILTERACCEPT: u16 = 6;
+
+/// Timestamps count units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+/// Octets of an Interface Statistics Block at most: 24 without options, five options of 12 octets,
+/// and the 4 octets that end the options.
+const STATISTICS_BYTES: u64 = 24 + 5 * 12 + 4;
+
+/// What the Section Header Block tells of the capture. Empty texts are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The program that makes the capture (`shb_userappl`).
+    pub application: String,
+    /// The machine that the capture comes from (`shb_hardware`).
+    pub hardware: String,
+    /// Free text about the capture (`opt_comment`).
+    pub comment: String,
+    /// When the capture starts [ns since 1970-01-01 00:00 UTC].
+    pub start_ns: u64,
+}
+
+/// A point of observation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What a frame begins with: a value of the LinkType registry, as 101 for IP alone.
+    pub link_type: u16,
+    /// The octets of a frame that are written at most. 0, and all that is more than
+    /// [`MAX_CAPTURED`], mean [`MAX_CAPTURED`].
+    pub snaplen: u32,
+    /// Its name (`if_name`); left out if empty.
+    pub name: String,
+    /// What it is, for readers (`if_description`); left out if empty.
+    pub description: String,
+}
+
+/// An interface of one [`Writer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InterfaceId(u32);
+
+/// The way of a frame, seen from the node that has the interface (section 4.3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// Not told: the file has no flags for the frame.
+    #[default]
+    Unknown,
+    /// The node receives it.
+    Inbound,
+    /// The node sends it.
+    Outbound,
+}
+
+/// A frame as an interface sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Where it is seen.
+    pub interface: InterfaceId,
+    /// When [ns since 1970-01-01 00:00 UTC].
+    pub time_ns: u64,
+    /// Its way.
+    pub direction: Direction,
+    /// Its octets from the first one on.
+    pub bytes: &'a [u8],
+    /// Octets of value 0 that follow `bytes`: payload that nobody has made.
+    pub zeros: u32,
+    /// The octets that it has on the wire: not less than `bytes` and `zeros` together.
+    pub length: u32,
+    /// A number that the same packet has on every interface (`epb_packetid`).
+    pub packet: Option<u64>,
+    /// A text for who reads the capture (`opt_comment`), cut after 65535 octets; none if empty.
+    pub comment: &'a str,
+}
+
+/// A capture as a ring of files, of which the newest are kept. The files are called
+/// `run_00001.pcapng`, `run_00002.pcapng` and so on if the capture is `run.pcapng`. Each is whole
+/// in itself, with all interfaces. Files of an earlier capture that have higher numbers stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// The size of a file at most [bytes]. A file has one frame at least, whatever its size.
+    pub bytes: NonZeroU64,
+    /// How many files are kept, the one that is being written included.
+    pub files: NonZeroU32,
+}
+
+/// A file of a capture that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureFile {
+    /// Where.
+    pub path: PathBuf,
+    /// Its size [bytes].
+    pub bytes: u64,
+    /// The frames in it.
+    pub frames: u64,
+    /// BLAKE3 of its bytes as hex.
+    pub file_hash: String,
+}
+
+/// A capture that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedCapture {
+    /// Its files, the oldest first: one, or those that the ring kept.
+    pub files: Vec<CaptureFile>,
+    /// The frames that were captured, those in removed files of a ring included.
+    pub frames: u64,
+    /// How many files of the ring were removed.
+    pub removed: u64,
+}
+
+/// What the statistics of an interface count from the beginning of the capture.
+#[derive(Default)]
+struct Counts {
+    accepted: u64,
+    passed_over: u64,
+}
+
+/// A capture being written.
+pub struct Writer {
+    path: PathBuf,
+    ring: Option<Ring>,
+    section: Section,
+    interfaces: Vec<(Interface, Counts)>,
+    /// None after a file could not be written.
+    file: Option<OpenFile>,
+    finished: VecDeque<CaptureFile>,
+    /// Files that were begun.
+    begun: u64,
+    removed: u64,
+    frames: u64,
+    /// The latest time of a frame so far.
+    latest_ns: u64,
+    /// The block that is being made.
+    scratch: Vec<u8>,
+    error: Option<CaptureError>,
+}
+
+impl Writer {
+    /// A capture without interfaces that goes to `path`, which is replaced when it is finished, or
+    /// to a ring of files named after `path`.
+    ///
+    /// # Errors
+    /// If the first file cannot be created; the error names it and what to do.
+    pub fn create(path: &Path, section: Section, ring: Option<Ring>) -> Result<Writer, CaptureError> {
+        let mut writer = Writer {
+            path: path.to_owned(),
+            ring,
+            latest_ns: section.start_ns,
+            section,
+            interfaces: Vec::new(),
+            file: None,
+            finished: VecDeque::new(),
+            begun: 0,
+            removed: 0,
+            frames: 0,
+            scratch: Vec::new(),
+            error: None,
+        };
+        writer.open()?;
+        Ok(writer)
+    }
+
+    /// Adds a point of observation. Its block goes to the file at once (section 4.2 allows one
+    /// between packets).
+    pub fn interface(&mut self, interface: Interface) -> InterfaceId {
+        let id = InterfaceId(self.interfaces.len() as u32);
+        self.scratch.clear();
+        describe(&mut self.scratch, &interface);
+        let result = self.append(self.interfaces.len() + 1, 0);
+        self.keep(result);
+        self.interfaces.push((interface, Counts::default()));
+        self.flush();
+        id
+    }
+
+    /// Appends a frame, cut to the snapshot length of its interface. If the file cannot be written,
+    /// the error is kept for [`finish`](Writer::finish), and the frames from there on are left out.
+    ///
+    /// # Errors
+    /// If the frame is not in order, which is a mistake in the program: another writer's interface,
+    /// or more octets than its length. Nothing is written then.
+    pub fn frame(&mut self, frame: &Frame<'_>) -> Result<(), CaptureError> {
+        let id = frame.interface.0 as usize;
+        let Some((interface, _)) = self.interfaces.get(id) else {
+            return Err(misfit(frame, "the capture has no such interface".to_owned()));
+        };
+        let given = frame.bytes.len() as u64 + u64::from(frame.zeros);
+        if given > u64::from(frame.length) {
+            return Err(misfit(frame, format!("{given} octets of a frame of {}", frame.length)));
+        }
+        if self.file.is_none() {
+            return Ok(());
+        }
+        self.scratch.clear();
+        encode(&mut self.scratch, frame, limit(interface));
+        let result = self.append(self.interfaces.len(), 1);
+        // After the append, which can begin a file: the one before does not count this frame.
+        self.interfaces[id].1.accepted += 1;
+        self.frames += 1;
+        self.latest_ns = self.latest_ns.max(frame.time_ns);
+        self.keep(result);
+        Ok(())
+    }
+
+    /// Counts a frame that `interface` saw and a filter left out: the statistics tell how many.
+    pub fn passed_over(&mut self, interface: InterfaceId) {
+        if let Some((_, counts)) = self.interfaces.get_mut(interface.0 as usize) {
+            counts.passed_over += 1;
+        }
+    }
+
+    /// Writes what is still gathered in memory, for who reads the file meanwhile.
+    pub fn flush(&mut self) {
+        let result = self.file.as_mut().map_or(Ok(()), OpenFile::flush);
+        self.keep(result);
+    }
+
+    /// The error that ended the capture early, if any; [`finish`](Writer::finish) returns it.
+    pub fn error(&self) -> Option<&CaptureError> {
+        self.error.as_ref()
+    }
+
+    /// Writes the statistics, which say that the capture ended at `end_ns` [ns since 1970-01-01
+    /// 00:00 UTC], and gives the last file its name.
+    ///
+    /// # Errors
+    /// If a file could not be written, at any moment since the start. The error names it and what
+    /// to do. The file keeps `.partial` behind its name, and what is in it is readable.
+    pub fn finish(mut self, end_ns: u64) -> Result<FinishedCapture, CaptureError> {
+        self.latest_ns = self.latest_ns.max(end_ns);
+        let result = self.close(Some(end_ns));
+        self.keep(result);
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(FinishedCapture {
+                files: self.finished.into(),
+                frames: self.frames,
+                removed: self.removed,
+            }),
+        }
+    }
+
+    /// Keeps the first error; the capture ends there.
+    fn keep(&mut self, result: Result<(), CaptureError>) {
+        if let Err(error) = result {
+            self.file = None;
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Begins the next file: the section and all interfaces known so far.
+    fn open(&mut self) -> Result<(), CaptureError> {
+        self.begun += 1;
+        let path = match self.ring {
+            Some(_) => numbered(&self.path, self.begun),
+            None => self.path.clone(),
+        };
+        let mut head = Vec::new();
+        begin_section(&mut head, &self.section);
+        self.interfaces.iter().for_each(|(interface, _)| describe(&mut head, interface));
+        let file = self.file.insert(OpenFile::create(path)?);
+        file.append(&head, 0)?;
+        file.flush()
+    }
+
+    /// Appends the block in `scratch`, which has `frames` packets. It goes to the next file of a
+    /// ring if it does not fit into this one with the statistics of `interfaces` interfaces.
+    fn append(&mut self, interfaces: usize, frames: u64) -> Result<(), CaptureError> {
+        let more = self.scratch.len() as u64 + STATISTICS_BYTES * interfaces as u64;
+        if let (Some(ring), Some(file)) = (self.ring, &self.file)
+            && file.frames() > 0
+            && file.bytes() + more > ring.bytes.get()
+        {
+            self.close(None)?;
+            self.make_room(ring)?;
+            self.open()?;
+        }
+        self.file.as_mut().map_or(Ok(()), |file| file.append(&self.scratch, frames))
+    }
+
+    /// Ends the file that is being written with the statistics of each interface.
+    fn close(&mut self, end_ns: Option<u64>) -> Result<(), CaptureError> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let mut tail = Vec::new();
+        for (id, (_, counts)) in self.interfaces.iter().enumerate() {
+            let start_ns = self.section.start_ns;
+            statistics(&mut tail, id as u32, counts, self.latest_ns, (start_ns, end_ns));
+        }
+        file.append(&tail, 0)?;
+        self.finished.push_back(file.finish()?);
+        Ok(())
+    }
+
+    /// Removes the oldest files until there is a place for one more.
+    fn make_room(&mut self, ring: Ring) -> Result<(), CaptureError> {
+        while self.finished.len() >= ring.files.get() as usize {
+            let Some(oldest) = self.finished.pop_front() else { break };
+            fs::remove_file(&oldest.path).map_err(|e| failure(&oldest.path, &e))?;
+            self.removed += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn misfit(frame: &Frame<'_>, what: String) -> CaptureError {
+    CaptureError::Frame { interface: frame.interface.0, time_ns: frame.time_ns, what }
+}
+
+/// The octets of a frame that `interface` captures at most.
+fn limit(interface: &Interface) -> u32 {
+    if interface.snaplen == 0 { MAX_CAPTURED } else { interface.snaplen.min(MAX_CAPTURED) }
+}
+
+/// A Section Header Block (section 4.1). The length of the section is not told: it would have to be
+/// known before the section is written.
+fn begin_section(out: &mut Vec<u8>, section: &Section) {
+    Block::begin(out, SECTION_HEADER)
+        .u32(0x1a2b_3c4d)
+        .u16(1)
+        .u16(0)
+        .i64(-1)
+        .text(COMMENT, &section.comment)
+        .text(SHB_HARDWARE, &section.hardware)
+        .text(SHB_USERAPPL, &section.application)
+        .end();
+}
+
+/// An Interface Description Block (section 4.2).
+fn describe(out: &mut Vec<u8>, interface: &Interface) {
+    Block::begin(out, INTERFACE_DESCRIPTION)
+        .u16(interface.link_type)
+        .u16(0)
+        .u32(limit(interface))
+        .text(IF_NAME, &interface.name)
+        .text(IF_DESCRIPTION, &interface.description)
+        .option(IF_TSRESOL, &[NANOSECONDS])
+        .end();
+}
+
+/// An Enhanced Packet Block (section 4.3).
+fn encode(out: &mut Vec<u8>, frame: &Frame<'_>, limit: u32) {
+    let bytes = &frame.bytes[..frame.bytes.len().min(limit as usize)];
+    let zeros = frame.zeros.min(limit - bytes.len() as u32);
+    let mut block = Block::begin(out, ENHANCED_PACKET)
+        .u32(frame.interface.0)
+        .time(frame.time_ns)
+        .u32(bytes.len() as u32 + zeros)
+        .u32(frame.length)
+        .packet(bytes, zeros as usize)
+        .text(COMMENT, frame.comment);
+    let flags: u32 = match frame.direction {
+        Direction::Unknown => 0,
+        Direction::Inbound => 1,
+        Direction::Outbound => 2,
+    };
+    if flags != 0 {
+        block = block.option(EPB_FLAGS, &flags.to_le_bytes());
+    }
+    if let Some(packet) = frame.packet {
+        block = block.option(EPB_PACKETID, &packet.to_le_bytes());
+    }
+    block.end();
+}
+
+/// An Interface Statistics Block (section 4.6) of the moment `time_ns`. A file of a ring that is
+/// not the last one has no `end_ns`: the capture has not ended there.
+fn statistics(out: &mut Vec<u8>, id: u32, counts: &Counts, time_ns: u64, (start, end): (u64, Option<u64>)) {
+    let mut block = Block::begin(out, INTERFACE_STATISTICS)
+        .u32(id)
+        .time(time_ns)
+        .option(ISB_STARTTIME, &timestamp(start));
+    if let Some(end) = end {
+        block = block.option(ISB_ENDTIME, &timestamp(end));
+    }
+    block
+        .option(ISB_IFRECV, &(counts.accepted + counts.passed_over).to_le_bytes())
+        .option(ISB_IFDROP, &0u64.to_le_bytes())
+        .option(ISB_FILTERACCEPT, &counts.accepted.to_le_bytes())
+        .end();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! One file of a capture: whole blocks go out together, the name says whether it is finished.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::CaptureFile;
+use crate::CaptureError;
+
+/// Octets that are gathered before they are written.
+const BUFFER: usize = 64 * 1024;
+
+/// A file that is being written, under its name with `.partial` behind.
+pub(super) struct OpenFile {
+    path: PathBuf,
+    partial: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+    hasher: blake3::Hasher,
+    /// Octets so far, those in the buffer included.
+    bytes: u64,
+    frames: u64,
+}
+
+impl OpenFile {
+    pub fn create(path: PathBuf) -> Result<OpenFile, CaptureError> {
+        if path.file_name().is_none() || path.is_dir() {
+            return Err(CaptureError::Pcapng {
+                path,
+                reason: "this is no name of a file".to_owned(),
+                remedy: "give the name of a file, such as `run.pcapng`".to_owned(),
+            });
+        }
+        let partial = partial_name(&path);
+        let file = File::create(&partial).map_err(|e| failure(&partial, &e))?;
+        Ok(OpenFile {
+            path,
+            partial,
+            file,
+            buffer: Vec::with_capacity(2 * BUFFER),
+            hasher: blake3::Hasher::new(),
+            bytes: 0,
+            frames: 0,
+        })
+    }
+
+    /// Octets so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Frames so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    #[cfg(test)]
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Appends whole blocks, of which `frames` are packets.
+    pub fn append(&mut self, blocks: &[u8], frames: u64) -> Result<(), CaptureError> {
+        self.buffer.extend_from_slice(blocks);
+        self.bytes += blocks.len() as u64;
+        self.frames += frames;
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is gathered; what cannot be written is given up.
+    pub fn flush(&mut self) -> Result<(), CaptureError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.hasher.update(&self.buffer);
+        let result = self.file.write_all(&self.buffer);
+        self.buffer.clear();
+        result.map_err(|e| failure(&self.partial, &e))
+    }
+
+    /// Writes the rest and gives the file its name.
+    pub fn finish(mut self) -> Result<CaptureFile, CaptureError> {
+        self.flush()?;
+        fs::rename(&self.partial, &self.path).map_err(|e| failure(&self.partial, &e))?;
+        Ok(CaptureFile {
+            path: self.path.clone(),
+            bytes: self.bytes,
+            frames: self.frames,
+            file_hash: self.hasher.finalize().to_hex().to_string(),
+        })
+    }
+}
+
+/// A run that ends early leaves all that it has captured.
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+/// `path` with `.partial` behind.
+fn partial_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// `run.pcapng` as file `number` of a ring: `run_00001.pcapng`.
+pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
+    let mut name = path.file_stem().map_or_else(OsString::new, OsString::from);
+    name.push(format!("_{number:05}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+/// What the system said of the file at `path`, and what to do about it.
+pub(super) fn failure(path: &Path, error: &io::Error) -> CaptureError {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "the frames before are readable in this file; free space, or capture less with a shorter \
+             snapshot length, fewer interfaces or a ring of files"
+        }
+        io::ErrorKind::NotFound => "make the folder first, or name a file in a folder that exists",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a file in a folder that you may write to"
+        }
+        _ => "name a file on another disk; what was written before is readable in this file",
+    };
+    CaptureError::Pcapng { path: path.to_owned(), reason: error.to_string(), remedy: remedy.to_owned() }
+}
