@@ -223,11 +223,13 @@ def _csv(batches: Answer | pa.RecordBatchReader) -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
+    from lasthop.export import plain
+
     header = True
     for table in _tables(batches):
         out = io.BytesIO()
         try:
-            pc.write_csv(_plain(table), out, pc.WriteOptions(include_header=header))
+            pc.write_csv(plain(table), out, pc.WriteOptions(include_header=header))
         except (TypeError, ValueError, NotImplementedError, pa.ArrowException) as error:
             raise mistake(
                 f"the answer cannot be written as CSV: {error}", "choose columns of numbers and texts"
@@ -280,13 +282,3 @@ def _tables(batches: Answer | pa.RecordBatchReader) -> Iterator[pa.Table]:
         yield pa.Table.from_batches([batch])
     if not some:
         yield batches.schema.empty_table()
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """The table without dictionaries, which CSV does not know."""
-    import pyarrow as pa
-
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
-    return table

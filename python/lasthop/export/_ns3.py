@@ -1,0 +1,225 @@
+"""The text files of ns-3's LTE module that the tables of a run can fill.
+
+Names, column lines and formats are those of ns-3's src/lte/helper/mac-stats-calculator.cc. Files of which the tables
+lack columns are not written; the README names the columns.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasthop._errors import mistake
+from lasthop.export._content import Content, needed
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+DOWNLINK, UPLINK = "DlMacStats.txt", "UlMacStats.txt"
+FILES = (DOWNLINK, UPLINK)
+
+#: First lines, without the line's end.
+HEADS = {
+    DOWNLINK: "% time\tcellId\tIMSI\tframe\tsframe\tRNTI\tmcsTb1\tsizeTb1\tmcsTb2\tsizeTb2\tccId",
+    UPLINK: "% time\tcellId\tIMSI\tframe\tsframe\tRNTI\tmcs\tsize\tccId",
+}
+
+#: Files of ns-3 that are not written, and what the tables do not have.
+NOT_WRITTEN = {
+    "DlRlcStats.txt, UlRlcStats.txt": "the table `rlc` counts PDUs sent, and has no TxBytes, nRxPDUs, RxBytes, delay"
+    " (mean, stdDev, min, max) and PduSize (mean, stdDev, min, max) of RLC PDUs",
+    "DlPdcpStats.txt, UlPdcpStats.txt": "the table `rlc` has nTxPDUs and nRxPDUs (sdus_in, sdus_out), and no TxBytes,"
+    " RxBytes, delay (mean, stdDev, min, max) and PduSize (mean, stdDev, min, max) of PDCP PDUs",
+    "DlTxPhyStats.txt, UlTxPhyStats.txt, DlRxPhyStats.txt, UlRxPhyStats.txt": "no table has rv, the redundancy version",
+    "DlRsrpSinrStats.txt": "no table has both rsrp and the mean linear SINR over the resource blocks for each subframe",
+    "UlSinrStats.txt, UlInterferenceStats.txt": "no table has them for each subframe",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A transport block that a MAC sent, anew or again."""
+
+    time_s: float
+    ue: str
+    cell: str | None
+    size: int
+    mcs: int
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers that ns-3 gives to cells and UEs."""
+
+    cells: dict[str, int]
+    imsis: dict[str, int]
+    #: Of a UE in a cell.
+    rntis: dict[tuple[str, str | None], int]
+
+
+def ns3_content(results: Results) -> Content:
+    """`DlMacStats.txt` and `UlMacStats.txt` from the tables `steps`, `radio` and `events`.
+
+    Raises:
+        LasthopError: the run has no table `steps`.
+    """
+    if "steps" not in results.table_names:
+        raise mistake(
+            "none of ns-3's LTE files can be filled: this run has no table `steps`",
+            "`--set output.steps=true` makes a run with LTE cells record it",
+        )
+    cells = Cells.of(results)
+    blocks = {DOWNLINK: _blocks(results, "downlink", cells), UPLINK: _blocks(results, "uplink", cells)}
+    numbers = _numbers(blocks)
+    unknown = sum(block.cell is None for found in blocks.values() for block in found)
+    notes = [
+        (
+            "A line is a transport block on the air, sent anew or again by HARQ; ns-3 writes one for each too. time is"
+            " the start of its TTI. ns-3 writes the moment of the scheduler's decision, which is earlier by the delay"
+            " between MAC and channel, in the uplink by that from grant to transmission."
+        ),
+        "A link without a transport block has no file.",
+        (
+            "cellId and IMSI number the cells and UEs in the order of their names, RNTI the UEs of a cell in the order"
+            " of their first block: export.json, `cells`, `imsis`, `rntis`. A UE that comes back to a cell has its old"
+            " RNTI."
+        ),
+        (
+            "frame and sframe count from 1, as in ns-3. mcsTb2 and sizeTb2 are 0: one transport block per TTI and UE."
+            " ccId is 0: one carrier."
+        ),
+    ]
+    if unknown:
+        notes.append(
+            f"cellId and RNTI of {unknown:,} blocks are nan: the tables `radio` (the cell at the end of each interval)"
+            " and `events` (`handover-start`) do not tell which cell served the UE."
+        )
+    notes += [f"Not written: {files}: {why}." for files, why in NOT_WRITTEN.items()]
+    return Content(
+        title="A run in the text files of ns-3's LTE module",
+        files={name: partial(_text, name, found, numbers) for name, found in blocks.items() if found},
+        notes=notes,
+        more={
+            "cells": numbers.cells,
+            "imsis": numbers.imsis,
+            "rntis": [{"ue": ue, "cell": cell, "rnti": rnti} for (ue, cell), rnti in numbers.rntis.items()],
+            "not_written": NOT_WRITTEN,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Which cell served a UE when, as far as the tables `radio` and `events` tell it.
+
+    `radio` names the cell at the end of an interval, `events` the moment at which a UE leaves for another one.
+    """
+
+    #: Ends of the intervals in seconds.
+    ends: list[float]
+    #: Of a UE: indices of the intervals that tell its cell, and the cell.
+    serving: dict[str, tuple[list[int], list[str]]]
+    #: Of a UE: when it left for another cell, and for which.
+    moves: dict[str, tuple[list[float], list[str]]]
+
+    @classmethod
+    def of(cls, results: Results) -> Cells:
+        """From the tables of a run; without `radio` nothing is known."""
+        if "radio" not in results.table_names:
+            return cls([], {}, {})
+        table = needed(results, "radio", ("time_s", "ue", "cell", "direction"))
+        rows = table.filter(pc.not_equal(table["direction"], "sidelink")).to_pylist()
+        ends = sorted({row["time_s"] for row in rows})
+        index = {end: i for i, end in enumerate(ends)}
+        found: dict[str, dict[int, str]] = {}
+        for row in rows:
+            if row["cell"] is not None:
+                found.setdefault(row["ue"], {})[index[row["time_s"]]] = row["cell"]
+        serving = {ue: (sorted(cells), [cells[i] for i in sorted(cells)]) for ue, cells in found.items()}
+        moves: dict[str, tuple[list[float], list[str]]] = {}
+        table = needed(results, "events", ("time_s", "source", "kind", "detail"))
+        for row in table.filter(pc.equal(table["kind"], "handover-start")).to_pylist():
+            times, cells = moves.setdefault(row["source"].removeprefix("ue/"), ([], []))
+            times.append(row["time_s"])
+            cells.append((row["detail"] or "").removeprefix("cell/"))
+        return cls(ends, serving, moves)
+
+    def at(self, ue: str, time_s: float) -> str | None:
+        """The cell of a UE at a time; None: not known."""
+        intervals, cells = self.serving.get(ue, ([], []))
+        times, targets = self.moves.get(ue, ([], []))
+        # A block that starts at an interval's end is of the next one; at the end of the run it is of the last.
+        k = bisect_right(self.ends, time_s) - (time_s == self.ends[-1] if self.ends else 0)
+        i = bisect_left(intervals, k)
+        if i == len(intervals) or intervals[i] != k:
+            return None
+        start = self.ends[k - 1] if k else 0.0
+        first, last = bisect_left(times, start), bisect_left(times, self.ends[k])
+        before = cells[i - 1] if i else None
+        if first and (not i or times[first - 1] >= self.ends[intervals[i - 1]]):
+            before = targets[first - 1]
+        if last - first == 1 and targets[first] == cells[i]:
+            return before if time_s < times[first] else cells[i]
+        if last == first and before in (None, cells[i]):
+            return cells[i]
+        return None
+
+
+def _blocks(results: Results, link: str, cells: Cells) -> list[Block]:
+    """The transport blocks of a link in the order of time; the table has a row for each packet in one."""
+    columns = ("time_s", "node", "to", "step", "link", "bytes", "mcs")
+    table = needed(results, "steps", columns)
+    sent = pc.is_in(table["step"].cast(pa.string()), pa.array(["data", "retransmission"]))
+    table = table.filter(pc.and_(pc.equal(table["link"], link), sent))
+    found: dict[tuple[Any, ...], Block] = {}
+    for batch in table.to_batches(max_chunksize=50_000):
+        rows = (batch.column(name).to_pylist() for name in columns)
+        for time_s, node, to, step, _, size, mcs in zip(*rows, strict=True):
+            key = (time_s, node, to, step)
+            if key not in found:
+                ue = to if link == "downlink" else node
+                found[key] = Block(time_s, ue, cells.at(ue, time_s), size, mcs)
+    return sorted(found.values(), key=lambda block: block.time_s)
+
+
+def _numbers(blocks: dict[str, list[Block]]) -> Numbers:
+    both = sorted((b for found in blocks.values() for b in found), key=lambda b: (b.time_s, b.ue))
+    cells = sorted({b.cell for b in both if b.cell is not None})
+    rntis: dict[tuple[str, str | None], int] = {}
+    members: dict[str | None, int] = {}
+    for b in both:
+        if b.cell is not None and (b.ue, b.cell) not in rntis:
+            members[b.cell] = members.get(b.cell, 0) + 1
+            rntis[b.ue, b.cell] = members[b.cell]
+    return Numbers(
+        {name: i for i, name in enumerate(cells, start=1)},
+        {name: i for i, name in enumerate(sorted({b.ue for b in both}), start=1)},
+        rntis,
+    )
+
+
+def _text(name: str, blocks: list[Block], numbers: Numbers) -> Iterator[bytes]:
+    yield f"{HEADS[name]}\n".encode()
+    second = ("0", "0") if name == DOWNLINK else ()
+    for b in blocks:
+        subframes = int(b.time_s * 1000 + 1e-6)
+        known = b.cell is not None
+        fields = (
+            f"{b.time_s:.9g}",
+            str(numbers.cells[b.cell]) if b.cell is not None else "nan",
+            str(numbers.imsis[b.ue]),
+            str(subframes // 10 + 1),
+            str(subframes % 10 + 1),
+            str(numbers.rntis[b.ue, b.cell]) if known else "nan",
+            str(b.mcs),
+            str(b.size),
+            *second,
+            "0",
+        )
+        yield ("\t".join(fields) + "\n").encode()
