@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from lasthop.plot import Plots
 
 
+#: The format of results that this version writes and reads: the number `format` in `manifest.json`. It counts up when a
+#: file, table or column changes its name or meaning. What is added leaves it as it is.
+FORMAT = 1
+
+
 class Source(Protocol):
     """Where results come from: memory (`_core.RunOutput`) or a folder."""
 
@@ -46,9 +51,16 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Results:
-        """Opens the folder of a finished run. Tables are read when first asked for."""
+        """Opens the folder of a finished run. Tables are read when first asked for.
+
+        Raises:
+            LasthopError: it is no such folder, it is damaged, or a version of Lasthop wrote it whose format of results
+                this one does not read.
+        """
         path = Path(folder)
-        return cls(Folder(path), path)
+        results = cls(Folder(path), path)
+        _check_format(results.manifest, path)
+        return results
 
     @property
     def path(self) -> Path | None:
@@ -282,6 +294,22 @@ class Folder:
             return (self._path / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as err:
             raise mistake(f"cannot read '{self._path / name}': {err}") from err
+
+
+def _check_format(manifest: dict[str, Any], path: Path) -> None:
+    """Refuses results of formats that this version does not read."""
+    version = manifest.get("format")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise mistake(
+            f"'{path}/manifest.json' does not tell the format of the results: `format` is {json.dumps(version)}",
+            "the file is damaged, or another program wrote it: run the scenario again",
+        )
+    if version > FORMAT:
+        raise mistake(
+            f"the results in '{path}' have format {version}; this version of Lasthop reads up to {FORMAT}",
+            f"Lasthop {manifest.get('lasthop', 'of a later version')} wrote them: read them with it, or run the"
+            " scenario again with this one",
+        )
 
 
 def _json_object(text: str) -> dict[str, Any]:

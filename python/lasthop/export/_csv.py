@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from lasthop._errors import mistake
-from lasthop.export._content import Content
+from lasthop.export._content import Content, Selection
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -20,18 +20,30 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 50_000
 
 
-def csv_content(results: Results) -> Content:
-    """`NAME.csv` for each table; the units go to `export.json`."""
+def csv_content(results: Results, selection: Selection) -> Content:
+    """`NAME.csv` for each table; the units go to `export.json`.
+
+    Raises:
+        LasthopError: there is no such flow.
+    """
     names = results.table_names
+    known = results.table("flows", ["flow"])["flow"].to_pylist() if "flows" in names else []
+    if selection.flow is not None and selection.flow not in known:
+        raise mistake(f"there is no flow '{selection.flow}' in this run", f"its flows are: {', '.join(known[:20])}")
     return Content(
         title="The tables of a run as CSV",
-        files={f"{name}.csv": partial(_pieces, results, name) for name in names},
+        files={f"{name}.csv": partial(_pieces, results, name, selection) for name in names},
         notes=[
             "The first line of a file names its columns. Units, types and descriptions are in export.json, `tables`.",
             "An empty cell is a missing value. Texts are in double quotes, a quote in them is doubled (RFC 4180).",
             "Numbers are the shortest decimals that give the same 64-bit float when read back.",
+            *(
+                ["Of tables with a flow or a time only the rows asked for are here."]
+                if not selection.everything
+                else []
+            ),
         ],
-        more={"tables": {name: _described(results.table(name)) for name in names}},
+        more={"tables": {name: _described(selection.of(results.table(name))) for name in names}},
     )
 
 
@@ -43,8 +55,8 @@ def plain(table: pa.Table) -> pa.Table:
     return table
 
 
-def _pieces(results: Results, name: str) -> Iterator[bytes]:
-    table = results.table(name)
+def _pieces(results: Results, name: str, selection: Selection) -> Iterator[bytes]:
+    table = selection.of(results.table(name))
     for start in range(0, max(table.num_rows, 1), ROWS_AT_ONCE):
         out = io.BytesIO()
         try:
