@@ -65,7 +65,9 @@ def sqlog_content(results: Results, selection: Selection) -> Content:
     """
     chosen = senders(results, selection)
     names = file_names([sender.flow for sender in chosen], "sqlog")
-    files = {name: partial(_sequential, results, sender, selection) for name, sender in zip(names, chosen, strict=True)}
+    files: Files = {
+        name: partial(_sequential, results, sender, selection) for name, sender in zip(names, chosen, strict=True)
+    }
     return _content(results, f"TCP senders as qlog in JSON text sequences ({DRAFT})", files)
 
 
