@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Verdict = Literal["agrees", "differs", "undecided", "ambiguous", "not-testable"]
 
+#: How the numbers of a comparison stand to each other or to what the claim accepts.
+Relation = Literal["band", "order", "equal", "trend", "fact"]
+
 #: Replications that an order claim asks for.
 ORDER_REPLICATIONS = 10
 
@@ -46,6 +49,10 @@ class Finding:
     parts: Mapping[str, bool | None] = field(default_factory=dict)
     #: Of one that agrees: a comparison is open, so that more replications may let it fail.
     open: bool = False
+    #: The comparisons themselves, for the report's figures.
+    checks: tuple[Check, ...] = ()
+    #: Of `note`, what was said beyond the notes of the comparisons.
+    remarks: tuple[str, ...] = ()
 
     @property
     def failed(self) -> list[str]:
@@ -81,7 +88,8 @@ class Finding:
 
     def noting(self, note: str) -> Finding:
         """The same with one more note."""
-        return replace(self, note=f"{self.note}; {note}" if self.note else note)
+        whole = f"{self.note}; {note}" if self.note else note
+        return replace(self, note=whole, remarks=(*self.remarks, note))
 
     def showing(self, *evidence: str) -> Finding:
         """The same with more evidence."""
@@ -89,10 +97,22 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A number that a comparison judges, as a figure shows it. The claim accepts [low, high], if anything by itself."""
+
+    label: str
+    value: Estimate
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
 class Check:
     """One part of a claim: passed or not, with the sentence that says so.
 
     `open`: the interval of what it judges has values that the claim accepts and others: more replications may turn it.
+    `relation` and `shown` tell a figure what was compared: "band" one number with what is accepted, "order" numbers
+    that rise from one to the next, "equal" numbers that agree, "trend" a course, "fact" nothing but the text.
     """
 
     passed: bool
@@ -100,11 +120,36 @@ class Check:
     values: Mapping[str, Estimate] = field(default_factory=dict)
     note: str = ""
     open: bool = False
+    relation: Relation = "fact"
+    shown: tuple[Shown, ...] = ()
+    unit: str = ""
+    digits: int = 3
 
     @property
     def held(self) -> bool | None:
         """Whether it holds; None: it does not, and is open."""
         return True if self.passed else None if self.open else False
+
+
+def _banded(
+    name: str,
+    value: Estimate,
+    passed: bool,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    digits: int,
+    unit: str,
+    note: str = "",
+    open: bool = False,
+) -> Check:
+    """One number and what the claim accepts of it."""
+    text = f"{name} {value.text(digits, unit)}"
+    return Check(passed, text, {name: value}, note, open, "band", (Shown(name, value, low, high),), unit, digits)
+
+
+def _compared(values: Mapping[str, Estimate]) -> tuple[Shown, ...]:
+    return tuple(Shown(name, value) for name, value in values.items())
 
 
 def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, unit: str = "") -> Check:
@@ -115,19 +160,21 @@ def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, 
     passed = low <= value.mean <= high
     if interval is not None and (interval[0] < low <= interval[1] or interval[0] <= high < interval[1]):
         note = f"the 95 % interval of {name} reaches over an edge of the band {low:g}-{high:g}"
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, note, _open(passed, interval, low, high))
+    possible = _open(passed, interval, low, high)
+    return _banded(name, value, passed, low, high, digits=digits, unit=unit, note=note, open=possible)
 
 
 def at_most(name: str, value: Estimate, high: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no larger than `high`."""
     passed = value.mean <= high
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=_open(passed, value.ci95, high=high))
+    possible = _open(passed, value.ci95, high=high)
+    return _banded(name, value, passed, high=high, digits=digits, unit=unit, open=possible)
 
 
 def at_least(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no smaller than `low`."""
     passed = value.mean >= low
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=_open(passed, value.ci95, low))
+    return _banded(name, value, passed, low, digits=digits, unit=unit, open=_open(passed, value.ci95, low))
 
 
 def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
@@ -135,12 +182,12 @@ def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "
     passed = value.mean > low
     # Touching the limit is not above it.
     over = value.ci95 is not None and value.ci95[0] <= low < value.ci95[1]
-    return Check(passed, f"{name} {value.text(digits, unit)}", {name: value}, open=over)
+    return _banded(name, value, passed, low, digits=digits, unit=unit, open=over)
 
 
 def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
     """A count or an amount, which cannot be negative, is 0 in every replication. More of them cannot undo one."""
-    return Check(not any(value.samples), f"{name} {value.text(digits, unit)}", {name: value})
+    return _banded(name, value, not any(value.samples), 0.0, 0.0, digits=digits, unit=unit)
 
 
 def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> Check:
@@ -168,7 +215,8 @@ def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> 
     elif n < ORDER_REPLICATIONS:
         notes.append(f"n = {n}, an order asks for {ORDER_REPLICATIONS} replications")
     text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
-    return Check(not failed, text, dict(values), "; ".join([*failed, *notes]), bool(failed) and all(possible))
+    note, open_ = "; ".join([*failed, *notes]), bool(failed) and all(possible)
+    return Check(not failed, text, dict(values), note, open_, "order", _compared(values), unit, digits)
 
 
 def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3, unit: str = "") -> Check:
@@ -182,7 +230,8 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     limit = percent / 100 * abs(centre)
     judged = [(a, b) for a, b in combinations(values.values(), 2) if passed or abs(a.mean - b.mean) >= limit]
     possible = [_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
-    return Check(passed, text, dict(values), f"spread {share:.2g} %", any(possible) if passed else all(possible))
+    note, open_ = f"spread {share:.2g} %", any(possible) if passed else all(possible)
+    return Check(passed, text, dict(values), note, open_, "equal", _compared(values), unit, digits)
 
 
 def monotone(
@@ -202,7 +251,8 @@ def monotone(
     text = f"{name} " + ", ".join(f"{y.mean:.3g} at {x:g}" for x, y in zip(xs, ys, strict=True))
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
-    return Check(not wrong, text, values, note, all(possible) if wrong else any(possible))
+    shown = tuple(Shown(f"{x:g}", y) for x, y in zip(xs, ys, strict=True))
+    return Check(not wrong, text, values, note, all(possible) if wrong else any(possible), "trend", shown)
 
 
 def slope(xs: Sequence[float], ys: Sequence[Estimate]) -> Estimate:
@@ -238,7 +288,7 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     """Agrees when every part passes. Otherwise it names the parts that failed: undecided if all of them are open."""
     parts = list(checks)
     failed = [part for part in parts if not part.passed]
-    notes = [part.note for part in parts if part.note]
+    notes = list(dict.fromkeys(note for part in parts if part.note for note in part.note.split("; ")))
     if failed and len(parts) > 1:
         notes.insert(0, "outside: " + "; ".join(part.text for part in failed))
     values: dict[str, Estimate] = {}
@@ -249,7 +299,7 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     if counts:
         text += f" (n = {'-'.join(map(str, counts))})"
     open_ = not failed and any(part.open for part in parts)
-    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence), open=open_)
+    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence), open=open_, checks=tuple(parts))
 
 
 def verdict_of(checks: Iterable[Check]) -> Verdict:

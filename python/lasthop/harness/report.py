@@ -1,4 +1,4 @@
-"""The HTML report of a study: verdicts first, then figures, then the evidence in detail."""
+"""The HTML report of a study: verdicts on one screen, a card for each claim, then figures, tables and parameters."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from lasthop.harness.cards import VERDICTS, comparisons, pill
 from lasthop.harness.definition import KINDS
-from lasthop.harness.judge import Finding
 from lasthop.report import figure_svg, page, section, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lasthop.harness.definition import Study
+    from lasthop.harness.judge import Finding
     from lasthop.harness.result import ClaimResult, Evidence, Figure, TableView
 
-VERDICT_CLASS = {
-    "agrees": "good",
-    "differs": "bad",
-    "undecided": "unclear",
-    "ambiguous": "unclear",
-    "not-testable": "mute",
+#: What a parameter set's claims come to, as the overview says it.
+COUNTS = {
+    "agrees": "agree",
+    "differs": "differ",
+    "undecided": "undecided",
+    "ambiguous": "ambiguous",
+    "not-testable": "not testable",
 }
 
 
@@ -35,15 +37,12 @@ def study_report(
     """The whole page."""
     (main, main_claims), *others = _main_first(evidence)
     parts = [
-        _STYLE,
-        _summary(study, evidence),
-        _claims(f"Claims, parameter set {main} (the main set)", main, main_claims),
+        _overview(study, evidence),
+        _claims(f"Claims under the parameter set {main}", study, main, main_claims),
         _figures(figures),
         *(_table(t) for t in tables),
-        *(_claims(f"Claims, parameter set {name}", name, results) for name, results in others),
-        _readings(study, evidence),
-        _switches(evidence),
-        _ablations(study, evidence),
+        *(_folded_claims(study, name, results) for name, results in others),
+        _unexplained(study, evidence),
         _sensitivity(study, evidence),
         _parameters(study, evidence),
         _echo(config),
@@ -53,47 +52,168 @@ def study_report(
     return page(f"{study.name}: {study.title}", _join(parts), f"{study.source} · {form}")
 
 
-def _summary(study: Study, evidence: Evidence) -> Markup:
+def _overview(study: Study, evidence: Evidence) -> Markup:
+    """What the study found, on one screen: a tile for each claim, one row of tiles for each parameter set."""
     rows = []
     for name, results in _main_first(evidence):
-        counts = [sum(r.finding.verdict == v for r in results) for v in VERDICT_CLASS]
-        rows.append((name, *counts, len(study.parameter_set(name).calibrated)))
+        main = " (the main set)" if name == evidence.main_set and len(evidence.claims) > 1 else ""
+        tiles = _join(
+            Markup(
+                '<a class="tile {}" href="#{}" title="{}"><span aria-hidden="true">{}</span> {}<span class="hidden">'
+                ": {}</span></a>"
+            ).format(
+                VERDICTS[r.finding.verdict][0],
+                _anchor(name, r),
+                r.claim.says,
+                VERDICTS[r.finding.verdict][1],
+                r.claim.id,
+                r.finding.verdict,
+            )
+            for r in results
+        )
+        rows.append(
+            Markup('<h3>{}{}: <span class="counts">{}</span></h3><p class="tiles">{}</p>').format(
+                name, main, _counted(results), tiles
+            )
+        )
     text = Markup("<p>{}</p>").format(study.summary)
     if study.quick:
         text += Markup(
-            "<p><strong>Quick form</strong>: fewer replications and shorter runs than the source's; read intervals "
-            "and verdicts accordingly. The full form is <code>lasthop study run {}</code>.</p>"
+            '<p class="note"><strong>Quick form</strong>: fewer replications and shorter runs than the source\'s. '
+            "Where they are too few to tell, a claim is undecided. Full form: <code>lasthop study run {}</code>.</p>"
         ).format(study.name)
-    headers = ("parameter set", *VERDICT_CLASS, "calibrated values")
-    return _section(
-        "Verdicts", text, _html_table(headers, rows, ["", *["num"] * (len(headers) - 1)]), anchor="verdicts"
+    key = Markup(" ").join(pill(v) for v in VERDICTS)
+    legend = Markup('<p class="legend">{}</p>').format(key)
+    return _section("Verdicts", text, _join(rows), legend, anchor="verdicts")
+
+
+def _counted(results: Sequence[ClaimResult]) -> str:
+    counts = [(sum(r.finding.verdict == v for r in results), words) for v, words in COUNTS.items()]
+    return ", ".join(f"{n} {words}" for n, words in counts if n)
+
+
+def _anchor(name: str, result: ClaimResult) -> str:
+    return f"claim-{name}-{result.claim.id}"
+
+
+def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
+    return _section(title, _HOW, _join(_card(study, name, r) for r in results), anchor=f"claims-{name}")
+
+
+def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
+    cards = _join(_card(study, name, r) for r in results)
+    fold = Markup("<details><summary>{} claims: {}</summary>{}</details>").format(
+        len(results), _counted(results), cards
+    )
+    return _section(f"Claims under the parameter set {name}", fold, anchor=f"claims-{name}")
+
+
+def _card(study: Study, name: str, result: ClaimResult) -> Markup:
+    claim, finding = result.claim, result.finding
+    number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
+    parts = [
+        Markup('<header><h3>{}</h3><span class="mute">{}</span>{}</header>').format(
+            claim.id, KINDS[claim.kind], pill(finding.verdict)
+        ),
+        Markup('<p class="says">{}</p>').format(claim.says),
+        Markup('<p class="test"><b>Test:</b> {}.</p>').format(claim.test.rstrip(".")),
+        comparisons(finding, number),
+        _remark(result),
+        _off(result),
+        _folded_readings(study, result),
+        _folded_ablations(result),
+        _folded_sensitivity(result),
+    ]
+    return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(name, result), _join(parts))
+
+
+def _remark(result: ClaimResult) -> Markup:
+    sentences = [f"{_sentence(r)}." for r in _remarks(result)]
+    if result.finding.evidence:
+        sentences.append(f"See {', '.join(result.finding.evidence)}.")
+    return Markup('<p class="remark">{}</p>').format(" ".join(sentences)) if sentences else Markup("")
+
+
+def _sentence(remark: str) -> str:
+    start = remark[:1] if remark.startswith("n = ") else remark[:1].upper()
+    return start + remark[1:].rstrip(".")
+
+
+def _remarks(result: ClaimResult) -> list[str]:
+    """What is to be said beyond the figure, each once: too few replications, and what the study itself remarks."""
+    finding, switch = result.finding, result.claim.switch
+    found = [
+        note
+        for check in finding.checks
+        for note in check.note.split("; ")
+        if note.startswith(("n = ", "one replication", "spread "))
+    ]
+    found += [r for r in finding.remarks if switch is None or not r.startswith(f"with {switch.name}:")]
+    if not finding.checks and finding.note and not finding.remarks:
+        found.append(finding.note)
+    return list(dict.fromkeys(found))
+
+
+def _off(result: ClaimResult) -> Markup:
+    """The same test without the mechanism: it must fail there."""
+    if result.off is None or result.claim.switch is None:
+        return Markup("")
+    word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
+    return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
+        result.claim.switch.name, word, comparisons(result.off)
     )
 
 
-def _claims(title: str, anchor: str, results: Sequence[ClaimResult]) -> Markup:
-    rows = [
-        (
-            Markup("<strong>{}</strong><br><small>{}</small>").format(r.claim.id, KINDS[r.claim.kind]),
-            Markup("{}<br><small>Test: {}.</small>").format(r.claim.says, r.claim.test.rstrip(".")),
-            _ours(r.finding),
-            _verdict(r.finding),
+def _folded_readings(study: Study, result: ClaimResult) -> Markup:
+    if not result.readings:
+        return Markup("")
+    about = {reading.name: reading.about for reading in study.readings}
+    bodies = _join(
+        Markup("<p><b>{}</b> {}: {}</p>{}").format(name, pill(f.verdict), about.get(name, ""), comparisons(f))
+        for name, f in result.readings.items()
+    )
+    same = sum(f.verdict == result.finding.verdict for f in result.readings.values())
+    return Markup(
+        "<details><summary>Other readings of the source: {} of {} give the same verdict</summary>{}</details>"
+    ).format(same, len(result.readings), bodies)
+
+
+def _folded_ablations(result: ClaimResult) -> Markup:
+    if not result.ablations:
+        return Markup("")
+    bodies = _join(
+        Markup("<p><b>{}</b> {}{}: {} <small>{}</small></p>{}").format(
+            a.name,
+            pill(f.verdict),
+            _turned(result.finding, f),
+            a.about,
+            ", ".join([*a.overrides, *(o for _, more in a.also for o in more)]),
+            comparisons(f),
         )
-        for r in results
-    ]
-    table = _html_table(("claim", "the source says", "ours", "verdict"), rows, ["", "says", "ours", ""])
-    return _section(title, table, anchor=f"claims-{anchor}")
+        for a, f in result.ablations
+    )
+    turned = sum(f.verdict == "agrees" for _, f in result.ablations)
+    return Markup("<details><summary>Ablations: {} of {} {} the claim agree</summary>{}</details>").format(
+        turned, len(result.ablations), "lets" if turned == 1 else "let", bodies
+    )
 
 
-def _ours(finding: Finding) -> Markup:
-    small = [f"See {', '.join(finding.evidence)}."] if finding.evidence else []
-    if finding.note:
-        small.insert(0, finding.note + ".")
-    note = Markup("<br><small>{}</small>").format(" ".join(small)) if small else Markup("")
-    return Markup("{}{}").format(finding.text, note)
+def _turned(base: Finding, ablated: Finding) -> str:
+    """How many of the comparisons that failed hold with the ablation."""
+    if len(base.parts) < 2 or ablated.verdict == "agrees":
+        return ""
+    return f" (turns {len(base.turned_by(ablated))} of {len(base.failed)} that failed)"
 
 
-def _verdict(finding: Finding) -> Markup:
-    return Markup('<span class="{}">{}</span>').format(VERDICT_CLASS[finding.verdict], finding.verdict)
+def _folded_sensitivity(result: ClaimResult) -> Markup:
+    if not result.sensitivity:
+        return Markup("")
+    same = sum(c.finding.verdict == result.finding.verdict for c in result.sensitivity)
+    rows = [(c.value.name, c.value.text(c.factor), pill(c.finding.verdict), c.finding.text) for c in result.sensitivity]
+    table = _html_table(("value", "is", "verdict", "ours"), rows, ["", "", "", "half"])
+    return Markup(
+        "<details><summary>Sensitivity: {} of {} changed values give the same verdict</summary>{}</details>"
+    ).format(same, len(result.sensitivity), table)
 
 
 def _figures(figures: Sequence[Figure]) -> Markup:
@@ -110,84 +230,24 @@ def _numeric(view: TableView, column: int) -> bool:
     return all(str(row[column])[:1] in "-0123456789" for row in view.rows)
 
 
-def _readings(study: Study, evidence: Evidence) -> Markup:
-    rows = [
-        (name, r.claim.id, _ours(r.finding), _verdict(r.finding), reading, _ours(finding), _verdict(finding))
-        for name, results in _main_first(evidence)
-        for r in results
-        for reading, finding in r.readings.items()
-    ]
-    if not rows:
-        return Markup("")
-    about = _join(Markup("<p><strong>{}</strong>: {}</p>").format(r.name, r.about) for r in study.readings)
-    headers = ("set", "claim", "main reading", "verdict", "other reading", "ours under it", "verdict")
-    classes = ["", "", "half", "", "", "half", ""]
-    return _section("Other readings of the source", about, _html_table(headers, rows, classes), anchor="readings")
-
-
-def _switches(evidence: Evidence) -> Markup:
-    rows = [
-        (name, r.claim.id, r.claim.switch.name, r.finding.text, r.off.text, _verdict(r.off))
-        for name, results in _main_first(evidence)
-        for r in results
-        if r.off is not None and r.claim.switch is not None
-    ]
-    if not rows:
-        return Markup("")
-    text = _paragraph("A mechanism claim agrees only if its test passes with the mechanism on and fails with it off.")
-    headers = ("set", "claim", "switch", "mechanism on", "mechanism off", "test when off")
-    classes = ["", "", "", "half", "half", ""]
-    return _section("Mechanisms on and off", text, _html_table(headers, rows, classes), anchor="mechanisms")
-
-
-def _ablations(study: Study, evidence: Evidence) -> Markup:
-    rows = [
-        (
-            Markup("{}<br><small>{}</small>").format(r.claim.id, name),
-            ablation.name,
-            _ours(r.finding),
-            _ours(finding),
-            Markup("{}{}").format(_verdict(finding), _turned(r.finding, finding)),
-            Markup("<small>runs {}; {}</small>").format(", ".join(r.claim.groups), ", ".join(r.finding.evidence)),
-        )
-        for name, results in _main_first(evidence)
-        for r in results
-        for ablation, finding in r.ablations
-    ]
-    unexplained = [
-        f"{r.claim.id} ({name}){': ' + '; '.join(left) if left != [r.claim.id] else ''}"
+def _unexplained(study: Study, evidence: Evidence) -> Markup:
+    """What differs and no declared ablation turns."""
+    left = [
+        (_anchor(name, r), f"{r.claim.id} ({name})", "; ".join(parts) if parts != [r.claim.id] else "")
         for name, results in _main_first(evidence)
         for r in results
         if any(a.under(study.parameter_set(name)) for a in r.claim.ablations) or not r.claim.ablations
-        if (left := r.unturned) is not None
+        if (parts := r.unturned) is not None
     ]
-    used = {a.name: a for _, results in _main_first(evidence) for r in results for a, _ in r.ablations}
-    if not rows and not unexplained:
+    if not left:
         return Markup("")
     text = _paragraph(
-        "For each claim that differs, the changes that were declared to turn it, run and judged. A claim of several "
-        "comparisons is turned when each that failed holds in one of them."
+        "Claims that differ and that no declared ablation lets agree. A claim of several comparisons is explained when "
+        "each that failed holds in one of its ablations; those that hold in none are listed."
     )
-    text += _join(
-        Markup("<p><strong>{}</strong>: {} <small>{}</small></p>").format(
-            a.name, a.about, ", ".join([*a.overrides, *(o for _, more in a.also for o in more)])
-        )
-        for a in used.values()
-    )
-    if unexplained:
-        text += _paragraph("No declared run turns:")
-        text += Markup("<ul>{}</ul>").format(_join(Markup("<li>{}</li>").format(u) for u in unexplained))
-    headers = ("claim", "ablation", "ours", "with the ablation", "verdict with it", "where")
-    table = _html_table(headers, rows, ["", "", "half", "half", "", ""]) if rows else ""
-    return _section("Ablations", text, table, anchor="ablations")
-
-
-def _turned(base: Finding, ablated: Finding) -> Markup:
-    """How many of the comparisons that failed hold with the ablation."""
-    if len(base.parts) < 2 or ablated.verdict == "agrees":
-        return Markup("")
-    return Markup("<br><small>turns {} of {} that failed</small>").format(
-        len(base.turned_by(ablated)), len(base.failed)
+    items = _join(Markup('<li><a href="#{}">{}</a> {}</li>').format(*item) for item in left)
+    return _section(
+        "Differences without an explanation", text, Markup("<ul>{}</ul>").format(items), anchor="unexplained"
     )
 
 
@@ -200,7 +260,7 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
         f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} a point"
         + (f", {', '.join(plan.overrides)}" if plan.overrides else "")
         + (f", only {dict(plan.only)}" if plan.only else "")
-        + ". Read a change of verdict together with the numbers. What is on or off is not moved: see the readings."
+        + ". The numbers are on the cards. What is on or off is not moved: see the readings there."
     )
     parts = [_paragraph(text)]
     for name, results in _main_first(evidence):
@@ -208,13 +268,23 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
         if not columns:
             continue
         headers = ("claim", "as listed", *(f"{c.value.name}: {c.value.text(c.factor)}" for c in columns))
-        rows = [(r.claim.id, *(_cell(f) for f in (r.finding, *(c.finding for c in r.sensitivity)))) for r in results]
-        parts += [Markup("<h3>{}</h3>").format(name), _html_table(headers, rows, ["", *["cell"] * (len(headers) - 1)])]
+        rows = [
+            (
+                Markup('<a href="#{}">{}</a>').format(_anchor(name, r), r.claim.id),
+                *(_sign(f) for f in (r.finding, *(c.finding for c in r.sensitivity))),
+            )
+            for r in results
+        ]
+        table = _html_table(headers, rows, "signs")
+        parts.append(Markup("<details><summary>{}</summary>{}</details>").format(name, table))
     return _section("Sensitivity", *parts, anchor="sensitivity")
 
 
-def _cell(finding: Finding) -> Markup:
-    return Markup("{}<br><small>{}</small>").format(_verdict(finding), finding.text)
+def _sign(finding: Finding) -> Markup:
+    css, sign = VERDICTS[finding.verdict]
+    return Markup(
+        '<span class="{}" title="{}"><span aria-hidden="true">{}</span><span class="hidden">{}</span></span>'
+    ).format(css, finding.text, sign, finding.verdict)
 
 
 def _parameters(study: Study, evidence: Evidence) -> Markup:
@@ -227,8 +297,8 @@ def _parameters(study: Study, evidence: Evidence) -> Markup:
     for name in evidence.parameter_sets:
         s = study.parameter_set(name)
         rows = [(v.name, v.text(), v.tag, v.source, "calibrated" if v.calibrated else "") for v in s.values]
-        parts += [Markup("<h3>{}</h3>").format(name), _paragraph(s.about)]
-        parts.append(_html_table(("value", "is", "tag", "source", ""), rows, ["", "", "", "wide", ""]))
+        table = _html_table(("value", "is", "tag", "source", ""), rows, ["", "", "", "wide", ""])
+        parts += [Markup("<h3>{}</h3>").format(name), _paragraph(s.about), _folded(f"{len(rows)} values", table)]
     return _section("Parameter sets", *parts, anchor="parameters")
 
 
@@ -237,7 +307,7 @@ def _echo(config: Mapping[str, Any]) -> Markup:
     parts = []
     for title, rows in config["tables"].items():
         body = [(r["item"], r["paper"], *(r["ours"].get(s, "") for s in sets)) for r in rows]
-        parts += [Markup("<h3>{}</h3>").format(title), _html_table(("item", "paper", *sets), body, "")]
+        parts.append(_folded(title, _html_table(("item", "paper", *sets), body, "")))
     return _section("Configuration", *parts, anchor="configuration") if parts else Markup("")
 
 
@@ -250,7 +320,8 @@ def _groups(study: Study) -> Markup:
         )
         for g in study.groups
     ]
-    return _section("Runs", _html_table(("group", "grid", "seeds"), rows, ["half", "half", "num"]), anchor="runs")
+    table = _html_table(("group", "grid", "seeds"), rows, ["half", "half", "num"])
+    return _section("Runs", _folded(f"{len(rows)} groups of runs", table), anchor="runs")
 
 
 def _main_first(evidence: Evidence) -> list[tuple[str, Sequence[ClaimResult]]]:
@@ -265,6 +336,10 @@ def _html_table(headers: Sequence[Any], rows: Iterable[Sequence[Any]], classes: 
     return Markup(table_html(headers, rows, classes))
 
 
+def _folded(summary: str, body: str) -> Markup:
+    return Markup("<details><summary>{}</summary>{}</details>").format(summary, Markup(body))
+
+
 def _paragraph(text: str) -> Markup:
     return Markup("<p>{}</p>").format(text) if text else Markup("")
 
@@ -274,8 +349,9 @@ def _join(parts: Iterable[str]) -> Markup:
     return Markup("").join(Markup(part) for part in parts)
 
 
-#: Column widths that only a study's tables need.
-_STYLE = Markup(
-    "<style>td.says { width: 42%; } td.ours { width: 48%; } td.half { min-width: 14rem; } "
-    "td.cell { min-width: 9rem; } td small { line-height: 1.3; display: inline-block; }</style>"
+#: How a card is read, once for all of them.
+_HOW = Markup(
+    '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
+    "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
+    "number. Lines with several dots ask for an order (smaller to larger) or for equality.</p>"
 )

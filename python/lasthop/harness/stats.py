@@ -85,6 +85,11 @@ class Estimate:
         return f"{_number(self.mean, digits)}{spread}{' ' + unit if unit else ''}"
 
 
+def plain(x: float) -> str:
+    """A number with four significant digits: 22000 rather than 2.2e+04."""
+    return _number(x, 4)
+
+
 def _number(x: float, digits: int) -> str:
     """`digits` significant digits, but 1500 rather than 1.5e+03."""
     text = f"{x:.{digits}g}"

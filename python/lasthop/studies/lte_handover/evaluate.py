@@ -189,7 +189,8 @@ def _beyond(name: str, value: Estimate, low: float, unit: str) -> j.Check:
     least = value.ci95[0] if value.ci95 else value.mean
     note = f"{name}: not above {low:g} {unit} beyond the 95 % interval" if least <= low else ""
     possible = least <= low and value.ci95 is not None and value.ci95[1] > low
-    return j.Check(least > low, f"{name} {value.text(3, unit)}", {name: value}, note, possible)
+    shown = (j.Shown(name, value, low),)
+    return j.Check(least > low, f"{name} {value.text(3, unit)}", {name: value}, note, possible, "band", shown, unit)
 
 
 def _sizes(claim: Claim, data: Data) -> Iterator[int]:

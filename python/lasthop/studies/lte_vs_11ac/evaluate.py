@@ -79,7 +79,17 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
     verdict: j.Verdict = "not-testable" if made == "agrees" and unknown else made
     parts = {o.name: o.check.held for o in tested if o.check is not None}
     open_ = verdict == "agrees" and any(o.check.open for o in tested if o.check is not None)
-    return Finding(verdict, text, values, "; ".join(notes), parts=parts, open=open_)
+    checks = tuple(o.check for o in tested if o.check is not None)
+    return Finding(
+        verdict,
+        text,
+        values,
+        "; ".join(notes),
+        parts=parts,
+        open=open_,
+        checks=checks,
+        remarks=tuple(notes[:1]) if unknown else (),
+    )
 
 
 def outcome(check: Check, data: Data) -> Outcome:
@@ -139,8 +149,13 @@ def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
         return j.Check(False, check.text, values, f"{check.text}: nothing to compare with, the right-hand side is 0")
     ratio = left.mean / right.mean
     passed = low <= ratio <= high
-    by_seed = None
+    by_seed = Estimate((ratio,))
     if left.n == right.n and all(right.samples):
-        by_seed = Estimate.of([x / y for x, y in zip(left.samples, right.samples, strict=True)]).ci95
-    possible = not passed and by_seed is not None and by_seed[0] <= high and by_seed[1] >= low
-    return j.Check(passed, check.text, values, f"ratio {ratio:.3g}, band {low:g}-{high:g}", possible)
+        by_seed = Estimate.of([x / y for x, y in zip(left.samples, right.samples, strict=True)])
+    ci95 = by_seed.ci95
+    possible = not passed and ci95 is not None and ci95[0] <= high and ci95[1] >= low
+    note = f"ratio {ratio:.3g}, band {low:g}-{high:g}"
+    # The ratio of the means is judged; its interval is that of the ratios seed by seed.
+    value = by_seed.scaled(ratio / by_seed.mean) if by_seed.mean else by_seed
+    shown = (j.Shown(f"{check.text}: ratio", value, low, high),)
+    return j.Check(passed, check.text, values, note, possible, "band", shown)

@@ -1,0 +1,313 @@
+"""A claim of a study as a card: what the source says, the test, ours beside it as a small figure, the verdict.
+
+The figure is HTML: a line for each comparison with its numbers as dots with 95 % intervals over what the claim
+accepts. Comparisons that rank or equate numbers of one unit share a scale. One number with a band has a scale of its
+own, on which the band has a third of the width: the question is whether the dot is within it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from lasthop.harness.stats import plain
+
+if TYPE_CHECKING:
+    from lasthop.harness.judge import Check, Finding, Shown
+
+#: Verdicts in the order of the overview, with the class and the sign of each.
+VERDICTS: dict[str, tuple[str, str]] = {
+    "agrees": ("good", "✓"),
+    "differs": ("bad", "✗"),
+    "undecided": ("unclear", "?"),
+    "ambiguous": ("unclear", "≈"),
+    "not-testable": ("mute", "–"),
+}
+#: More lines than these are folded: first what fails, then what holds.
+LINES = 12
+#: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
+LOGARITHMIC = 30.0
+
+
+def pill(verdict: str) -> Markup:
+    """A verdict as a coloured word with its sign."""
+    css, sign = VERDICTS[verdict]
+    return Markup('<span class="pill {}"><span aria-hidden="true">{}</span> {}</span>').format(css, sign, verdict)
+
+
+def comparisons(finding: Finding, paper: float | None = None) -> Markup:
+    """The comparisons of a finding as lines of a figure, or its text where it has none.
+
+    `paper`: the source's number, marked where the finding judges one number only.
+    """
+    checks = list(finding.checks)
+    if not checks:
+        return Markup('<p class="ours">{}</p>').format(finding.text) if finding.text != "-" else Markup("")
+    checks.sort(key=lambda c: c.held is True)
+    scales = _shared(checks)
+    alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
+    lines = [_line(check, scales.get(_group(check)), alone) for check in checks]
+    series = _legend(checks)
+    count = ""
+    if len(checks) > 1:
+        held = sum(c.passed for c in checks)
+        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(checks), _counts(finding))
+    elif n := _counts(finding):
+        count = Markup('<p class="count">{}</p>').format(n.strip(" ,"))
+    first = Markup("").join(lines[:LINES])
+    more = Markup("")
+    if len(lines) > LINES:
+        rest = [check.held for check in checks[LINES:]]
+        what = "which hold" if all(rest) else "some of which fail"
+        more = Markup('<details><summary>{} more comparisons, {}</summary><div class="dots">{}</div></details>').format(
+            len(lines) - LINES, what, Markup("").join(lines[LINES:])
+        )
+    return Markup('{}{}<div class="dots">{}</div>{}').format(count, series, first, more)
+
+
+def _comparable(paper: float | None, check: Check) -> float | None:
+    """The source's number in the unit of the comparison: a share may be stated where ours is in per cent."""
+    edges = [e for e in (check.shown[0].low, check.shown[0].high) if math.isfinite(e) and e]
+    for factor in (1.0, 100.0) if check.unit == "%" else (1.0,):
+        # A number in another unit (s for ms) is not marked: it would be far from what is accepted.
+        if paper is not None and any(0.4 < paper * factor / edge < 2.5 for edge in edges):
+            return paper * factor
+    return None
+
+
+def _counts(finding: Finding) -> str:
+    ns = sorted({value.n for value in finding.values.values()})
+    if not ns:
+        return ""
+    spread = f"{ns[0]}" if len(ns) == 1 else f"{ns[0]} to {ns[-1]}"
+    return f", {spread} replication{'' if ns[-1] == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where a number lies between the ends of a figure, in per cent of its width."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def at(self, x: float) -> float:
+        """The place of a number; what lies beyond an end is at the end."""
+        if self.log:
+            if x <= 0:
+                return 0.0
+            part = math.log(x / self.low) / math.log(self.high / self.low)
+        else:
+            part = (x - self.low) / (self.high - self.low)
+        return round(min(max(part, 0.0), 1.0) * 100, 2)
+
+
+def _scale(values: Sequence[float], log: bool = False) -> Scale:
+    low, high = min(values), max(values)
+    if log:
+        return Scale(low / 1.3, high * 1.3, True)
+    if low == high:
+        span = abs(low) or 1.0
+        return Scale(low - span / 2, high + span / 2)
+    margin = (high - low) * 0.08
+    # What cannot be negative does not show a negative part of its axis.
+    return Scale(max(low - margin, 0.0) if low >= 0 else low - margin, high + margin)
+
+
+def _group(check: Check) -> str | None:
+    """What comparisons with a common scale have in common; None: this one has a scale of its own."""
+    return check.unit if check.relation in ("order", "equal") else None
+
+
+def _shared(checks: Sequence[Check]) -> dict[str | None, Scale]:
+    found: dict[str | None, Scale] = {}
+    for group in {g for c in checks if (g := _group(c)) is not None}:
+        shown = [s for c in checks if _group(c) == group for s in c.shown]
+        means = [s.value.mean for s in shown if math.isfinite(s.value.mean)]
+        if not means:
+            continue
+        if min(means) > 0 and max(means) / min(means) > LOGARITHMIC:
+            found[group] = _scale(means, log=True)
+        else:
+            ends = [e for s in shown for e in (s.value.ci95 or (s.value.mean,)) if math.isfinite(e)]
+            floor = 0.0 if min(means) >= 0 else -math.inf
+            found[group] = _scale([max(e, floor) for e in [*ends, *means]])
+    return found
+
+
+def _own(shown: Shown, paper: float | None) -> Scale:
+    """The scale of one number with a band: all of it, the band's finite ends, and the source's number are on it."""
+    ends = [shown.value.mean, *(shown.value.ci95 or ())]
+    edges = [e for e in (shown.low, shown.high) if math.isfinite(e)]
+    values = [e for e in [*ends, *edges, *([paper] if paper is not None else [])] if math.isfinite(e)]
+    if not values:
+        return Scale(0.0, 1.0)
+    if len(edges) == 2 and edges[0] < edges[1]:
+        width = edges[1] - edges[0]
+        values += [edges[0] - width, edges[1] + width]
+    elif edges:
+        distance = max(abs(v - edges[0]) for v in values) or abs(edges[0]) or 1.0
+        values += [edges[0] - distance, edges[0] + distance]
+    low, high = min(values), max(values)
+    positive = all(v >= 0 for v in ends) and all(e >= 0 for e in edges)
+    margin = (high - low) * 0.04 or 0.5
+    return Scale(max(low - margin, 0.0) if positive else low - margin, high + margin)
+
+
+def _line(check: Check, scale: Scale | None, paper: float | None) -> Markup:
+    held = {True: "good", False: "bad", None: "unclear"}[check.held]
+    sign = {True: "✓", False: "✗", None: "?"}[check.held]
+    said = {True: "holds", False: "fails", None: "undecided"}[check.held]
+    mark = Markup('<span class="sign {}" title="{}"><span aria-hidden="true">{}</span></span>').format(held, said, sign)
+    said_hidden = Markup('<span class="hidden">{}: </span>').format(said)
+    if not check.shown or check.relation == "fact":
+        return Markup('<div class="dot-line fact">{}<span class="label">{}{}</span></div>').format(
+            mark, said_hidden, check.text
+        )
+    if check.relation == "trend":
+        label, plot, value = check.text.split(" ", 1)[0], _course(check, held), _ends(check)
+        label = _before_numbers(check.text)
+    elif check.relation == "band":
+        (shown,) = check.shown
+        label = shown.label
+        plot = _plot(check, _own(shown, paper), held, paper)
+        value = Markup("{}<small>{}</small>").format(
+            shown.value.text(check.digits, check.unit), _accepted(shown, paper)
+        )
+    else:
+        label = _common(tuple(s.label for s in check.shown))
+        plot = _plot(check, scale or Scale(0.0, 1.0), held, None)
+        sign_between = " < " if check.relation == "order" else " ≈ "
+        text = sign_between.join(s.value.text(check.digits) for s in check.shown)
+        value = Markup("{}").format(f"{text} {check.unit}".strip())
+    return Markup(
+        '<div class="dot-line">{}<span class="label">{}{}</span>{}<span class="value">{}</span></div>'
+    ).format(mark, said_hidden, label, plot, value)
+
+
+def _accepted(shown: Shown, paper: float | None) -> str:
+    low, high = shown.low, shown.high
+    if low == high:
+        text = f"accepted: {plain(low)}"
+    elif math.isinf(low):
+        text = f"accepted: at most {plain(high)}"
+    elif math.isinf(high):
+        text = f"accepted: from {plain(low)}"
+    else:
+        text = f"accepted: {plain(low)} to {plain(high)}"
+    return text + (f"; source: {plain(paper)}" if paper is not None else "")
+
+
+def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
+    parts = []
+    for shown in check.shown:
+        if math.isfinite(shown.low) or math.isfinite(shown.high):
+            left = scale.at(shown.low) if math.isfinite(shown.low) else 0.0
+            right = scale.at(shown.high) if math.isfinite(shown.high) else 100.0
+            parts.append(
+                Markup('<i class="band" style="left:{}%;width:{}%"></i>').format(left, max(round(right - left, 2), 0.6))
+            )
+    if paper is not None:
+        parts.append(Markup('<i class="source" style="left:{}%" title="source"></i>').format(scale.at(paper)))
+    for k, shown in enumerate(check.shown):
+        mean = shown.value.mean
+        if not math.isfinite(mean):
+            continue
+        if (ci95 := shown.value.ci95) is not None:
+            left, right = scale.at(ci95[0]), scale.at(ci95[1])
+            parts.append(
+                Markup('<i class="ci" style="left:{}%;width:{}%;--row:{}"></i>').format(
+                    left, round(right - left, 2), k if len(check.shown) > 1 else 0.5
+                )
+            )
+        parts.append(
+            Markup('<i class="dot s{} {}" style="left:{}%;--row:{}" title="{}"></i>').format(
+                k if len(check.shown) > 1 else "",
+                held if len(check.shown) == 1 else "",
+                scale.at(mean),
+                k if len(check.shown) > 1 else 0.5,
+                f"{shown.label}: {shown.value.text(check.digits, check.unit)}",
+            )
+        )
+    rows = max(len(check.shown), 2)
+    return Markup('<span class="plot" style="--rows:{}" aria-hidden="true">{}</span>').format(
+        rows, Markup("").join(parts)
+    )
+
+
+def _course(check: Check, held: str) -> Markup:
+    """The means of a trend as a line from left to right."""
+    ys = [s.value.mean for s in check.shown]
+    scale = _scale([y for y in ys if math.isfinite(y)] or [0.0])
+    n = len(ys)
+    points = [(round((i + 0.5) / n * 100, 2), round(22 - scale.at(y) * 0.2, 2)) for i, y in enumerate(ys)]
+    line = " ".join(f"{x},{y}" for x, y in points)
+    dots = Markup("").join(
+        Markup('<i class="dot {}" style="left:{}%;top:{}px" title="{}"></i>').format(
+            held, x, y, f"at {s.label}: {s.value.text()}"
+        )
+        for (x, y), s in zip(points, check.shown, strict=True)
+    )
+    return Markup(
+        '<span class="plot course" aria-hidden="true"><svg viewBox="0 0 100 24" preserveAspectRatio="none">'
+        '<polyline points="{}"/></svg>{}</span>'
+    ).format(line, dots)
+
+
+def _ends(check: Check) -> Markup:
+    first, last = check.shown[0], check.shown[-1]
+    return Markup("{} → {}<small>at {} → {}</small>").format(
+        f"{first.value.mean:.3g}", f"{last.value.mean:.3g}", first.label, last.label
+    )
+
+
+def _before_numbers(text: str) -> str:
+    """The name before the first number of a text such as `delay 1.2 at 64, 3.4 at 128`."""
+    words = text.split(" ")
+    end = next((i for i, word in enumerate(words) if word[:1] in "-0123456789"), len(words))
+    return " ".join(words[:end]) or text
+
+
+def _legend(checks: Sequence[Check]) -> Markup:
+    """What the dots of lines with several of them are, where that is the same in all of them."""
+    several = [check for check in checks if check.relation in ("order", "equal") and len(check.shown) > 1]
+    names = {_series(tuple(s.label for s in check.shown)) for check in several}
+    if len(names) != 1:
+        return Markup("")
+    (series,) = names
+    keys = Markup(" ").join(
+        Markup('<span class="key"><i class="dot s{}"></i> {}</span>').format(k, name) for k, name in enumerate(series)
+    )
+    return Markup('<p class="legend">{}</p>').format(keys)
+
+
+def _common(labels: Sequence[str]) -> str:
+    """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB."""
+    first, last = _shared_words(labels)
+    words = labels[0].split(" ")
+    common = [*words[:first], *words[len(words) - last :]]
+    series = _series(labels)
+    return " ".join(common) or (" < ".join(series) if len(series) < 4 else series[0])
+
+
+def _series(labels: Sequence[str]) -> tuple[str, ...]:
+    """What distinguishes labels: the words that they do not have in common."""
+    first, last = _shared_words(labels)
+    return tuple(" ".join(label.split(" ")[first : len(label.split(" ")) - last]) for label in labels)
+
+
+def _shared_words(labels: Sequence[str]) -> tuple[int, int]:
+    """How many words at the start, and then at the end, all labels share; each keeps one of its own."""
+    words = [label.split(" ") for label in labels]
+    shortest = min(map(len, words))
+    first = 0
+    while first < shortest - 1 and len({w[first] for w in words}) == 1:
+        first += 1
+    last = 0
+    while last < shortest - 1 - first and len({w[-1 - last] for w in words}) == 1:
+        last += 1
+    return first, last

@@ -1,0 +1,175 @@
+"""Cards of claims: each number stands where it belongs, and what is said is said once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from lasthop.harness import judge as j
+from lasthop.harness.cards import LINES, Scale, _common, _series, comparisons, pill
+from lasthop.harness.stats import Estimate
+
+ONE = Estimate.of([3.0])
+THREE = Estimate.of([2.0, 3.0, 4.0])
+
+
+class Tags(HTMLParser):
+    """Elements with their attributes, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def of(self, css: str) -> list[dict[str, str | None]]:
+        return [a for _, a in self.found if css in (a.get("class") or "").split()]
+
+
+def places(html: str, css: str) -> list[float]:
+    """Where elements of a class begin, in per cent."""
+    return [float(re.search(r"left:([\d.]+)%", a["style"] or "")[1]) for a in Tags(html).of(css)]  # type: ignore[index]
+
+
+def test_a_dot_is_in_its_band_exactly_if_the_comparison_holds() -> None:
+    for mean in (0.5, 1.9, 2.0, 2.5, 3.0, 3.1, 9.0):
+        html = comparisons(j.all_of([j.in_band("x", Estimate.of([mean]), (2.0, 3.0))]))
+        (band,) = Tags(html).of("band")
+        left, width = map(float, re.findall(r"([\d.]+)%", band["style"] or ""))
+        (dot,) = places(html, "dot")
+        # Places have two decimals.
+        assert (left - 0.02 <= dot <= left + width + 0.02) == (2.0 <= mean <= 3.0)
+        assert (len(Tags(html).of("good")) > 0) == (2.0 <= mean <= 3.0)
+
+
+def test_one_sided_bands_reach_the_edge() -> None:
+    upper = comparisons(j.all_of([j.at_most("x", ONE, 5.0)]))
+    lower = comparisons(j.all_of([j.at_least("x", ONE, 1.0)]))
+    assert places(upper, "band") == [0.0]
+    assert "accepted: at most 5" in upper
+    assert "accepted: from 1" in lower
+    left, width = map(float, re.findall(r"([\d.]+)%", Tags(lower).of("band")[0]["style"] or ""))
+    assert left + width == pytest.approx(100, abs=0.02)
+
+
+def test_the_interval_is_that_of_the_estimate() -> None:
+    # Mean 3, standard deviation 1, t = 4.3027 with 2 degrees of freedom: 3 +- 2.484.
+    check = j.in_band("x", THREE, (0.0, 10.0))
+    html = comparisons(j.all_of([check]))
+    (ci,) = Tags(html).of("ci")
+    left, width = map(float, re.findall(r"([\d.]+)%", ci["style"] or ""))
+    (dot,) = places(html, "dot")
+    assert left + width / 2 == pytest.approx(dot, abs=0.02)
+    band_left, band_width = map(float, re.findall(r"([\d.]+)%", Tags(html).of("band")[0]["style"] or ""))
+    assert width / band_width == pytest.approx(2 * 2.484 / 10, abs=2e-3)
+    assert band_left <= left
+
+
+def test_an_order_has_a_dot_for_each_value_from_left_to_right() -> None:
+    values = {"delay a 64 kB": ONE, "delay b 64 kB": Estimate.of([5.0]), "delay c 64 kB": Estimate.of([8.0])}
+    html = comparisons(j.all_of([j.ordered(values, unit="ms")]))
+    assert Tags(html).text.count("delay 64 kB") == 1
+    assert "3 &lt; 5 &lt; 8 ms" in html
+    assert len(Tags(html).of("key")) == 3
+    positions = [float(m) for m in re.findall(r'class="dot s\d *" style="left:([\d.]+)%', html)]
+    assert len(positions) == 3
+    assert positions == sorted(positions)
+
+
+def test_lines_with_one_unit_share_a_scale() -> None:
+    def line(a: float, b: float, unit: str) -> j.Check:
+        return j.ordered({"x a": Estimate.of([a]), "x b": Estimate.of([b])}, unit=unit)
+
+    html = comparisons(j.all_of([line(1, 2, "s"), line(3, 4, "s"), line(100, 200, "B")]))
+    positions = [float(m) for m in re.findall(r'class="dot s\d *" style="left:([\d.]+)%', html)]
+    assert positions[:4] == sorted(positions[:4])
+    assert positions[4] < positions[3], "the third line has a scale of its own"
+
+
+def test_what_fails_comes_first_and_the_rest_is_folded() -> None:
+    checks = [j.at_most(f"c{i}", ONE, 5.0) for i in range(LINES + 3)]
+    checks.append(j.at_most("wrong", ONE, 1.0))
+    html = comparisons(j.all_of(checks))
+    assert f"{LINES + 3} of {LINES + 4} comparisons hold" in html
+    assert html.index("wrong") < html.index("c0")
+    assert "4 more comparisons, which hold" in html
+    assert html.count("<details>") == 1
+
+
+def test_a_note_stands_once() -> None:
+    few = Estimate.of([1.0, 1.1, 1.2])
+    more = Estimate.of([3.0, 3.1, 3.2])
+    found = j.all_of([j.ordered({f"a {q}": few, f"b {q}": more}) for q in range(10)])
+    assert found.note.count("an order asks for 10 replications") == 1
+
+
+def test_names_are_escaped() -> None:
+    evil = '<script>alert("x")</script>'
+    checks = [
+        j.in_band(evil, ONE, (0, 1)),
+        j.holds(evil, passed=False),
+        j.ordered({evil: ONE, f"{evil}b": THREE}),
+        j.equal_within({evil: ONE, f"{evil}b": ONE}, 3),
+        j.monotone(evil, [1, 2], [ONE, THREE], "rising"),
+    ]
+    html = comparisons(j.all_of(checks))
+    assert not [tag for tag, _ in Tags(html).found if tag == "script"]
+    assert "<script" not in html
+
+
+def test_numbers_that_are_none_break_nothing() -> None:
+    nan, inf = Estimate.of([float("nan")]), Estimate.of([float("inf")])
+    checks = [
+        j.in_band("n", nan, (0, 1)), j.at_most("i", inf, 1), j.ordered({"a": nan, "b": inf}),
+        j.monotone("m", [1, 2], [nan, inf], "rising"), j.never("z", Estimate.of([0.0])),
+    ]  # fmt: skip
+    html = comparisons(j.all_of(checks))
+    assert "left:nan" not in html
+    assert "left:inf" not in html
+
+
+def test_every_verdict_is_told_without_colour() -> None:
+    assert "✓" in pill("agrees")
+    assert "agrees" in pill("agrees")
+    html = comparisons(j.all_of([j.at_most("x", ONE, 1.0)]))
+    assert "fails: " in Tags(html).text
+
+
+def test_the_source_is_marked_in_the_unit_of_ours() -> None:
+    percent = j.all_of([j.in_band("share", Estimate.of([50.0]), (40.0, 60.0), unit="%")])
+    assert "source: 47" in comparisons(percent, 0.47)
+    seconds = j.all_of([j.in_band("delay", Estimate.of([50.0]), (40.0, 60.0), unit="ms")])
+    assert "source" not in comparisons(seconds, 0.047)
+    assert len(Tags(comparisons(percent, 0.47)).of("source")) == 1
+
+
+def test_a_finding_without_comparisons_shows_its_text() -> None:
+    assert "as <they> are".replace("<", "&lt;").replace(">", "&gt;") in comparisons(
+        j.Finding("agrees", "as <they> are")
+    )
+    assert comparisons(j.not_testable("lost")) == ""
+    assert "text" in comparisons(replace(j.Finding("agrees", "text"), note="n"))
+
+
+def test_scales() -> None:
+    assert Scale(0, 10).at(5) == 50
+    assert Scale(0, 10).at(-5) == 0
+    assert Scale(1, 100, log=True).at(10) == 50
+    assert Scale(1, 100, log=True).at(0) == 0
+
+
+def test_common_words() -> None:
+    labels = ("goodput seamless 256 kB", "goodput lossless 256 kB")
+    assert _common(labels) == "goodput 256 kB"
+    assert _series(labels) == ("seamless", "lossless")
+    assert _common(("reno", "cubic")) == "reno < cubic"
+    assert _series(("x", "x")) == ("x", "x")
