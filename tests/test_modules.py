@@ -39,7 +39,6 @@ OPEN: dict[str, list[str]] = {
         "crate::phy",
         "crate::rrc",
     ],
-    "lte-l2": ["crate::pdcp"],
     "net": ["crate::app", "crate::queue"],
     "radio": ["crate::lte"],
     "sim": ["crate::access", "crate::config", "crate::spec", "crate::spec::lte", "crate::world"],

@@ -12,27 +12,10 @@ use lasthop_units::Instant;
 
 use super::bearer::LteBearer;
 use super::config::{Counted, HandoverKind};
+use super::forwarding::ForwardedSdu;
 use super::pdu::{Kind, Label};
 use super::setup::LteBearerOutput;
 use lasthop_bearer::{DropCause, End, Sdu};
-
-/// An SDU on its way from one node to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForwardedSdu {
-    /// Its COUNT, which it keeps; None: it gets one at the target.
-    pub count: Option<u32>,
-    /// The SDU as it was pushed.
-    pub sdu: Sdu,
-    /// When its discardTimer expires.
-    pub expires: Instant,
-}
-
-impl ForwardedSdu {
-    /// A [stamped](LteBearer::stamp) packet that arrives at a node which the terminal has left.
-    pub const fn fresh(sdu: Sdu) -> ForwardedSdu {
-        ForwardedSdu { count: None, sdu, expires: Instant::MAX }
-    }
-}
 
 impl LteBearer {
     /// What a handover does to this bearer's packets.

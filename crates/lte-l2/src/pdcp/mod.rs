@@ -18,6 +18,7 @@ mod bearer;
 mod compression;
 pub mod config;
 mod copies;
+mod forwarding;
 mod handover;
 mod open_sdus;
 mod pdu;
@@ -30,7 +31,7 @@ pub use bearer::LteBearer;
 pub use config::{
     Compression, CompressionKind, Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue,
 };
-pub use handover::ForwardedSdu;
+pub use forwarding::ForwardedSdu;
 pub use pdu::{PdcpDecodeError, PdcpPdu, StatusReport, data_header};
 pub use rx::{PdcpRx, PdcpRxOutput};
 pub use setup::{LteBearerConfig, LteBearerOutput};

@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant, PacketId};
 
 use super::compression::Compressor;
 use super::config::{Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue};
-use super::handover::ForwardedSdu;
+use super::forwarding::ForwardedSdu;
 use super::pdu::{Kind, Label, StatusReport};
 use lasthop_bearer::earlier;
 use lasthop_bearer::{DropCause, Sdu};
