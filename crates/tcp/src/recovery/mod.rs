@@ -8,6 +8,7 @@
 
 mod digest;
 mod fack;
+mod losses_by_count;
 mod newreno;
 mod rack;
 mod reno;
