@@ -14,7 +14,7 @@
 
 use lasthop_units::{Ecn, Instant};
 
-use super::connection::Negotiated;
+use super::negotiated::Negotiated;
 use crate::config::{AccEcnOption, Config};
 use crate::recovery::CaState;
 use crate::rto::Rto;

@@ -4,6 +4,7 @@ use lasthop_units::Instant;
 
 use super::ecn::EcnState;
 use super::meters::{Event, Meters};
+use super::negotiated::Negotiated;
 use super::rtt::RoundTrips;
 use super::timers::{Timer, Timers};
 use crate::config::Config;
@@ -19,21 +20,6 @@ pub(super) struct Connection {
     pub timers: Timers,
     pub meters: Meters,
     pub rtt: RoundTrips,
-}
-
-/// What the SYNs have agreed on; before they have, what is offered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Negotiated {
-    /// RFC 7323 section 3.
-    pub timestamps: bool,
-    /// RFC 2018.
-    pub sack: bool,
-    /// The peer's SYN carried the window scale option.
-    pub peer_scales: bool,
-    pub snd_scale: u8,
-    pub rcv_scale: u8,
-    /// Octets of data in a full segment.
-    pub mss: u32,
 }
 
 impl Connection {
@@ -85,12 +71,5 @@ impl Connection {
     /// The segment size announced to the peer, less fixed options \[octets\].
     pub fn announced(&self) -> u32 {
         u32::from(self.config.window.mss).saturating_sub(self.negotiated.fixed_options())
-    }
-}
-
-impl Negotiated {
-    /// Octets of options that every segment carries.
-    pub const fn fixed_options(&self) -> u32 {
-        if self.timestamps { 12 } else { 0 }
     }
 }

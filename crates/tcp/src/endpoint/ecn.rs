@@ -8,8 +8,8 @@
 use lasthop_units::{Ecn, Instant};
 
 use super::accecn::{Accurate, start_of};
-use super::connection::Negotiated;
 use super::meters::Counters;
+use super::negotiated::Negotiated;
 use crate::cc::EcnEcho;
 use crate::config::{AccEcnOption, Config, EcnMode};
 use crate::recovery::CaState;

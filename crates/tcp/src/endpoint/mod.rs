@@ -16,6 +16,7 @@ mod handshake;
 mod info;
 mod input;
 mod meters;
+mod negotiated;
 mod receive;
 mod rtt;
 mod send;
