@@ -42,7 +42,7 @@ OPEN: dict[str, list[str]] = {
     "net": ["crate::app", "crate::queue"],
     "radio": ["crate::lte"],
     "sim": ["crate::access", "crate::config", "crate::spec", "crate::spec::lte", "crate::world"],
-    "tcp": ["crate::cc", "crate::cc::bbr", "crate::endpoint::send"],
+    "tcp": ["crate::cc", "crate::cc::bbr"],
     "umts": ["crate::rlc::am"],
     "wifi": ["crate::network"],
 }

@@ -97,7 +97,7 @@ impl Endpoint {
     /// The sender's state in Linux' terms.
     pub fn info(&self) -> Info {
         let (c, send, receive) = (&self.conn, &self.send, &self.receive);
-        let believed = send.fly.believed(c, &send.seq);
+        let believed = send.believed(c);
         Info {
             state: c.state,
             ca_state: self.ca_state(),

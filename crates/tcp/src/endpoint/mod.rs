@@ -32,7 +32,7 @@ use lasthop_units::{Instant, Seq};
 use self::connection::Connection;
 use self::handshake::Handshake;
 use self::receive::Receiver;
-use self::send::Sender;
+use self::send::{LossRecovery, Sender};
 use self::timers::Timer;
 use crate::cc::Cc;
 use crate::config::Config;
@@ -125,10 +125,10 @@ impl Endpoint {
         // A probe that is due together with the timeout goes first and puts it off (RFC 8985
         // section 7.2).
         if c.timers.take_due(Timer::LossProbe, now) {
-            send.fly.loss_probe_timeout(c, &send.seq, now);
+            LossRecovery::of(send, c, now).loss_probe_timeout();
         }
         if c.timers.take_due(Timer::Reordering, now) {
-            send.fly.reordering_timeout(c, &send.seq, now);
+            LossRecovery::of(send, c, now).reordering_timeout();
         }
         let mut alive = true;
         if c.timers.take_due(Timer::Retransmission, now) {

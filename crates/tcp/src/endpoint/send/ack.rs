@@ -7,19 +7,11 @@ use super::super::connection::Connection;
 use super::super::meters::{CloseReason, Event};
 use super::super::timers::Timer;
 use super::Sender;
-use super::detector::{Detector, by_detector};
-use super::in_flight::InFlight;
+use super::detector::{Ack, Detector, LossRecovery};
+use super::dispatch::by_detector;
 use crate::recovery::{AckDigest, Outcome};
 use crate::segment::Segment;
 use crate::state::{Input, State};
-
-/// What one ACK is made of while it is taken: the segment, its offset in our stream, the time.
-#[derive(Clone, Copy)]
-pub struct Ack<'a> {
-    pub now: Instant,
-    pub seg: &'a Segment,
-    pub ack: i64,
-}
 
 impl Sender {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX; `start`
@@ -28,12 +20,12 @@ impl Sender {
     /// Built into its caller, so that a receiver's segments do not pay for the loops.
     #[inline(always)]
     pub fn take_ack(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64, ack: i64) {
-        let a = Ack { now, seg, ack };
-        by_detector!(self.fly, D => self.take_ack_by::<D>(c, a, start));
+        let a = Ack { seg, ack };
+        by_detector!(self.fly, D => self.take_ack_by::<D>(c, now, a, start));
     }
 
     #[inline(always)]
-    fn take_ack_by<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
+    fn take_ack_by<D: Detector>(&mut self, c: &mut Connection, now: Instant, a: Ack<'_>, start: i64) {
         if D::PREDICTS_HEADERS
             && self.has_nothing_to_send(c)
             && a.ack == self.seq.una as i64
@@ -42,31 +34,36 @@ impl Sender {
             self.seq.take_window(a.seg, c.negotiated.snd_scale, start, self.seq.una);
             return;
         }
-        self.take_whole_ack::<D>(c, a, start);
+        self.take_whole_ack::<D>(c, now, a, start);
     }
 
     #[inline(never)]
-    fn take_whole_ack<D: Detector>(&mut self, c: &mut Connection, a: Ack<'_>, start: i64) {
-        let Ack { now, seg, ack } = a;
+    fn take_whole_ack<D: Detector>(&mut self, c: &mut Connection, now: Instant, a: Ack<'_>, start: i64) {
+        let Ack { seg, ack } = a;
         let wnd_before = self.seq.wnd;
         let pending = c.timers.run_for_loss();
         let passed = (ack - self.seq.una as i64).max(0) as u64;
         let mut d = AckDigest::of(passed);
-        D::before(self, c, &mut d);
-        D::take_sack(&mut self.fly, c, &self.seq, a, &mut d);
+        let mut x = LossRecovery { fly: &mut self.fly, conn: c, seq: &self.seq, now };
+        D::before(&x, &self.limits.usage, &mut d);
+        D::take_sack(&mut x, a, &mut d);
         self.seq.take_window(seg, c.negotiated.snd_scale, start, ack.max(0) as u64);
         d.window_moved = self.seq.wnd != wnd_before;
-        let mut duplicate = false;
         if d.una_moved {
-            D::take_cumulative(&mut self.fly, c, &mut self.seq, a, &mut d);
-            c.meters.counters.octets_acked += d.passed;
+            self.seq.advance(ack as u64);
             self.unanswered.timeouts = 0;
-        } else {
-            duplicate = D::is_duplicate(&self.fly, &self.seq, a, &d);
-            c.meters.counters.dup_acks_received += u64::from(duplicate);
         }
-        D::measure_rtt(&self.fly, c, &self.seq, a, &d);
-        let outcome = D::judge(&mut self.fly, c, &self.seq, a, &mut d, duplicate);
+        let mut duplicate = false;
+        let mut x = LossRecovery::of(self, c, now);
+        if d.una_moved {
+            D::take_cumulative(&mut x, a, &mut d);
+            x.conn.meters.counters.octets_acked += d.passed;
+        } else {
+            duplicate = D::is_duplicate(&x, a, &d);
+            x.conn.meters.counters.dup_acks_received += u64::from(duplicate);
+        }
+        D::measure_rtt(&mut x, a, &d);
+        let outcome = D::judge(&mut x, a, &mut d, duplicate);
         self.follow(c, now, outcome);
         if D::WINDOW_ENDS_IDLENESS && d.window_moved && self.seq.waits() {
             self.restart_if_idle(c, now);
@@ -75,11 +72,11 @@ impl Sender {
             // What was sent as a probe was refused, so the oldest goes first.
             self.fly.recovery.set_head_is_due(true);
         }
-        D::rearm(&mut self.fly, c, &self.seq, a, &d, outcome, pending);
+        D::rearm(&mut LossRecovery::of(self, c, now), &d, outcome, pending);
         if d.una_moved && self.seq.is_finished() {
             fin_was_acked(c, now);
         }
-        D::respond_to_marks(&mut self.fly, c, &self.seq, now);
+        D::respond_to_marks(&mut LossRecovery::of(self, c, now));
         self.update_timers(c, now);
     }
 
@@ -110,13 +107,6 @@ impl Sender {
         if outcome.restart_timer {
             self.fly.start_rto(c, now);
         }
-    }
-}
-
-impl InFlight {
-    pub fn start_rto(&mut self, c: &mut Connection, now: Instant) {
-        c.timers.start(Timer::Retransmission, now, c.rtt.timeout(&c.config, &self.cc));
-        c.timers.stop(Timer::Persist);
     }
 }
 

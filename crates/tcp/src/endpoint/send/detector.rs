@@ -1,15 +1,23 @@
 //! The two ways to find losses, and what each has to answer to the rest of the sender.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
 use super::super::connection::Connection;
 use super::super::receive::Receiver;
 use super::Sender;
-use super::ack::Ack;
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
+use super::usage::Usage;
+use crate::config::Config;
 use crate::recovery::{AckDigest, Outcome};
 use crate::segment::Segment;
+
+/// One ACK: the segment, and its offset in our stream.
+#[derive(Clone, Copy)]
+pub struct Ack<'a> {
+    pub seg: &'a Segment,
+    pub ack: i64,
+}
 
 /// Segments of the flight by what is believed of them (`tcp_info`).
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +28,28 @@ pub struct Believed {
     pub lost: u32,
     /// Sent again.
     pub resent: u32,
+}
+
+/// The context of loss recovery at an ACK or a timer: it changes what is in flight and what both
+/// directions share, and reads where the sender stands. The write queue, pacing and limits are left
+/// out.
+pub struct LossRecovery<'a> {
+    pub fly: &'a mut InFlight,
+    pub conn: &'a mut Connection,
+    pub seq: &'a SendSequence,
+    pub now: Instant,
+}
+
+impl<'a> LossRecovery<'a> {
+    #[inline]
+    pub fn of(send: &'a mut Sender, conn: &'a mut Connection, now: Instant) -> LossRecovery<'a> {
+        LossRecovery { fly: &mut send.fly, conn, seq: &send.seq, now }
+    }
+
+    /// The retransmission timer runs, for a whole timeout.
+    pub fn start_rto(&mut self) {
+        self.fly.start_rto(self.conn, self.now);
+    }
 }
 
 /// A way to find losses: by duplicate ACKs and the scoreboard, or by RACK. The sender asks it here
@@ -34,53 +64,26 @@ pub trait Detector {
     const PREDICTS_HEADERS: bool;
 
     /// The sender before the ACK.
-    fn before(send: &Sender, c: &Connection, d: &mut AckDigest);
-    /// Its SACK blocks.
-    fn take_sack(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &mut AckDigest);
-    /// It moves SND.UNA.
-    fn take_cumulative(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &mut SendSequence,
-        a: Ack<'_>,
-        d: &mut AckDigest,
-    );
+    fn before(x: &LossRecovery<'_>, usage: &Usage, d: &mut AckDigest);
+    /// Its SACK blocks, while SND.UNA stands.
+    fn take_sack(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest);
+    /// It has moved SND.UNA.
+    fn take_cumulative(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest);
     /// It does not move SND.UNA: whether it counts as a duplicate.
-    fn is_duplicate(fly: &InFlight, seq: &SendSequence, a: Ack<'_>, d: &AckDigest) -> bool;
+    fn is_duplicate(x: &LossRecovery<'_>, a: Ack<'_>, d: &AckDigest) -> bool;
     /// The round trips that it shows.
-    fn measure_rtt(fly: &InFlight, c: &mut Connection, seq: &SendSequence, a: Ack<'_>, d: &AckDigest);
+    fn measure_rtt(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &AckDigest);
     /// What is lost, what recovery it begins or ends; informs the congestion control.
-    fn judge(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &SendSequence,
-        a: Ack<'_>,
-        d: &mut AckDigest,
-        duplicate: bool,
-    ) -> Outcome;
+    fn judge(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest, duplicate: bool) -> Outcome;
     /// The timers after it. `pending`: one for losses ran before it.
-    fn rearm(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &SendSequence,
-        a: Ack<'_>,
-        d: &AckDigest,
-        outcome: Outcome,
-        pending: bool,
-    );
+    fn rearm(x: &mut LossRecovery<'_>, d: &AckDigest, outcome: Outcome, pending: bool);
     /// Marks that no recovery has answered yet.
-    fn respond_to_marks(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, now: Instant);
+    fn respond_to_marks(x: &mut LossRecovery<'_>);
 
     // A timer.
 
     /// The retransmission timer has expired: what is lost, and what goes again at once.
-    fn on_timeout(
-        fly: &mut InFlight,
-        c: &mut Connection,
-        seq: &SendSequence,
-        now: Instant,
-        repeated: bool,
-    ) -> Outcome;
+    fn on_timeout(x: &mut LossRecovery<'_>, repeated: bool) -> Outcome;
 
     // What leaves.
 
@@ -96,42 +99,25 @@ pub trait Detector {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment>;
-    /// A new segment is about to be in flight.
-    fn note_new(send: &mut Sender, now: Instant);
+    /// A new segment is about to be in flight; `idle`: since data left last.
+    fn note_new(fly: &mut InFlight, now: Instant, idle: Duration);
     /// New data has left: the timers.
-    fn after_new_data(fly: &mut InFlight, c: &mut Connection, seq: &SendSequence, now: Instant);
+    fn after_new_data(x: &mut LossRecovery<'_>);
     /// The windows have room, and the application has written nothing more.
-    fn note_app_limited(fly: &mut InFlight, c: &Connection);
+    fn note_app_limited(fly: &mut InFlight, mss: u32);
 
     // What is in flight.
 
     /// Segments in the network.
     fn in_flight(fly: &InFlight) -> u32;
     /// Segments by which recovery inflates the window.
-    fn inflation(fly: &InFlight, c: &Connection) -> f64;
+    fn inflation(fly: &InFlight, config: &Config) -> f64;
     /// Packets in the send buffer that were sent (segmentation offload), else segments.
     fn packets(fly: &InFlight) -> usize;
     /// The distance up to which segments may come out of order \[segments\].
-    fn reordering(fly: &InFlight, c: &Connection) -> u32;
+    fn reordering(fly: &InFlight, config: &Config) -> u32;
     /// What is believed of the flight's segments.
-    fn believed(fly: &InFlight, c: &Connection, seq: &SendSequence) -> Believed;
+    fn believed(fly: &InFlight, seq: &SendSequence, mss: u32) -> Believed;
     /// What must hold between calls.
     fn check(fly: &InFlight);
 }
-
-/// `$call`, in which `$D` is the detector at work in the [`InFlight`] `$fly`.
-macro_rules! by_detector {
-    ($fly:expr, $D:ident => $call:expr) => {
-        match $fly.recovery.detection() {
-            $crate::recovery::Detection::DuplicateAcks => {
-                type $D = $crate::endpoint::send::dupack::Dupack;
-                $call
-            }
-            $crate::recovery::Detection::Rack => {
-                type $D = $crate::endpoint::send::rack::RackTlp;
-                $call
-            }
-        }
-    };
-}
-pub(super) use by_detector;

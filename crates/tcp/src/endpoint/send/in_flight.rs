@@ -3,16 +3,13 @@
 use lasthop_units::Instant;
 
 use super::super::connection::Connection;
-use super::detector::{Believed, Detector, by_detector};
-use super::frto::Frto;
+use super::super::timers::Timer;
 use super::prr::Reduction;
-use super::sequence::SendSequence;
-use super::tlp::LossProbe;
 use super::undo::Undo;
-use crate::cc::Cc;
+use crate::cc::{Cc, CongestionControl};
 use crate::config::Config;
 use crate::flight::Flight;
-use crate::recovery::{Rack, Recovery, SenderView};
+use crate::recovery::{Rack, Recovery};
 
 /// The records of what is outstanding, with loss recovery and congestion control, which judge by
 /// them.
@@ -33,6 +30,35 @@ pub struct InFlight {
     pub delivered_by_dups: u64,
 }
 
+/// What is remembered of a timeout while F-RTO judges it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frto {
+    /// RFC 5682 looks at a timeout.
+    pub looking: bool,
+    /// Its step 2b: new data before retransmissions.
+    pub prefer_new: bool,
+    /// The timeout that the older kernels judge.
+    pub watch: Option<Watch>,
+}
+
+/// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// An ACK has moved SND.UNA already.
+    pub moved: bool,
+    /// SND.NXT when the timer expired: what lies below are originals.
+    pub high: u64,
+}
+
+/// The tail loss probe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossProbe {
+    /// One is outstanding up to this offset; whether it was a retransmission.
+    pub outstanding: Option<(u64, bool)>,
+    /// It is to leave now.
+    pub due: bool,
+}
+
 impl InFlight {
     pub fn new(config: &Config, cc: Cc) -> InFlight {
         InFlight {
@@ -49,29 +75,24 @@ impl InFlight {
         }
     }
 
-    /// Recovery, and the view of the sender it works on.
-    #[inline]
-    pub fn recovery_and_view<'a>(
-        &'a mut self,
-        c: &'a Connection,
-        seq: &SendSequence,
-        now: Instant,
-    ) -> (&'a mut Recovery, SenderView<'a>) {
-        let view = SenderView {
-            config: &c.config,
-            cc: &mut self.cc,
-            flight: &self.flight,
-            now,
-            una: seq.una,
-            max: seq.max,
-            mss: c.negotiated.mss,
-            wnd: seq.wnd,
-        };
-        (&mut self.recovery, view)
+    /// The retransmission timer runs, for a whole timeout.
+    pub fn start_rto(&self, c: &mut Connection, now: Instant) {
+        c.timers.start(Timer::Retransmission, now, c.rtt.timeout(&c.config, &self.cc));
+        c.timers.stop(Timer::Persist);
     }
 
-    /// What is believed of the segments in flight.
-    pub fn believed(&self, c: &Connection, seq: &SendSequence) -> Believed {
-        by_detector!(self, D => D::believed(self, c, seq))
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
+    /// says so.
+    #[inline(always)]
+    pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
+        let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());
+        // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
+        let octets = if c.config.window.whole_segments {
+            (segments as i64).saturating_mul(i64::from(c.negotiated.mss))
+        } else {
+            // A half octet more, because sums of fractions of a segment end a hair below the whole.
+            (segments * f64::from(c.negotiated.mss) + 0.5) as i64
+        };
+        octets.max(0) as u64
     }
 }

@@ -2,8 +2,8 @@
 
 mod ack;
 mod detector;
+mod dispatch;
 mod dupack;
-mod frto;
 mod in_flight;
 mod offload;
 mod output;
@@ -13,19 +13,22 @@ mod rack;
 mod send_memory;
 mod sequence;
 mod timeouts;
-mod tlp;
 mod undo;
+mod usage;
 
 pub use self::offload::WriteHint;
 
 use lasthop_units::{Instant, Seq};
 
-use self::detector::{Detector, by_detector};
+pub use self::detector::LossRecovery;
+use self::detector::{Believed, Detector};
+use self::dispatch::by_detector;
 use self::in_flight::InFlight;
-use self::offload::{UNSENT_MAX, Usage, WriteQueue, is_wanted};
+use self::offload::{UNSENT_MAX, WriteQueue, is_wanted};
 use self::pacing::Pacing;
 use self::send_memory::SendMemory;
 use self::sequence::SendSequence;
+use self::usage::Usage;
 use super::connection::Connection;
 use super::receive::Receiver;
 use super::rtt::Unanswered;
@@ -166,6 +169,11 @@ impl Sender {
         if self.seq.close_requested && c.state.is_synchronized() {
             c.step(Input::Close);
         }
+    }
+
+    /// What is believed of the segments in flight.
+    pub fn believed(&self, c: &Connection) -> Believed {
+        by_detector!(self.fly, D => D::believed(&self.fly, &self.seq, c.negotiated.mss))
     }
 
     /// What must hold between calls.

@@ -2,8 +2,6 @@
 //! segments leave together, which carry PSH, and when a packet waits for more data. [`Segment`]s
 //! still leave one by one; those of a packet leave at one instant, and the last of them carries
 //! PSH.
-//!
-//! Also whether the congestion window was made use of, which Linux judges where it cuts packets.
 
 use std::collections::VecDeque;
 
@@ -13,7 +11,8 @@ use super::super::connection::Connection;
 use super::super::meters::Activity;
 use super::super::receive::Receiver;
 use super::Sender;
-use super::detector::{Detector, by_detector};
+use super::detector::{Detector, LossRecovery};
+use super::dispatch::by_detector;
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
 use crate::cc::CongestionControl;
@@ -57,14 +56,6 @@ struct Chunk {
     end: u64,
     push: bool,
     record_end: bool,
-}
-
-/// How much of the congestion window was used in the current window of data (tcp_cwnd_validate).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Usage {
-    limited: bool,
-    out_max: u32,
-    until: u64,
 }
 
 /// What may keep a small packet.
@@ -325,10 +316,10 @@ impl Sender {
         }
         by_detector!(self.fly, D => {
             if packets > 0 {
-                D::after_new_data(&mut self.fly, c, &self.seq, now);
+                D::after_new_data(&mut LossRecovery::of(self, c, now));
             }
             if !self.seq.waits() && !full {
-                D::note_app_limited(&mut self.fly, c);
+                D::note_app_limited(&mut self.fly, c.negotiated.mss);
             }
         });
     }
@@ -419,22 +410,6 @@ impl Sender {
     }
 }
 
-impl Usage {
-    /// tcp_cwnd_validate: records, for the window of data now in flight, whether the congestion
-    /// window was full.
-    pub fn note(&mut self, seq: &SendSequence, fly: &InFlight, limited: bool) {
-        let out = fly.flight.len() as u32;
-        if seq.una >= self.until || limited || (!self.limited && out > self.out_max) {
-            *self = Usage { limited, out_max: out, until: seq.nxt };
-        }
-    }
-
-    /// tcp_is_cwnd_limited: full, or in slow start at least half used.
-    pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
-        self.limited || (slow_start && window < 2.0 * f64::from(self.out_max))
-    }
-}
-
 impl InFlight {
     /// The peer's window is what keeps the next segment, not the congestion window.
     fn is_window_too_small(&self, c: &Connection, seq: &SendSequence) -> bool {
@@ -455,7 +430,7 @@ impl InFlight {
     /// Segments that the congestion window still holds.
     fn room(&self, c: &Connection) -> f64 {
         let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9);
-        by_detector!(self, D => window + D::inflation(self, c) - f64::from(D::in_flight(self)))
+        by_detector!(self, D => window + D::inflation(self, &c.config) - f64::from(D::in_flight(self)))
     }
 
     /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is

@@ -1,12 +1,6 @@
 //! How the window comes down to ssthresh: by proportional rate reduction (RFC 9937, as Linux 6.1
 //! counts it, in segments), or by the rate halving of older kernels.
 
-use super::super::connection::Connection;
-use super::in_flight::InFlight;
-use crate::cc::CongestionControl;
-use crate::config::WindowReduction;
-use crate::recovery::{AckDigest, CaState};
-
 /// A reduction under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reduction {
@@ -51,39 +45,6 @@ impl Prr {
             may_send = may_send.max(1.0);
         }
         in_flight + may_send.max(0.0)
-    }
-}
-
-impl InFlight {
-    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
-    pub fn is_reducing(&self) -> bool {
-        matches!(self.recovery.state(), CaState::Recovery | CaState::Cwr)
-    }
-
-    /// PRR, while the window comes down.
-    pub fn reduce(&mut self, c: &mut Connection, d: &AckDigest) {
-        if !self.is_reducing() || self.cc.rules_recovery() || d.segments == 0 {
-            return;
-        }
-        if c.config.loss.window_reduction == WindowReduction::RateHalving {
-            self.halve_rate();
-            return;
-        }
-        let safe = d.una_moved && self.rack.total_lost == d.lost_before;
-        let in_flight = f64::from(self.rack.in_flight());
-        let window = self.reduction.prr.window(f64::from(d.segments), in_flight, self.cc.ssthresh(), safe);
-        self.cc.set_cwnd(window);
-    }
-
-    /// One segment less for every second ACK, and no more than one segment beyond the flight
-    /// (tcp_cwnd_down).
-    pub fn halve_rate(&mut self) {
-        self.reduction.halving ^= true;
-        let mut window = self.cc.cwnd().floor();
-        if !self.reduction.halving && window > self.cc.ssthresh() {
-            window -= 1.0;
-        }
-        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 }
 

@@ -9,7 +9,8 @@
 
 use super::super::connection::Connection;
 use super::Sender;
-use super::detector::{Detector, by_detector};
+use super::detector::Detector;
+use super::dispatch::by_detector;
 use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::config::Config;
@@ -75,7 +76,7 @@ impl SendMemory {
     pub fn expand(&mut self, c: &Connection, fly: &InFlight) {
         let segment = u64::from(c.config.window.mss).max(u64::from(c.negotiated.mss)) + HEADERS;
         let per_segment = segment.next_power_of_two() + DESCRIPTOR;
-        let reordering = by_detector!(fly, D => D::reordering(fly, c));
+        let reordering = by_detector!(fly, D => D::reordering(fly, &c.config));
         let segments = (fly.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
         let windows = c.config.control_at_work().needs().send_buffer_windows;
         let wanted = windows * segments * per_segment;

@@ -8,7 +8,8 @@ use super::super::meters::Event;
 use super::super::receive::Receiver;
 use super::super::timers::Timer;
 use super::Sender;
-use super::detector::{Detector, by_detector};
+use super::detector::{Detector, LossRecovery};
+use super::dispatch::by_detector;
 use crate::cc::CongestionControl;
 use crate::state::State;
 
@@ -33,7 +34,8 @@ impl Sender {
         c.rtt.timed_out(self.seq.una);
         let repeated = self.unanswered.timeouts > 1;
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
-        let outcome = by_detector!(self.fly, D => D::on_timeout(&mut self.fly, c, &self.seq, now, repeated));
+        let outcome =
+            by_detector!(self.fly, D => D::on_timeout(&mut LossRecovery::of(self, c, now), repeated));
         c.timers.stop(Timer::Pacing);
         self.follow(c, now, outcome);
         // (5.6).

@@ -1,0 +1,19 @@
+//! Which detector is at work.
+
+/// `$call`, in which `$D` is the detector at work in the
+/// [`InFlight`](super::in_flight::InFlight) `$fly`.
+macro_rules! by_detector {
+    ($fly:expr, $D:ident => $call:expr) => {
+        match $fly.recovery.detection() {
+            $crate::recovery::Detection::DuplicateAcks => {
+                type $D = $crate::endpoint::send::dupack::Dupack;
+                $call
+            }
+            $crate::recovery::Detection::Rack => {
+                type $D = $crate::endpoint::send::rack::RackTlp;
+                $call
+            }
+        }
+    };
+}
+pub(super) use by_detector;

@@ -1,0 +1,115 @@
+//! What leaves: what is lost, as the window allows, then new data.
+
+use lasthop_units::Instant;
+
+use super::super::Sender;
+use super::super::detector::{Detector, LossRecovery};
+use super::RackTlp;
+use crate::cc::CongestionControl;
+use crate::config::LossDetection;
+use crate::endpoint::connection::Connection;
+use crate::endpoint::meters::Event;
+use crate::endpoint::receive::Receiver;
+use crate::endpoint::timers::Timer;
+use crate::recovery::CaState;
+use crate::sample::timestamp;
+use crate::segment::{Flags, Segment};
+
+impl Sender {
+    /// The next segment as the marks and the window allow.
+    pub(super) fn send_by_rack(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+    ) -> Option<Segment> {
+        if std::mem::take(&mut self.fly.tlp.due)
+            && let Some(probe) = self.send_loss_probe(c, r, now)
+        {
+            return Some(probe);
+        }
+        if self.is_held_by_pace(c, now) {
+            return None;
+        }
+        let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
+        let room = window - f64::from(self.fly.rack.in_flight());
+        if self.limits.queue.is_some() {
+            if room >= 1.0
+                && !self.fly.frto.prefer_new
+                && let Some(i) = self.fly.rack.next_lost()
+            {
+                return Some(self.resend_packet(c, r, now, i, room as u32));
+            }
+            return self.send_packets(c, r, now);
+        }
+        if room < 1.0 {
+            self.limits.usage.note(&self.seq, &self.fly, true);
+            return None;
+        }
+        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
+        if !self.fly.frto.prefer_new
+            && self.fly.frto.watch.is_none()
+            && let Some(i) = self.fly.rack.next_lost()
+        {
+            return Some(self.resend_lost(c, r, now, i));
+        }
+        let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
+        let segment = self.send_new(c, r, now, edge);
+        if segment.is_some() {
+            self.limits.usage.note(&self.seq, &self.fly, room < 2.0);
+        }
+        if segment.is_some() {
+            LossRecovery::of(self, c, now).schedule_probe_after_data();
+        }
+        if segment.is_none() && !self.seq.waits() {
+            // Room, and nothing to send: the application is what limits.
+            RackTlp::note_app_limited(&mut self.fly, c.negotiated.mss);
+        }
+        segment
+    }
+
+    /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
+    /// reordering timer runs (tcp_xmit_retransmit_queue).
+    pub(in crate::endpoint::send) fn resend_lost(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        i: usize,
+    ) -> Segment {
+        if i == 0 && !c.timers.runs(Timer::Reordering) {
+            LossRecovery::of(self, c, now).rearm_rto(false);
+        }
+        self.resend_record(c, r, now, i)
+    }
+
+    pub(in crate::endpoint::send) fn resend_record(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        i: usize,
+    ) -> Segment {
+        let s = self.fly.flight.get(i).copied().unwrap_or(crate::flight::Sent {
+            start: self.seq.una,
+            end: self.seq.max,
+            at: now,
+            transmissions: 1,
+        });
+        if self.fly.recovery.state() == CaState::Recovery {
+            c.meters.emit(Event::FastRetransmit);
+        }
+        self.fly.rack.sent_again(i, now, self.fly.delivered);
+        self.fly.undo.sent_again(timestamp(now));
+        self.fly.reduction.prr.sent(1.0);
+        if c.config.loss.loss_detection == LossDetection::Fack {
+            self.fly.rack.note_resent(i, now);
+        }
+        let mut segment = self.resend(c, r, now, s.start, s.end);
+        if self.limits.queue.is_some() {
+            let pushed = self.fly.rack.marks.get(i).is_some_and(|m| m.pushed);
+            segment.flags.set(Flags::PSH, pushed);
+        }
+        segment
+    }
+}

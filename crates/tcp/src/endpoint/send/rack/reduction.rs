@@ -1,0 +1,162 @@
+//! Recovery and the other reductions: how they begin, bring the window down, end, and are undone.
+
+use super::super::detector::LossRecovery;
+use super::super::prr::Prr;
+use crate::cc::{Congestion, CongestionControl, Signal};
+use crate::config::WindowReduction;
+use crate::endpoint::meters::Event;
+use crate::recovery::{AckDigest, CaState};
+
+impl LossRecovery<'_> {
+    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
+    pub(super) fn is_reducing(&self) -> bool {
+        matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Cwr)
+    }
+
+    pub(super) fn congestion_now(&self, repeated: bool) -> Congestion {
+        Congestion { now: self.now, signal: Signal::Loss, flight: self.fly.cc.cwnd().floor(), repeated }
+    }
+
+    /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
+    pub(super) fn enter_cwr(&mut self, signal: Signal) {
+        if self.is_reducing() || self.fly.recovery.state() == CaState::Loss {
+            return;
+        }
+        self.fly.undo.una = None;
+        self.fly.rack.high = self.seq.max;
+        self.fly.tlp.outstanding = None;
+        let window = self.fly.cc.cwnd().floor();
+        self.fly.cc.on_congestion(&Congestion { signal, ..self.congestion_now(false) });
+        self.conn.ecn.reduced();
+        self.fly.reduction.prr = Prr::begin(window);
+        self.fly.cc.set_cwnd(window);
+        self.fly.recovery.set_state(CaState::Cwr);
+    }
+
+    pub(super) fn enter_recovery(&mut self) {
+        let prior = (self.fly.cc.cwnd(), self.fly.cc.ssthresh());
+        self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
+        self.fly.rack.high = self.seq.max;
+        self.fly.tlp.outstanding = None;
+        // A loss within a reduction does not cost a second one.
+        if self.fly.recovery.state() != CaState::Cwr {
+            self.fly.cc.on_congestion(&self.congestion_now(false));
+            self.fly.reduction.prr = Prr::begin(prior.0.floor());
+            self.fly.reduction.halving = false;
+            if self.conn.config.loss.window_reduction == WindowReduction::RateHalving
+                && !self.fly.cc.rules_recovery()
+            {
+                self.fly.cc.set_cwnd(prior.0.floor());
+            }
+        }
+        self.conn.ecn.reduced();
+        self.fly.recovery.set_state(CaState::Recovery);
+        self.conn.meters.counters.fast_retransmits += 1;
+        self.conn.meters.emit(Event::RecoveryEntered);
+    }
+
+    pub(super) fn end_recovery(&mut self, late: bool) {
+        if self.fly.undo.una.is_some() && (late || self.fly.undo.is_superfluous()) {
+            self.undo();
+            return;
+        }
+        let reduces = self.fly.undo.una.is_some() || self.fly.recovery.state() == CaState::Cwr;
+        if !self.fly.cc.rules_recovery() && reduces {
+            let to = match self.conn.config.loss.window_reduction {
+                WindowReduction::Prr => self.fly.cc.ssthresh(),
+                // tcp_complete_cwr.
+                WindowReduction::RateHalving => self.fly.cc.ssthresh().min(self.fly.cc.cwnd()),
+            };
+            self.fly.cc.set_cwnd(to);
+            self.fly.cc.on_recovered(self.now);
+        }
+        self.close_recovery();
+    }
+
+    pub(super) fn close_recovery(&mut self) {
+        self.fly.undo.una = None;
+        self.fly.undo.first_resent = None;
+        if self.fly.recovery.state() != CaState::Cwr {
+            self.fly.rack.note_recovered();
+            self.conn.meters.emit(Event::RecoveryExited);
+        }
+        self.fly.recovery.set_state(CaState::Open);
+    }
+
+    /// The reduction was for nothing: back to what was before it.
+    pub(super) fn undo(&mut self) {
+        if self.fly.recovery.state() == CaState::Loss {
+            self.fly.rack.unlose();
+            self.conn.meters.counters.spurious_timeouts += 1;
+            self.conn.meters.emit(Event::SpuriousRto);
+        }
+        self.conn.meters.counters.undone += 1;
+        let (cwnd, ssthresh) = self.fly.undo.prior;
+        self.fly.cc.on_undo(cwnd, ssthresh);
+        if self.conn.config.loss.window_reduction == WindowReduction::RateHalving {
+            // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
+            let burst = f64::from(self.fly.rack.reordering.max(self.conn.config.loss.dup_threshold));
+            self.fly
+                .cc
+                .set_cwnd(self.fly.cc.cwnd().floor().min(f64::from(self.fly.rack.in_flight()) + burst));
+        }
+        self.close_recovery();
+    }
+
+    /// The retransmission timer expired: tcp_enter_loss.
+    pub(super) fn enter_loss_by_rack(&mut self, repeated: bool) {
+        let state = self.fly.recovery.state();
+        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.seq.una >= self.fly.rack.high;
+        let reneged = self.fly.rack.marks.front().is_some_and(|m| m.sacked);
+        let cut = self.seq.una >= self.fly.rack.high
+            || matches!(state, CaState::Open | CaState::Disorder)
+            || (state == CaState::Loss && !repeated);
+        let prior = if cut { (self.fly.cc.cwnd(), self.fly.cc.ssthresh()) } else { self.fly.undo.prior };
+        self.fly.rack.lose_everything(reneged);
+        if reneged {
+            let (una, max) = (self.seq.una, self.seq.max);
+            self.fly.recovery.board_mut().on_timeout(max, true);
+            self.fly.recovery.board_mut().advance(una);
+        }
+        if cut {
+            self.fly.undo.una = None;
+        }
+        if self.fly.undo.una.is_none() || cut {
+            self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
+        }
+        let congestion = Congestion { repeated: !cut, ..self.congestion_now(false) };
+        self.fly.cc.on_timeout(&congestion);
+        self.fly.frto.looking = fresh || repeated;
+        self.fly.rack.high = self.seq.max;
+        self.fly.tlp.outstanding = None;
+        self.conn.timers.stop_for_loss();
+        self.fly.recovery.set_state(CaState::Loss);
+    }
+
+    /// PRR, while the window comes down.
+    pub(super) fn reduce(&mut self, d: &AckDigest) {
+        if !self.is_reducing() || self.fly.cc.rules_recovery() || d.segments == 0 {
+            return;
+        }
+        if self.conn.config.loss.window_reduction == WindowReduction::RateHalving {
+            self.halve_rate();
+            return;
+        }
+        let safe = d.una_moved && self.fly.rack.total_lost == d.lost_before;
+        let in_flight = f64::from(self.fly.rack.in_flight());
+        let window =
+            self.fly.reduction.prr.window(f64::from(d.segments), in_flight, self.fly.cc.ssthresh(), safe);
+        self.fly.cc.set_cwnd(window);
+    }
+
+    /// One segment less for every second ACK, and no more than one segment beyond the flight
+    /// (tcp_cwnd_down).
+    pub(super) fn halve_rate(&mut self) {
+        self.fly.reduction.halving ^= true;
+        let mut window = self.fly.cc.cwnd().floor();
+        if !self.fly.reduction.halving && window > self.fly.cc.ssthresh() {
+            window -= 1.0;
+        }
+        self.fly.cc.set_cwnd(window.min(f64::from(self.fly.rack.in_flight()) + 1.0));
+    }
+}
