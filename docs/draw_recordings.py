@@ -101,7 +101,7 @@ def page(bars: list[dict[str, str]]) -> str:
             "; ".join(f"{what} {bar}" for what, bar in BARS.items()) + ".",
             "The larger of two counts. Retransmissions within a second are one episode.",
             f"{verdict} The recordings are no part of the repository; where they are at hand,",
-            "`LASTHOP_SHARED=DIR cargo test -p lasthop-tcp --test linux_recordings` checks them again, and",
+            "`LASTHOP_SHARED=DIR cargo test -p lasthop-tcp --test integration linux_recordings` checks them again, and",
             "`LASTHOP_SHARED=DIR python docs/draw_recordings.py` makes this page anew.\n",
             *(table(what, [b for b in bars if b["what"] == what]) for what in BARS),
         ]

@@ -76,6 +76,19 @@ def test_the_crates_are_found() -> None:
     assert {"units", "engine", "sim", "py"} <= {p.parent.name for p in crates()}
 
 
+@pytest.mark.parametrize("path", crates(), ids=lambda p: p.parent.name)
+def test_every_file_of_integration_tests_is_built(path: Path) -> None:
+    """Where the files are modules of one program, a file that it does not name would never run."""
+    manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+    folder = path.parent / "tests"
+    built = {test["name"] for test in manifest.get("test", [])}
+    if manifest["package"].get("autotests", True):
+        built |= {file.stem for file in folder.glob("*.rs")}
+    for root in list(built):
+        built |= set(re.findall(r"^mod (\w+);", (folder / f"{root}.rs").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {file.stem for file in folder.glob("*.rs")} - built == set()
+
+
 def test_the_table_points_only_downwards() -> None:
     """Whoever allows a new arrow in the table cannot close a circle with it."""
     below: set[str] = set()

@@ -1,13 +1,10 @@
 //! Cells and UEs with several antennas: closed forms, and what many cells carry beside the
 //! verification of E-UTRA.
 
-#[path = "cell/cell.rs"]
-#[allow(dead_code, reason = "what other tests use")]
-mod cell;
 #[path = "../examples/layout57/mod.rs"]
 mod layout57;
 
-use cell::{Run, friis_cell};
+use crate::cell::setup::{Run, friis_cell};
 use lasthop_bearer::Direction;
 use lasthop_lte::mac::downlink::MimoModel;
 use lasthop_lte::network::CellConfig;
@@ -132,8 +129,8 @@ fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
     uplink_is_the_verifications(1, 500, SHORT_DROPS);
 }
 
-/// The published layout: eight drops of 57 sectors, 1.5 s each. `packet test --release -p
-/// lasthop-lte --test antennas -- --ignored --nocapture`. What eight such drops gave in the
+/// The published layout: eight drops of 57 sectors, 1.5 s each. `cargo test --release -p
+/// lasthop-lte --test integration antennas -- --ignored --nocapture`. What eight such drops gave in the
 /// example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
 #[test]
 #[ignore = "minutes"]

@@ -1,8 +1,6 @@
 //! Active queue management in scenarios: what a queue does to a flow that fills it.
 
-mod common;
-
-use common::{assert_balanced, real, run_text, whole};
+use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::RunOutput;
 
 const RATE_BPS: f64 = 20e6;
@@ -432,7 +430,11 @@ fn jitter_breaks_the_phase_of_drop_tail() {
 
 fn warnings(text: &str) -> String {
     let head = "[scenario]\nname = 'warned'\nduration = '10 s'\n";
-    common::scenario(&format!("{head}{text}")).warnings().iter().map(|w| format!("{}\n", w.message)).collect()
+    crate::common::scenario(&format!("{head}{text}"))
+        .warnings()
+        .iter()
+        .map(|w| format!("{}\n", w.message))
+        .collect()
 }
 
 #[test]

@@ -4,8 +4,6 @@
 //! one drop share a field of shadowing, so it is the number of drops and the number of correlation
 //! areas in the layout that count.
 
-mod common;
-
 use std::path::Path;
 
 use arrow::array::Float64Array;

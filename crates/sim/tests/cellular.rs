@@ -1,10 +1,8 @@
 //! Cells and UEs in a scenario: who is reached over which bearer, and what a mistake is told.
 
-mod common;
-
 use std::path::Path;
 
-use common::{assert_balanced, real, run_text, whole};
+use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::Scenario;
 
 const CELL: &str = "[scenario]\nname = 'cell'\nduration = '2 s'\n\

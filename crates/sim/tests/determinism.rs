@@ -1,9 +1,7 @@
 //! Same scenario, same bytes: however often, however parallel, in whatever pieces, wherever the
 //! tables go.
 
-mod common;
-
-use common::{BUSY, assert_balanced, folder, real, scenario};
+use crate::common::{BUSY, assert_balanced, folder, real, scenario};
 use lasthop_sim::{Error, Simulation, run, run_many};
 use lasthop_units::Instant;
 
@@ -108,14 +106,14 @@ fn a_third_terminal_does_not_change_the_draws_of_the_others() {
                  [flow.to-{ue}]\nfrom = 'server'\nto = '{ue}'\napp = 'bulk'\n"
             );
         }
-        common::run_text(&text)
+        crate::common::run_text(&text)
     };
     let (two, three) = (cell(&["b", "c"]), cell(&["a", "b", "c"]));
-    let flows = |o: &lasthop_sim::RunOutput| common::whole(o, "flows", "rx_packets");
+    let flows = |o: &lasthop_sim::RunOutput| crate::common::whole(o, "flows", "rx_packets");
     assert_eq!(flows(&two)[..], flows(&three)[1..], "flow a comes first in the order of names");
     assert_ne!(flows(&two)[0], flows(&two)[1]);
     let lost = |o: &lasthop_sim::RunOutput, n: usize| {
-        let all = common::whole(o, "mac", "blocks_lost");
+        let all = crate::common::whole(o, "mac", "blocks_lost");
         all[all.len() - 2 * n..].to_vec()
     };
     assert_eq!(lost(&two, 2)[..], lost(&three, 3)[2..]);

@@ -1,11 +1,9 @@
 //! A drive between cells as its tables show it: where the car is, what it measures, what is
 //! forwarded and discarded.
 
-mod common;
-
+use crate::common::{assert_balanced, real, run_text, whole};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
-use common::{assert_balanced, real, run_text, whole};
 use lasthop_engine::math;
 use lasthop_sim::RunOutput;
 

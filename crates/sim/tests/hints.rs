@@ -1,12 +1,10 @@
 //! Capacity hints from a cell to a sender, and the IP buffer from which MAC asks: what arrives, and
 //! that it is safe.
 
-mod common;
-
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{assert_balanced, real, run_text, whole};
+use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::tcp::cc::{AckSample, Congestion, CongestionControl, Definition, Established, Hint};
 use lasthop_sim::{Extensions, RunOutput, Scenario, run};
 

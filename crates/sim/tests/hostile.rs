@@ -1,10 +1,8 @@
 //! Bad input of every kind ends in an error that says where, and leaves no result folder.
 
-mod common;
-
 use std::path::Path;
 
-use common::folder;
+use crate::common::folder;
 use lasthop_sim::{Error, Scenario, run};
 
 const GOOD: &str = "[scenario]\nname = 'x'\nduration = '1 s'\n\

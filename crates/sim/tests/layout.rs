@@ -1,11 +1,9 @@
 //! Layouts in a scenario: one table of cells becomes many, and UEs find theirs.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use common::{assert_balanced, run_text, whole};
+use crate::common::{assert_balanced, run_text, whole};
 use lasthop_sim::{RunOutput, Scenario};
 
 const MACRO: &str = "[scenario]\nname = 'layout'\nduration = '1 s'\n\
@@ -279,7 +277,7 @@ fn every_interferer_may_fade() {
         assert_eq!(again.spec().radio, scenario.spec().radio);
         let output = run_text(&text);
         assert_balanced(&output);
-        common::real(&output, "radio", "sinr_db")
+        crate::common::real(&output, "radio", "sinr_db")
     };
     let (all, three, none) = (sinr("'all'"), sinr("3"), sinr("0"));
     assert_eq!(all.len(), three.len());

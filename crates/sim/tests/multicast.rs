@@ -1,8 +1,6 @@
 //! Multicast in a scenario: one row for each receiver, one transmission for all.
 
-mod common;
-
-use common::{assert_balanced, real, run_text, whole};
+use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::RunOutput;
 
 const TALK: &str = r#"

@@ -1,8 +1,6 @@
 //! Links, fragments, changes, bearers: what goes in comes out, less what the scenario takes.
 
-mod common;
-
-use common::{assert_balanced, folder, real, run_text, scenario, scenario_in, whole};
+use crate::common::{assert_balanced, folder, real, run_text, scenario, scenario_in, whole};
 use lasthop_sim::{Simulation, run};
 use lasthop_units::Instant;
 

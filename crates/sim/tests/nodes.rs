@@ -1,12 +1,10 @@
 //! Proxies and snoop agents: nothing is lost, doubled or reordered on the way through them, ends
 //! and failures pass on, and what they are for comes true.
 
-mod common;
-
+use crate::common::{assert_balanced, real, run_text, scenario, whole};
 use arrow::array::{Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use common::{assert_balanced, real, run_text, scenario, whole};
 use lasthop_sim::{RunOutput, Scenario, Simulation};
 use lasthop_units::{Duration, Instant};
 

@@ -1,8 +1,6 @@
 //! `scenario.profile = "ns3-3.44"` against ns-3 itself.
 
-mod common;
-
-use common::{real, run_text, whole};
+use crate::common::{real, run_text, whole};
 
 /// What a run gave: goodput of all flows together [Mbit/s], delay and jitter per IP packet [ms].
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,7 @@
 //! `to_toml` writes and the same with one key taken out are one scenario, unless that key is one
 //! that must be written.
 
-mod common;
-
-use common::folder;
+use crate::common::folder;
 use lasthop_sim::{Error, Scenario};
 
 const TABLES: &str = r#"

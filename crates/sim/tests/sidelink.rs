@@ -1,10 +1,8 @@
 //! Direct communication in a scenario: the round trips of a published study, its timeline, and mode
 //! switches.
 
-mod common;
-
+use crate::common::{assert_balanced, real, run_text, whole};
 use arrow::array::{Array, Float64Array};
-use common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::RunOutput;
 
 /// Three nodes 20 m apart, all links at CQI 15, a window of 15 segments of 536 B (8 KB).

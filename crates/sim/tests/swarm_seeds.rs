@@ -4,8 +4,6 @@
 //! scenario only as long as the drawing does. Where that is possible, a fault that a seed found
 //! also has a test beside the code that was wrong.
 
-mod swarm;
-
 use std::path::Path;
 
 /// Seeds that failed, whatever came of them.
@@ -26,7 +24,7 @@ fn seeds_pass() {
         for part in seeds.chunks(half) {
             scope.spawn(move || {
                 for seed in part {
-                    let outcome = swarm::check::seed(*seed, folder);
+                    let outcome = crate::swarm::check::seed(*seed, folder);
                     assert!(
                         outcome.failure.is_none(),
                         "seed {seed}: {:?}\n{}",

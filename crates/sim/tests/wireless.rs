@@ -1,11 +1,9 @@
 //! Access points and stations in a scenario: packets both ways, who is told what, and the same flow
 //! over LTE.
 
-mod common;
-
 use std::path::Path;
 
-use common::{assert_balanced, real, run_text, whole};
+use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::Scenario;
 
 const HOME: &str = "[scenario]\nname = 'home'\nduration = '3 s'\n\

@@ -1,8 +1,6 @@
 //! Values that were accepted and meant nothing, or something else than was written: each is refused
 //! or warned of, at its line, and what stands beside it is not.
 
-mod common;
-
 use std::path::Path;
 
 use lasthop_sim::{Error, Scenario};

@@ -2,13 +2,11 @@
 //! losses (RFC 9438 tables 1 to 3, Mathis and others 1997), a window per round trip; and a table of
 //! throughput and round trip by buffer and loss.
 
-mod util;
-
+use crate::util::*;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::cc::{ALGORITHMS, AckSample, Cc, Congestion, CongestionControl, Established};
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant};
-use util::*;
 
 const MSS: u64 = 1000;
 

@@ -3,11 +3,9 @@
 //! and what follows when its account of the queue is closed. docs/concepts/bbr-beside-cubic.md has
 //! the derivation.
 
-mod util;
-
+use crate::util::shared::Shared;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant};
-use util::shared::Shared;
 
 /// 10 Mbit/s and 40 ms: 33.3 packets of 1500 octets.
 const RATE: u64 = 10_000_000 / 8;

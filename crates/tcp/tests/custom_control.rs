@@ -1,15 +1,13 @@
 //! A control of the caller's own that overrides every method of the trait gets the calls of all of
 //! them.
 
-mod util;
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use crate::util::Pair;
 use lasthop_tcp::cc::*;
 use lasthop_tcp::*;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Seq};
-use util::Pair;
 
 type Called = Arc<Mutex<BTreeSet<&'static str>>>;
 

@@ -1,12 +1,10 @@
 //! Explicit congestion notification between two endpoints: who asks, what is marked, what comes
 //! back, what it does.
 
-mod util;
-
+use crate::util::*;
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::*;
 use lasthop_units::{Duration, Ecn, Instant};
-use util::*;
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

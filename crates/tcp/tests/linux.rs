@@ -5,12 +5,10 @@
 //! is filed under the next slot after `t + n`: of 1 ms below 63 jiffies, of 8 ms below 504
 //! (kernel/time/timer.c, calc_wheel_index).
 
-mod util;
-
+use crate::util::*;
 use lasthop_tcp::cc::ALGORITHMS;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
-use util::*;
 
 const MSS: u32 = 1000;
 const PEER: Seq = Seq(500);

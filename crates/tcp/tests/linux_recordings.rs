@@ -3,14 +3,12 @@
 //! says so. With LASTHOP_CURVES set to a folder, our samples (one file a path and algorithm) and
 //! the table of bars are written there for docs/draw_recordings.py.
 
-mod util;
-
+use crate::util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
+use crate::util::shared::Shared;
+use crate::util::{Link, Pair};
 use lasthop_tcp::cc::Cc;
 use lasthop_tcp::*;
 use lasthop_units::{Duration, Instant};
-use util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
-use util::shared::Shared;
-use util::{Link, Pair};
 
 struct Track {
     name: &'static str,

@@ -14,13 +14,11 @@
 //! deviations of our runs, beside the same sum of each of ours against the others. The three
 //! quantities of a pair depend on one another, and do so in both sums.
 
-mod util;
-
+use crate::util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
+use crate::util::shared::Shared;
 use lasthop_tcp::*;
 use lasthop_units::{Duration, Instant};
 use std::path::Path;
-use util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
-use util::shared::Shared;
 
 const PAIRS: [[&str; 2]; 11] = [
     ["cubic", "cubic"],

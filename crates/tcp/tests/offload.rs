@@ -1,12 +1,10 @@
 //! Segmentation offload: what leaves as one packet, where PSH stands, and that no path loses an
 //! octet of it.
 
-mod util;
-
+use crate::util::Pair;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
-use util::Pair;
 
 fn config(sack: bool) -> Config {
     let o = Options {

@@ -1,12 +1,10 @@
 //! Two endpoints against each other: set-up, transfer, close, windows, and a lossy world.
 
-mod util;
-
+use crate::util::*;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq};
 use proptest::prelude::*;
-use util::*;
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

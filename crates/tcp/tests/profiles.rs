@@ -1,11 +1,9 @@
 //! The quirks that tell the stack profiles apart, each followed on paper, and a transfer under
 //! every profile.
 
-mod util;
-
+use crate::util::*;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
-use util::*;
 
 const ROUND: u64 = 100;
 

@@ -4,12 +4,10 @@
 //! The path: 100 ms round trip, no queue. The ns2 profile, so that each number can be followed on
 //! paper.
 
-mod util;
-
+use crate::util::*;
 use RecoveryFlavour::{NewReno, Reno, Sack, Tahoe};
 use lasthop_tcp::*;
 use lasthop_units::{Duration, Instant};
-use util::*;
 
 const ROUND: u64 = 100;
 

@@ -1,11 +1,9 @@
 //! The send buffer that grows by itself: Linux 6.1, tcp_sndbuf_expand, sk_stream_memory_free,
 //! tcp_check_space.
 
-mod util;
-
+use crate::util::Pair;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
-use util::Pair;
 
 const MSS: u64 = 1448;
 /// Octets of memory that a packet takes beside its data.

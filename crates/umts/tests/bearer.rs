@@ -1,9 +1,7 @@
 //! The bearer as the world sees it: the account of packets in every mode, delivery order,
 //! configuration.
 
-mod common;
-
-use common::{World, bearer};
+use crate::common::{World, bearer};
 use lasthop_bearer::{Direction, DropCause, End};
 use lasthop_umts::BearerConfig;
 use lasthop_umts::rlc::RlcEvent;

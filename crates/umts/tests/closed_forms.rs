@@ -1,8 +1,6 @@
 //! Numbers that theory gives, with the theory beside them.
 
-mod common;
-
-use common::{World, bearer};
+use crate::common::{World, bearer};
 use lasthop_bearer::{Direction, End};
 use lasthop_engine::math::pow;
 use lasthop_umts::rlc::am::OnMaxDat;

@@ -10,7 +10,7 @@ use lasthop_lte::mac::scheduler::{NoParameters, SchedulerConfig};
 use lasthop_lte::network::NetworkConfig;
 use lasthop_units::Db;
 
-use super::cell::{Run, buildings_cell, friis_cell};
+use super::setup::{Run, buildings_cell, friis_cell};
 
 /// `config` under round robin, with errors, Piro's model with bit error rate `ber`, and
 /// `transmissions` of each block.

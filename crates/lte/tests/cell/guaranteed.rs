@@ -12,7 +12,7 @@ use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
 use lasthop_units::{BearerId, Bitrate, Id, Instant, PacketId, UeId};
 
-use super::cell::friis_cell;
+use super::setup::friis_cell;
 
 const SCHEDULERS: [&str; 2] = ["priority-set", "qos-aware"];
 /// PDCP and RLC add so much to a datagram [B].

@@ -9,7 +9,7 @@ use lasthop_lte::mac::reuse::{ReuseConfig, SoftReuse, StrictReuse};
 use lasthop_lte::network::NetworkConfig;
 use lasthop_units::{CellId, Db, Dbm, Id, Metres};
 
-use super::cell::{Run, friis_cell};
+use super::setup::{Run, friis_cell};
 
 /// Two cells and one UE each. `places`: x and y of cell 0, cell 1, UE 0, UE 1 [m].
 fn two_cells(places: [(f64, f64); 4]) -> NetworkConfig {

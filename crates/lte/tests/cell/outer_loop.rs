@@ -5,7 +5,7 @@ use lasthop_lte::mac::downlink::DownlinkConfig;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, tbs_bits};
 use lasthop_units::Dbm;
 
-use super::cell::{Run, friis_cell};
+use super::setup::{Run, friis_cell};
 
 const TTIS: u64 = 40_000;
 

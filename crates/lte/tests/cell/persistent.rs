@@ -8,7 +8,7 @@ use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
 use lasthop_units::{BearerId, Db, Id, Instant, PacketId, UeId};
 
-use super::cell::friis_cell;
+use super::setup::friis_cell;
 
 const PACKETS: usize = 400;
 

@@ -9,7 +9,7 @@
 use lasthop_lte::mac::scheduler::{NoParameters, SchedulerConfig};
 use lasthop_lte::network::NetworkConfig;
 
-use super::cell::{Run, friis_cell, rates};
+use super::setup::{Run, friis_cell, rates};
 
 /// Distance [m], MCS, R1 [byte/s].
 const LADDER: [(f64, u64, f64); 5] = [

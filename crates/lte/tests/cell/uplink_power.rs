@@ -6,7 +6,7 @@ use lasthop_lte::network::profile::CellProfile;
 use lasthop_radio::lte::{ClosedLoop, PowerControlConfig};
 use lasthop_units::{Dbm, Id, Instant, Metres, Tti, UeId};
 
-use super::cell::{Run, friis_cell};
+use super::setup::{Run, friis_cell};
 
 /// P0 -90, alpha 1, P_SRS_OFFSET 9 (+3 dB), 25 blocks, Friis at 2120 MHz.
 fn cell(d: f64, closed_loop: ClosedLoop) -> NetworkConfig {

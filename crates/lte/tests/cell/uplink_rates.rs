@@ -11,7 +11,7 @@ use lasthop_lte::network::NetworkConfig;
 use lasthop_lte::network::profile::CellProfile;
 use lasthop_units::{Dbm, Id, UeId};
 
-use super::cell::{Run, friis_cell};
+use super::setup::{Run, friis_cell};
 
 fn cell(d: f64, n: usize) -> NetworkConfig {
     let mut config = friis_cell(&vec![d; n]);

@@ -1,5 +1,5 @@
 //! What the integration tests share.
-#![allow(dead_code)] // each test file uses a part
+#![allow(dead_code)] // `stopping` uses a part
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! Two endpoints, one latency, virtual time: `step()` and `drive()`.
-#![allow(dead_code)]
 
 pub mod link;
 pub mod recorded;

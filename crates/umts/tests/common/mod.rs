@@ -1,7 +1,5 @@
 //! A little world for one bearer: the event loop of ARCHITECTURE.md in a handful of lines.
 
-#![allow(dead_code)]
-
 use lasthop_bearer::{BearerOutput, Direction, End};
 use lasthop_engine::{Class, EventQueue};
 use lasthop_umts::rlc::RlcEvent;

@@ -1,0 +1,16 @@
+//! A cell against published tables. Downlink: what each UE gets, which blocks fail, what HARQ and
+//! antennas give. Uplink: rates, power control, grants.
+
+pub mod setup;
+
+mod errors;
+mod guaranteed;
+mod interference;
+mod outer_loop;
+mod persistent;
+mod schedulers;
+mod uplink_any;
+mod uplink_edge;
+mod uplink_grants;
+mod uplink_power;
+mod uplink_rates;

@@ -1,0 +1,27 @@
+//! The integration tests in one program: each program links the whole simulator.
+//! `cargo test -p lasthop-sim --test integration ns3_peer` runs those of one module.
+
+mod common;
+mod swarm;
+
+mod aqm;
+mod bench_record;
+mod calibration;
+mod cellular;
+mod cellular_pitfalls;
+mod determinism;
+mod drive;
+mod hints;
+mod hostile;
+mod layout;
+mod multicast;
+mod network;
+mod nodes;
+mod ns3_peer;
+mod own_scheduler;
+mod partial_tables;
+mod printed_commands;
+mod sidelink;
+mod swarm_seeds;
+mod wireless;
+mod wrong_values;
