@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
+.PHONY: help page demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
 	slow ray golden properties bench bench-check swarm build lock clean
 
 help: ## show this list
@@ -89,6 +89,9 @@ wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing e
 golden: build ## renew the golden files; the commit says why results moved
 	$(BIN)/python -m tests.golden renew
 
+page: ## build the page of `lasthop view` and of reports from its sources in viewer/ (needs Node)
+	cd viewer && npm ci --no-audit --no-fund --ignore-scripts && npm run build
+
 properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
 	$(BIN)/python -m tests.table_properties
 
@@ -110,7 +113,7 @@ lock: $(VENV)/.made ## renew requirements-dev.txt from pyproject.toml
 	mv requirements-dev.txt.new requirements-dev.txt
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) target dist results docs/_build .mypy_cache .ruff_cache .pytest_cache python/lasthop/_core*.so
+	rm -rf $(VENV) viewer/node_modules viewer/build target dist results docs/_build .mypy_cache .ruff_cache .pytest_cache python/lasthop/_core*.so
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.made: requirements-dev.txt

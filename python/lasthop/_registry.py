@@ -21,3 +21,8 @@ def on_request() -> frozenset[str]:
     keys = {key["path"]: key for key in json.loads(_core.describe())["keys"]}
     switches = {path for path, key in keys.items() if key["type"] == "true or false" and key.get("default") != "true"}
     return frozenset(t for t in run_tables() if f"output.{t}" in switches)
+
+
+def series_of(table: str) -> tuple[str, ...]:
+    """The columns that tell the series of a table of samples apart; of others, and of unknown tables: none."""
+    return tuple(run_tables().get(table, {}).get("series", ()))

@@ -112,6 +112,17 @@ class Results:
         table = self._source.table(name)
         return table.select([c for c in table.column_names if c in columns])
 
+    def shape(self, name: str) -> tuple[pa.Schema, int]:
+        """Schema and number of rows of a table, which is not read for it where the results are in a folder.
+
+        Raises:
+            LasthopError: this run did not record it, or it is damaged.
+        """
+        if isinstance(self._source, Folder) and name in self.table_names:
+            return self._source.shape(name)
+        table = self.table(name)
+        return table.schema, table.num_rows
+
     # The tables of the registry as properties, made by `make properties`.
 
     @cached_property
@@ -288,6 +299,15 @@ class Folder:
             return pq.read_table(path, columns=columns)
         except (OSError, pa.ArrowInvalid) as err:
             raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
+
+    def shape(self, name: str) -> tuple[pa.Schema, int]:
+        """Schema and number of rows of a table."""
+        try:
+            file = pq.ParquetFile(self._path / f"{name}.parquet")
+        except (OSError, pa.ArrowInvalid) as err:
+            raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
+        with file:
+            return file.schema_arrow, file.metadata.num_rows
 
     def _text(self, name: str) -> str:
         try:

@@ -25,6 +25,7 @@ from lasthop.cli._survey import rem, survey
 from lasthop.cli._sweep import sweep
 from lasthop.cli._timeline import timeline
 from lasthop.cli._trace import import_trace
+from lasthop.cli._view import view
 
 OK, INPUT, USAGE, INTERNAL, SIGNAL = 0, 1, 2, 3, 128
 
@@ -120,7 +121,7 @@ def main() -> None:
     """
 
 
-_VERBS = (run, sweep, validate, describe, report, results, compare, timeline, export, ss, study, scenarios)
+_VERBS = (run, sweep, validate, describe, report, results, compare, timeline, view, export, ss, study, scenarios)
 
 for _verb in (*_VERBS, import_trace, packetdrill, survey, rem):
     main.add_command(_verb)

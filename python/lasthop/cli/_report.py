@@ -12,24 +12,31 @@ from lasthop.cli import _output
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="[DIR/report.html]")
 @_output.json_option
-def report(folder: Path, out: Path | None, as_json: bool) -> None:
-    """Make an HTML report of a run, or of a campaign.
+def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Make an HTML report of a run, of several to be compared, or of a campaign.
 
-    DIR is the folder of a finished run (summary, flows, figures, drops by cause, events, the scenario) or of a campaign
-    (what was swept, figures, points with intervals, failures, cost, how to repeat it). The report is one file that
-    needs nothing else and can be mailed.
+    DIR is the folder of a finished run (the page of `lasthop view`: flows, linked charts, map, packets, tables; of
+    several runs: the same axes, and the differences in a table) or of a campaign (what was swept, figures, points with
+    intervals, failures, cost, how to repeat it). The report is one file that needs nothing else and can be mailed.
 
     \b
     Examples:
       lasthop report results/umts-download-1
       lasthop report results/bufferbloat
+      lasthop report results/cubic-1 results/bbr3-1 --out compared.html
     """
+    folder = folders[0]
+    if len(folders) > 1 and out is None:
+        raise click.UsageError("a report of several runs belongs to none of their folders: name its file with --out")
     target = out or folder / "report.html"
     with leaving(making("the report is", target)):
-        html = _campaign(folder) if (folder / "campaign.json").is_file() else _run(folder)
+        if len(folders) > 1:
+            html = _runs(folders)
+        else:
+            html = _campaign(folder) if (folder / "campaign.json").is_file() else _run(folder)
         _output.files({target: html})
         if as_json:
             _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
@@ -41,6 +48,13 @@ def _run(folder: Path) -> str:
     from lasthop.report import run_report
 
     return run_report(Results.load(folder))
+
+
+def _runs(folders: tuple[Path, ...]) -> str:
+    from lasthop.cli._view import labelled
+    from lasthop.report import runs_report
+
+    return runs_report(labelled(folders))
 
 
 def _campaign(folder: Path) -> str:

@@ -5,6 +5,6 @@ The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by
 """
 
 from lasthop.report._pieces import figure_svg, page, section, table_html
-from lasthop.report._run import run_report
+from lasthop.report._run import run_report, runs_report
 
-__all__ = ["figure_svg", "page", "run_report", "section", "table_html"]
+__all__ = ["figure_svg", "page", "run_report", "runs_report", "section", "table_html"]

@@ -1,0 +1,83 @@
+"""The page with its data in it: one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lasthop.viewer._index import arrow, index
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lasthop._results import Results
+
+#: Rows of a table that a file carries, the larger tables thinned or cut to it.
+ROWS = 30_000
+#: Tables that are no samples and that lose their meaning when rows are missing: left out where they are longer.
+WHOLE = ("packets", "steps", "stages")
+#: The place in the page for what it carries.
+_SLOT = "<!--data-->"
+
+
+@cache
+def page() -> str:
+    """The built page."""
+    return (files("lasthop.viewer") / "page.html").read_text(encoding="utf-8")
+
+
+def with_policy(html: str, connect: str) -> str:
+    """The page with a policy that lets its own script and style run, and nothing be asked for but from `connect`."""
+    sources = {}
+    for kind, tag in (("script", "script"), ("style", "style")):
+        bodies = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digests = (base64.b64encode(hashlib.sha256(b.encode()).digest()).decode() for b in bodies)
+        sources[kind] = " ".join(f"'sha256-{d}'" for d in digests)
+    policy = (
+        f"default-src 'none'; script-src {sources['script']}; style-src-elem {sources['style']};"
+        f" style-src-attr 'unsafe-inline'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+    return html.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>', 1)
+
+
+def standalone(runs: Mapping[str, Results]) -> str:
+    """The page with these runs in it.
+
+    Args:
+        runs: runs by the labels that the page gives them; one or more.
+
+    Raises:
+        LasthopError: a table cannot be read.
+    """
+    kept: dict[tuple[str, str], int] = {}
+    parts: list[str] = []
+    for i, results in enumerate(runs.values()):
+        for name in results.table_names:
+            _, rows = results.shape(name)
+            if rows > ROWS and name in WHOLE:
+                continue
+            table = thinned(results.table(name), ROWS)
+            kept[str(i), name] = len(table)
+            data = base64.b64encode(gzip.compress(arrow(table), 9, mtime=0)).decode("ascii")
+            parts.append(f'<script type="application/octet-stream" id="table-{i}-{name}">{data}</script>')
+    about = json.dumps(index(runs, kept), ensure_ascii=False, allow_nan=False)
+    # Nothing in the text may end the element that carries it.
+    safe = about.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    parts.insert(0, f'<script type="application/json" id="index">{safe}</script>')
+    return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+def thinned(table: pa.Table, most: int) -> pa.Table:
+    """At most so many rows, spread evenly, the first and the last among them."""
+    if len(table) <= most:
+        return table
+    return table.take(np.unique(np.linspace(0, len(table) - 1, most).astype(np.int64)))

@@ -1,0 +1,198 @@
+"""What the page is told: an index of the runs, and tables as Arrow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasthop._errors import mistake
+from lasthop._registry import series_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lasthop._results import Results
+
+#: The version of the index; the page reads one.
+VERSION = 1
+#: Tables of a scenario whose members have a place.
+PLACED = ("cell", "ap", "ue", "station", "node")
+
+
+def index(runs: Mapping[str, Results], kept: Mapping[tuple[str, str], int] | None = None) -> dict[str, Any]:
+    """The index of runs by their labels.
+
+    Args:
+        runs: the runs; labels are what the page calls them.
+        kept: rows that a copy has of a table, by the run's number and the table's name; tables without an entry are
+            not in the copy. None: there is no copy, all tables are there.
+    """
+    described = [_run(str(i), label, results, kept) for i, (label, results) in enumerate(runs.items())]
+    title = described[0]["label"] if len(described) == 1 else f"{len(described)} runs"
+    return {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
+
+
+def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str], int] | None) -> dict[str, Any]:
+    manifest = results.manifest
+    text = str(manifest.get("scenario", ""))
+    try:
+        scenario = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        scenario = {}
+    tables = [
+        _table(name, results, None if kept is None else kept[number, name])
+        for name in _ordered(results.table_names)
+        if kept is None or (number, name) in kept
+    ]
+    account = results.summary.get("packets")
+    return {
+        "id": number,
+        "label": label,
+        "name": str(manifest.get("name", "")),
+        "description": str(_inner(scenario, "scenario").get("description", "")),
+        "seed": manifest.get("seed"),
+        "lasthop": str(manifest.get("lasthop", "")),
+        "duration_s": _duration(results),
+        "scenario": text,
+        "places": _places(scenario),
+        "account": account if isinstance(account, dict) else {},
+        "tables": tables,
+        "left_out": [] if kept is None else [n for n in results.table_names if (number, n) not in kept],
+    }
+
+
+def _duration(results: Results) -> float:
+    found = results.summary.get("duration_s")
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else 0.0
+
+
+def _table(name: str, results: Results, kept: int | None) -> dict[str, Any]:
+    schema, rows = results.shape(name)
+    entry = {
+        "name": name,
+        "description": _said(schema.metadata, b"description"),
+        "rows": rows,
+        "columns": [
+            {
+                "name": field.name,
+                "type": _kind(field.type),
+                "unit": _said(field.metadata, b"unit"),
+                "description": _said(field.metadata, b"description"),
+            }
+            for field in schema
+        ],
+        "series": list(series_of(name)),
+    }
+    if kept is not None:
+        entry["kept"] = kept
+    return entry
+
+
+def _said(metadata: Mapping[bytes, bytes] | None, key: bytes) -> str:
+    return (metadata or {}).get(key, b"").decode(errors="replace")
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_boolean(kind):
+        return "bool"
+    return "number" if pa.types.is_integer(kind) or pa.types.is_floating(kind) else "text"
+
+
+def _ordered(names: Sequence[str]) -> list[str]:
+    """Tables in the order of their documentation; what is not documented comes last."""
+    known = {name: i for i, name in enumerate(_documented())}
+    return sorted(names, key=lambda name: (known.get(name, len(known)), name))
+
+
+@cache
+def _documented() -> tuple[str, ...]:
+    from lasthop._registry import run_tables
+
+    return tuple(run_tables())
+
+
+def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where the members of a scenario are that have a place and do not move."""
+    found = []
+    for kind in PLACED:
+        for name, member in _inner(scenario, kind).items():
+            if not isinstance(member, dict):
+                continue
+            radio = member.get("radio") if isinstance(member.get("radio"), dict) else {}
+            if isinstance(radio, dict) and "mobility" in radio:
+                continue
+            place = (radio or {}).get("position", member.get("position"))
+            if (metres := _metres(place)) is not None:
+                found.append({"name": name, "kind": kind, "x": metres[0], "y": metres[1]})
+    return found
+
+
+def _inner(scenario: dict[str, Any], key: str) -> dict[str, Any]:
+    value = scenario.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _metres(place: object) -> tuple[float, float] | None:
+    from lasthop.campaign._quantity import quantity
+
+    if not isinstance(place, list) or len(place) < 2:
+        return None
+    values = []
+    for part in place[:2]:
+        found = quantity(part)
+        metres = None if found is None else found.within("m")
+        if metres is None:
+            return None
+        values.append(float(metres))
+    return values[0], values[1]
+
+
+def arrow(table: pa.Table, columns: Sequence[str] | None = None) -> bytes:
+    """A table as an Arrow IPC stream of one batch.
+
+    Numbers are float64 with NaN for what is missing, texts are in a dictionary with "" for what is missing.
+
+    Raises:
+        LasthopError: it lacks a column.
+    """
+    names = table.column_names if columns is None else list(columns)
+    if missing := [name for name in names if name not in table.column_names]:
+        raise mistake(f"the table has no column {', '.join(missing)}")
+    arrays, fields = [], []
+    for name in names:
+        array = _plain(table[name])
+        arrays.append(array)
+        fields.append(pa.field(name, array.type))
+    out = pa.BufferOutputStream()
+    batch = pa.record_batch(arrays, schema=pa.schema(fields))
+    with pa.ipc.new_stream(out, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(out.getvalue())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    if _kind(column.type) == "number":
+        return _one(pc.fill_null(column.cast(pa.float64(), safe=False), float("nan")))
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    return _one(pc.fill_null(column.cast(pa.string()), "").dictionary_encode().unify_dictionaries())
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined

@@ -1,0 +1,64 @@
+"""A real Chromium for tests of the page: Debian's, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import lasthop as lh
+from lasthop import Results
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+    if found is None:
+        why = "the page was not opened: there is no chromium on this machine (Debian's package `chromium`)"
+        if os.environ.get("LASTHOP_NEEDS_CHROMIUM"):
+            pytest.fail(why)
+        pytest.skip(why)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Sheet:
+    """A page that notes what went wrong in it, and everything that it asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("console", lambda m: self.wrong.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, address: str) -> Sheet:
+        self.page.goto(address)
+        self.page.wait_for_selector("html[data-ready]")
+        return self
+
+    def opened(self, html: str, folder: Path) -> Sheet:
+        file = folder / "page.html"
+        file.write_text(html, encoding="utf-8")
+        return self.open(file.as_uri())
+
+
+@pytest.fixture
+def sheet(browser: Browser) -> Iterator[Sheet]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    yield Sheet(page)
+    page.close()
+
+
+@pytest.fixture(scope="session")
+def drive() -> Results:
+    """A handover with everything that can be recorded."""
+    recorded = {f"output.{table}": True for table in ("packets", "steps", "positions", "measurements")}
+    return lh.Scenario.load("lte-handover").with_({"scenario.duration": "1 s", **recorded}).run()

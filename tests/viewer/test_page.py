@@ -1,0 +1,229 @@
+"""The page in a real browser: what it shows, how it is used, and what it makes of hostile results."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+import lasthop as lh
+from lasthop import Results
+from lasthop._results import Tables
+from lasthop.report import run_report, runs_report
+from lasthop.viewer import Viewer
+from tests.viewer.conftest import Sheet
+
+BUNDLED = sorted(p.stem for p in (Path(lh.__file__).parent / "scenarios").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_report_of_each_bundled_scenario_opens(name: str, sheet: Sheet, tmp_path: Path) -> None:
+    results = lh.Scenario.load(name).with_({"scenario.duration": "1 s"}).run()
+    sheet.opened(run_report(results), tmp_path)
+    assert sheet.wrong == []
+    assert len(sheet.asked) == 1, "the file is all that is read"
+    flows = sheet.page.locator("#overview table").first.locator("tbody tr")
+    assert flows.count() == min(results.flows.num_rows, 40)
+    if "tcp" in results.table_names and results.tcp.num_rows:
+        expect(sheet.page.get_by_text("Congestion window")).to_be_visible()
+
+
+def test_nobody_is_shut_out(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    for theme in ("light", "dark"):
+        sheet.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        found = Axe().run(sheet.page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def shown(sheet: Sheet) -> tuple[float, float]:
+    """The stretch of time that the bar names."""
+    # What has changed is drawn with the next frame.
+    sheet.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    text = sheet.page.locator(".bar output").inner_text()
+    found = re.fullmatch(r"([\d.]+) s to ([\d.]+) s", text)
+    assert found, text
+    return float(found[1]), float(found[2])
+
+
+def test_charts_zoom_together_by_button_key_wheel_and_drag(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    assert shown(sheet) == (0, 1)
+    page.get_by_title("Zoom in (+)").click()
+    assert shown(sheet) == (0.25, 0.75)
+    page.keyboard.press("ArrowRight")
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    low, high = shown(sheet)
+    assert high - low == pytest.approx(0.5)
+    assert low > 0.25
+    page.get_by_role("button", name="All").click()
+    assert shown(sheet) == (0, 1)
+    over = page.locator(".u-over").nth(1)
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    low, high = shown(sheet)
+    assert low == pytest.approx(0.25, abs=0.02)
+    assert high == pytest.approx(0.75, abs=0.02)
+    assert sheet.wrong == []
+
+
+def test_the_cursor_reads_every_chart(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    over = page.locator(".u-over").first
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    expect(page.locator(".bar output")).to_contain_text("at 0.")
+    figure = page.locator("figure", has_text="Congestion window")
+    reading = figure.locator(".reading").first.inner_text()
+    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    rows = [r for r in drive.tcp.to_pylist() if r["time_s"] <= at]
+    assert float(reading.split()[0]) == pytest.approx(rows[-1]["snd_cwnd"], rel=1e-3)
+
+
+def test_a_table_is_filtered(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    page.get_by_text("Show a table").click()
+    page.locator("#tables select").select_option("tcp")
+    expect(page.get_by_text(f"{drive.tcp.num_rows} of {drive.tcp.num_rows} rows")).to_be_visible()
+    page.get_by_label("Filter rows").fill("snd_cwnd > 40 and flow = download")
+    wanted = sum(r["snd_cwnd"] > 40 and r["flow"] == "download" for r in drive.tcp.to_pylist())
+    expect(page.get_by_text(f"{wanted} of {drive.tcp.num_rows} rows")).to_be_visible()
+
+
+def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    canvas = page.locator("canvas.ways")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".life caption")).to_contain_text("Packet 0 of download")
+    rows = page.locator(".life tbody tr")
+    expect(rows.first).to_contain_text("sent at server")
+    steps = sum(r["packet"] == 0 for r in drive.steps.to_pylist())
+    told = sum(r["packet"] == 0 for r in drive.packets.to_pylist())
+    expect(rows).to_have_count(steps + told)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".life caption")).not_to_contain_text("Packet 0 of")
+
+
+def test_themes_and_widths(drive: Results, sheet: Sheet, browser: Browser, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    page.get_by_title("Dark or light").click()
+    assert page.evaluate(paper) != light
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400, "nothing reaches beyond a small screen"
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.bar')).display") == "none"
+    assert sheet.wrong == []
+
+
+def test_the_page_is_used_by_keyboard_alone(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.title") == "Zoom in (+)":
+            break
+    page.keyboard.press("Enter")
+    assert shown(sheet) == (0.25, 0.75)
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none", "the focus can be seen"
+
+
+def test_runs_are_compared(sheet: Sheet, tmp_path: Path) -> None:
+    scenario = lh.Scenario.load("dumbbell").with_({"scenario.duration": "2 s"})
+    runs = {"one": scenario.run(), "two": scenario.with_({"scenario.seed": 9}).run()}
+    sheet.opened(runs_report(runs), tmp_path)
+    table = sheet.page.locator("#comparison table")
+    expect(table.locator("thead th").nth(2)).to_have_text("one")
+    rates = [r.flows.to_pylist()[0]["goodput_bps"] for r in runs.values()]
+    row = table.locator("tbody tr", has_text="Goodput").first
+    change = (rates[1] / rates[0] - 1) * 100
+    expect(row.locator("small")).to_contain_text(f"{change:+.3g}"[:4].replace("-", "−"))
+    assert sheet.wrong == []
+
+
+EVIL = "<img src=x onerror=window.hit=1><script>window.hit=1</script></script><b>"
+
+
+def hostile(results: Results) -> Results:
+    """The same results with names that try to be markup."""
+    tables = {}
+    for name in results.table_names:
+        table = results.table(name)
+        for i, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type):
+                texts = [None if t is None else EVIL + t for t in table[field.name].to_pylist()]
+                table = table.set_column(i, field, pa.array(texts).dictionary_encode().cast(field.type))
+        tables[name] = table
+    manifest: dict[str, Any] = {
+        **results.manifest,
+        "name": EVIL,
+        "scenario": f"[scenario]\nname = '''x'''\ndescription = '''{EVIL}'''\n",
+    }
+    return Results(Tables(json.dumps(manifest), json.dumps(results.summary), tables))
+
+
+def test_names_that_are_markup_stay_names(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(hostile(drive)), tmp_path)
+    assert sheet.page.evaluate("window.hit") is None
+    expect(sheet.page.locator("h1")).to_contain_text("<img src=x")
+    assert sheet.page.locator("main img, main script").count() == 0
+    assert sheet.wrong == []
+
+
+def test_empty_tables_and_no_flows(sheet: Sheet, drive: Results, tmp_path: Path) -> None:
+    empty = {name: drive.table(name).slice(0, 0) for name in drive.table_names}
+    sheet.opened(run_report(Results(Tables(json.dumps(drive.manifest), json.dumps(drive.summary), empty))), tmp_path)
+    assert sheet.wrong == []
+    expect(sheet.page.get_by_text("No packet was dropped.")).to_be_visible()
+
+
+def test_a_truncated_table_is_named_and_the_rest_is_shown(sheet: Sheet, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(out=folder)
+    whole = (folder / "tcp.parquet").read_bytes()
+    pq.ParquetFile(folder / "tcp.parquet").close()
+    with Viewer({"run": Results.load(folder)}) as viewer:
+        # The end of the file, where Parquet keeps its schema, is intact when the page asks for the index.
+        sheet.page.route("**/table/0/tcp*", lambda route: _cut(route, folder, whole))
+        sheet.open(viewer.address)
+        expect(sheet.page.locator("[role=alert]").first).to_contain_text("tcp")
+        expect(sheet.page.locator("#overview table").first).to_be_visible()
+
+
+def _cut(route: Any, folder: Path, whole: bytes) -> None:
+    (folder / "tcp.parquet").write_bytes(whole[: len(whole) // 2])
+    route.continue_()
+
+
+def test_a_served_run_asks_this_machine_alone(drive: Results, sheet: Sheet) -> None:
+    with Viewer({"drive": drive}) as viewer:
+        sheet.open(viewer.address)
+        sheet.page.wait_for_selector("canvas.ways")
+        assert sheet.wrong == []
+        assert all(url.startswith((viewer.address, "data:")) for url in sheet.asked)
+        assert len(sheet.asked) > 3

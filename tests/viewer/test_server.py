@@ -1,0 +1,183 @@
+"""The server of `lasthop view`: only this machine, only with the token, only these runs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import lasthop as lh
+from lasthop import LasthopError, Results
+from lasthop.cli import main
+from lasthop.report import run_report
+from lasthop.viewer import Viewer
+from lasthop.viewer._embed import ROWS, thinned
+from lasthop.viewer._index import arrow, index
+from tests.scenarios import WIRED
+
+
+@pytest.fixture(scope="module")
+def run() -> Results:
+    return lh.Scenario.parse(WIRED).run()
+
+
+@pytest.fixture(scope="module")
+def viewer(run: Results) -> Iterator[Viewer]:
+    with Viewer({"wired": run}) as viewer:
+        yield viewer
+
+
+def get(viewer: Viewer, path: str, host: str | None = None, method: str = "GET") -> tuple[int, bytes, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection.request(method, path, headers={"Host": host} if host else {})
+    response = connection.getresponse()
+    found = response.status, response.read(), dict(response.getheaders())
+    connection.close()
+    return found
+
+
+def test_the_token_is_needed(viewer: Viewer) -> None:
+    assert get(viewer, f"/{viewer.token}/index.json")[0] == 200
+    for path in ("/", "/index.json", "/wrong/index.json", f"/{viewer.token[:-1]}/index.json", "//index.json"):
+        status, body, _ = get(viewer, path)
+        assert (status, b"wired" in body) == (403, False), path
+
+
+def test_another_name_of_this_machine_is_refused(viewer: Viewer) -> None:
+    path = f"/{viewer.token}/index.json"
+    assert get(viewer, path, f"localhost:{viewer.port}")[0] == 200
+    for host in ("example.org", f"example.org:{viewer.port}", "127.0.0.1", "localhost:1"):
+        assert get(viewer, path, host)[0] == 403, host
+
+
+def test_only_the_loopback_interface_listens(viewer: Viewer) -> None:
+    for family, kind, _, _, address in socket.getaddrinfo(socket.gethostname(), viewer.port, type=socket.SOCK_STREAM):
+        if str(address[0]).startswith(("127.", "::1")):
+            continue
+        with socket.socket(family, kind) as other:
+            other.settimeout(2)
+            assert other.connect_ex(address) != 0, address
+
+
+def test_nothing_but_page_index_and_tables(viewer: Viewer) -> None:
+    base = f"/{viewer.token}/"
+    for path in (
+        "x",
+        "../",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "table/0",
+        "table/0/tcp/more",
+        "table/9/tcp",
+        "table/x/tcp",
+        "table/²/tcp",
+    ):
+        assert get(viewer, base + path.replace("²", "%C2%B2"))[0] == 404, path
+    for path in ("table/0/no", "table/0/tcp?columns=nothing", "table/0/..%2fmanifest"):
+        status, body, _ = get(viewer, base + path)
+        assert status == 422, path
+        assert body
+    assert get(viewer, base, method="POST")[0] == 501
+
+
+def test_headers_keep_the_page_to_itself(viewer: Viewer) -> None:
+    _, body, headers = get(viewer, f"/{viewer.token}/")
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert b"default-src 'none'" in body
+    assert b"connect-src 'self'" in body
+
+
+def test_a_table_comes_as_it_is(viewer: Viewer, run: Results) -> None:
+    status, body, _ = get(viewer, f"/{viewer.token}/table/0/tcp?columns=time_s,flow,snd_cwnd,pacing_rate_bps")
+    assert status == 200
+    table = pa.ipc.open_stream(body).read_all()
+    assert table["time_s"].to_pylist() == run.tcp["time_s"].to_pylist()
+    assert table["flow"].to_pylist() == run.tcp["flow"].to_pylist()
+    assert all(x != x for x in table["pacing_rate_bps"].to_pylist()), "missing is NaN"
+
+
+def test_the_index_names_what_there_is(run: Results) -> None:
+    about = index({"a": run})["runs"][0]
+    assert {t["name"] for t in about["tables"]} == set(run.table_names)
+    tcp = next(t for t in about["tables"] if t["name"] == "tcp")
+    assert tcp["rows"] == run.tcp.num_rows
+    assert tcp["series"] == ["flow"]
+    assert {c["name"]: c["unit"] for c in tcp["columns"]}["rtt_us"] == "us"
+    assert about["duration_s"] == 5
+    json.dumps(about, allow_nan=False)
+
+
+def test_places_of_cells_and_terminals() -> None:
+    run = lh.Scenario.load("lte-handover").with_({"scenario.duration": "0.1 s"}).run()
+    places = {p["name"]: p for p in index({"a": run})["runs"][0]["places"]}
+    assert places["east"] == {"name": "east", "kind": "cell", "x": 750.0, "y": 0.0}
+    assert "car" not in places, "it moves"
+
+
+def test_every_kind_of_column_becomes_numbers_or_texts() -> None:
+    table = pa.table(
+        {
+            "u": pa.array([1, None], pa.uint64()),
+            "b": pa.array([True, None]),
+            "t": pa.array(["x", None]),
+            "d": pa.array(["x", "y"]).dictionary_encode(),
+            "n": pa.array([None, None], pa.float64()),
+        }
+    )
+    back = pa.ipc.open_stream(arrow(table)).read_all()
+    assert back["u"].to_pylist()[0] == 1.0
+    assert back["b"].to_pylist()[0] == 1.0
+    assert back["t"].to_pylist() == ["x", ""]
+    assert back["d"].to_pylist() == ["x", "y"]
+    assert pa.ipc.open_stream(arrow(table.slice(0, 0))).read_all().num_rows == 0
+
+
+def test_a_report_is_one_file_and_the_same_twice(run: Results) -> None:
+    html = run_report(run)
+    assert html == run_report(run)
+    assert "connect-src 'none'" in html
+    assert len(html) < 3_000_000
+
+
+def test_long_tables_are_thinned_and_packets_are_not() -> None:
+    table = pa.table({"x": range(100_000)})
+    short = thinned(table, ROWS)
+    assert len(short) <= ROWS
+    assert (short["x"][0].as_py(), short["x"][-1].as_py()) == (0, 99_999)
+    assert thinned(short, ROWS) is short
+
+
+def test_a_busy_port_is_said(viewer: Viewer, run: Results) -> None:
+    with pytest.raises(LasthopError, match=f"port {viewer.port} cannot be used"):
+        Viewer({"a": run}, viewer.port)
+
+
+def test_what_is_no_run_is_said(tmp_path: Path) -> None:
+    (tmp_path / "campaign.json").write_text("{}")
+    for folder, words in ((tmp_path, "holds a campaign or a study"), (tmp_path / "no", "there is no folder")):
+        done = CliRunner().invoke(main, ["view", "--no-browser", str(folder)])
+        assert done.exit_code == 1
+        assert words in done.stderr
+
+
+def test_a_report_of_several_runs_needs_a_file(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["report", str(tmp_path), str(tmp_path)])
+    assert done.exit_code == 2
+    assert "--out" in done.stderr
+
+
+def test_runs_in_folders_of_one_name_get_different_labels(tmp_path: Path) -> None:
+    from lasthop.cli._view import labelled
+
+    scenario = lh.Scenario.parse(WIRED).with_({"scenario.duration": "0.2 s"})
+    for place in ("a", "b"):
+        scenario.run(out=tmp_path / place / "run")
+    assert list(labelled([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["a/run", "b/run"]
+    with pytest.raises(LasthopError, match="named twice"):
+        labelled([tmp_path / "a" / "run", tmp_path / "a" / "run"])

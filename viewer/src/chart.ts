@@ -1,0 +1,253 @@
+/** A chart of time series that are linked by a window of time. */
+
+import uPlot from "uplot";
+import { colour, dash, token } from "./colours";
+import { el } from "./dom";
+import { plain, quantity, seconds } from "./format";
+import type { Series } from "./pyramid";
+import type { TimeWindow } from "./window";
+
+export interface Line {
+  label: string;
+  series: Series;
+  /** Which colour and dash pattern. */
+  number: number;
+  /** Holds its value until the next sample, instead of going straight to it. */
+  step?: boolean;
+}
+
+/** A moment that all charts mark, such as a handover. */
+export interface Mark {
+  time: number;
+  /** The end of an outage; absent: a moment. */
+  until?: number;
+  label: string;
+  kind: "handover" | "outage" | "timeout" | "other";
+}
+
+export interface Chart {
+  node: HTMLElement;
+  destroy(): void;
+}
+
+const HEIGHT = 170;
+
+/** Pixels of the value axis: the same for all charts, so that their times stand one above the other. */
+const AXIS = 64;
+
+export function timeChart(
+  title: string,
+  unit: string,
+  lines: Line[],
+  time: TimeWindow,
+  marks: Mark[],
+): Chart {
+  const box = el("div", { class: "chart" });
+  const legend = el("ul", { class: "chart-legend", "aria-label": "Lines" });
+  const shown = lines.map(() => true);
+  let plot: uPlot | null = null;
+
+  const readings = lines.map((line, i) => {
+    const value = el("span", { class: "reading" });
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "line-toggle",
+        "aria-pressed": "true",
+        onclick: () => {
+          shown[i] = !shown[i];
+          button.setAttribute("aria-pressed", String(shown[i]));
+          plot?.setSeries(i + 1, { show: shown[i]! });
+          draw();
+        },
+      },
+      el("i", { class: "swatch", style: `--c:${colour(line.number)};${dash(line.number).length > 0 ? "border-style:dashed" : ""}` }),
+      line.label,
+      " ",
+      value,
+    );
+    legend.append(el("li", {}, button));
+    return value;
+  });
+
+  const figure = el(
+    "figure",
+    { class: "panel" },
+    el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""),
+    box,
+    legend,
+  );
+
+  function data(): uPlot.AlignedData {
+    const { from, to } = time.range;
+    const buckets = Math.max(Math.round(box.clientWidth - AXIS), 200);
+    const parts = lines.map((line, i): uPlot.AlignedData => {
+      const points = shown[i] ? line.series.view(from, to, buckets) : { x: [], y: [] };
+      return [points.x, points.y.map((v) => (Number.isNaN(v) ? null : v))];
+    });
+    return parts.length === 1 ? parts[0]! : uPlot.join(parts);
+  }
+
+  function valueRange(): [number, number] {
+    const { from, to } = time.range;
+    let low = 0;
+    let high = -Infinity;
+    let negative = Infinity;
+    lines.forEach((line, i) => {
+      const found = shown[i] ? line.series.range(from, to) : null;
+      if (found === null) return;
+      negative = Math.min(negative, found[0]);
+      high = Math.max(high, found[1]);
+    });
+    if (high === -Infinity) return [0, 1];
+    if (negative < 0) low = negative - (high - negative) * 0.05;
+    // Zero belongs on the axis of what cannot be negative; decibels and the like have none.
+    else if (unit.startsWith("dB")) low = negative - Math.max((high - negative) * 0.05, 1);
+    return [low, high === low ? low + 1 : high + (high - low) * 0.05];
+  }
+
+  function draw(): void {
+    if (plot === null) return;
+    plot.setData(data(), false);
+    const { from, to } = time.range;
+    const [min, max] = valueRange();
+    plot.batch(() => {
+      plot!.setScale("x", { min: from, max: to });
+      plot!.setScale("y", { min, max });
+    });
+  }
+
+  function make(): void {
+    plot?.destroy();
+    box.replaceChildren();
+    const ink = token("--mute");
+    const grid = { stroke: token("--line"), width: 1 };
+    const font = "12px system-ui, sans-serif";
+    plot = new uPlot(
+      {
+        width: Math.max(box.clientWidth, 200),
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: {
+          y: false,
+          drag: { x: true, y: false, setScale: false },
+          points: { size: 6 },
+        },
+        scales: { x: { time: false, auto: false }, y: { auto: false } },
+        axes: [
+          { stroke: ink, grid, ticks: grid, font, size: 30, values: (_u, ticks) => ticks.map((t) => seconds(t)) },
+          { stroke: ink, grid, ticks: grid, font, size: AXIS, values: (_u, ticks) => ticks.map((v) => plain(v)) },
+        ],
+        series: [
+          {},
+          ...lines.map((line) => ({
+            label: line.label,
+            stroke: colour(line.number),
+            width: 1.5,
+            dash: dash(line.number),
+            spanGaps: true,
+            points: { show: false },
+            ...(line.step ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+          })),
+        ],
+        hooks: {
+          drawClear: [(u) => drawMarks(u, marks)],
+          setSelect: [
+            (u) => {
+              if (u.select.width > 3) {
+                time.show(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+              }
+              u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+          setCursor: [
+            (u) => {
+              const left = u.cursor.left ?? -1;
+              if (u.cursor.event !== undefined && u.cursor.event !== null) time.point(left < 0 ? null : u.posToVal(left, "x"));
+            },
+          ],
+        },
+      },
+      data(),
+      box,
+    );
+    const over = plot.over;
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const about = plot!.posToVal(event.offsetX, "x");
+        if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) time.pan((event.deltaX || event.deltaY) / 1000);
+        else time.zoom(Math.exp(event.deltaY / 400), about);
+      },
+      { passive: false },
+    );
+    over.addEventListener("dblclick", () => time.showAll());
+    draw();
+  }
+
+  function cursor(): void {
+    const at = time.cursor;
+    lines.forEach((line, i) => {
+      readings[i]!.textContent = at === null ? "" : quantity(line.series.at(at), unit) || "–";
+    });
+    if (plot === null) return;
+    const left = at === null ? -10 : plot.valToPos(at, "x");
+    if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: at === null ? -10 : 0 }, false);
+  }
+
+  const resize = new ResizeObserver(() => {
+    if (plot === null) make();
+    else if (Math.abs(plot.width - box.clientWidth) > 1) {
+      plot.setSize({ width: Math.max(box.clientWidth, 200), height: HEIGHT });
+      draw();
+    }
+  });
+  resize.observe(box);
+  const remake = (): void => {
+    if (plot === null) return;
+    make();
+    legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
+  };
+  time.addEventListener("range", draw);
+  time.addEventListener("cursor", cursor);
+  document.addEventListener("theme", remake);
+  return {
+    node: figure,
+    destroy() {
+      resize.disconnect();
+      time.removeEventListener("range", draw);
+      time.removeEventListener("cursor", cursor);
+      document.removeEventListener("theme", remake);
+      plot?.destroy();
+    },
+  };
+}
+
+function drawMarks(u: uPlot, marks: Mark[]): void {
+  const { ctx } = u;
+  const { left, top, width, height } = u.bbox;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  for (const mark of marks) {
+    const x = u.valToPos(mark.time, "x", true);
+    const end = mark.until === undefined ? x : u.valToPos(mark.until, "x", true);
+    if (end < left || x > left + width) continue;
+    ctx.fillStyle = ctx.strokeStyle = token(`--mark-${mark.kind}`);
+    if (mark.until !== undefined) {
+      ctx.globalAlpha = 0.25;
+      ctx.fillRect(x, top, Math.max(end - x, 1), height);
+      ctx.globalAlpha = 1;
+    }
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash(mark.kind === "timeout" ? [2, 4] : mark.kind === "outage" ? [] : [6, 3]);
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}

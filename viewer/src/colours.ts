@@ -1,0 +1,25 @@
+/** Colours that people with any colour vision tell apart (Okabe and Ito), dark enough or light enough for each theme. */
+
+const LIGHT = ["#0072b2", "#b04a00", "#00734f", "#8a4fa0", "#7a5b00", "#1b7f9e", "#555f6b", "#a3195b"];
+const DARK = ["#56b4e9", "#ff9d5c", "#4fd3a5", "#d39be0", "#f0d060", "#7fd6ea", "#a9b4bf", "#f58bb8"];
+/** Dash patterns tell more series apart than there are colours. */
+const DASHES: number[][] = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+export function isDark(): boolean {
+  const chosen = document.documentElement.dataset["theme"];
+  return chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+export function colour(i: number): string {
+  const set = isDark() ? DARK : LIGHT;
+  return set[i % set.length]!;
+}
+
+export function dash(i: number): number[] {
+  return DASHES[Math.floor(i / LIGHT.length) % DASHES.length]!;
+}
+
+/** A colour of the style sheet. */
+export function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

@@ -1,0 +1,244 @@
+/** Results as the page sees them: an index of runs, and tables as Arrow that are read when first asked for. */
+
+import { tableFromIPC, type Table as ArrowTable } from "@uwdata/flechette";
+
+export interface ColumnInfo {
+  name: string;
+  type: "number" | "text" | "bool";
+  unit: string;
+  description: string;
+}
+
+export interface TableInfo {
+  name: string;
+  description: string;
+  rows: number;
+  columns: ColumnInfo[];
+  /** Columns that tell the series of a table of samples apart; empty: it has none. */
+  series: string[];
+  /** Rows that this copy has, where it is thinned. */
+  kept?: number;
+}
+
+export interface RunInfo {
+  id: string;
+  label: string;
+  name: string;
+  description: string;
+  seed: number;
+  lasthop: string;
+  duration_s: number;
+  scenario: string;
+  /** Places of what does not move: cells, access points, nodes. */
+  places: { name: string; kind: string; x: number; y: number }[];
+  /** Where every packet went: packets and octets by what became of them. */
+  account: Record<string, { packets: number; bytes: number }>;
+  tables: TableInfo[];
+  /** Tables that this copy does not carry. */
+  left_out: string[];
+}
+
+export interface Index {
+  version: number;
+  title: string;
+  runs: RunInfo[];
+}
+
+/** Where the results are: a server on this machine, or this page itself. */
+export interface Source {
+  index(): Promise<Index>;
+  /** A table as an Arrow IPC stream, with these columns; null: all. */
+  bytes(run: string, table: string, columns: string[] | null): Promise<Uint8Array>;
+}
+
+/** The version of the index that this page reads. */
+export const VERSION = 1;
+
+/** A table in memory: numbers with NaN for what is missing, texts as codes of names. */
+export class Rows {
+  readonly length: number;
+  readonly columns: string[];
+  readonly #table: ArrowTable;
+  readonly #numbers = new Map<string, Float64Array>();
+  readonly #texts = new Map<string, Texts>();
+
+  constructor(table: ArrowTable) {
+    this.#table = table;
+    this.length = table.numRows;
+    this.columns = table.schema.fields.map((f) => f.name);
+  }
+
+  has(column: string): boolean {
+    return this.columns.includes(column);
+  }
+
+  /** A column of numbers; of a table without it: NaN in each row. */
+  numbers(column: string): Float64Array {
+    let found = this.#numbers.get(column);
+    if (found === undefined) {
+      const values = this.has(column) ? this.#table.getChild(column).toArray() : null;
+      found =
+        values === null
+          ? new Float64Array(this.length).fill(NaN)
+          : values instanceof Float64Array
+            ? values
+            : Float64Array.from(values as ArrayLike<number>, Number);
+      this.#numbers.set(column, found);
+    }
+    return found;
+  }
+
+  /** A column of texts; of a table without it: "" in each row. */
+  texts(column: string): Texts {
+    let found = this.#texts.get(column);
+    if (found === undefined) {
+      found = this.has(column) ? Texts.of(this.#table.getChild(column).toArray()) : Texts.of(Array(this.length).fill(""));
+      this.#texts.set(column, found);
+    }
+    return found;
+  }
+
+  /** A value as it is shown. */
+  text(column: string, row: number): string {
+    const info = this.#table.getChild(column);
+    const value: unknown = info.at(row);
+    if (value === null || (typeof value === "number" && Number.isNaN(value))) return "";
+    return typeof value === "number" ? String(Number(value.toPrecision(12))) : String(value);
+  }
+}
+
+/** Texts of a column: each name once, and its code in each row. */
+export class Texts {
+  constructor(
+    readonly names: string[],
+    readonly codes: Int32Array,
+  ) {}
+
+  static of(values: Iterable<unknown> & { length: number }): Texts {
+    const names: string[] = [];
+    const known = new Map<string, number>();
+    const codes = new Int32Array(values.length);
+    let i = 0;
+    for (const value of values) {
+      const name = value === null || value === undefined ? "" : String(value);
+      let code = known.get(name);
+      if (code === undefined) {
+        code = names.length;
+        known.set(name, code);
+        names.push(name);
+      }
+      codes[i++] = code;
+    }
+    return new Texts(names, codes);
+  }
+
+  at(row: number): string {
+    return this.names[this.codes[row] ?? -1] ?? "";
+  }
+}
+
+/** A run, with its tables read once. */
+export class Run {
+  readonly #tables = new Map<string, Promise<Rows>>();
+
+  constructor(
+    readonly info: RunInfo,
+    readonly source: Source,
+  ) {}
+
+  table(name: string): TableInfo | undefined {
+    return this.info.tables.find((t) => t.name === name);
+  }
+
+  has(name: string): boolean {
+    return (this.table(name)?.rows ?? 0) > 0;
+  }
+
+  /** The rows of a table; a table that the run does not have is an error. */
+  rows(name: string, columns: string[] | null = null): Promise<Rows> {
+    const key = columns === null ? name : `${name} ${columns.join(",")}`;
+    let found = this.#tables.get(key);
+    if (found === undefined) {
+      found = this.source.bytes(this.info.id, name, columns).then((bytes) => new Rows(readArrow(bytes, name)));
+      this.#tables.set(key, found);
+    }
+    return found;
+  }
+}
+
+function readArrow(bytes: Uint8Array, name: string): ArrowTable {
+  try {
+    return tableFromIPC(bytes);
+  } catch (error) {
+    throw new Error(`The table '${name}' cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The results of a server of `lasthop view`, whose address has the token as its first part. */
+export class Server implements Source {
+  readonly #base: string;
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  async index(): Promise<Index> {
+    return checkIndex(await (await this.#get("index.json")).json());
+  }
+
+  async bytes(run: string, table: string, columns: string[] | null): Promise<Uint8Array> {
+    const query = columns === null ? "" : `?columns=${columns.map(encodeURIComponent).join(",")}`;
+    const path = `table/${encodeURIComponent(run)}/${encodeURIComponent(table)}${query}`;
+    return new Uint8Array(await (await this.#get(path)).arrayBuffer());
+  }
+
+  async #get(path: string): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(this.#base + path, { cache: "no-store", credentials: "omit" });
+    } catch {
+      throw new Error("The server does not answer. Is `lasthop view` still running?");
+    }
+    if (!response.ok) {
+      throw new Error((await response.text()) || `The server answered ${response.status}.`);
+    }
+    return response;
+  }
+}
+
+/** Results that the page carries: `<script type="application/json" id="index">`, and a base64 gzip of each table. */
+export class Embedded implements Source {
+  constructor(readonly document: Document) {}
+
+  index(): Promise<Index> {
+    const text = this.document.getElementById("index")?.textContent ?? "";
+    return Promise.resolve(checkIndex(JSON.parse(text)));
+  }
+
+  async bytes(run: string, table: string): Promise<Uint8Array> {
+    const text = this.document.getElementById(`table-${run}-${table}`)?.textContent;
+    if (text === undefined || text === null) {
+      throw new Error(`This report does not carry the table '${table}'. \`lasthop view\` shows all of them.`);
+    }
+    const binary = atob(text.trim());
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  static present(document: Document): boolean {
+    return document.getElementById("index") !== null;
+  }
+}
+
+function checkIndex(value: unknown): Index {
+  const index = value as Index;
+  if (typeof index !== "object" || index === null || !Array.isArray(index.runs)) {
+    throw new Error("The index of the results is damaged.");
+  }
+  if (index.version !== VERSION) {
+    throw new Error(`The results come from another version of Lasthop (index ${index.version}, this page reads ${VERSION}).`);
+  }
+  return index;
+}

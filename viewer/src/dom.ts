@@ -1,0 +1,41 @@
+/** Elements of the page. Everything from results becomes text, never markup. */
+
+type Child = Node | string | null;
+type Attributes = Record<string, string | number | boolean | null | ((event: Event) => void)>;
+
+/** An element with attributes, listeners (`onclick`) and children. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  set(node, attributes);
+  node.append(...children.filter((c): c is Node | string => c !== null));
+  return node;
+}
+
+/** An element of SVG. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  set(node, attributes);
+  node.append(...children.filter((c): c is Node | string => c !== null));
+  return node;
+}
+
+function set(node: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === false) continue;
+    if (typeof value === "function") node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** A section with a heading. */
+export function section(title: string, id: string, ...children: Child[]): HTMLElement {
+  return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);
+}

@@ -1,0 +1,189 @@
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { timeChart, type Line } from "./chart";
+import { comparison } from "./compare";
+import { Embedded, Run, Server, type Source } from "./data";
+import { el, section } from "./dom";
+import { seconds } from "./format";
+import { map } from "./map";
+import { overview } from "./overview";
+import { packets } from "./packets";
+import { marksOf, panelsOf, type Panel } from "./panels";
+import { tables } from "./tables";
+import { TimeWindow } from "./window";
+
+/** Lines of one chart; of more, the first ones are drawn and a line says so. */
+const MOST_LINES = 24;
+
+async function start(): Promise<void> {
+  const main = document.querySelector("main")!;
+  main.replaceChildren(el("p", { role: "status", class: "mute" }, "Reading the results…"));
+  try {
+    const source: Source = Embedded.present(document) ? new Embedded(document) : new Server(new URL("./", location.href).href);
+    const index = await source.index();
+    document.title = index.title;
+    document.querySelector("h1")!.textContent = index.title;
+    const runs = index.runs.map((info) => new Run(info, source));
+    if (runs.length === 0) throw new Error("There is no run to show.");
+    await show(main, runs);
+  } catch (error) {
+    main.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  }
+  document.documentElement.dataset["ready"] = "true";
+}
+
+/** A part of the page; what goes wrong in it leaves the others alone. */
+async function part(make: () => Promise<HTMLElement | null> | HTMLElement | null): Promise<HTMLElement | null> {
+  try {
+    return await make();
+  } catch (error) {
+    return el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function show(main: HTMLElement, runs: Run[]): Promise<void> {
+  const several = runs.length > 1;
+  const duration = Math.max(...runs.map((r) => r.info.duration_s));
+  const time = new TimeWindow({ from: 0, to: duration > 0 ? duration : 1 });
+  const parts: (HTMLElement | null)[] = [];
+  parts.push(await part(() => comparison(runs)));
+  parts.push(await part(() => series(runs, time)));
+  for (const run of runs) {
+    const own = [await part(() => overview(run)), await part(() => map(run, time)), await part(() => packets(run, time)), await part(() => tables(run))].filter((p) => p !== null);
+    if (several) {
+      own.forEach((s) => {
+        // Ids of several runs on a page must differ.
+        for (const node of [s, ...s.querySelectorAll("[id]")]) if (node.id) node.id = `${node.id}-${run.info.id}`;
+        const title = s.getAttribute("aria-labelledby");
+        if (title !== null) s.setAttribute("aria-labelledby", `${title}-${run.info.id}`);
+      });
+      parts.push(el("details", { class: "run" }, el("summary", {}, run.info.label), ...own));
+    } else {
+      parts.push(own[0]!, ...own.slice(1));
+    }
+  }
+  const sections = parts.filter((p): p is HTMLElement => p !== null);
+  // One run: what it was comes before its charts.
+  if (!several) sections.sort((a, b) => order(a) - order(b));
+  main.replaceChildren(...sections);
+  navigation(sections);
+  keyboard(time);
+}
+
+function order(node: HTMLElement): number {
+  return ["overview", "series", "map", "packets", "tables"].indexOf(node.id);
+}
+
+async function series(runs: Run[], time: TimeWindow): Promise<HTMLElement | null> {
+  const all = await Promise.all(runs.map((run) => panelsOf(run)));
+  const marks = (await Promise.all(runs.map((run) => marksOf(run)))).flat();
+  const ids = [...new Set(all.flatMap((panels) => panels.map((p) => p.id)))];
+  if (ids.length === 0) return null;
+  const label = el("output", { "aria-live": "off" });
+  const describe = (): void => {
+    const { from, to } = time.range;
+    label.textContent = time.cursor === null ? `${seconds(from)} to ${seconds(to)}` : `at ${seconds(time.cursor)}`;
+  };
+  time.addEventListener("range", describe);
+  time.addEventListener("cursor", describe);
+  describe();
+  const button = (text: string, title: string, act: () => void): HTMLElement => el("button", { type: "button", title, onclick: act }, text);
+  const middle = (): number => time.cursor ?? (time.range.from + time.range.to) / 2;
+  const bar = el(
+    "div",
+    { class: "bar", role: "toolbar", "aria-label": "Time" },
+    button("−", "Zoom out (−)", () => time.zoom(2, middle())),
+    button("+", "Zoom in (+)", () => time.zoom(0.5, middle())),
+    button("◀", "Earlier (left arrow)", () => time.pan(-0.25)),
+    button("▶", "Later (right arrow)", () => time.pan(0.25)),
+    button("All", "The whole run (0)", () => time.showAll()),
+    label,
+  );
+  const charts = ids.map((id) => {
+    const lines: Line[] = [];
+    let found: Panel | undefined;
+    let left = 0;
+    all.forEach((panels, k) => {
+      const panel = panels.find((p) => p.id === id);
+      if (panel === undefined) return;
+      found ??= panel;
+      for (const line of panel.lines) {
+        if (lines.length >= MOST_LINES) left++;
+        else lines.push({ ...line, label: runs.length > 1 ? `${runs[k]!.info.label}: ${line.label}` : line.label, number: lines.length });
+      }
+    });
+    const chart = timeChart(found!.title, found!.unit, lines, time, marks);
+    if (left > 0) chart.node.append(el("p", { class: "mute" }, `${left} more are not drawn; the table below has them.`));
+    return chart.node;
+  });
+  const keys = [...new Set(marks.map((m) => m.kind))].map((kind) =>
+    el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind})` }), MARKS[kind] ?? kind),
+  );
+  return section(
+    "Time series",
+    "series",
+    el("p", { class: "mute" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
+    bar,
+    keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
+    el("div", { class: "panels" }, ...charts),
+  );
+}
+
+const MARKS: Record<string, string> = { handover: "handover", outage: "outage", timeout: "retransmission timeout", other: "change" };
+
+function navigation(sections: HTMLElement[]): void {
+  const nav = document.querySelector("nav ul")!;
+  nav.replaceChildren(
+    ...sections
+      .filter((s) => s.id !== "")
+      .map((s) => el("li", {}, el("a", { href: `#${s.id}` }, s.querySelector("h2")?.textContent ?? s.id))),
+  );
+}
+
+function keyboard(time: TimeWindow): void {
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || target.isContentEditable) return;
+    const middle = time.cursor ?? (time.range.from + time.range.to) / 2;
+    const act: Record<string, () => void> = {
+      "+": () => time.zoom(0.5, middle),
+      "=": () => time.zoom(0.5, middle),
+      "-": () => time.zoom(2, middle),
+      ArrowLeft: () => time.pan(-0.25),
+      ArrowRight: () => time.pan(0.25),
+      "0": () => time.showAll(),
+    };
+    const found = act[event.key];
+    // Arrow keys scroll what has the focus and can be scrolled.
+    if (found === undefined || target.closest("[tabindex='0']") !== null) return;
+    event.preventDefault();
+    found();
+  });
+}
+
+function theme(): void {
+  const button = document.getElementById("theme")!;
+  const stored = ((): string | null => {
+    try {
+      return localStorage.getItem("lasthop-theme");
+    } catch {
+      return null;
+    }
+  })();
+  if (stored === "dark" || stored === "light") document.documentElement.dataset["theme"] = stored;
+  button.addEventListener("click", () => {
+    const now = document.documentElement.dataset["theme"];
+    const dark = now === "dark" || (now !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+    document.documentElement.dataset["theme"] = dark ? "light" : "dark";
+    try {
+      localStorage.setItem("lasthop-theme", dark ? "light" : "dark");
+    } catch {
+      // A page without storage forgets the choice.
+    }
+    document.dispatchEvent(new Event("theme"));
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("theme")));
+}
+
+theme();
+void start();

@@ -1,0 +1,151 @@
+/** What a run was, in a few numbers. */
+
+import type { Rows, Run } from "./data";
+import { el, section } from "./dom";
+import { plain, quantity } from "./format";
+
+interface Shown {
+  column: string;
+  title: string;
+  unit: string;
+}
+
+const FLOWS: Shown[] = [
+  { column: "goodput_bps", title: "Goodput", unit: "bit/s" },
+  { column: "rtt_mean_s", title: "Mean RTT", unit: "s" },
+  { column: "delay_mean_s", title: "Mean delay", unit: "s" },
+  { column: "delay_p95_s", title: "Delay p95", unit: "s" },
+  { column: "app_bytes", title: "Delivered", unit: "B" },
+  { column: "lost_dropped", title: "Dropped", unit: "" },
+  { column: "retransmits", title: "Sent again", unit: "" },
+  { column: "timeouts", title: "Timeouts", unit: "" },
+];
+const QUALITY: Shown[] = [
+  { column: "mos", title: "MOS", unit: "" },
+  { column: "unusable", title: "Lost or late", unit: "%" },
+  { column: "delay_p95_s", title: "Delay p95", unit: "s" },
+  { column: "longest_gap_s", title: "Longest gap", unit: "s" },
+];
+const APPLICATIONS: Shown[] = [
+  { column: "completed", title: "Completed", unit: "" },
+  { column: "time_mean_s", title: "Mean time", unit: "s" },
+  { column: "time_p95_s", title: "Time p95", unit: "s" },
+  { column: "startup_s", title: "Start-up", unit: "s" },
+  { column: "bitrate_mean_bps", title: "Bitrate", unit: "bit/s" },
+  { column: "stalls", title: "Stalls", unit: "" },
+];
+
+/** Rows of a large run that a summary shows; all of them are under "Tables". */
+const MOST = 40;
+
+export async function overview(run: Run): Promise<HTMLElement> {
+  const parts: (HTMLElement | null)[] = await Promise.all([
+    summary(run, "flows", "Flows", ["flow", "cc"], FLOWS),
+    summary(run, "quality", "Calls and games", ["flow", "app"], QUALITY),
+    summary(run, "applications", "Applications", ["flow", "app"], APPLICATIONS),
+    drops(run),
+  ]);
+  return section(
+    "Overview",
+    "overview",
+    run.info.description ? el("p", {}, run.info.description) : null,
+    el("p", { class: "mute" }, `${run.info.name}, seed ${run.info.seed}, ${plain(run.info.duration_s)} s, Lasthop ${run.info.lasthop}`),
+    ...parts,
+    account(run),
+    el("details", {}, el("summary", {}, "The effective scenario"), el("pre", {}, run.info.scenario)),
+  );
+}
+
+const FATES: Record<string, string> = {
+  sent: "Sent",
+  delivered: "Delivered",
+  dropped: "Dropped",
+  inside: "Under way at the end",
+  made: "Made on the way",
+  replaced: "Replaced on the way",
+};
+
+/** Where every packet went; what did not happen is left out. */
+function account(run: Run): HTMLElement | null {
+  const fates = Object.entries(run.info.account).filter(([name, n]) => n.packets > 0 || ["sent", "delivered", "dropped"].includes(name));
+  if (fates.length === 0) return null;
+  return el(
+    "table",
+    {},
+    el("caption", {}, "Packets of all flows"),
+    el("thead", {}, el("tr", {}, ...["", "Packets", "Octets"].map((h, i) => el(i === 0 ? "td" : "th", i === 0 ? {} : { scope: "col", class: "num" }, h)))),
+    el("tbody", {}, ...fates.map(([name, n]) => el("tr", {}, el("th", { scope: "row" }, FATES[name] ?? name), el("td", { class: "num" }, n.packets.toLocaleString("en")), el("td", { class: "num" }, quantity(n.bytes, "B"))))),
+  );
+}
+
+async function summary(run: Run, table: string, title: string, names: string[], shown: Shown[]): Promise<HTMLElement | null> {
+  if (!run.has(table)) return null;
+  const rows = await run.rows(table);
+  const columns = shown.filter((s) => rows.has(s.column) && rows.numbers(s.column).some((v) => !Number.isNaN(v)));
+  const count = Math.min(rows.length, MOST);
+  const body = Array.from({ length: count }, (_, i) =>
+    el(
+      "tr",
+      {},
+      ...names.map((name, k) => (k === 0 ? el("th", { scope: "row" }, rows.text(name, i)) : el("td", {}, rows.text(name, i)))),
+      ...columns.map((s) => el("td", { class: "num" }, cell(rows, s, i))),
+    ),
+  );
+  return el(
+    "div",
+    { class: "scroll", role: "region", tabindex: "0", "aria-label": title },
+    el(
+      "table",
+      {},
+      el("caption", {}, rows.length > count ? `${title}: the first ${count} of ${rows.length}` : title),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ...names.map((n) => el("th", { scope: "col" }, n === "cc" ? "Control" : n[0]!.toUpperCase() + n.slice(1))),
+          ...columns.map((s) => el("th", { scope: "col", class: "num" }, s.title)),
+        ),
+      ),
+      el("tbody", {}, ...body),
+    ),
+  );
+}
+
+function cell(rows: Rows, s: Shown, i: number): string {
+  const value = rows.numbers(s.column)[i]!;
+  return s.unit === "%" ? `${plain(value * 100, 3)} %` : quantity(value, s.unit);
+}
+
+async function drops(run: Run): Promise<HTMLElement | null> {
+  const info = run.table("drops");
+  if (info === undefined) return null;
+  if (info.rows === 0) return el("p", {}, "No packet was dropped.");
+  const rows = await run.rows("drops", ["time_s", "flow", "where", "cause"]);
+  const counts = new Map<string, { key: string[]; n: number }>();
+  const columns = ["where", "cause", "flow"].map((c) => rows.texts(c));
+  for (let i = 0; i < rows.length; i++) {
+    const key = columns.map((c) => c.at(i));
+    const id = JSON.stringify(key);
+    const found = counts.get(id);
+    if (found === undefined) counts.set(id, { key, n: 1 });
+    else found.n++;
+  }
+  const sorted = [...counts.values()].sort((a, b) => b.n - a.n);
+  return el(
+    "div",
+    { class: "scroll", role: "region", tabindex: "0", "aria-label": "Drops" },
+    el(
+      "table",
+      {},
+      el("caption", {}, sorted.length > MOST ? `Drops: the ${MOST} most frequent of ${sorted.length} kinds` : "Drops"),
+      el("thead", {}, el("tr", {}, ...["Where", "Cause", "Flow"].map((h) => el("th", { scope: "col" }, h)), el("th", { scope: "col", class: "num" }, "Packets"))),
+      el(
+        "tbody",
+        {},
+        ...sorted.slice(0, MOST).map((d) => el("tr", {}, ...d.key.map((k) => el("td", {}, k)), el("td", { class: "num" }, String(d.n)))),
+      ),
+    ),
+  );
+}
