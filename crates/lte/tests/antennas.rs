@@ -130,8 +130,8 @@ fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
 }
 
 /// The published layout: eight drops of 57 sectors, 1.5 s each. `cargo test --release -p
-/// lasthop-lte --test integration antennas -- --ignored --nocapture`. What eight such drops gave in the
-/// example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
+/// lasthop-lte --test integration antennas -- --ignored --nocapture`. What eight such drops gave in
+/// the example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
 #[test]
 #[ignore = "minutes"]
 fn the_default_uplink_of_57_sectors_carries_what_the_verification_says() {
