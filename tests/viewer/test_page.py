@@ -11,11 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
 from playwright.sync_api import Browser, expect
 
 import lasthop as lh
 from lasthop import Results
 from lasthop._results import Tables
+from lasthop.campaign.results import CampaignResults
+from lasthop.campaign.tidy import tidy
+from lasthop.cli import main
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
 from tests.viewer.conftest import Sheet
@@ -227,3 +231,40 @@ def test_a_served_run_asks_this_machine_alone(drive: Results, sheet: Sheet) -> N
         assert sheet.wrong == []
         assert all(url.startswith((viewer.address, "data:")) for url in sheet.asked)
         assert len(sheet.asked) > 3
+
+
+SWEEP = (
+    "--axis", "flow.download.tcp.cc=reno,cubic",
+    "--axis", "link.bottleneck.rate=2 Mbit/s,10 Mbit/s",
+    "--metric", 'g=flow("download-1").goodput_bps',
+    "--seeds", "2",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("campaign")
+    done = CliRunner().invoke(
+        main,
+        ["sweep", "--base", "dumbbell", "--set", "scenario.duration=1 s", *SWEEP, "--out", str(folder / "out")],
+    )
+    assert done.exit_code == 0, done.output
+    return folder / "out"
+
+
+def test_a_campaign_is_small_multiples_with_a_cursor(swept: Path, sheet: Sheet) -> None:
+    results = CampaignResults.load(swept)
+    with Viewer({}, campaign=results) as viewer:
+        sheet.open(viewer.address)
+        page = sheet.page
+        page.locator(".multiples").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".choices output")).to_have_text(re.compile("rate 2"))
+        shown = page.locator(".values").first.inner_text()
+        estimates = tidy(results).estimates("g", 0.95)
+        mean = next(e.mean for labels, e in estimates.items() if labels[0] == "reno")
+        assert f"{mean / 1e6:.4g}" in shown
+        assert page.locator(".multiple circle").count() == 4
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert sheet.wrong == []

@@ -1,5 +1,6 @@
 /** Results as the page sees them: an index of runs, and tables as Arrow that are read when first asked for. */
 
+import type { Campaign } from "./campaign";
 import { tableFromIPC, type Table as ArrowTable } from "@uwdata/flechette";
 
 export interface ColumnInfo {
@@ -42,6 +43,7 @@ export interface Index {
   version: number;
   title: string;
   runs: RunInfo[];
+  campaign?: Campaign;
 }
 
 /** Where the results are: a server on this machine, or this page itself. */

@@ -1,5 +1,6 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import { campaign } from "./campaign";
 import { timeChart, type Line } from "./chart";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
@@ -24,8 +25,14 @@ async function start(): Promise<void> {
     document.title = index.title;
     document.querySelector("h1")!.textContent = index.title;
     const runs = index.runs.map((info) => new Run(info, source));
-    if (runs.length === 0) throw new Error("There is no run to show.");
-    await show(main, runs);
+    if (index.campaign !== undefined) {
+      const found = campaign(index.campaign);
+      main.replaceChildren(found);
+      navigation([found]);
+    } else {
+      if (runs.length === 0) throw new Error("There is no run to show.");
+      await show(main, runs);
+    }
   } catch (error) {
     main.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
   }

@@ -6,12 +6,16 @@ import time
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lasthop import Results
 from lasthop._errors import mistake
 from lasthop.cli import _output
+
+if TYPE_CHECKING:
+    from lasthop.viewer import Viewer
 
 
 def labelled(folders: Sequence[Path]) -> dict[str, Results]:
@@ -24,9 +28,7 @@ def labelled(folders: Sequence[Path]) -> dict[str, Results]:
     paths = [folder.resolve() for folder in folders]
     for folder, path in zip(folders, paths, strict=True):
         if (path / "campaign.json").is_file() or (path / "claims.json").is_file():
-            raise mistake(
-                f"'{folder}' holds a campaign or a study", "its report.html shows it; name the folders of runs"
-            )
+            raise mistake(f"'{folder}' holds a campaign or a study", "name it alone, or the folders of runs")
         if paths.count(path) > 1:
             raise mistake(f"'{folder}' is named twice")
         depth = 1
@@ -36,26 +38,43 @@ def labelled(folders: Sequence[Path]) -> dict[str, Results]:
     return found
 
 
+def _viewer(folders: tuple[Path, ...], port: int) -> Viewer:
+    from lasthop.viewer import Viewer
+
+    folder = folders[0]
+    if len(folders) == 1 and (folder / "campaign.json").is_file():
+        from lasthop.cli._results import loaded
+
+        return Viewer({}, port, campaign=loaded(folder))
+    if len(folders) == 1 and (folder / "claims.json").is_file():
+        try:
+            document = (folder / "report.html").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise mistake(f"cannot read '{folder / 'report.html'}': {error}", "run the study again") from None
+        return Viewer({}, port, document=document)
+    return Viewer(labelled(folders), port)
+
+
 @click.command()
 @click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="TCP port on this machine. [a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @_output.json_option
 def view(folders: tuple[Path, ...], port: int, no_browser: bool, as_json: bool) -> None:
-    """Show runs in a browser: linked charts, map, packets, tables.
+    """Show runs, a campaign or a study in a browser.
 
-    RUN is the folder of a finished run; several are compared on one page. The page comes from a server that listens
-    on this machine only, and asks for nothing elsewhere; its address has a token that no other program knows. Ctrl-C
-    ends it. `lasthop report` writes the same page as one file.
+    RUN is the folder of a finished run (linked charts, map, packets, tables; several are compared on one page), of a
+    campaign (its axes as charts side by side, with a cursor through them) or of a study (its report). The page comes
+    from a server that listens on this machine only, and asks for nothing elsewhere; its address has a token that no
+    other program knows. Ctrl-C ends it. `lasthop report` writes runs and campaigns as one file.
 
     \b
     Examples:
       lasthop view results/lte-handover-1
       lasthop view results/cubic-1 results/bbr3-1
+      lasthop view results/bufferbloat
     """
-    from lasthop.viewer import Viewer
-
-    with Viewer(labelled(folders), port) as viewer:
+    with _viewer(folders, port) as viewer:
         if as_json:
             _output.json_object({"address": viewer.address})
         else:

@@ -37,13 +37,13 @@ def page() -> str:
 
 def with_policy(html: str, connect: str) -> str:
     """The page with a policy that lets its own script and style run, and nothing be asked for but from `connect`."""
-    sources = {}
+    sources, none = {}, "'none'"
     for kind, tag in (("script", "script"), ("style", "style")):
         bodies = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
         digests = (base64.b64encode(hashlib.sha256(b.encode()).digest()).decode() for b in bodies)
         sources[kind] = " ".join(f"'sha256-{d}'" for d in digests)
     policy = (
-        f"default-src 'none'; script-src {sources['script']}; style-src-elem {sources['style']};"
+        f"default-src 'none'; script-src {sources['script'] or none}; style-src-elem {sources['style']};"
         f" style-src-attr 'unsafe-inline'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
     return html.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>', 1)

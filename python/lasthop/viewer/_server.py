@@ -7,13 +7,14 @@ import secrets
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
+from lasthop.viewer._campaign import campaign_entry
 from lasthop.viewer._embed import page, with_policy
-from lasthop.viewer._index import arrow, index
+from lasthop.viewer._index import VERSION, arrow, index
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from lasthop._results import Results
+    from lasthop.campaign.results import CampaignResults
 
 HOST = "127.0.0.1"
 
@@ -32,18 +34,29 @@ class Viewer:
     but the page, the index and tables of these runs.
     """
 
-    def __init__(self, runs: Mapping[str, Results], port: int = 0) -> None:
+    def __init__(
+        self,
+        runs: Mapping[str, Results],
+        port: int = 0,
+        *,
+        campaign: CampaignResults | None = None,
+        document: str | None = None,
+    ) -> None:
         """Begins to serve.
 
         Args:
             runs: runs by the labels that the page gives them.
             port: the TCP port; 0: a free one.
+            campaign: a campaign to show instead of runs.
+            document: an HTML document without scripts to serve instead of the page: the report of a study.
 
         Raises:
             LasthopError: the port is not free.
         """
         self.token = secrets.token_urlsafe(24)
         self._runs = dict(runs)
+        self._campaign = campaign
+        self._page = with_policy(page() if document is None else document, "'self'" if document is None else "'none'")
         try:
             self._server = ThreadingHTTPServer((HOST, port), self._handler())
         except OSError as error:
@@ -83,13 +96,19 @@ class Viewer:
         parts = urlsplit(path)
         steps = [unquote(step) for step in parts.path.split("/")]
         if steps in ([""], ["index.html"]):
-            return 200, "text/html; charset=utf-8", with_policy(page(), "'self'").encode()
+            return 200, "text/html; charset=utf-8", self._page.encode()
         if steps == ["index.json"]:
-            text = json.dumps(index(self._runs), ensure_ascii=False, allow_nan=False)
+            text = json.dumps(self._index(), ensure_ascii=False, allow_nan=False)
             return 200, "application/json", text.encode()
         if len(steps) == 3 and steps[0] == "table":
             return self._table(steps[1], steps[2], parse_qs(parts.query).get("columns", [None])[0])
         return 404, "text/plain; charset=utf-8", b"There is nothing here."
+
+    def _index(self) -> dict[str, Any]:
+        if self._campaign is None:
+            return index(self._runs)
+        entry = campaign_entry(self._campaign)
+        return {"version": VERSION, "title": f"{entry['name']} · Lasthop", "runs": [], "campaign": entry}
 
     def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes]:
         results = list(self._runs.values())
