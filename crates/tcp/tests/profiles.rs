@@ -127,6 +127,44 @@ fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
     assert_eq!(rounds(&o(true), &holes, 24), format!("{recovery} 1! 4 2 3 4 5 6"));
 }
 
+/// RFC 6298 (5.4) and (5.5), whatever becomes of the recovery: at each timeout the oldest segment
+/// leaves once more, and the timer backs off. Twenty segments leave at 100 ms; the round trip of
+/// the SYN, 100 ms, makes the timeout 1 s, its least value. The segment that three duplicates at
+/// 200 ms send again is lost, and so are those of the first two timeouts, at 1.1 s and 3.1 s; the
+/// third is at 7.1 s.
+#[test]
+fn a_timeout_within_newreno_recovery_sends_the_oldest_segment_again() {
+    for leaves in [true, false] {
+        let rfc = profile(Profile::Rfc);
+        let mut e = twenty(Options {
+            recovery: Some(RecoveryFlavour::NewReno),
+            negotiated: NegotiatedOptions { sack: Some(false), ..rfc.negotiated },
+            loss: LossOptions { rto_leaves_recovery: Some(leaves), ..rfc.loss },
+            ..rfc
+        });
+        // Limited transmit (RFC 3042) sends one new segment for each of the first two.
+        assert_eq!([0; 3].map(|n| ack(&mut e, n, (0, 0))), [vec![20], vec![21], vec![0]]);
+        assert_eq!(e.info().ca_state, CaState::Recovery);
+        let mut timeouts = vec![];
+        for _ in 0..3 {
+            let at = e.poll_at().unwrap();
+            e.on_time(at);
+            let sent: Vec<u32> = std::iter::from_fn(|| e.poll_transmit(at))
+                .map(|s| s.seq.0.wrapping_sub(ISN.0 + 1) / MSS)
+                .collect();
+            timeouts.push((at.since(Instant::ZERO).as_millis(), sent));
+        }
+        assert_eq!(timeouts, [(1100, vec![0]), (3100, vec![0]), (7100, vec![0])], "leaves: {leaves}");
+        let i = e.info();
+        assert_eq!(i.snd_cwnd, 1.0);
+        assert_eq!(i.ca_state, if leaves { CaState::Loss } else { CaState::Recovery });
+        let fast = std::iter::from_fn(|| e.poll_event()).filter(|e| *e == Event::FastRetransmit).count();
+        assert_eq!(fast, 1, "the one of the third duplicate");
+        ack_at(&mut e, Instant::from_millis(7200), 22, (0, 0));
+        assert_eq!(e.info().ca_state, CaState::Open);
+    }
+}
+
 #[test]
 fn a_timeout_within_newreno_recovery_takes_half_of_what_flew_not_of_what_was_sent() {
     // RFC 5681 section 3.1: ssthresh "no more than" equation 4 gives. Twenty holes of a window of

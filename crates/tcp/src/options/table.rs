@@ -411,9 +411,9 @@ options! {
             to!(loss.timer_on_partial_ack),
             |c| word(c.loss.timer_on_partial_ack),
             "RFC 6582 section 3.2 step 5";
-        /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per
-        /// round trip goes on with a window of one segment, and slow start follows the full ACK
-        /// (the D2D study's reading).
+        /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: the oldest
+        /// segment is sent again, one hole per round trip goes on with a window of one segment, and
+        /// slow start follows the full ACK (the D2D study's reading).
         rto_leaves_recovery: bool,
             to!(loss.rto_leaves_recovery),
             |c| on_off(c.loss.rto_leaves_recovery),

@@ -192,6 +192,10 @@ impl Recovery {
     pub const fn head_is_due(&self) -> bool {
         self.resend_head
     }
+    /// What is sent again is a fast retransmission: the timer has not expired in this recovery.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.state != CaState::Loss && !self.timed_out
+    }
     /// Asks for the oldest segment to be sent again at once, or notes that it was.
     pub const fn set_head_is_due(&mut self, wanted: bool) {
         self.resend_head = wanted;
@@ -322,7 +326,9 @@ impl Recovery {
             self.timed_out = true;
             return Outcome::default();
         }
-        self.resend_head = false;
+        // RFC 6298 (5.4): the oldest segment goes again. Without the scoreboard SND.NXT goes back
+        // to it.
+        self.resend_head = self.is_sack();
         self.state = CaState::Loss;
         // RFC 6582 section 3.2 step 6 and RFC 6675 section 5.1: no fast recovery below this.
         self.recover = s.max;

@@ -39,6 +39,7 @@ fn full(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
     }
     r.inflation = 0.0;
     r.resend_head = false;
+    r.timed_out = false;
     r.state = CaState::Open;
     Outcome { exited: true, may_grow: grows_at_exit(s), ..Outcome::default() }
 }

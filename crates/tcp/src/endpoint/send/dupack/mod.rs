@@ -147,10 +147,7 @@ impl Detector for Dupack {
 
     fn on_timeout(x: &mut LossRecovery<'_>, repeated: bool) -> Outcome {
         let (recovery, mut view) = x.recovery_and_view();
-        let outcome = recovery.on_timeout(&mut view, repeated);
-        // Without the scoreboard SND.NXT goes back instead.
-        recovery.set_head_is_due(recovery.is_sack());
-        outcome
+        recovery.on_timeout(&mut view, repeated)
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ impl Sender {
     ) -> Option<Segment> {
         self.fly.recovery.set_head_is_due(false);
         let head = *self.fly.flight.front()?;
-        if self.fly.recovery.state() != CaState::Loss {
+        if self.fly.recovery.is_fast() {
             c.meters.emit(Event::FastRetransmit);
         }
         if self.fly.recovery.is_sack() {
