@@ -1,6 +1,7 @@
 """No type of the crates grows into an object that everything may touch: 25 fields, 60 methods.
 
-A type may have more where the comment above it says `More than 25 fields:` or `More than 60 methods:` and why.
+What a macro makes of rows is counted by the rows. A type may have more where the comment above it says
+`More than 25 fields:` or `More than 60 methods:` and why.
 """
 
 from __future__ import annotations
@@ -34,6 +35,50 @@ LEFT_OUT = re.compile(
 )
 
 
+#: `macro_rules! NAME`, its body; what it is called with, at the left margin or by a macro that hands rows on.
+MACRO = re.compile(r"^macro_rules! (?P<name>\w+) \{\n(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
+CALL = re.compile(r"^(?P<name>\w+)! \{\n(?P<rows>.*?)^\}", re.MULTILINE | re.DOTALL)
+HANDED_ON = re.compile(r"^ *\$\w+! \{\n(?P<rows>.*?)^ *\}\n    \};", re.MULTILINE | re.DOTALL)
+MADE = re.compile(
+    r"^ *(?:pub(?:\([^)]*\))? )?struct (?P<name>\w+)[^;{(]*\{\n(?P<body>.*?)^        \}$", re.MULTILINE | re.DOTALL
+)
+GROUP = re.compile(r"\w+: (\w+) $")
+
+
+def rows_of(text: str) -> dict[str, int]:
+    """The rows `name: ...` of a macro's call: of its groups `name: Type { ... }` by type, the others under ""."""
+    rows: Counter[str] = Counter()
+    inside: list[str | None] = [""]
+    for line in re.sub(r"//[^\n]*|\"(?:[^\"\\]|\\.)*\"", "", text).splitlines():
+        row = re.match(r" *(?:r#)?\w+: ", line)
+        if row and inside[-1] is not None:
+            rows[inside[-1]] += 1
+        for found in re.finditer(r"[{}]", line):
+            if found[0] == "}":
+                inside.pop()
+                continue
+            group = GROUP.search(line[: found.start()])
+            bare = not line[: found.start()].strip() and inside == [""]
+            inside.append(group[1] if group and inside == [""] else "" if bare else None)
+    return rows
+
+
+def made_by_macros(texts: list[str]) -> dict[str, tuple[int, str]]:
+    """Fields of the structs that macros make of the rows that they are called with: at most so many."""
+    macros = {m["name"]: m["body"] for text in texts for m in MACRO.finditer(text)}
+    calls = [(m["name"], m["rows"]) for text in texts for m in CALL.finditer(text)]
+    for name, to in (m.groups() for text in texts for m in re.finditer(r"^(\w+)!\((\w+)\);", text, re.MULTILINE)):
+        calls += [(to, m["rows"]) for m in HANDED_ON.finditer(macros.get(name, ""))]
+    fields: dict[str, tuple[int, str]] = {}
+    for name, call in calls:
+        made = [m for m in MADE.finditer(macros.get(name, "")) if "$(" in m["body"]]
+        if made:
+            rows = rows_of(call)
+            fields |= {m["name"]: (rows[""] + len(FIELD.findall(m["body"])), "") for m in made}
+            fields |= {group: (count, "") for group, count in rows.items() if group}
+    return fields
+
+
 def type_of(head: str) -> str:
     """The name of the type that `impl HEAD` is for: of `<T> Trait<T> for a::B<T> where ...` it is B."""
     depth, plain = 0, ""
@@ -58,6 +103,8 @@ def sizes(texts: list[str]) -> tuple[Counter[str], dict[str, tuple[int, str]]]:
             count = len(FIELD.findall(found["body"]))
             if count >= fields.get(found["name"], (0, ""))[0]:
                 fields[found["name"]] = (count, found["above"])
+    for name, (count, above) in made_by_macros(texts).items():
+        fields[name] = max(fields.get(name, (0, "")), (count, above))
     return methods, fields
 
 
@@ -98,3 +145,39 @@ def test_types_are_counted() -> None:
     methods, fields = sizes(list(sources(CRATES / "tcp").values()))
     assert methods["Endpoint"] > 20
     assert fields["Config"][0] > 10
+
+
+MACRO_MADE = """
+macro_rules! keys {
+    ({$($head:ident: $type:ty;)*} $($group:ident: $Group:ident { $($key:ident: $of:ty, $set:expr;)* })*) => {
+        pub struct Keys {
+            pub own: u8,
+            $(pub $head: $type,)*
+            $(pub $group: $Group,)*
+        }
+        $(pub struct $Group {
+            $(pub $key: Option<$of>,)*
+        })*
+    };
+}
+"""
+
+
+def test_fields_of_a_type_that_a_macro_makes_are_counted() -> None:
+    rows = "".join(
+        f"        /// Text: of a row.\n        k{i}: u8, |c| {{\n            Ok(())\n        }};\n" for i in range(26)
+    )
+    call = "keys! {\n    {\n        a: u8;\n        b: u8;\n    }\n    /// One.\n    x: Large {\n" + rows + "    }\n}\n"
+    assert made_by_macros([MACRO_MADE, call]) == {"Keys": (4, ""), "Large": (26, "")}
+    assert too_large([MACRO_MADE, call]) == ["Large: 26 fields"]
+    listed = "macro_rules! list {\n    ($then:ident) => {\n        $then! {\n            a: u8;\n        }\n    };\n}\n"
+    assert made_by_macros([MACRO_MADE, listed, "list!(keys);\n"]) == {"Keys": (2, "")}
+
+
+def test_the_macros_of_the_crates_are_counted() -> None:
+    options = made_by_macros(list(sources(CRATES / "tcp").values()))
+    assert 15 <= options["Options"][0] <= FIELDS
+    assert options["LossOptions"][0] > 5
+    made = made_by_macros(list(sources(CRATES / "sim").values()))
+    assert made["Probes"][0] >= 15
+    assert made["DirectionSpec"][0] == 12
