@@ -158,10 +158,10 @@ def _explained(found: Diagnostic, base: Core) -> Diagnostic:
         return found
     near = get_close_matches(name, there, 1, 0.3)
     meant = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(there) or 'none'};"
-    told = copy(found)
-    told["message"] = f"the base scenario has no {kind} `{name}`"
-    told["help"] = f"{meant} a new {kind} would need `{missing}`, too"
-    return told
+    explained = copy(found)
+    explained["message"] = f"the base scenario has no {kind} `{name}`"
+    explained["help"] = f"{meant} a new {kind} would need `{missing}`, too"
+    return explained
 
 
 def declared(base: Core, kind: str) -> Sequence[str]:

@@ -70,16 +70,16 @@ class Bundle:
 
     def _base(self, campaign: Campaign) -> str | Path:
         """The base scenario's file, or the name of a bundled one."""
-        given, said = campaign.given_base, campaign.base_said
+        given, named = campaign.given_base, campaign.base_named
         core = campaign.base.core
         if given is None:
-            path = campaign.folder / said
-            if not is_there(path) and said in bundled():
-                return said
+            path = campaign.folder / named
+            if not is_there(path) and named in bundled():
+                return named
             base = path.resolve()
             self._files[base] = None
         else:
-            base = given.core.base_dir.resolve() / f"{Path(said).stem or 'base'}.toml"
+            base = given.core.base_dir.resolve() / f"{Path(named).stem or 'base'}.toml"
             self._files[base] = given.core.written()
         for name in sorted({*core.files(), *_varied(campaign, core)}):
             if not Path(name).is_absolute():
@@ -89,8 +89,8 @@ class Bundle:
     def _code(self, found: Callable[..., Any], place: own.Place | None) -> tuple[Path | None, str]:
         """File and name of a class or function, if it can be loaded from there; the file is to be copied."""
         if place is not None:
-            said, _, name = place[0].rpartition(":")
-            path = (Path(place[1]) / said).resolve()
+            script, _, name = place[0].rpartition(":")
+            path = (Path(place[1]) / script).resolve()
             return self._with_imports(path, own.module_of(path)), name
         inner = inspect.unwrap(found)
         name = getattr(inner, "__qualname__", "")

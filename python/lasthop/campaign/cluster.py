@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from lasthop._errors import mistake
 from lasthop.campaign.executors import Failure, WorkOf, guarded
-from lasthop.campaign.work import Overtime, overtime, said
+from lasthop.campaign.work import Overtime, one_line, overtime
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,13 +47,13 @@ class Ray:
                 self._ray.init(log_to_driver=False, configure_logging=False, include_dashboard=_dashboard())
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
                 raise mistake(
-                    f"no Ray cluster can be reached: {said(error)}",
+                    f"no Ray cluster can be reached: {one_line(error)}",
                     "RAY_ADDRESS names one (`ray start --head` starts it); without it one of this machine is started",
                 ) from error
 
     @property
     def workers(self) -> int:
-        """How many runs it makes at a time: as many as the cluster has processors now, or as was said."""
+        """How many runs it makes at a time: as many as the cluster has processors now, or as `jobs` says."""
         return self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
@@ -136,7 +136,7 @@ def _result(ray: Any, reference: Any) -> Any:
 
 
 def _imported() -> Any:
-    # Ray writes usage statistics to the net unless it is told not to.
+    # Ray writes usage statistics to the net unless an environment variable forbids it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray

@@ -43,7 +43,7 @@ from lasthop.campaign.results import (
 )
 from lasthop.campaign.store import Entry, LostError, Store, batch, engine
 from lasthop.campaign.student import quantile_two_sided
-from lasthop.campaign.work import COST, Made, Task, Work, key_of, said, table_item
+from lasthop.campaign.work import COST, Made, Task, Work, key_of, one_line, table_item
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -251,7 +251,7 @@ class _Course(Iterator[Task]):
             try:
                 scenario = self.plan.scenario(self._job(*at))
             except LasthopError as error:  # a point of so many that not all were tried, or a file that is gone
-                self._fail([at], f"scenario: {said(error)}")
+                self._fail([at], f"scenario: {one_line(error)}")
                 continue
             key = key_of(self.plan, scenario)
             if self.plan.keep:

@@ -428,7 +428,7 @@ class Campaign:
 
     def to_toml(self) -> str:
         """The campaign as TOML, with overrides applied and every default spelled out; comments are not kept."""
-        return self._text(self.base_said, {})
+        return self._text(self.base_named, {})
 
     def bundle(self, folder: Path) -> tuple[str, bool]:
         """As `to_toml`, to be run from a file in `folder`.
@@ -450,7 +450,7 @@ class Campaign:
         return text, not made.stays
 
     @property
-    def base_said(self) -> str:
+    def base_named(self) -> str:
         """What the campaign calls its base scenario."""
         return str(self._content["campaign"]["base"])
 
@@ -475,11 +475,11 @@ class Campaign:
         return None if text is None or name in given else (text, str(self.folder.absolute()))
 
     def _text(self, base: str, places: Mapping[tuple[str, str], str]) -> str:
-        """The campaign as TOML; `places`: what is said of own code in place of what the campaign says."""
+        """The campaign as TOML; `places`: where own code is, in place of what the campaign names."""
         content, head = self._content, self._content["campaign"]
         seeds = self._seeds.listed
         count = {"first": seeds[0], "count": len(seeds)}
-        said = {
+        head_keys = {
             "name": self.name,
             "description": self.description,
             "base": base,
@@ -504,7 +504,7 @@ class Campaign:
         }
         if not places:
             tables |= {table: content.get(table, {}) for table in ("cc", "scheduler")}
-        return campaign_text(said, content.get("axis", {}), tables, spelled_out=True)
+        return campaign_text(head_keys, content.get("axis", {}), tables, spelled_out=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the text is read again; own code from files is loaded again, other code is imported by name."""
@@ -529,9 +529,11 @@ class Campaign:
     def _read_measures(self, faults: Faults) -> tuple[Measure, ...]:
         found: list[Measure] = []
         columns = {axis.lower(): axis for axis in self._content.get("axis", {})}
-        for name, said in self._content.get("metric", {}).items():
+        for name, metric in self._content.get("metric", {}).items():
             check_name(name, ("metric", name), "a metric", columns, faults)
-            measure = self._expression(name, said, faults) if isinstance(said, str) else self._own(name, said, faults)
+            measure = (
+                self._expression(name, metric, faults) if isinstance(metric, str) else self._own(name, metric, faults)
+            )
             if measure is not None:
                 found.append(measure)
         if not self._content.get("metric") and not self._content["campaign"].get("keep"):
@@ -557,27 +559,27 @@ class Campaign:
                 faults.add(place, error.what, error.help)
             return None
 
-    def _own(self, name: str, said: Mapping[str, Any], faults: Faults) -> Measure | None:
+    def _own(self, name: str, metric: Mapping[str, Any], faults: Faults) -> Measure | None:
         place = ("metric", name)
-        self._check_known_tables(said["tables"], (*place, "tables"), faults)
-        if not said["unit"] or not said["unit"].isprintable():
+        self._check_known_tables(metric["tables"], (*place, "tables"), faults)
+        if not metric["unit"] or not metric["unit"].isprintable():
             faults.add(
                 (*place, "unit"), "the unit is empty", "the unit of the function's values; '1' for plain numbers"
             )
         if name in self._given.functions:
             return self._given.functions[name]
         try:
-            call = own.load(self.folder, said["python"])
+            call = own.load(self.folder, metric["python"])
         except LasthopError as error:
             _pass_on(error, (*place, "python"), faults)
             return None
         if not callable(call):
             faults.add(
-                (*place, "python"), f"'{said['python']}' is no function", "a function that takes lasthop.Results"
+                (*place, "python"), f"'{metric['python']}' is no function", "a function that takes lasthop.Results"
             )
             return None
-        where = (said["python"], str(self.folder.absolute()))
-        return own.Function.of(name, said["unit"], said["tables"], call, where)
+        where = (metric["python"], str(self.folder.absolute()))
+        return own.Function.of(name, metric["unit"], metric["tables"], call, where)
 
     def _check_tables(self, faults: Faults) -> None:
         keep = self._content["campaign"].get("keep", [])
@@ -730,20 +732,20 @@ class Campaign:
             if self._cc:
                 base = base.with_cc(self._cc)
             return base.with_schedulers(self._schedulers) if self._schedulers else base
-        said = str(self._content["campaign"]["base"])
-        path, known = self.folder / said, bundled()
-        if not said or not is_there(path):
-            if said not in known:
+        named = str(self._content["campaign"]["base"])
+        path, known = self.folder / named, bundled()
+        if not named or not is_there(path):
+            if named not in known:
                 here = sorted(p.name for p in path.parent.glob("*.toml")) if is_there(path.parent) else []
                 faults.add(
                     ("campaign", "base"),
-                    f"there is no file '{said}' beside the campaign, nor a bundled scenario of this name",
-                    nearest(said, [*known, *here], "'lasthop scenarios list' shows the bundled ones"),
+                    f"there is no file '{named}' beside the campaign, nor a bundled scenario of this name",
+                    nearest(named, [*known, *here], "'lasthop scenarios list' shows the bundled ones"),
                 )
                 return None
-            path = known[said]
+            path = known[named]
         if path.is_dir():
-            faults.add(("campaign", "base"), f"'{said}' is a folder", "a scenario is a TOML file")
+            faults.add(("campaign", "base"), f"'{named}' is a folder", "a scenario is a TOML file")
             return None
         return Scenario.load(path, cc=self._cc, schedulers=self._schedulers)
 
@@ -766,12 +768,12 @@ def remedies() -> Iterator[None]:
         text = str(error)
         gutter = re.search(r"^( *)-->", text, re.MULTILINE)
         space = " " * (len(gutter[1]) + 1) if gutter is not None and "|" in text else None
-        told = type(error)(
+        explained = type(error)(
             f"{text}\n  help: {remedy}" if space is None else f"{text}\n{space}|\n{space}= help: {remedy}"
         )
         found["help"] = remedy
-        told.diagnostics = error.diagnostics
-        raise told from None
+        explained.diagnostics = error.diagnostics
+        raise explained from None
 
 
 #: A scenario without content, to which policies can be added.
@@ -829,14 +831,14 @@ def _objects(policies: Mapping[str, Any]) -> dict[str, Any]:
 def named_axes(axes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Axes by name: a scenario key gives its last part, or more of it where two would be equal."""
     found: dict[str, dict[str, Any]] = {}
-    for key, said in axes.items():
-        if isinstance(said, Mapping):
+    for key, values in axes.items():
+        if isinstance(values, Mapping):
             name = key if "." not in key else _free(key, found)
-            found[name] = dict(said) if "." not in key else {"key": key, "range": dict(said)}
-        elif isinstance(said, (str, bytes)) or not hasattr(said, "__iter__"):
-            raise TypeError(f"the axis '{key}' needs a list of values, not {said!r}")
+            found[name] = dict(values) if "." not in key else {"key": key, "range": dict(values)}
+        elif isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(f"the axis '{key}' needs a list of values, not {values!r}")
         else:
-            found[_free(key, found)] = {"key": key, "values": list(said)}
+            found[_free(key, found)] = {"key": key, "values": list(values)}
     return found
 
 
@@ -857,8 +859,8 @@ def campaign_text(
     spelled_out: bool = False,
 ) -> str:
     """A campaign as TOML text; what is None in its head is left out, and what is empty unless it is `spelled_out`."""
-    said = {k: v for k, v in head.items() if v is not None and (spelled_out or v not in ("", []))}
-    lines = ["[campaign]", *_keys(said)]
+    keys = {k: v for k, v in head.items() if v is not None and (spelled_out or v not in ("", []))}
+    lines = ["[campaign]", *_keys(keys)]
     for name, table in axes.items():
         lines += ["", f"[axis.{_quoted(name)}]", *_keys(table)]
     for name, table in tables.items():

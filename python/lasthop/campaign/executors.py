@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
-from lasthop.campaign.work import Overtime, RunFailedError, overtime, said
+from lasthop.campaign.work import Overtime, RunFailedError, one_line, overtime
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -37,9 +37,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 #: The core asks some 20 times a second whether a run is to stop. A run that is over its limit for so long [s] is in
-#: code of the user's, which does not ask; and what does not hear an exception in so long [s] is in a system call.
+#: code of the user's, which does not ask; one that does not react to an exception in so long [s] is in a system call.
 _GRACE_S = 0.3
-_UNHEARD_S = 2.0
+_STUCK_S = 2.0
 #: A wait takes no longer [s], so that limits and signals are seen.
 _ASKED_S = 0.5
 #: Exit code of a worker that would begin a campaign of its own; none that people or Python use (sysexits.h ends at 78).
@@ -127,7 +127,7 @@ def guarded(work: WorkOf[T, R], task: T, stopped: Callable[[], bool]) -> R | Fai
     except (KeyboardInterrupt, GeneratorExit, Overtime):
         raise
     except BaseException as error:  # SystemExit of the user's code ends its run, not the campaign
-        return Failure(said(error))
+        return Failure(one_line(error))
 
 
 class Threads:
@@ -192,7 +192,7 @@ class _Thread(Generic[T, R]):
         self._work, self._inbox, self._done, self._stopped = work, inbox, done, stopped
         #: What it does, since when [s], and when an exception was raised in it [s].
         self._busy: tuple[_Given[T], float] | None = None
-        self._told: float | None = None
+        self._interrupted_at: float | None = None
         #: Held while it begins and ends a task: an exception that is raised meanwhile meets this task and no other.
         self._gate = threading.Lock()
         self._limit_s = 0.0
@@ -207,7 +207,7 @@ class _Thread(Generic[T, R]):
                 if given is None:
                     return
                 with self._gate:
-                    self._busy, self._told = (given, time.monotonic()), None
+                    self._busy, self._interrupted_at = (given, time.monotonic()), None
                 outcome = guarded(self._work, given.task, self._stopped.is_set)
                 with self._gate:
                     self._busy = None
@@ -225,18 +225,18 @@ class _Thread(Generic[T, R]):
     @property
     def was_told(self) -> bool:
         """Whether an exception was raised in it since it began its task."""
-        return self._told is not None
+        return self._interrupted_at is not None
 
     def overdue(self, limit_s: float | None) -> _Given[T] | None:
         """What is to be given up: an exception in the thread that is beyond the limit has not helped."""
         busy, now = self._busy, time.monotonic()
         if limit_s is None or busy is None or now - busy[1] < limit_s + _GRACE_S:
             return None
-        if self._told is None:
+        if self._interrupted_at is None:
             self._limit_s = limit_s
             self.raises(Overtime)
             return None
-        return busy[0] if now - self._told > _UNHEARD_S else None
+        return busy[0] if now - self._interrupted_at > _STUCK_S else None
 
     def raises(self, exception: type[BaseException]) -> None:
         """Raises an exception in it as soon as it is in Python code, if it has a task."""
@@ -244,7 +244,7 @@ class _Thread(Generic[T, R]):
             return
         try:
             if self._busy is not None and self.thread.ident is not None:
-                self._told = time.monotonic()
+                self._interrupted_at = time.monotonic()
                 name = ctypes.c_ulong(self.thread.ident)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(name, ctypes.py_object(exception))
         finally:
@@ -255,7 +255,7 @@ def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | Non
     """Ends threads: the core asks whether it is to stop, code of the user's gets an exception, the rest is left."""
     for _ in crew:
         inbox.put(None)
-    for patience_s in (_ASKED_S, _UNHEARD_S):
+    for patience_s in (_ASKED_S, _STUCK_S):
         until = time.monotonic() + patience_s
         for thread in crew:
             thread.thread.join(max(0.0, until - time.monotonic()))
@@ -297,15 +297,15 @@ class Processes:
                 busy = {worker.pipe: worker for worker in pool if worker.tasks}
                 if not busy:
                     return
-                heard_of = connection.wait(list(busy), None if self.limit_s is None else _ASKED_S)
-                for worker in (w for w in pool if w.pipe not in heard_of):
+                readable = connection.wait(list(busy), None if self.limit_s is None else _ASKED_S)
+                for worker in (w for w in pool if w.pipe not in readable):
                     if self.limit_s is not None and worker.busy_s() > self.limit_s + _GRACE_S:
                         worker.late = True
                         worker.process.kill()  # its pipe says so at the next turn
-                for pipe in heard_of:
+                for pipe in readable:
                     worker = busy[pipe]  # type: ignore[index]
                     try:
-                        heard = worker.take()
+                        results = worker.take()
                     except (EOFError, OSError):
                         pool.remove(worker)
                         reason = worker.buried()
@@ -317,7 +317,7 @@ class Processes:
                         why = overtime(self.limit_s) if late and self.limit_s else f"its worker process {reason}"
                         yield failed, Failure(why)
                     else:
-                        for made in heard:
+                        for made in results:
                             yield worker.tasks.popleft(), made
         finally:
             for worker in pool:
@@ -428,7 +428,7 @@ def _serve(pipe: Connection) -> None:
         try:
             work = pickle.loads(content)
         except BaseException as error:
-            pipe.send(said(error))
+            pipe.send(one_line(error))
             return
         pipe.send(None)
         while True:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[str, str]
 """`FILE.py:NAME` and the folder in which the file is looked for."""
 
-#: What is told of an exception's text.
-_MOST_TOLD = 200
+#: Characters that are shown of an exception's text.
+_MOST_SHOWN = 200
 
 
 def load(folder: Path, text: str) -> Any:
@@ -86,8 +86,8 @@ def module_of(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except Exception as err:
         del sys.modules[name]
-        told = f"{type(err).__name__}: {str(err)[:_MOST_TOLD]}"
-        raise mistake(f"'{path.name}' cannot be loaded: {told}", "mend the file; 'python FILE' shows where") from err
+        text = f"{type(err).__name__}: {str(err)[:_MOST_SHOWN]}"
+        raise mistake(f"'{path.name}' cannot be loaded: {text}", "mend the file; 'python FILE' shows where") from err
     _LOADED[name] = digest_of(*_sources(module))
     return module
 
@@ -319,11 +319,11 @@ def _again(name: str, unit: str, tables: frozenset[str], place: Place) -> Functi
 
 def _raised(error: BaseException) -> str:
     """An exception in words, with the line that raised it."""
-    told = " ".join(str(error).split())[:_MOST_TOLD]
+    text = " ".join(str(error).split())[:_MOST_SHOWN]
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     where = ""
     if frame is not None:
         where = f" ({Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno})"
-    return "".join(c if c.isprintable() else " " for c in f"{type(error).__name__}: {told}{where}")
+    return "".join(c if c.isprintable() else " " for c in f"{type(error).__name__}: {text}{where}")

@@ -119,8 +119,8 @@ class _Reader:
     def axis(self) -> Axis | None:
         forms = [form for form in _FORMS if form in self.table]
         if len(forms) != 1:
-            said = " and ".join(f"'{f}'" for f in forms) if forms else "none of them"
-            self.fault((), f"an axis has one of values, range, zip and options, not {said}", _EXAMPLE, at_key=True)
+            found = " and ".join(f"'{f}'" for f in forms) if forms else "none of them"
+            self.fault((), f"an axis has one of values, range, zip and options, not {found}", _EXAMPLE, at_key=True)
             return None
         form = forms[0]
         before = len(self.faults)
@@ -187,8 +187,8 @@ class _Reader:
             return None
         ways = [w for w in ("step", "count", "factor") if w in table]
         if len(ways) != 1:
-            said = " and ".join(f"'{w}'" for w in ways) if ways else "none of them"
-            self.fault(("range",), f"a range has one of step, count and factor, not {said}", _RANGE_EXAMPLE)
+            listed = " and ".join(f"'{w}'" for w in ways) if ways else "none of them"
+            self.fault(("range",), f"a range has one of step, count and factor, not {listed}", _RANGE_EXAMPLE)
             return None
         start = first.number
         made = {"step": self.by_step, "count": self.by_count, "factor": self.by_factor}[ways[0]](
@@ -261,8 +261,8 @@ class _Reader:
         count = len(lists[keys[0]])
         for key, values in lists.items():
             if len(values) != count or not values:
-                said = f"{len(values)} values, and '{keys[0]}' has {count}" if values else "no values"
-                self.fault(("zip", key), f"'{key}' has {said}", "all lists of a zip are equally long")
+                lengths = f"{len(values)} values, and '{keys[0]}' has {count}" if values else "no values"
+                self.fault(("zip", key), f"'{key}' has {lengths}", "all lists of a zip are equally long")
                 return None
         rows = list(zip(*lists.values(), strict=True))
         labels: tuple[Label, ...]
@@ -364,9 +364,9 @@ def _of_one_kind(values: Sequence[Any]) -> tuple[Label, ...]:
 
 
 def _not_in(word: str, found: Quantity, first: Quantity) -> str:
-    said = f"in {found.unit}" if found.unit else "a number without a unit"
+    unit = f"in {found.unit}" if found.unit else "a number without a unit"
     wanted = f"in {first.unit}" if first.unit else "a number without a unit"
-    return f"'{word}' is {said}, and 'from' is {wanted}"
+    return f"'{word}' is {unit}, and 'from' is {wanted}"
 
 
 def _short(value: Fraction) -> Fraction:

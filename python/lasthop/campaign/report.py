@@ -224,12 +224,12 @@ def _points(data: Tidy, level: float) -> str:
 
 
 def _cell(e: Estimate, factor: float) -> Any:
-    told = measured(e.mean * factor, e.low * factor, e.high * factor)
+    text = measured(e.mean * factor, e.low * factor, e.high * factor)
     if e.missing:
-        told += f" ({e.n} of {e.n + e.missing})"
+        text += f" ({e.n} of {e.n + e.missing})"
     if e.reached is False:
-        return Markup('{} <span class="unclear">undecided</span>').format(told)
-    return told
+        return Markup('{} <span class="unclear">undecided</span>').format(text)
+    return text
 
 
 def _failures(results: CampaignResults, data: Tidy) -> str:

@@ -241,7 +241,7 @@ def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finis
         finished_only: the new ones may be incomplete: they do not replace whole ones.
 
     Returns:
-        What is to be said: that results of another form are replaced.
+        Notes for the user: that results of another form are replaced.
 
     Raises:
         LasthopError: the folder holds something else, or results that this campaign would not give again.

@@ -1,4 +1,4 @@
-"""One run, wherever it is made: scenario, run, measures. What goes wrong in it is said in one line."""
+"""One run, wherever it is made: scenario, run, measures. A mistake in it is reported in one line."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Work:
         except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError, Overtime):
             raise
         except BaseException as error:  # a panic of the core is no Exception
-            raise RunFailedError(f"{what}: {said(error)}") from error
+            raise RunFailedError(f"{what}: {one_line(error)}") from error
         spent = time.thread_time() - began
         return Made((Entry(COST, COST, spent), *entries), spent)
 
@@ -134,13 +134,13 @@ def ended_by(stopped: Callable[[], bool], limit_s: float | None = None) -> Calla
     """
     last = math.inf if limit_s is None else time.monotonic() + limit_s
 
-    def told(_share: float) -> None:
+    def on_progress(_share: float) -> None:
         if stopped():
             raise KeyboardInterrupt
         if time.monotonic() > last:
             raise RunFailedError(overtime(limit_s or 0.0))
 
-    return told
+    return on_progress
 
 
 def _entries(wanted: Sequence[Measure], run: Results) -> list[Entry]:
@@ -218,7 +218,7 @@ def table_item(name: str) -> str:
     return f"table {name}"
 
 
-def said(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An exception in one line: that of a mistake, or type, text and place."""
     text = " ".join(str(error).split())
     if isinstance(error, LasthopError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from lasthop._core import LasthopError
 from lasthop.campaign.store import Entry, run_key
-from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, ended_by, said
+from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, ended_by, one_line
 from lasthop.harness.data import Backend, Reducer, Run, ScenarioLike, Values
 from lasthop.harness.definition import BUNDLED, Study, is_bundled, load_study
 from lasthop.harness.errors import StudyError
@@ -109,7 +109,7 @@ class Work:
         except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError):
             raise
         except BaseException as error:  # a panic of the core is no Exception
-            raise RunFailedError(f"{what}: {said(error)}") from error
+            raise RunFailedError(f"{what}: {one_line(error)}") from error
         spent = time.thread_time() - began
         return Reduced((Entry(COST, COST, spent), *entries), spent, unkept=unkept)
 

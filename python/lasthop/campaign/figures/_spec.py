@@ -270,8 +270,8 @@ class FigureSpec:
     def _unknown(self, key: str, word: str, known: Sequence[str], what: str = "") -> FigureError:
         near = get_close_matches(word, known, 1)
         meant = f"did you mean '{near[0]}'? " if near else ""
-        said = f"the campaign has no {what} '{word}'" if what else f"'{key}' is not '{word}'"
-        return self.error(key, said, f"{meant}there are: {', '.join(known) or 'none'}")
+        message = f"the campaign has no {what} '{word}'" if what else f"'{key}' is not '{word}'"
+        return self.error(key, message, f"{meant}there are: {', '.join(known) or 'none'}")
 
     def _each_axis_once(self) -> None:
         seen: dict[str, str] = {}
