@@ -191,7 +191,7 @@ impl Fading {
     /// `cycles` wavelengths. `gains` has at least as many places as there are blocks; those
     /// beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
-        wide(Look { fading: self, cycles, gains });
+        wide(GainsAt { fading: self, cycles, gains });
     }
 
     /// The taps after `cycles`.
@@ -238,14 +238,14 @@ impl Fading {
     }
 }
 
-/// A look at all blocks.
-struct Look<'a> {
+/// The gains of all blocks after `cycles`.
+struct GainsAt<'a> {
     fading: &'a Fading,
     cycles: f64,
     gains: &'a mut [f32],
 }
 
-impl Kernel for Look<'_> {
+impl Kernel for GainsAt<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -287,7 +287,7 @@ mod tests {
             for i in 0..200 {
                 let cycles = f64::from(i) * 0.777;
                 let (mut four, mut eight) = ([0.0; 75], [0.0; 75]);
-                Look { fading: &fading, cycles, gains: &mut four }.run();
+                GainsAt { fading: &fading, cycles, gains: &mut four }.run();
                 fading.gains(cycles, &mut eight);
                 assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
                 let (mut four, mut eight) = ([0.0; Knots::room(75)], [0.0; Knots::room(75)]);

@@ -1,6 +1,6 @@
 //! Made by `tools/make_bler_curves.py`, which says how. Do not edit.
 
-use super::bler::{BlerCurve, Code};
+use super::curve::{BlerCurve, Code};
 
 /// Weights and scales (w, k) of 256QAM's mutual information: the sum of w J(k sqrt(g)). Largest
 /// difference to the bit-interleaved capacity from -10 dB to 40 dB: 0.0003.

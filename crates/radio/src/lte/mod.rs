@@ -11,6 +11,7 @@ mod bler_curves;
 mod carrier;
 mod control;
 mod cqi;
+mod curve;
 mod error_model;
 mod mcs;
 mod mutual_information;
