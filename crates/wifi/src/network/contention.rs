@@ -2,9 +2,8 @@
 
 use lasthop_units::{Bytes, Duration, Instant};
 
-use super::Device;
-use super::exchange::Pending;
 use super::medium::{Ear, Frame, Medium};
+use super::{Device, Pending};
 use crate::phy::{Compat, Mode};
 
 /// Devices and what they receive: contention sees neither packets nor stations.

@@ -2,11 +2,11 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::Wlan;
 use super::agenda::Event;
 use super::config::ApConfig;
 use super::contention::Ppdu;
 use super::medium::Frame;
+use super::{Pending, Wlan};
 use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
 use crate::phy::{Compat, Mode};
 
@@ -70,17 +70,6 @@ impl Burst {
         }
         time
     }
-}
-
-/// What a device waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pending {
-    /// Nothing.
-    Nothing,
-    /// Clear to send.
-    Cts,
-    /// An acknowledgement of any kind.
-    Ack,
 }
 
 /// An answer that a device owes.

@@ -59,7 +59,7 @@ use crate::phy::Mode;
 use crate::rate::RateControl;
 use agenda::{Agenda, ENDS, Event};
 use contention::Contention;
-use exchange::{Burst, Pending};
+use exchange::Burst;
 use manage::Management;
 use medium::Medium;
 use tx_queue::{Lost, TxQueue};
@@ -67,6 +67,17 @@ use tx_queue::{Lost, TxQueue};
 /// Contenders of a device: one for each category, and beacons.
 const CONTENDERS: usize = 5;
 const BEACON: usize = 4;
+
+/// What a device waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    /// Nothing.
+    Nothing,
+    /// Clear to send.
+    Cts,
+    /// An acknowledgement of any kind.
+    Ack,
+}
 
 /// An access point or a station.
 #[derive(Debug)]

@@ -3,9 +3,8 @@
 use lasthop_units::Instant;
 
 use super::agenda::Event;
-use super::exchange::Pending;
 use super::medium::Frame;
-use super::{BEACON, DropCause, End, Wlan, WlanOutput};
+use super::{BEACON, DropCause, End, Pending, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {

@@ -7,11 +7,11 @@ use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 
 use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
-use super::exchange::{Burst, Pending};
+use super::exchange::Burst;
 use super::medium::Medium;
 use super::output::End;
 use super::tx_queue::Lost;
-use super::{CONTENDERS, Device, Link, Wlan};
+use super::{CONTENDERS, Device, Link, Pending, Wlan};
 use crate::mac::{Access, Category, Contender, Counting, Pool};
 use crate::rate::{RateConfig, RateControl};
 

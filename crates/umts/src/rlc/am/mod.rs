@@ -18,6 +18,7 @@
 mod config;
 mod poll;
 mod reassembly;
+mod report;
 mod reset;
 mod rx;
 mod stats;
@@ -164,7 +165,7 @@ impl AmEntity {
         first.sufis.extend(self.tx.discard_order(now));
         if self.rx.report.is_due(now) && self.reports.is_empty() {
             let bits = (self.layout.payload as usize + 2) * 8;
-            status::build_report(&self.rx, self.cfg.status_format, bits, first, &mut self.reports);
+            report::build_report(&self.rx, self.cfg.status_format, bits, first, &mut self.reports);
             self.rx.report.sent(now, &self.cfg);
         } else if !first.sufis.is_empty() {
             self.reports.push(first);
