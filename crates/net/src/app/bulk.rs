@@ -4,7 +4,7 @@ use lasthop_units::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Behaviour, Kind};
+use super::kind::{AppKind, Behaviour};
 use super::streams::{ENDLESS, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
@@ -14,7 +14,7 @@ use crate::registry::Entry;
 #[serde(default, deny_unknown_fields)]
 pub struct BulkConfig {}
 
-impl Kind for BulkConfig {
+impl AppKind for BulkConfig {
     const ENTRY: Entry = Entry {
         name: "bulk",
         summary: "sends for ever, as fast as the transport takes it (TCP)",

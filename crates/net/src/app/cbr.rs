@@ -4,8 +4,9 @@ use lasthop_units::{Bitrate, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, Service, Wrong, packets, parameter};
+use super::kind::{AppKind, Over, Wrong, packets, parameter};
 use super::source::{Packets, Source};
+use super::streams::Service;
 use crate::registry::Entry;
 
 /// Parameters of `cbr`.
@@ -24,7 +25,7 @@ impl Default for CbrConfig {
     }
 }
 
-impl Kind for CbrConfig {
+impl AppKind for CbrConfig {
     const ENTRY: Entry = Entry {
         name: "cbr",
         summary: "packets at a constant rate",

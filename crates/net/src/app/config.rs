@@ -6,10 +6,9 @@ use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dash::Video;
-use super::kind::{Behaviour, Kind, Over, Service};
+use super::kind::{AppKind, Behaviour, Over};
 use super::quality::Quality;
-use super::streams::Streams;
+use super::streams::{Service, Streams};
 use super::*;
 use crate::registry::{Entry, UnknownName, find};
 
@@ -24,7 +23,7 @@ macro_rules! apps {
         }
 
         /// Every kind of application: name, what it does, where it comes from, parameters.
-        pub const APPS: &[Entry] = &[$(<$module::$Config as Kind>::ENTRY),*];
+        pub const APPS: &[Entry] = &[$(<$module::$Config as AppKind>::ENTRY),*];
 
         /// The kind `name` of [`APPS`] with its default parameters.
         impl FromStr for AppConfig {
@@ -40,7 +39,7 @@ macro_rules! apps {
         /// An application at work.
         #[derive(Clone, Debug)]
         pub(super) enum Running {
-            $($Name(<$module::$Config as Kind>::Run),)*
+            $($Name(<$module::$Config as AppKind>::Run),)*
         }
 
         impl AppConfig {
@@ -60,7 +59,7 @@ macro_rules! apps {
             /// The end that sends the bulk of the data.
             pub const fn data_end(&self) -> End {
                 match self {
-                    $(AppConfig::$Name(_) => <$module::$Config as Kind>::DATA_END,)*
+                    $(AppConfig::$Name(_) => <$module::$Config as AppKind>::DATA_END,)*
                 }
             }
             /// It has data as fast as the transport takes it.
@@ -141,7 +140,7 @@ impl Default for AppConfig {
     }
 }
 
-fn validate<K: Kind>(config: &K, name: &str, service: Service) -> Result<(), (&'static str, String)> {
+fn validate<K: AppKind>(config: &K, name: &str, service: Service) -> Result<(), (&'static str, String)> {
     let why = match (K::OVER, service) {
         (Over::Streams, Service::Datagrams) => {
             "needs a byte stream: use transport \"tcp\", or the app \"cbr\" or \"on-off\" over UDP"

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, at_least, parameter};
-use super::streams::Streams;
+use super::kind::{AppKind, Behaviour, Wrong, above_zero, at_least, parameter};
+use super::streams::{Service, Streams};
+use super::video::Video;
 use super::{Action, End};
 use crate::registry::Entry;
 
@@ -67,7 +68,7 @@ impl Default for DashConfig {
     }
 }
 
-impl Kind for DashConfig {
+impl AppKind for DashConfig {
     const ENTRY: Entry = Entry {
         name: "dash",
         summary: "a player of adaptive video: stalls, bitrates, switches (TCP)",
@@ -130,73 +131,6 @@ pub(super) struct Dash {
     /// Throughput of the last downloads [bit/s].
     rates: [f64; SAMPLES],
     video: Video,
-}
-
-/// What the viewer has of it.
-#[derive(Clone, Debug, Default)]
-pub struct Video {
-    segments: u64,
-    bits: u128,
-    switches: u64,
-    stalls: u64,
-    stalled: Duration,
-    startup: Option<Duration>,
-    /// Playable video at `since`.
-    buffer: Duration,
-    since: Instant,
-    playing: bool,
-    /// The last segment is here: an empty buffer is the end and no stall.
-    ending: bool,
-    segment: Duration,
-}
-
-impl Video {
-    /// Segments that have arrived.
-    pub const fn segments(&self) -> u64 {
-        self.segments
-    }
-    /// Mean bitrate of those [bit/s].
-    pub fn bitrate_bps(&self) -> Option<f64> {
-        let played = self.segments as f64 * self.segment.as_secs_f64();
-        (self.segments > 0).then(|| self.bits as f64 / played)
-    }
-    /// Times that the bitrate changed from one segment to the next.
-    pub const fn switches(&self) -> u64 {
-        self.switches
-    }
-    /// From the start to the first picture.
-    pub const fn startup(&self) -> Option<Duration> {
-        self.startup
-    }
-    /// Times that it stood still for want of video, and for how long in all, until `now`.
-    pub fn stalls(&self, now: Instant) -> (u64, Duration) {
-        let mut seen = self.clone();
-        seen.play(now);
-        let standing = !seen.playing && !seen.ending && seen.startup.is_some();
-        let open = if standing { now.since(seen.since) } else { Duration::ZERO };
-        (seen.stalls, seen.stalled + open)
-    }
-
-    /// Plays until `now`. While it stands still, `since` is when that began.
-    fn play(&mut self, now: Instant) {
-        if !self.playing {
-            return;
-        }
-        let elapsed = now.since(self.since);
-        if elapsed < self.buffer {
-            self.buffer -= elapsed;
-            self.since = now;
-            return;
-        }
-        self.since += self.buffer;
-        self.buffer = Duration::ZERO;
-        // Empty at the very moment that something comes is no stall yet.
-        if elapsed.is_zero() {
-            return;
-        }
-        self.playing = false;
-        self.stalls += u64::from(!self.ending);
-    }
 }
 
 impl Dash {

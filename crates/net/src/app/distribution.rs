@@ -18,6 +18,22 @@ pub enum Distribution {
     Pareto,
 }
 
+/// Times of one distribution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub distribution: Distribution,
+    pub mean: Duration,
+    /// Of a Pareto distribution.
+    pub shape: f64,
+}
+
+impl Times {
+    /// The next.
+    pub fn draw(&self, stream: &mut Stream) -> Duration {
+        self.distribution.draw(self.mean, self.shape, stream)
+    }
+}
+
 impl Distribution {
     /// A time with this `mean`.
     pub(super) fn draw(self, mean: Duration, shape: f64, stream: &mut Stream) -> Duration {

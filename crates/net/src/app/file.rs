@@ -4,8 +4,8 @@ use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
-use super::streams::Streams;
+use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
 
@@ -23,7 +23,7 @@ impl Default for FileConfig {
     }
 }
 
-impl Kind for FileConfig {
+impl AppKind for FileConfig {
     const ENTRY: Entry = Entry {
         name: "file",
         summary: "sends a file and closes (TCP)",

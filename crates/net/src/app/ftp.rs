@@ -8,8 +8,8 @@ use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Behaviour, Kind, PERIOD, Service, Wrong, above_zero, at_least, parameter};
-use super::streams::Streams;
+use super::kind::{AppKind, Behaviour, PERIOD, Wrong, above_zero, at_least, parameter};
+use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
 
@@ -60,7 +60,7 @@ impl FtpConfig {
     }
 }
 
-impl Kind for FtpConfig {
+impl AppKind for FtpConfig {
     const ENTRY: Entry = Entry {
         name: "ftp",
         summary: "files as 3GPP's FTP models 1, 2 and 3 send them (TCP)",

@@ -4,9 +4,10 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, PERIOD, Service, Wrong, at_least, datagrams, parameter};
+use super::kind::{AppKind, Over, PERIOD, Wrong, at_least, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
+use super::streams::Service;
 use crate::registry::Entry;
 
 /// Parameters of `game`.
@@ -28,7 +29,7 @@ impl Default for GameConfig {
     }
 }
 
-impl Kind for GameConfig {
+impl AppKind for GameConfig {
     const ENTRY: Entry = Entry {
         name: "game",
         summary: "the state of a game at every tick, judged by what is late or lost (UDP)",

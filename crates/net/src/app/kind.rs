@@ -2,21 +2,12 @@
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
-use super::dash::Video;
 use super::quality::Quality;
-use super::streams::Streams;
+use super::streams::{Service, Streams};
+use super::video::Video;
 use super::{Action, End};
 use crate::registry::{Entry, Parameter};
 use crate::udp::MAX_DATAGRAM;
-
-/// What the transport below an application offers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Service {
-    /// A byte stream each way.
-    Stream,
-    /// Datagrams.
-    Datagrams,
-}
 
 /// A key that is wrong, and what is wrong with it.
 pub(super) type Wrong = (&'static str, String);
@@ -33,7 +24,7 @@ pub(super) enum Over {
 }
 
 /// The configuration of a kind of application.
-pub(super) trait Kind {
+pub(super) trait AppKind {
     /// Its row of [`APPS`](super::APPS).
     const ENTRY: Entry;
     /// What it runs over.

@@ -10,13 +10,13 @@
 //! An application never writes more than the space it was given; what it has to write beyond that
 //! waits inside as a number.
 //!
-//! One file per application, with its configuration (`Kind`) and what it does (`Behaviour`) over
+//! One file per application, with its configuration (`AppKind`) and what it does (`Behaviour`) over
 //! the streams that all have; one list, `built_in_apps!`, names them all. To add one: write its
 //! file, and add its module and its entry of the list here.
 
 /// Hands the list of all applications to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`AppConfig`], the name in scenarios, and its configuration, which
-/// implements `Kind`.
+/// implements `AppKind`.
 macro_rules! built_in_apps {
     ($then:ident) => {
         $then! {
@@ -64,22 +64,24 @@ mod request_response;
 mod source;
 mod stats;
 mod streams;
+mod video;
 mod voip;
 
 pub use bulk::BulkConfig;
 pub use cbr::CbrConfig;
 pub use config::{APPS, AppConfig};
-pub use dash::{Adaptation, DashConfig, Video};
+pub use dash::{Adaptation, DashConfig};
 pub use distribution::Distribution;
 pub use file::FileConfig;
 pub use ftp::{FtpConfig, FtpModel};
 pub use game::GameConfig;
-pub use kind::Service;
 pub use on_off::OnOffConfig;
 pub use page::WebPageConfig;
 pub use quality::Quality;
 pub use request_response::RequestResponseConfig;
 pub use stats::{AppStats, Completions};
+pub use streams::Service;
+pub use video::Video;
 pub use voip::VoipConfig;
 
 use lasthop_engine::{Draw, Purpose};

@@ -4,9 +4,10 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::Distribution;
-use super::kind::{Kind, Over, Service, Wrong, at_least, packets, parameter};
+use super::distribution::{Distribution, Times};
+use super::kind::{AppKind, Over, Wrong, at_least, packets, parameter};
 use super::source::{Packets, Source};
+use super::streams::Service;
 use crate::registry::Entry;
 
 /// Parameters of `on-off`.
@@ -43,7 +44,7 @@ impl Default for OnOffConfig {
     }
 }
 
-impl Kind for OnOffConfig {
+impl AppKind for OnOffConfig {
     const ENTRY: Entry = Entry {
         name: "on-off",
         summary: "packets at a rate while on, silence while off",
@@ -70,7 +71,10 @@ impl Kind for OnOffConfig {
         Err(("shape", format!("{} is out of range: a Pareto with a mean has a shape above 1", self.shape)))
     }
     fn run(&self) -> Box<Packets> {
-        Box::new(Packets::new(Source::on_off(self.clone()), self.size))
+        let times = |distribution, mean| Times { distribution, mean, shape: self.shape };
+        let on = times(self.on_distribution, self.on);
+        let off = times(self.off_distribution, self.off);
+        Box::new(Packets::new(Source::on_off(self.rate.time_for(self.size), on, off), self.size))
     }
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         Some((self.rate, self.size))

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
-use super::streams::Streams;
+use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
 
@@ -43,7 +43,7 @@ impl Default for WebPageConfig {
     }
 }
 
-impl Kind for WebPageConfig {
+impl AppKind for WebPageConfig {
     const ENTRY: Entry = Entry {
         name: "web-page",
         summary: "pages of a main object and what it names, with times to parse and read (TCP)",

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
-use super::kind::{Behaviour, Kind, Service, Wrong, above_zero, parameter};
-use super::streams::Streams;
+use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
 
@@ -39,7 +39,7 @@ impl Default for RequestResponseConfig {
     }
 }
 
-impl Kind for RequestResponseConfig {
+impl AppKind for RequestResponseConfig {
     const ENTRY: Entry = Entry {
         name: "request-response",
         summary: "requests and responses, one at a time on one connection (TCP)",

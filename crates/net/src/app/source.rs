@@ -4,8 +4,8 @@ use lasthop_engine::Draw;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use super::Action;
+use super::distribution::Times;
 use super::kind::Behaviour;
-use super::on_off::OnOffConfig;
 use super::streams::Streams;
 
 /// The clock of `cbr` and `on-off`. The first packet goes at the start.
@@ -19,22 +19,11 @@ pub(super) struct Source {
 #[derive(Clone, Debug)]
 enum Pattern {
     /// Packet n goes `n * size / rate` after the start, rounded up once: no drift.
-    Cbr {
-        rate: Bitrate,
-        size: Bytes,
-        start: Instant,
-        sent: u64,
-    },
+    Cbr { rate: Bitrate, size: Bytes, start: Instant, sent: u64 },
     /// One every `period`.
-    Ticks {
-        period: Duration,
-    },
-    OnOff {
-        config: OnOffConfig,
-        gap: Duration,
-        period: u64,
-        phase: Phase,
-    },
+    Ticks { period: Duration },
+    /// Packets `gap` apart while on.
+    OnOff { on: Times, off: Times, gap: Duration, period: u64, phase: Phase },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,18 +48,18 @@ impl Source {
         Source { pattern: Pattern::Ticks { period }, next: None }
     }
 
-    pub fn on_off(config: OnOffConfig) -> Source {
-        let gap = config.rate.time_for(config.size);
+    /// Packets that are `gap` apart while it is on.
+    pub fn on_off(gap: Duration, on: Times, off: Times) -> Source {
         let phase = Phase::Off { until: Instant::ZERO, rest: Duration::ZERO };
-        Source { pattern: Pattern::OnOff { config, gap, period: 0, phase }, next: None }
+        Source { pattern: Pattern::OnOff { on, off, gap, period: 0, phase }, next: None }
     }
 
     pub fn start(&mut self, now: Instant, draw: Draw) {
         match &mut self.pattern {
             Pattern::Cbr { start, sent, .. } => (*start, *sent) = (now, 0),
             Pattern::Ticks { .. } => {}
-            Pattern::OnOff { config, period, phase, .. } => {
-                *phase = on(config, period, now, Duration::ZERO, draw);
+            Pattern::OnOff { on, period, phase, .. } => {
+                *phase = on_phase(on, period, now, Duration::ZERO, draw);
             }
         }
         self.next = Some(now);
@@ -98,7 +87,7 @@ impl Source {
                     packets += 1;
                     at.saturating_add(*period)
                 }
-                Pattern::OnOff { config, gap, period, phase } => match *phase {
+                Pattern::OnOff { on, off, gap, period, phase } => match *phase {
                     Phase::On { until, packet } if packet < until => {
                         debug_assert_eq!(packet, at);
                         packets += 1;
@@ -107,18 +96,14 @@ impl Source {
                         packet.min(until)
                     }
                     Phase::On { until, packet } => {
-                        let length = config.off_distribution.draw(
-                            config.off,
-                            config.shape,
-                            &mut draw.stream(*period * 2 + 1),
-                        );
+                        let length = off.draw(&mut draw.stream(*period * 2 + 1));
                         *period += 1;
-                        let off = until.saturating_add(length);
-                        *phase = Phase::Off { until: off, rest: packet.since(until) };
-                        off
+                        let end = until.saturating_add(length);
+                        *phase = Phase::Off { until: end, rest: packet.since(until) };
+                        end
                     }
                     Phase::Off { until, rest } => {
-                        *phase = on(config, period, until, rest, draw);
+                        *phase = on_phase(on, period, until, rest, draw);
                         let Phase::On { until, packet } = *phase else { break };
                         packet.min(until)
                     }
@@ -130,8 +115,8 @@ impl Source {
 }
 
 /// An on period that begins at `start`, whose first packet comes after `rest`.
-fn on(config: &OnOffConfig, period: &u64, start: Instant, rest: Duration, draw: Draw) -> Phase {
-    let length = config.on_distribution.draw(config.on, config.shape, &mut draw.stream(period * 2));
+fn on_phase(on: &Times, period: &u64, start: Instant, rest: Duration, draw: Draw) -> Phase {
+    let length = on.draw(&mut draw.stream(period * 2));
     // At least a nanosecond: periods without length would not let time pass.
     let until = start.saturating_add(length.max(Duration(1)));
     Phase::On { until, packet: start.saturating_add(rest) }

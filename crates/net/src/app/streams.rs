@@ -3,12 +3,20 @@
 use lasthop_engine::Draw;
 use lasthop_units::Instant;
 
-use super::kind::Service;
 use super::stats::AppStats;
 use super::{Action, End};
 
 /// A backlog without end.
 pub(super) const ENDLESS: u64 = u64::MAX;
+
+/// What the transport below an application offers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// A byte stream each way.
+    Stream,
+    /// Datagrams.
+    Datagrams,
+}
 
 /// The streams, or datagrams, of an application.
 #[derive(Clone, Debug)]

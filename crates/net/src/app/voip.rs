@@ -4,9 +4,10 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Kind, Over, Service, Wrong, datagrams, parameter};
+use super::kind::{AppKind, Over, Wrong, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
+use super::streams::Service;
 use crate::registry::Entry;
 
 /// Between two packets of a call.
@@ -29,7 +30,7 @@ impl Default for VoipConfig {
     }
 }
 
-impl Kind for VoipConfig {
+impl AppKind for VoipConfig {
     const ENTRY: Entry = Entry {
         name: "voip",
         summary: "one direction of a call, judged by the E-model (UDP)",

@@ -6,7 +6,7 @@ use lasthop_units::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Discipline, Kind, Site};
+use super::kind::{Discipline, QueueKind, Site};
 use super::*;
 use crate::registry::{Entry, UnknownName, find};
 use crate::{Dropped, Item};
@@ -22,7 +22,7 @@ macro_rules! queues {
 
         /// Every kind of queue: name, what it does, where it comes from, parameters. Names, errors,
         /// listings and the documentation come from here.
-        pub const QUEUES: &[Entry] = &[$(<$module::$Config as Kind>::ENTRY),*];
+        pub const QUEUES: &[Entry] = &[$(<$module::$Config as QueueKind>::ENTRY),*];
 
         /// The kind `name` of [`QUEUES`] with its default parameters.
         impl FromStr for QueueConfig {
@@ -57,7 +57,7 @@ macro_rules! queues {
             /// It marks ECN-capable packets, at least those of L4S.
             pub fn marks(&self) -> bool {
                 match self {
-                    $(QueueConfig::$Name(c) => Kind::marks(c),)*
+                    $(QueueConfig::$Name(c) => QueueKind::marks(c),)*
                 }
             }
             /// The key and the cause where a queue that should mark never does, or where a key has
@@ -65,13 +65,13 @@ macro_rules! queues {
             pub fn never_marks(&self) -> Option<(&'static str, String)> {
                 let fit = self.limit().packets?;
                 match self {
-                    $(QueueConfig::$Name(c) => Kind::never_marks(c, fit),)*
+                    $(QueueConfig::$Name(c) => QueueKind::never_marks(c, fit),)*
                 }
             }
             /// The queue, at `site`.
             pub fn build(&self, site: &Site) -> Queue {
                 Queue::of(match self {
-                    $(QueueConfig::$Name(c) => c.build(site),)*
+                    $(QueueConfig::$Name(c) => c.build(site).into(),)*
                 })
             }
         }
@@ -81,6 +81,12 @@ macro_rules! queues {
         pub(super) enum Policy {
             $($($Policy($ty),)?)*
         }
+
+        $($(impl From<$ty> for Policy {
+            fn from(queue: $ty) -> Policy {
+                Policy::$Policy(queue)
+            }
+        })?)*
 
         impl Discipline for Policy {
             #[inline]

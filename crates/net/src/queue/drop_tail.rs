@@ -4,8 +4,7 @@ use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::Policy;
-use super::kind::{DEFAULT_PACKETS, Discipline, Kind, LIMITS, Site, limit};
+use super::kind::{DEFAULT_PACKETS, Discipline, LIMITS, QueueKind, Site, limit};
 use super::{Fifo, Limit};
 use crate::registry::Entry;
 use crate::{DropCause, Dropped, Item};
@@ -21,19 +20,20 @@ pub struct DropTailConfig {
     pub bytes: Option<Bytes>,
 }
 
-impl Kind for DropTailConfig {
+impl QueueKind for DropTailConfig {
     const ENTRY: Entry = Entry {
         name: "droptail",
         summary: "first in, first out; what arrives when it is full is dropped",
         source: "ns-2 DropTail, ns-3 DropTailQueue, Linux pfifo/bfifo",
         parameters: LIMITS,
     };
+    type Run = DropTail;
 
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS)
     }
-    fn build(&self, _site: &Site) -> Policy {
-        Policy::DropTail(DropTail::new(self.limit()))
+    fn build(&self, _site: &Site) -> DropTail {
+        DropTail::new(self.limit())
     }
 }
 

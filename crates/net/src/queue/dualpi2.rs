@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::aqm::Verdict;
 use super::aqm::coupled::{Coupled, CoupledParams, Recur};
-use super::config::Policy;
 use super::kind::{
-    BYTES, DEFAULT_PACKETS_OF_MANY, Discipline, Kind, MANY_PACKETS, Site, Wrong, check_gain, check_positive,
-    check_that, check_update, limit, mark, parameter,
+    BYTES, DEFAULT_PACKETS_OF_MANY, Discipline, MANY_PACKETS, QueueKind, Site, Wrong, check_gain,
+    check_positive, check_that, check_update, limit, mark, parameter,
 };
 use super::{Fifo, Limit};
 use crate::registry::Entry;
@@ -86,7 +85,7 @@ impl Default for DualPi2Config {
     }
 }
 
-impl Kind for DualPi2Config {
+impl QueueKind for DualPi2Config {
     const ENTRY: Entry = Entry {
         name: "dualpi2",
         summary: "a queue for L4S (ECT(1)) and one for Classic traffic, coupled to equal rates",
@@ -111,6 +110,7 @@ impl Kind for DualPi2Config {
             parameter("ecn", "true", "mark ECN-capable Classic packets instead of dropping them"),
         ],
     };
+    type Run = Box<DualPi2>;
 
     fn validate(&self) -> Result<(), Wrong> {
         check_positive(self.target, "target")?;
@@ -126,8 +126,8 @@ impl Kind for DualPi2Config {
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS_OF_MANY)
     }
-    fn build(&self, _site: &Site) -> Policy {
-        Policy::DualPi2(Box::new(DualPi2::new(self)))
+    fn build(&self, _site: &Site) -> Box<DualPi2> {
+        Box::new(DualPi2::new(self))
     }
 }
 

@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aqm::{CoDel, CodelParams, Parameters, Verdict};
-use super::config::Policy;
 use super::kind::{
-    BYTES, CE_THRESHOLD, CODEL_TARGET, DEFAULT_PACKETS_OF_MANY, Discipline, ECN, INTERVAL, Kind,
-    MANY_PACKETS, Site, Wrong, check_that, limit, mark, parameter,
+    BYTES, CE_THRESHOLD, CODEL_TARGET, DEFAULT_PACKETS_OF_MANY, Discipline, ECN, INTERVAL, MANY_PACKETS,
+    QueueKind, Site, Wrong, check_that, limit, mark, parameter,
 };
 use super::managed::{backlog, sight};
 use super::{Fifo, Limit};
@@ -62,7 +61,7 @@ impl FqCodelConfig {
     }
 }
 
-impl Kind for FqCodelConfig {
+impl QueueKind for FqCodelConfig {
     const ENTRY: Entry = Entry {
         name: "fq-codel",
         summary: "flow queues by deficit round robin, new flows first, CoDel on each",
@@ -78,6 +77,7 @@ impl Kind for FqCodelConfig {
             CE_THRESHOLD,
         ],
     };
+    type Run = Box<FqCodel>;
 
     fn validate(&self) -> Result<(), Wrong> {
         check_that((1..=32_768).contains(&self.flows), "flows", "takes 1 to 32768 queues")?;
@@ -90,8 +90,8 @@ impl Kind for FqCodelConfig {
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS_OF_MANY)
     }
-    fn build(&self, site: &Site) -> Policy {
-        Policy::FqCodel(Box::new(FqCodel::new(self, site)))
+    fn build(&self, site: &Site) -> Box<FqCodel> {
+        Box::new(FqCodel::new(self, site))
     }
 }
 

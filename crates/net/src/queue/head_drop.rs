@@ -5,8 +5,7 @@ use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::Policy;
-use super::kind::{DEFAULT_PACKETS, Discipline, Kind, LIMITS, Site, limit};
+use super::kind::{DEFAULT_PACKETS, Discipline, LIMITS, QueueKind, Site, limit};
 use super::{Fifo, Limit};
 use crate::registry::Entry;
 use crate::{DropCause, Dropped, Item};
@@ -22,7 +21,7 @@ pub struct HeadDropConfig {
     pub bytes: Option<Bytes>,
 }
 
-impl Kind for HeadDropConfig {
+impl QueueKind for HeadDropConfig {
     const ENTRY: Entry = Entry {
         name: "headdrop",
         summary: "first in, first out; when it is full the oldest makes room",
@@ -30,12 +29,13 @@ impl Kind for HeadDropConfig {
                  INFOCOM 1996; Linux pfifo_head_drop",
         parameters: LIMITS,
     };
+    type Run = HeadDrop;
 
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS)
     }
-    fn build(&self, _site: &Site) -> Policy {
-        Policy::HeadDrop(HeadDrop::new(self.limit()))
+    fn build(&self, _site: &Site) -> HeadDrop {
+        HeadDrop::new(self.limit())
     }
 }
 

@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Limit;
-use super::config::Policy;
 use super::drop_tail::DropTail;
-use super::kind::{Kind, Site};
+use super::kind::{QueueKind, Site};
 use crate::registry::Entry;
 
 /// Parameters of a queue without limit: none.
@@ -14,18 +13,19 @@ use crate::registry::Entry;
 #[serde(default, deny_unknown_fields)]
 pub struct InfiniteConfig {}
 
-impl Kind for InfiniteConfig {
+impl QueueKind for InfiniteConfig {
     const ENTRY: Entry = Entry {
         name: "infinite",
         summary: "first in, first out, without any limit",
         source: "Mahimahi infinite",
         parameters: &[],
     };
+    type Run = DropTail;
 
     fn limit(&self) -> Limit {
         Limit::default()
     }
-    fn build(&self, _site: &Site) -> Policy {
-        Policy::DropTail(DropTail::new(self.limit()))
+    fn build(&self, _site: &Site) -> DropTail {
+        DropTail::new(self.limit())
     }
 }

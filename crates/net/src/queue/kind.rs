@@ -3,7 +3,6 @@
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use super::Limit;
-use super::config::Policy;
 use crate::registry::{Entry, Parameter};
 use crate::{Dropped, Ecn, Item};
 
@@ -29,9 +28,11 @@ impl Site {
 pub(super) type Wrong = (&'static str, String);
 
 /// The configuration of a kind of queue.
-pub(super) trait Kind {
+pub(super) trait QueueKind {
     /// Its row of [`QUEUES`](super::QUEUES).
     const ENTRY: Entry;
+    /// The queue at work.
+    type Run: Discipline;
 
     /// The first mistake that types alone do not catch.
     fn validate(&self) -> Result<(), Wrong> {
@@ -49,7 +50,7 @@ pub(super) trait Kind {
         None
     }
     /// The queue, empty.
-    fn build(&self, site: &Site) -> Policy;
+    fn build(&self, site: &Site) -> Self::Run;
 }
 
 /// A queue at work. `marked` counts packets that are marked.

@@ -1,38 +1,19 @@
 //! One queue, first in first out, under an AQM.
 
-use lasthop_units::{Bytes, Instant};
+use lasthop_units::Instant;
 
-use super::aqm::{Aqm, Backlog, Parameters, Sight, Verdict};
-use super::config::Policy;
-use super::kind::{DEFAULT_PACKETS, Discipline, Kind, Site, Wrong, limit, mark};
+use super::aqm::{Aqm, Backlog, ManagedKind, Parameters, Sight, Verdict};
+use super::kind::{DEFAULT_PACKETS, Discipline, QueueKind, Site, Wrong, limit, mark};
 use super::{Fifo, Limit};
 use crate::registry::Entry;
 use crate::{DropCause, Dropped, Item};
 
-/// The parameters of an AQM with the limits of a queue.
-pub(super) trait Limited {
-    /// Those of the AQM.
-    type Params: Parameters;
-    fn params(&self) -> Self::Params;
-    /// Most packets and bytes waiting.
-    fn limits(&self) -> (Option<u32>, Option<Bytes>);
-}
-
-/// A kind of queue that is one FIFO under an AQM.
-pub(super) trait ManagedKind: Limited {
-    /// Its row of [`QUEUES`](super::QUEUES).
-    const ENTRY: Entry;
-    /// As [`Kind::never_marks`].
-    fn never_marks(&self, _fit: u32) -> Option<(&'static str, String)> {
-        None
-    }
-}
-
-impl<T: ManagedKind> Kind for T
+impl<T: ManagedKind> QueueKind for T
 where
     Aqm: From<<T::Params as Parameters>::Run>,
 {
     const ENTRY: Entry = <T as ManagedKind>::ENTRY;
+    type Run = Box<Managed>;
 
     fn validate(&self) -> Result<(), Wrong> {
         self.params().validate()
@@ -47,9 +28,9 @@ where
     fn never_marks(&self, fit: u32) -> Option<(&'static str, String)> {
         ManagedKind::never_marks(self, fit)
     }
-    fn build(&self, site: &Site) -> Policy {
+    fn build(&self, site: &Site) -> Box<Managed> {
         let aqm = self.params().build(site).into();
-        Policy::Managed(Box::new(Managed { fifo: Fifo::default(), limit: self.limit(), aqm }))
+        Box::new(Managed { fifo: Fifo::default(), limit: self.limit(), aqm })
     }
 }
 

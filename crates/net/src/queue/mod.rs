@@ -10,14 +10,14 @@
 //! against no limit (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link
 //! without a buffer, not a dead one).
 //!
-//! One file per kind, with its configuration (`Kind`) and what it does (`Discipline`); one list,
-//! `built_in_queues!`, names them all. To add one: write its file, and add its module and its entry
-//! of the list here.
+//! One file per kind, with its configuration (`QueueKind`) and what it does (`Discipline`); one
+//! list, `built_in_queues!`, names them all. To add one: write its file, and add its module and its
+//! entry of the list here.
 
 /// Hands the list of all queues to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`QueueConfig`], the name in scenarios, its configuration, which
-/// implements `Kind`, and the variant of `Policy` that it builds, unless an entry above builds the
-/// same.
+/// implements `QueueKind`, and the variant of `Policy` that it builds, unless an entry above builds
+/// the same.
 macro_rules! built_in_queues {
     ($then:ident) => {
         $then! {

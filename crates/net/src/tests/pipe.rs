@@ -197,7 +197,7 @@ enum Op {
     Rate(u64),
     Delay(u64),
     Limit(u32),
-    Look,
+    Read,
 }
 
 fn any_op() -> impl Strategy<Value = Op> {
@@ -206,7 +206,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         1 => prop_oneof![Just(0), 1_000u64..1_000_000_000].prop_map(Op::Rate),
         1 => (0u64..3_000_000).prop_map(Op::Delay),
         1 => (0u32..8).prop_map(Op::Limit),
-        2 => Just(Op::Look),
+        2 => Just(Op::Read),
     ]
 }
 
@@ -249,7 +249,7 @@ proptest! {
                     p.set_limit(t, Limit { packets: Some(limit), bytes: None }, &mut out);
                     naive.limit = limit as usize;
                 }
-                Op::Look => {}
+                Op::Read => {}
             }
             prop_assert_eq!(p.occupancy(t, &mut out).queue_packets, naive.waiting.len() as u64);
         }

@@ -10,11 +10,10 @@ use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Management, Parameters, Sight, Verdict};
+use super::{Backlog, ManagedKind, Management, Parameters, Sight, Verdict};
 use crate::queue::kind::{
     BYTES, CE_THRESHOLD, CODEL_TARGET, ECN, INTERVAL, PACKETS, Site, Wrong, check_positive,
 };
-use crate::queue::managed::ManagedKind;
 use crate::registry::Entry;
 
 aqm_parameters! {

@@ -49,7 +49,7 @@ macro_rules! aqm_parameters {
                 $params { $($key: self.$key,)* }
             }
         }
-        impl crate::queue::managed::Limited for $queue {
+        impl crate::queue::aqm::Limited for $queue {
             type Params = $params;
             fn params(&self) -> $params {
                 self.params()
@@ -75,11 +75,12 @@ pub use pie::{Pie, PieConfig, PieParams, scaled};
 pub use red::{Red, RedConfig, RedParams};
 pub use step::{Step, StepConfig, StepParams};
 
-use lasthop_units::{Bitrate, Ecn, Instant};
+use lasthop_units::{Bitrate, Bytes, Ecn, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Site, Wrong};
+use crate::registry::Entry;
 
 /// What an AQM sees of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +137,25 @@ pub(super) trait Parameters {
     }
     /// The AQM, with draws of its own.
     fn build(&self, site: &Site) -> Self::Run;
+}
+
+/// The parameters of an AQM with the limits of a queue.
+pub(super) trait Limited {
+    /// Those of the AQM.
+    type Params: Parameters;
+    fn params(&self) -> Self::Params;
+    /// Most packets and bytes waiting.
+    fn limits(&self) -> (Option<u32>, Option<Bytes>);
+}
+
+/// A kind of queue that is one FIFO under an AQM.
+pub(super) trait ManagedKind: Limited {
+    /// Its row of [`QUEUES`](super::QUEUES).
+    const ENTRY: Entry;
+    /// As [`QueueKind::never_marks`](super::kind::QueueKind::never_marks).
+    fn never_marks(&self, _fit: u32) -> Option<(&'static str, String)> {
+        None
+    }
 }
 
 /// An AQM at work.

@@ -11,11 +11,10 @@ use lasthop_units::{Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Management, Parameters, Sight, Verdict};
+use super::{Backlog, ManagedKind, Management, Parameters, Sight, Verdict};
 use crate::queue::kind::{
     BYTES, ECN, PACKETS, Site, Wrong, check_gain, check_positive, check_update, parameter,
 };
-use crate::queue::managed::ManagedKind;
 use crate::registry::Entry;
 
 aqm_parameters! {

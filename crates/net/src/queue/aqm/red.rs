@@ -12,9 +12,8 @@ use lasthop_units::{Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Management, Parameters, Sight, Verdict};
+use super::{Backlog, ManagedKind, Management, Parameters, Sight, Verdict};
 use crate::queue::kind::{BYTES, ECN, PACKETS, Site, Wrong, check_that, parameter};
-use crate::queue::managed::ManagedKind;
 use crate::registry::Entry;
 
 aqm_parameters! {

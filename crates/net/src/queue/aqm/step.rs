@@ -11,9 +11,8 @@ use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Management, Parameters, Sight, Verdict};
+use super::{Backlog, ManagedKind, Management, Parameters, Sight, Verdict};
 use crate::queue::kind::{BYTES, PACKETS, Site, Wrong, check_positive, check_that, parameter};
-use crate::queue::managed::ManagedKind;
 use crate::registry::Entry;
 
 aqm_parameters! {
