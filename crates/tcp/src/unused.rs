@@ -19,6 +19,94 @@ pub struct Unused {
 /// The groups of options whose keys only those controls read that list them as parameters.
 const OF_CONTROLS: [&str; 5] = ["vegas", "cubic", "westwood", "hint", "hybla"];
 
+/// When a key has no effect because of another one.
+struct Rule {
+    key: &'static str,
+    /// The options ask for what the key does.
+    set: fn(&Options) -> bool,
+    /// An endpoint with this configuration reads it.
+    used: fn(&Config) -> bool,
+    why: &'static str,
+    help: &'static str,
+}
+
+fn has_rack(c: &Config) -> bool {
+    c.recovery == RecoveryFlavour::Rack
+}
+
+const RULES: [Rule; 10] = [
+    Rule {
+        key: "ack_every",
+        set: |o| o.writes("ack_every"),
+        used: |c| c.host.acks != AckRule::Linux,
+        why: "the ACK rule `linux` decides by itself how many segments an ACK covers",
+        help: "`ack_rule = \"octets\"` counts full-sized segments",
+    },
+    Rule {
+        key: "accecn_option",
+        set: |o| o.writes("accecn_option"),
+        used: |c| c.ecn.mode.accepts_accurate(),
+        why: "the option goes with accurate ECN alone",
+        help: "`ecn = \"accurate\"`",
+    },
+    Rule {
+        key: "gso",
+        set: |o| o.buffers.gso == Some(true),
+        used: has_rack,
+        why: "segments leave one by one without `recovery = \"rack\"`",
+        help: "`recovery = \"rack\"`",
+    },
+    Rule {
+        key: "send_buffer_start",
+        set: |o| o.writes("send_buffer_start"),
+        used: |c| c.buffers.send_tuning,
+        why: "the send buffer does not grow",
+        help: "`send_tuning = true`",
+    },
+    Rule {
+        key: "send_buffer_max",
+        set: |o| o.writes("send_buffer_max"),
+        used: |c| c.buffers.send_tuning,
+        why: "the send buffer does not grow",
+        help: "`send_tuning = true`",
+    },
+    Rule {
+        key: "receive_buffer_start",
+        set: |o| o.writes("receive_buffer_start"),
+        used: |c| c.buffers.receive_tuning,
+        why: "the receive buffer is fixed",
+        help: "`receive_tuning = true`",
+    },
+    Rule {
+        key: "abe_beta",
+        set: |o| o.writes("abe_beta"),
+        used: |c| c.cubic.abe,
+        why: "a mark costs as much as a loss",
+        help: "`abe = true`",
+    },
+    Rule {
+        key: "loss_probe",
+        set: |o| o.loss.loss_probe == Some(true),
+        used: has_rack,
+        why: "the recovery has no loss probes",
+        help: "`recovery = \"rack\"`",
+    },
+    Rule {
+        key: "dsack",
+        set: |o| o.acks.dsack == Some(true),
+        used: |c| c.negotiated.sack,
+        why: "it is a form of SACK",
+        help: "`sack = true`",
+    },
+    Rule {
+        key: "sack_on_timeout",
+        set: |o| o.writes("sack_on_timeout"),
+        used: |c| c.negotiated.sack,
+        why: "no SACK is agreed on",
+        help: "`sack = true`",
+    },
+];
+
 impl Options {
     /// The keys that these options set and that an endpoint with their configuration `c` never
     /// reads.
@@ -28,76 +116,8 @@ impl Options {
     }
 
     fn unused_in_general(&self, c: &Config) -> Vec<Unused> {
-        let rack = c.recovery == RecoveryFlavour::Rack;
-        let written = |key| self.writes(key);
-        let rows: [(&str, bool, bool, &str, &str); 10] = [
-            (
-                "ack_every",
-                written("ack_every"),
-                c.host.acks != AckRule::Linux,
-                "the ACK rule `linux` decides by itself how many segments an ACK covers",
-                "`ack_rule = \"octets\"` counts full-sized segments",
-            ),
-            (
-                "accecn_option",
-                written("accecn_option"),
-                c.ecn.mode.accepts_accurate(),
-                "the option goes with accurate ECN alone",
-                "`ecn = \"accurate\"`",
-            ),
-            (
-                "gso",
-                self.buffers.gso == Some(true),
-                rack,
-                "segments leave one by one without `recovery = \"rack\"`",
-                "`recovery = \"rack\"`",
-            ),
-            (
-                "send_buffer_start",
-                written("send_buffer_start"),
-                c.buffers.send_tuning,
-                "the send buffer does not grow",
-                "`send_tuning = true`",
-            ),
-            (
-                "send_buffer_max",
-                written("send_buffer_max"),
-                c.buffers.send_tuning,
-                "the send buffer does not grow",
-                "`send_tuning = true`",
-            ),
-            (
-                "receive_buffer_start",
-                written("receive_buffer_start"),
-                c.buffers.receive_tuning,
-                "the receive buffer is fixed",
-                "`receive_tuning = true`",
-            ),
-            ("abe_beta", written("abe_beta"), c.cubic.abe, "a mark costs as much as a loss", "`abe = true`"),
-            (
-                "loss_probe",
-                self.loss.loss_probe == Some(true),
-                rack,
-                "the recovery has no loss probes",
-                "`recovery = \"rack\"`",
-            ),
-            (
-                "dsack",
-                self.acks.dsack == Some(true),
-                c.negotiated.sack,
-                "it is a form of SACK",
-                "`sack = true`",
-            ),
-            (
-                "sack_on_timeout",
-                written("sack_on_timeout"),
-                c.negotiated.sack,
-                "no SACK is agreed on",
-                "`sack = true`",
-            ),
-        ];
-        let unused = rows.into_iter().filter(|(_, written, used, ..)| *written && !used);
-        unused.map(|(key, _, _, why, help)| Unused { key, why, help: help.to_owned() }).collect()
+        let unused = RULES.iter().filter(|rule| (rule.set)(self) && !(rule.used)(c));
+        unused.map(|rule| Unused { key: rule.key, why: rule.why, help: rule.help.to_owned() }).collect()
     }
 
     /// Keys of which neither the control nor the one behind it, where hints rule, makes use.
