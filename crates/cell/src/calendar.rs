@@ -137,7 +137,7 @@ impl<T: Ord> Agenda<T> {
         self.early.front().map(|(t, _)| *t)
     }
 
-    /// Something happens between two TTIs: a network that slept goes on with the first TTI that
+    /// Something happens between two TTIs: a network that was idle goes on with the first TTI that
     /// starts after now, and what comes at the very start of a TTI may still ask in it.
     pub fn advance_to(&mut self, now: Instant) {
         let started = Tti::containing(now, self.tti);

@@ -4,8 +4,8 @@
 //! crate's queue; they answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an
 //! [`EventQueue`].
 
+pub mod custom;
 pub mod math;
-pub mod own;
 mod queue;
 mod random;
 pub mod simd;

@@ -14,8 +14,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
-use crate::own::{OwnPolicy, describe};
 
 /// What one derives a congestion control from.
 #[pyclass(subclass, module = "lasthop._core")]
@@ -242,7 +242,7 @@ fn seconds(t: Instant) -> f64 {
 }
 
 /// The control as the simulator takes it.
-pub fn definition(own: OwnPolicy) -> Definition {
+pub fn definition(own: CustomPolicy) -> Definition {
     let make = Arc::new(own.make);
     let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
         Python::attach(|py| PyControl::make(py, &make, setup)).map(|c| Box::new(c) as Box<_>)

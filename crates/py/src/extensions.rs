@@ -3,12 +3,12 @@
 use lasthop_sim::Extensions;
 use pyo3::prelude::*;
 
+use crate::custom::CustomPolicy;
 use crate::error::raise;
-use crate::own::OwnPolicy;
 use crate::{control, scheduler};
 
 /// The policies as the simulator takes them.
-pub fn extensions(cc: Vec<OwnPolicy>, schedulers: Vec<OwnPolicy>) -> PyResult<Extensions> {
+pub fn extensions(cc: Vec<CustomPolicy>, schedulers: Vec<CustomPolicy>) -> PyResult<Extensions> {
     let controls = cc
         .into_iter()
         .try_fold(Extensions::new(), |all, own| all.with_cc(control::definition(own)).map_err(|e| raise(&e)));

@@ -6,11 +6,11 @@
 
 mod campaign;
 mod control;
+mod custom;
 mod error;
 mod extensions;
 mod fault;
 mod files;
-mod own;
 mod packetdrill;
 mod run;
 mod scenario;

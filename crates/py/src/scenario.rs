@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use lasthop_sim::survey::{MapRequest, Survey};
 use pyo3::prelude::*;
 
+use crate::custom::CustomPolicy;
 use crate::error::{finish, json_to_python, raise};
 use crate::extensions::extensions;
-use crate::own::OwnPolicy;
 
 /// A parsed and checked scenario.
 #[pyclass(frozen, module = "lasthop._core", from_py_object)]
@@ -22,8 +22,8 @@ impl Scenario {
     fn load(
         path: PathBuf,
         set: Vec<String>,
-        cc: Vec<OwnPolicy>,
-        schedulers: Vec<OwnPolicy>,
+        cc: Vec<CustomPolicy>,
+        schedulers: Vec<CustomPolicy>,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let own = extensions(cc, schedulers)?;
@@ -38,8 +38,8 @@ impl Scenario {
         name: &str,
         base_dir: Option<PathBuf>,
         set: Vec<String>,
-        cc: Vec<OwnPolicy>,
-        schedulers: Vec<OwnPolicy>,
+        cc: Vec<CustomPolicy>,
+        schedulers: Vec<CustomPolicy>,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let (base, own) = (base_dir.unwrap_or_default(), extensions(cc, schedulers)?);
@@ -74,8 +74,8 @@ impl Scenario {
     fn with_own(
         &self,
         py: Python<'_>,
-        cc: Vec<OwnPolicy>,
-        schedulers: Vec<OwnPolicy>,
+        cc: Vec<CustomPolicy>,
+        schedulers: Vec<CustomPolicy>,
         set: Vec<String>,
     ) -> PyResult<Self> {
         let own = extensions(cc, schedulers)?;

@@ -13,8 +13,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
-use crate::own::{OwnPolicy, describe};
 
 /// What one derives a scheduler from.
 #[pyclass(subclass, module = "lasthop._core")]
@@ -82,7 +82,7 @@ impl From<&mac::Candidate> for Candidate {
 }
 
 /// The scheduler as the simulator takes it.
-pub fn definition(own: OwnPolicy) -> Definition {
+pub fn definition(own: CustomPolicy) -> Definition {
     let make = Arc::new(own.make);
     let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
         Python::attach(|py| PyScheduler::make(py, &make, setup)).map(|s| Box::new(s) as Box<_>)

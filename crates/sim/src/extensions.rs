@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use lasthop_engine::own;
+use lasthop_engine::custom;
 use lasthop_lte::mac::scheduler;
 use lasthop_lte::mac::scheduler::Schedulers;
 use lasthop_tcp::cc::{Controls, Definition};
@@ -80,12 +80,12 @@ impl Extensions {
     }
 }
 
-fn version<K: own::Kind>(d: &own::Definition<K>) -> (String, String) {
+fn version<K: custom::PolicyKind>(d: &custom::Definition<K>) -> (String, String) {
     (d.name().to_owned(), d.code_version().to_owned())
 }
 
-fn info<K: own::Kind>(d: &own::Definition<K>) -> Value {
-    let parameter = |p: &own::OwnParameter| json!({"name": p.name, "default": p.default, "unit": p.unit, "source": p.source});
+fn info<K: custom::PolicyKind>(d: &custom::Definition<K>) -> Value {
+    let parameter = |p: &custom::CustomParameter| json!({"name": p.name, "default": p.default, "unit": p.unit, "source": p.source});
     json!({
         "name": d.name(),
         "summary": d.about(),

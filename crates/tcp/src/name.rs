@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use lasthop_engine::own;
+use lasthop_engine::custom;
 use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -109,11 +109,11 @@ pub struct CustomName {
 
 impl CustomName {
     /// Octets of the longest name.
-    pub const LONGEST: usize = own::LONGEST_NAME;
+    pub const LONGEST: usize = custom::LONGEST_NAME;
 
     /// `None` if this cannot be a name, or is a built-in algorithm's.
     pub fn new(name: &str) -> Option<CustomName> {
-        if !own::is_name(name) || name.parse::<CcName>().is_ok() {
+        if !custom::is_name(name) || name.parse::<CcName>().is_ok() {
             return None;
         }
         let mut text = [0; CustomName::LONGEST];

@@ -8,27 +8,7 @@ use schemars::JsonSchema;
 use serde::de::VariantAccess;
 use serde::{Serialize, Serializer};
 
-use super::own::OwnScheduler;
-use super::{Absent, Candidate, Domain, Fault, Policy};
-
-/// A policy of this crate: what the registry says of it, and how to make one.
-pub trait BuiltIn: Policy + Sized {
-    /// Its parameters in a scenario.
-    type Config: Default;
-    /// Name, what it does, where it comes from, parameters.
-    const ENTRY: Entry;
-    /// One with these parameters, for a cell with this TTI.
-    fn new(config: &Self::Config, tti: Duration) -> Self;
-}
-
-/// An entry without parameters.
-pub(super) const fn entry(name: &'static str, summary: &'static str, source: &'static str) -> Entry {
-    Entry { name, summary, source, parameters: &[] }
-}
-
-/// A survey, the source of several.
-pub(super) const CAPOZZI: &str = "F. Capozzi and others, \"Downlink packet scheduling in LTE cellular \
-                                  networks\", IEEE Communications Surveys and Tutorials 15(2), 2013";
+use super::{Absent, BuiltIn, Candidate, CustomScheduler, Domain, Fault, Policy};
 
 /// What a scenario may name, what is at work, and how the one becomes the other. Each method of
 /// [`Policy`] is passed on to whatever is at work.
@@ -43,7 +23,7 @@ macro_rules! built_in {
             $($(#[$doc])* $Variant(<$Policy as BuiltIn>::Config),)*
             /// One of the caller's own, by the name it was registered under.
             #[schemars(skip)]
-            Own(OwnScheduler),
+            Custom(CustomScheduler),
         }
 
         /// A policy at work.
@@ -74,7 +54,7 @@ macro_rules! built_in {
             pub fn name(&self) -> &str {
                 match self {
                     $(SchedulerConfig::$Variant(_) => $Policy::ENTRY.name,)*
-                    SchedulerConfig::Own(own) => &own.name,
+                    SchedulerConfig::Custom(own) => &own.name,
                 }
             }
 
@@ -84,7 +64,7 @@ macro_rules! built_in {
             pub fn build(&self, tti: Duration) -> Scheduler {
                 match self {
                     $(SchedulerConfig::$Variant(c) => Scheduler::$Variant($Policy::new(c, tti)),)*
-                    SchedulerConfig::Own(_) => Scheduler::Custom(Box::new(Absent)),
+                    SchedulerConfig::Custom(_) => Scheduler::Custom(Box::new(Absent)),
                 }
             }
 
@@ -96,7 +76,7 @@ macro_rules! built_in {
                     $(SchedulerConfig::$Variant(c) => {
                         to.serialize_newtype_variant(NAME, index, $Policy::ENTRY.name, c)
                     })*
-                    SchedulerConfig::Own(own) => own.name.serialize(to),
+                    SchedulerConfig::Custom(own) => own.name.serialize(to),
                 }
             }
 
@@ -107,7 +87,7 @@ macro_rules! built_in {
             ) -> Result<SchedulerConfig, A::Error> {
                 Ok(match self {
                     $(SchedulerConfig::$Variant(_) => SchedulerConfig::$Variant(from.newtype_variant()?),)*
-                    SchedulerConfig::Own(own) => SchedulerConfig::Own(own),
+                    SchedulerConfig::Custom(own) => SchedulerConfig::Custom(own),
                 })
             }
         }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use lasthop_engine::own::is_name;
+use lasthop_engine::custom::is_name;
 use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{OwnScheduler, SCHEDULERS, SchedulerConfig};
+use super::{CustomScheduler, SCHEDULERS, SchedulerConfig};
 
 /// No parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,9 @@ impl SchedulerConfig {
     /// The scheduler `name` with its default parameters: built in, or else one of the caller's own.
     /// None: no name.
     pub fn named(name: &str) -> Option<SchedulerConfig> {
-        let own = || SchedulerConfig::Own(OwnScheduler { name: name.to_owned(), ..OwnScheduler::default() });
+        let own = || {
+            SchedulerConfig::Custom(CustomScheduler { name: name.to_owned(), ..CustomScheduler::default() })
+        };
         name.parse().ok().or_else(|| is_name(name).then(own))
     }
 }
@@ -44,7 +46,7 @@ const NAMES: &[&str] = &{
 /// As serde would derive it; one of the caller's own as a table with its `kind`.
 impl Serialize for SchedulerConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let SchedulerConfig::Own(own) = self else { return self.serialize_built_in(serializer) };
+        let SchedulerConfig::Custom(own) = self else { return self.serialize_built_in(serializer) };
         if own.parameters.is_empty() {
             return serializer.serialize_str(&own.name);
         }
@@ -85,8 +87,8 @@ impl<'de> Visitor<'de> for Word {
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<SchedulerConfig, A::Error> {
         let (config, rest) = access.variant_seed(Word)?;
         match config {
-            SchedulerConfig::Own(own) => {
-                Ok(SchedulerConfig::Own(OwnScheduler { parameters: rest.newtype_variant()?, ..own }))
+            SchedulerConfig::Custom(own) => {
+                Ok(SchedulerConfig::Custom(CustomScheduler { parameters: rest.newtype_variant()?, ..own }))
             }
             built_in => built_in.deserialize_parameters(rest),
         }

@@ -42,26 +42,27 @@ macro_rules! built_in_schedulers {
 pub mod built_in;
 mod channel;
 mod config;
+mod custom;
 mod equal_throughput;
-mod own;
 mod priority_set;
 pub mod qci;
 mod qos;
 mod round_robin;
 
-pub use built_in::{BuiltIn, SCHEDULERS, Scheduler, SchedulerConfig};
-use built_in::{CAPOZZI, entry};
+pub use built_in::{SCHEDULERS, Scheduler, SchedulerConfig};
 pub use channel::{FrequencyMaxRate, ProportionalFair, ThroughputToAverage, TimeMaxRate};
 pub use config::NoParameters;
+pub use custom::{Definition, SchedulerContext, SchedulerKind, Schedulers, Setup};
 pub use equal_throughput::{FrequencyEqualThroughput, TimeEqualThroughput};
-pub use own::{Definition, OwnScheduler, SchedulerContext, SchedulerKind, Schedulers, Setup};
 pub use priority_set::{PrioritySet, PrioritySetConfig};
 pub use qos::QosAware;
 pub use round_robin::RoundRobin;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub use lasthop_engine::own::Fault;
+pub use lasthop_engine::custom::Fault;
+use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti, UeId};
 
 /// What a policy may know of a UE that could be served in this TTI.
@@ -113,6 +114,34 @@ pub trait Policy: Debug + Send {
     fn fault(&mut self) -> Option<Fault> {
         None
     }
+}
+
+/// A policy of this crate: what the registry says of it, and how to make one.
+pub trait BuiltIn: Policy + Sized {
+    /// Its parameters in a scenario.
+    type Config: Default;
+    /// Name, what it does, where it comes from, parameters.
+    const ENTRY: Entry;
+    /// One with these parameters, for a cell with this TTI.
+    fn new(config: &Self::Config, tti: Duration) -> Self;
+}
+
+/// An entry without parameters.
+const fn entry(name: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    Entry { name, summary, source, parameters: &[] }
+}
+
+/// A survey, the source of several.
+const CAPOZZI: &str = "F. Capozzi and others, \"Downlink packet scheduling in LTE cellular \
+                                  networks\", IEEE Communications Surveys and Tutorials 15(2), 2013";
+
+/// A policy of the caller's own as a scenario names it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CustomScheduler {
+    /// The name under which it was defined.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, f64>,
 }
 
 /// In the place of a policy of the caller's own that nobody has made: serves nobody.

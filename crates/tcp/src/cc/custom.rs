@@ -36,8 +36,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use lasthop_engine::own::{self, Kind, Parameters};
-pub use lasthop_engine::own::{DefinitionError, Fault, OwnParameter};
+use lasthop_engine::custom::{self, Parameters, PolicyKind};
+pub use lasthop_engine::custom::{CustomParameter, DefinitionError, Fault};
 
 use super::{Cc, CcName, CongestionControl};
 use crate::config::Config;
@@ -96,7 +96,7 @@ impl Setup<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct ControlKind;
 
-impl Kind for ControlKind {
+impl PolicyKind for ControlKind {
     const WHAT: &'static str = "congestion control";
     type Setup<'a> = Setup<'a>;
     type Made = Box<dyn CustomControl>;
@@ -107,11 +107,11 @@ impl Kind for ControlKind {
 
 /// An algorithm of the caller's own: what the registry says of it, and how to make one, once for
 /// each end of each flow.
-pub type Definition = own::Definition<ControlKind>;
+pub type Definition = custom::Definition<ControlKind>;
 
 /// The algorithms of the caller's own, by name.
 #[derive(Clone, Debug, Default)]
-pub struct Controls(own::Definitions<ControlKind>);
+pub struct Controls(custom::Definitions<ControlKind>);
 
 impl Controls {
     /// One more.

@@ -120,8 +120,8 @@ pub use cdg::Cdg;
 pub use control::CongestionControl;
 pub use cubic::{Cubic, cubic_k, cubic_window};
 pub use custom::{
-    ControlContext, ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter,
-    Setup,
+    ControlContext, ControlKind, Controls, CustomControl, CustomParameter, Definition, DefinitionError,
+    Fault, Setup,
 };
 pub use dctcp::Dctcp;
 pub use guided::Guided;

@@ -414,7 +414,7 @@ fn set_schedulers(
     let mut own = false;
     for (cell, config) in all.config.cells.enumerate() {
         for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
-            if !matches!(scheduler, SchedulerConfig::Own(_)) {
+            if !matches!(scheduler, SchedulerConfig::Custom(_)) {
                 continue;
             }
             let (name, blocks) = (all.names[cell.index()].as_str(), config.resource_blocks);

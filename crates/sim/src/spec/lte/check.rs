@@ -62,7 +62,7 @@ fn check_scheduler(
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
-    let SchedulerConfig::Own(own) = scheduler else { return };
+    let SchedulerConfig::Custom(own) = scheduler else { return };
     let Some(definition) = extensions.schedulers().get(&own.name) else {
         let ours = extensions.schedulers().iter().map(|d| d.name());
         let known: Vec<&str> = SCHEDULERS.iter().map(|e| e.name).chain(ours).collect();

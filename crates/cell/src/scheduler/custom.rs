@@ -38,19 +38,10 @@
 use std::collections::BTreeMap;
 
 use lasthop_bearer::Direction;
-use lasthop_engine::own::{self, DefinitionError, Fault, Kind, Parameters};
+use lasthop_engine::custom::{self, DefinitionError, Fault, Parameters, PolicyKind};
 use lasthop_units::Duration;
 
 use super::{Policy, Scheduler, SchedulerConfig};
-
-/// A policy of the caller's own as a scenario names it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OwnScheduler {
-    /// The name under which it was defined.
-    pub name: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, f64>,
-}
 
 /// Where a policy is put to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +82,7 @@ impl Setup<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerKind;
 
-impl Kind for SchedulerKind {
+impl PolicyKind for SchedulerKind {
     const WHAT: &'static str = "scheduler";
     type Setup<'a> = Setup<'a>;
     type Made = Box<dyn Policy>;
@@ -102,11 +93,11 @@ impl Kind for SchedulerKind {
 
 /// A policy of the caller's own: what the registry says of it, and how to make one, once for each
 /// cell and direction.
-pub type Definition = own::Definition<SchedulerKind>;
+pub type Definition = custom::Definition<SchedulerKind>;
 
 /// The policies of the caller's own, by name.
 #[derive(Clone, Debug, Default)]
-pub struct Schedulers(own::Definitions<SchedulerKind>);
+pub struct Schedulers(custom::Definitions<SchedulerKind>);
 
 impl Schedulers {
     /// One more.
@@ -129,7 +120,7 @@ impl Schedulers {
     /// # Errors
     /// What the constructor says; a name that is not here.
     pub fn build(&self, config: &SchedulerConfig, place: SchedulerContext<'_>) -> Result<Scheduler, Fault> {
-        let SchedulerConfig::Own(own) = config else { return Ok(config.build(place.tti)) };
+        let SchedulerConfig::Custom(own) = config else { return Ok(config.build(place.tti)) };
         let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;
         let setup = Setup { place, parameters: definition.values(&own.parameters) };
         definition.build(&setup).map(Scheduler::Custom)

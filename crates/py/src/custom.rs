@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 /// A class (or any callable) that makes policies, as `lasthop._own` has looked it over.
 #[derive(FromPyObject)]
-pub struct OwnPolicy {
+pub struct CustomPolicy {
     pub name: String,
     pub make: Py<PyAny>,
     pub summary: String,

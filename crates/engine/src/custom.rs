@@ -1,13 +1,13 @@
 //! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is
 //! defined, and the set of them that a run has. The crate that asks a policy says what its
-//! constructor gets and makes: a [`Kind`].
+//! constructor gets and makes: a [`PolicyKind`].
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// A kind of policy that a caller may bring along.
-pub trait Kind: 'static {
+pub trait PolicyKind: 'static {
     /// What messages call one: "congestion control".
     const WHAT: &'static str;
     /// What a constructor may look at.
@@ -35,7 +35,7 @@ impl From<String> for Fault {
 
 /// A parameter of a policy of the caller's own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OwnParameter {
+pub struct CustomParameter {
     /// Its key in scenarios.
     pub name: String,
     /// Default.
@@ -50,7 +50,7 @@ pub struct OwnParameter {
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     given: &'a BTreeMap<String, f64>,
-    defaults: &'a [OwnParameter],
+    defaults: &'a [CustomParameter],
 }
 
 impl<'a> Parameters<'a> {
@@ -66,22 +66,23 @@ impl<'a> Parameters<'a> {
     }
 }
 
-type Build<K> =
-    dyn for<'a, 'b> Fn(&'b <K as Kind>::Setup<'a>) -> Result<<K as Kind>::Made, Fault> + Send + Sync;
+type Build<K> = dyn for<'a, 'b> Fn(&'b <K as PolicyKind>::Setup<'a>) -> Result<<K as PolicyKind>::Made, Fault>
+    + Send
+    + Sync;
 
 /// A policy of the caller's own: what the registry says of a built-in one, and how to make it.
-pub struct Definition<K: Kind> {
+pub struct Definition<K: PolicyKind> {
     name: String,
     summary: String,
     source: String,
     version: String,
-    parameters: Vec<OwnParameter>,
+    parameters: Vec<CustomParameter>,
     /// Parameters are what the constructor says they are.
     any_parameter: bool,
     build: Arc<Build<K>>,
 }
 
-impl<K: Kind> Definition<K> {
+impl<K: PolicyKind> Definition<K> {
     /// A policy that a scenario calls `name` and `build` makes.
     pub fn new(
         name: &str,
@@ -119,7 +120,7 @@ impl<K: Kind> Definition<K> {
     #[must_use]
     pub fn parameter(mut self, name: &str, default: f64, unit: &str, source: &str) -> Self {
         let [name, unit, source] = [name, unit, source].map(str::to_owned);
-        self.parameters.push(OwnParameter { name, default, unit, source });
+        self.parameters.push(CustomParameter { name, default, unit, source });
         self
     }
     /// Takes any parameter; the constructor complains.
@@ -146,7 +147,7 @@ impl<K: Kind> Definition<K> {
         &self.version
     }
     /// The parameters.
-    pub fn parameters(&self) -> &[OwnParameter] {
+    pub fn parameters(&self) -> &[CustomParameter] {
         &self.parameters
     }
     /// The values that a constructor sees when the scenario sets `given`.
@@ -167,7 +168,7 @@ impl<K: Kind> Definition<K> {
     }
 }
 
-impl<K: Kind> Clone for Definition<K> {
+impl<K: PolicyKind> Clone for Definition<K> {
     fn clone(&self) -> Self {
         Definition {
             name: self.name.clone(),
@@ -181,7 +182,7 @@ impl<K: Kind> Clone for Definition<K> {
     }
 }
 
-impl<K: Kind> fmt::Debug for Definition<K> {
+impl<K: PolicyKind> fmt::Debug for Definition<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(K::WHAT).field("name", &self.name).field("version", &self.version).finish()
     }
@@ -228,21 +229,21 @@ pub fn is_name(name: &str) -> bool {
 
 /// The caller's own policies of one kind, by name.
 #[derive(Debug)]
-pub struct Definitions<K: Kind>(BTreeMap<String, Definition<K>>);
+pub struct Definitions<K: PolicyKind>(BTreeMap<String, Definition<K>>);
 
-impl<K: Kind> Default for Definitions<K> {
+impl<K: PolicyKind> Default for Definitions<K> {
     fn default() -> Self {
         Definitions(BTreeMap::new())
     }
 }
 
-impl<K: Kind> Clone for Definitions<K> {
+impl<K: PolicyKind> Clone for Definitions<K> {
     fn clone(&self) -> Self {
         Definitions(self.0.clone())
     }
 }
 
-impl<K: Kind> Definitions<K> {
+impl<K: PolicyKind> Definitions<K> {
     /// One more.
     ///
     /// # Errors
@@ -280,7 +281,7 @@ mod tests {
         add: f64,
         parameters: Parameters<'a>,
     }
-    impl Kind for Sums {
+    impl PolicyKind for Sums {
         const WHAT: &'static str = "sum";
         type Setup<'a> = Setup<'a>;
         type Made = f64;
