@@ -94,7 +94,7 @@ struct Work<'a> {
 
 fn many(first: u64, count: u64, folder: &Path) -> ExitCode {
     let begin = Instant::now();
-    // Panics are counted and told with their seed; `seed SEED` shows one with its place.
+    // Panics are counted and reported with their seed; `seed SEED` shows one with its place.
     std::panic::set_hook(Box::new(|_| {}));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let work = Work {
@@ -158,7 +158,7 @@ fn run_seeds(work: &Work<'_>, worker: usize) {
 
 /// Prints progress until all is done; ends the program when a seed hangs.
 fn watch(work: &Work<'_>, count: u64, begin: Instant) {
-    let mut told = Instant::now();
+    let mut reported = Instant::now();
     while work.done.load(Ordering::Relaxed) < count {
         std::thread::sleep(Duration::from_millis(100));
         for at in &work.at {
@@ -170,8 +170,8 @@ fn watch(work: &Work<'_>, count: u64, begin: Instant) {
                 std::process::exit(1);
             }
         }
-        if told.elapsed() > Duration::from_secs(10) {
-            told = Instant::now();
+        if reported.elapsed() > Duration::from_secs(10) {
+            reported = Instant::now();
             let done = work.done.load(Ordering::Relaxed);
             println!("{done}/{count} after {:.0} s", begin.elapsed().as_secs_f64());
             let _unseen = std::io::stdout().flush();

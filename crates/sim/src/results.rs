@@ -137,9 +137,9 @@ impl RunOutput {
         let (batches, schema) = self.table(name)?;
         let wanted = |i: &usize| names.contains(schema.field(*i).name());
         let chosen: Vec<usize> = (0..schema.fields().len()).filter(wanted).collect();
-        let told = |e: ArrowError| Error::input(e.to_string());
+        let input_error = |e: ArrowError| Error::input(e.to_string());
         let parts = batches.iter().map(|batch| batch.project(&chosen)).collect::<Result<_, _>>();
-        Ok((parts.map_err(told)?, Arc::new(schema.project(&chosen).map_err(told)?)))
+        Ok((parts.map_err(input_error)?, Arc::new(schema.project(&chosen).map_err(input_error)?)))
     }
     /// One hash over all tables, as hex: equal for equal runs.
     pub fn digest(&self) -> String {

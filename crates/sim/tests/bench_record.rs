@@ -35,8 +35,8 @@ fn counts_of_other_tools_are_not_compared() {
         Tools { valgrind: "valgrind 4".into(), ..tools() },
         Tools { machine: "x86_64-linux without AVX2".into(), ..tools() },
     ] {
-        let said = record.comparable_with(&other).unwrap_err();
-        assert!(said.starts_with("nothing was compared") && said.contains("rustc 1"), "{said}");
+        let message = record.comparable_with(&other).unwrap_err();
+        assert!(message.starts_with("nothing was compared") && message.contains("rustc 1"), "{message}");
     }
 }
 
@@ -56,8 +56,8 @@ fn a_record_reads_back_and_a_broken_one_names_the_key() {
         (": 2", ": \"2\"", "`b.instructions`"),
         ("\"cases\"", "\"x\"", "cases"),
     ] {
-        let said = Record::parse(&text.replace(from, to)).unwrap_err();
-        assert!(said.contains(key), "{said}");
+        let message = Record::parse(&text.replace(from, to)).unwrap_err();
+        assert!(message.contains(key), "{message}");
     }
 }
 

@@ -9,7 +9,7 @@ const GOOD: &str = "[scenario]\nname = 'x'\nduration = '1 s'\n\
                     [link.l]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\n\
                     [flow.f]\nfrom = 'a'\nto = 'b'\n";
 
-/// What is said about `text`, which must be refused.
+/// The message about `text`, which must be refused.
 fn refused(text: &str, base: &Path) -> String {
     match Scenario::parse(text, "bad.toml", base, &[]) {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -47,8 +47,11 @@ fn mistakes_are_told_with_line_and_column() {
         ("[link.l]", "[[at]]\nt = '1 s'\nstart = 'flow.g'\n[link.l]", "bad.toml:", "flow.f"),
     ] {
         let text = GOOD.replacen(line, bad, 1);
-        let told = refused(&text, &base);
-        assert!(told.contains(place) && told.contains(word), "{bad}: expected {place} and {word} in\n{told}");
+        let message = refused(&text, &base);
+        assert!(
+            message.contains(place) && message.contains(word),
+            "{bad}: expected {place} and {word} in\n{message}"
+        );
     }
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }
@@ -61,8 +64,8 @@ fn fading_has_paths() {
         for paths in ["0", "4294967295"] {
             let cell = "[cell.c]\n[ue.u]\n[ap.w]\n[station.s]\n";
             let text = format!("{GOOD}{cell}[{table}]\n{key} = {{ kind = 'jakes', paths = {paths} }}\n");
-            let told = refused(&text, &base);
-            assert!(told.contains("1024") && told.contains("bad.toml:15:"), "{told}");
+            let message = refused(&text, &base);
+            assert!(message.contains("1024") && message.contains("bad.toml:15:"), "{message}");
         }
     }
 }
@@ -82,8 +85,8 @@ fn broken_traces_are_refused_with_their_line() {
         ("1\n\0\0\0\0", ""),
     ] {
         std::fs::write(base.join("t"), content).unwrap();
-        let told = refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 't'", 1), &base);
-        assert!(told.contains("bad.toml:6:") && told.contains(word), "{content:?}:\n{told}");
+        let message = refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 't'", 1), &base);
+        assert!(message.contains("bad.toml:6:") && message.contains(word), "{content:?}:\n{message}");
     }
     // A folder is no trace, nor is a scenario that is one.
     std::fs::create_dir(base.join("d")).unwrap();
@@ -100,8 +103,8 @@ fn gigabytes_of_zeros_are_refused_at_once() {
     if file.set_len(10_000_000_000).is_err() {
         return; // a file system without sparse files
     }
-    let told = refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 'zeros'", 1), &base);
-    assert!(told.contains("bad.toml:6:"), "{told}");
+    let message = refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 'zeros'", 1), &base);
+    assert!(message.contains("bad.toml:6:"), "{message}");
     assert!(Scenario::load(&base.join("zeros"), &[]).is_err());
     std::fs::remove_file(base.join("zeros")).unwrap();
 }
@@ -126,7 +129,7 @@ fn time_that_stands_still_is_an_error() {
     let text = GOOD.replacen("rate = '1 Mbit/s'", "delay = '0 s'", 1)
         + "tcp = { receive_buffer = '256 B', mss = '64 B', ack_every = 1 }\n";
     let s = Scenario::parse(&text, "still.toml", &base, &[]).unwrap();
-    let told = run(&s, Some(&base.join("result")), &mut |_| true).unwrap_err().to_string();
-    assert!(told.contains("time stands still"), "{told}");
+    let message = run(&s, Some(&base.join("result")), &mut |_| true).unwrap_err().to_string();
+    assert!(message.contains("time stands still"), "{message}");
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }

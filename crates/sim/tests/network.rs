@@ -322,12 +322,12 @@ fn drops_say_whether_a_packet_was_a_retransmission() {
         let retransmitted = again.iter().filter(|again| **again).count() as u64;
         assert_eq!(whole(&output, "flows", "retransmits"), [retransmitted], "{profile}");
         let dropped = whole(&output, "drops", "packet");
-        let told = truths(&output, "drops", "retransmission");
-        for (packet, told) in dropped.iter().zip(&told) {
+        let recorded = truths(&output, "drops", "retransmission");
+        for (packet, recorded) in dropped.iter().zip(&recorded) {
             let sent = numbers.iter().zip(&again).any(|(n, again)| n == packet && *again);
-            assert_eq!(*told, sent, "{profile}: packet {packet}");
+            assert_eq!(*recorded, sent, "{profile}: packet {packet}");
         }
-        let share = told.iter().filter(|t| **t).count() as f64 / told.len() as f64;
+        let share = recorded.iter().filter(|t| **t).count() as f64 / recorded.len() as f64;
         assert!(share > 0.0 && share < 0.5, "{profile}: {share}");
     }
 }

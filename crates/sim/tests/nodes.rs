@@ -236,7 +236,7 @@ fn mistakes_in_a_node_are_told_with_their_place() {
         (lossy("[node.bs]\nkind = 'snoop'\ntowards = 'air'\nmin_timeout = '0 s'\n"), "100 ms"),
         (format!("{}[[at]]\nt = '1 s'\nstop = 'node.bz'\n", lossy(AGENT)), "did you mean `node.bs`"),
     ] {
-        let told = refused(&text);
-        assert!(told.contains(word) && told.contains("bad.toml:"), "expected {word} in\n{told}");
+        let message = refused(&text);
+        assert!(message.contains(word) && message.contains("bad.toml:"), "expected {word} in\n{message}");
     }
 }

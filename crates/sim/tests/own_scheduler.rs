@@ -1,5 +1,5 @@
 //! A scheduler of the caller's own, through `Extensions`: what it may see, what it changes, and
-//! what a mistake is told.
+//! what a mistake is answered with.
 
 use std::path::Path;
 
@@ -124,8 +124,8 @@ fn mistakes_are_told_at_their_place() {
         ("cell.enb.downlink.scheduler=failing", "it has had enough"),
         ("cell.enb.uplink.scheduler=failing", "it has had enough"),
     ] {
-        let told = refused(&[set]);
-        assert!(told.contains(expected), "{set}: expected `{expected}` in:\n{told}");
+        let message = refused(&[set]);
+        assert!(message.contains(expected), "{set}: expected `{expected}` in:\n{message}");
     }
     let twice = Extensions::new().with_scheduler(Definition::new("tdmt", |_| Ok(Box::new(Failing(1)))));
     assert!(twice.unwrap_err().to_string().contains("`tdmt` is a built-in scheduler"));

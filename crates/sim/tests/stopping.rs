@@ -22,9 +22,9 @@ const SHORT: &str = "[scenario]\nname = 'x'\nduration = '1 s'\n\
 
 /// Fails unless `work` ends within ten seconds (of a machine under load; alone it takes 50 ms).
 fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(work()));
-    told.recv_timeout(Duration::from_secs(10)).expect("the run stops")
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(Duration::from_secs(10)).expect("the run stops")
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_named_pipe_is_no_trace() {
         return; // a system without named pipes
     }
     let text = SHORT.replacen("rate = '1 Mbit/s'", "trace = 'pipe'", 1);
-    let told = in_time(move || Scenario::parse(&text, "t.toml", &base, &[]).unwrap_err().to_string());
-    assert!(told.contains("not a regular file") && told.contains("t.toml:6:"), "{told}");
+    let message = in_time(move || Scenario::parse(&text, "t.toml", &base, &[]).unwrap_err().to_string());
+    assert!(message.contains("not a regular file") && message.contains("t.toml:6:"), "{message}");
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn the_second_of_two_runs_with_one_folder_is_refused_before_it_works() {
     let base = folder("stopping-two");
     let out = base.join("result");
     let first = Simulation::new(&scenario(SHORT), Some(&out)).unwrap();
-    let Err(Error::InUse(told)) = run(&scenario(ENDLESS), Some(&out), &mut |_| true) else {
+    let Err(Error::InUse(message)) = run(&scenario(ENDLESS), Some(&out), &mut |_| true) else {
         panic!("a second run began");
     };
-    assert!(told.contains("another run (process"), "{told}");
+    assert!(message.contains("another run (process"), "{message}");
     first.finish().unwrap();
     assert!(out.join("manifest.json").exists());
     assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
@@ -118,9 +118,9 @@ fn results_whose_name_was_taken_stay_under_the_other_name() {
     let simulation = Simulation::new(&scenario(SHORT), Some(&out)).unwrap();
     fs::create_dir(&out).unwrap();
     fs::write(out.join("mine"), "precious").unwrap();
-    let told = simulation.finish().unwrap_err().to_string();
+    let message = simulation.finish().unwrap_err().to_string();
     let partial = base.join(format!("result.{}.partial", std::process::id()));
-    assert!(told.contains("complete in") && partial.join("manifest.json").exists(), "{told}");
+    assert!(message.contains("complete in") && partial.join("manifest.json").exists(), "{message}");
     assert_eq!(clear_stale(&out).len(), 1);
     assert!(partial.exists(), "complete results are named, not removed");
 }

@@ -145,7 +145,7 @@ pub fn change_percent(before: u64, now: u64) -> f64 {
 pub fn judge(before: Count, now: Count) -> String {
     // Of whole numbers: 2 % exactly is within the bound.
     let (was, is) = (before.instructions, now.instructions);
-    let mut said = if is * 100 > was * (100 + BOUND_PERCENT) {
+    let mut message = if is * 100 > was * (100 + BOUND_PERCENT) {
         "MORE than recorded".to_owned()
     } else if is * 100 < was * (100 - BOUND_PERCENT) {
         // A record far above the counts would hide the cost of the next change.
@@ -155,7 +155,7 @@ pub fn judge(before: Count, now: Count) -> String {
     };
     if before.segments != now.segments {
         let each = |c: Count| c.instructions as f64 / c.segments as f64;
-        said += &format!(
+        message += &format!(
             "; other results: {} segments instead of {}, {:.0} instructions each instead of {:.0}",
             now.segments,
             before.segments,
@@ -163,5 +163,5 @@ pub fn judge(before: Count, now: Count) -> String {
             each(before)
         );
     }
-    said
+    message
 }

@@ -133,16 +133,16 @@ impl<'a> Walk<'a> {
     fn describe_type(&self, target: &Value, doc: &mut KeyDoc) {
         if let Some(units) = target.get("x-units").and_then(Value::as_array) {
             // "a time, 0 s to 88888 h"
-            let said = text_of(target, "description").unwrap_or_default();
-            let (what, range) = said.split_once(", ").unwrap_or((&said, ""));
+            let text = text_of(target, "description").unwrap_or_default();
+            let (what, range) = text.split_once(", ").unwrap_or((&text, ""));
             doc.ty = what.trim_start_matches("an ").trim_start_matches("a ").to_owned();
             doc.range = Some(range.to_owned()).filter(|r| !r.is_empty());
             doc.units = units.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             doc.example = target.get("examples").and_then(|e| e.get(0)).and_then(default_of);
             return;
         }
-        if let Some(said) = text_of(target, "x-type") {
-            doc.ty = said;
+        if let Some(text) = text_of(target, "x-type") {
+            doc.ty = text;
             return;
         }
         doc.names = names_of(target);

@@ -25,10 +25,10 @@ fn survive(bytes: &[u8]) -> String {
 
 /// The same, in a thread with a small stack.
 fn survive_in_time(bytes: Vec<u8>) -> String {
-    let (tell, told) = std::sync::mpsc::channel();
-    let work = move || tell.send(survive(&bytes));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let work = move || sender.send(survive(&bytes));
     let worker = std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap();
-    let message = told.recv_timeout(Wall::from_secs(60)).expect("an answer within a minute");
+    let message = receiver.recv_timeout(Wall::from_secs(60)).expect("an answer within a minute");
     worker.join().unwrap().unwrap();
     message
 }

@@ -109,18 +109,21 @@ fn a_refused_set_changes_nothing() {
 
 #[test]
 fn a_slip_in_the_name_of_a_table_is_told_as_one_and_a_new_table_is_not() {
-    let told = |sets: &[&str]| {
+    let errors_of = |sets: &[&str]| {
         let mut doc = Document::parse(GOOD, "a.toml").unwrap();
         sets.iter().for_each(|s| doc.apply_set(s).unwrap());
         doc.read::<Spec>().unwrap_err().0
     };
-    let errors = told(&["flow.fpt.tcp.cc=reno"]);
+    let errors = errors_of(&["flow.fpt.tcp.cc=reno"]);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0].message, "there is no `flow.fpt`");
     assert_eq!(errors[0].help.as_deref(), Some("did you mean `flow.ftp`?"));
     assert_eq!((errors[0].file.as_str(), errors[0].column), ("--set", Some(6)));
     // Far from every other name: it is meant to be new, and lacks something.
-    assert_eq!(told(&["flow.download.to=ue"])[0].message, "the key `from` is missing in `flow.download`");
+    assert_eq!(
+        errors_of(&["flow.download.to=ue"])[0].message,
+        "the key `from` is missing in `flow.download`"
+    );
 }
 
 #[test]
