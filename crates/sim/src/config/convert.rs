@@ -5,8 +5,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::document::DEEPEST;
 use super::tree::{Entry, Node, Origin, Table, Value, quoted};
+
+/// Tables within tables, and lists within lists, end here.
+pub(super) const DEEPEST: usize = 48;
 
 /// Converts values; `origin` turns a span of the parsed text into an origin.
 pub(super) struct Converter<'a> {

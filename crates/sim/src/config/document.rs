@@ -6,15 +6,13 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::convert::Converter;
+use super::convert::{Converter, DEEPEST};
 use super::diagnostic::{Diagnostic, Diagnostics, Source};
 use super::path::{self, Segment};
 use super::suggest::suggest;
 use super::tree::{Entry, Node, Origin, Table, Value, quoted, shortened};
 use super::write;
 
-/// Tables within tables, and lists within lists, end here.
-pub(super) const DEEPEST: usize = 48;
 /// Larger texts are not looked through for a second syntax error.
 const RECOVER_BELOW: usize = 256 * 1024;
 /// The parser's time grows with the square of the tables whose header follows that of a table

@@ -34,7 +34,6 @@
 
 mod convert;
 mod de;
-mod de_enum;
 mod diagnostic;
 mod document;
 mod layer;

@@ -1,6 +1,5 @@
 //! The tree of a configuration: TOML values that remember who wrote them.
 
-use std::fmt;
 use std::ops::Range;
 
 use indexmap::IndexMap;
@@ -179,13 +178,6 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
 pub(super) fn is_mark_of_direction(c: char) -> bool {
     let (embeddings, isolates) = ('\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}');
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}') || embeddings.contains(&c) || isolates.contains(&c)
-}
-
-/// The value as TOML on one line.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::write::value(self))
-    }
 }
 
 impl From<Value> for Node {

@@ -1,6 +1,6 @@
 //! From the tree to TOML text.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::path::{key, quote};
 use super::tree::{Node, Table, Value};
@@ -100,5 +100,12 @@ pub(super) fn value(value: &Value) -> String {
                 t.iter().map(|(k, n)| format!("{} = {}", key(k), self::value(&n.value))).collect();
             format!("{{ {} }}", entries.join(", "))
         }
+    }
+}
+
+/// The value as TOML on one line.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&value(self))
     }
 }

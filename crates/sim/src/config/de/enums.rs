@@ -2,10 +2,10 @@
 
 use serde::de::{self, DeserializeSeed, IntoDeserializer, Visitor};
 
-use super::de::{Cursor, Entries};
-use super::mistake::{Mistake, Spot, What};
-use super::path::{Step, Trail};
-use super::tree::{Node, Table, Value};
+use super::{Cursor, Entries};
+use crate::config::mistake::{Mistake, Spot, What};
+use crate::config::path::{Step, Trail};
+use crate::config::tree::{Node, Table, Value};
 
 /// A variant that was chosen, and where its content is.
 pub(super) struct Choice<'de, 'p> {

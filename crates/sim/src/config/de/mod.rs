@@ -1,15 +1,17 @@
 //! The deserializer over a [`Document`], and reading with more than one mistake reported.
 
+mod enums;
+
 use std::collections::BTreeSet;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
 
-use super::de_enum::{Choice, names_of};
 use super::diagnostic::Diagnostics;
 use super::document::Document;
 use super::mistake::{Mistake, Spot, plain};
 use super::path::{Step, Trail};
 use super::tree::{Node, Table, Value, is_mark_of_direction};
+use enums::{Choice, names_of};
 
 /// More mistakes of one file are not reported in one go.
 const MOST_MISTAKES: usize = 50;
