@@ -16,7 +16,7 @@ use arrow::datatypes::SchemaRef;
 use crate::error::Error;
 use crate::probe::tables;
 use crate::sink::Table;
-use crate::spec::{Scenario, UeSpec};
+use crate::spec::{Scenario, Spec, UeSpec};
 
 /// Width of a resource block.
 const BLOCK: Hertz = Hertz(180e3);
@@ -81,7 +81,7 @@ pub fn geometry(
     let first = spec.scenario.seed;
     for drop in 0..drops {
         spec.scenario.seed = first.wrapping_add(u64::from(drop));
-        let all = scenario.cellular(&spec);
+        let all = spec.cellular(scenario.tracks());
         let config = &all.config;
         let mut air = config.propagation(spec.scenario.seed);
         for ue in config.ues.ids() {
@@ -141,49 +141,15 @@ pub fn radio_map(
     if spec.cell.is_empty() {
         return Err(Error::input("a radio map needs cells: this scenario has none"));
     }
-    let receiver = match &request.ue {
-        None => spec.ue.values().next().cloned().unwrap_or_default(),
-        Some(name) => spec.ue.get(name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = spec.ue.keys().map(String::as_str).collect();
-            Error::input(format!("no UE table is called `{name}`; there are: {}", known.join(", ")))
-        })?,
-    };
-    // One UE that is where it is put: no drop, no building, no movement.
-    let mut receiver = UeSpec { radio: receiver.radio, ..UeSpec::default() };
-    receiver.radio.mobility = Mobility::Static;
-    spec.ue = [("receiver".to_owned(), receiver)].into();
-    let all = scenario.cellular(&spec);
+    spec.ue = [("receiver".to_owned(), receiver(&spec, request)?)].into();
+    let all = spec.cellular(scenario.tracks());
     let (config, air) = (&all.config, all.config.propagation(spec.scenario.seed));
     let ue = UeId::from_index(0);
-    let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
-    let [x0, y0, x1, y1] = request.area.unwrap_or_else(|| surroundings(config));
-    if !HEIGHT.hold(height) {
-        return Err(Error::input(format!("a map is drawn for {}, not {height} m", HEIGHT.text)));
-    }
-    if ![x0, y0, x1, y1].iter().all(|x| x.abs() <= FARTHEST) {
-        return Err(Error::input("the corners of a map lie within 1000 km of the origin"));
-    }
-    let step = request.step;
-    if !(step.is_finite() && step > 0.0)
-        || x1.partial_cmp(&x0) != Some(Ordering::Greater)
-        || y1.partial_cmp(&y0) != Some(Ordering::Greater)
-    {
-        return Err(Error::input(
-            "a map has a step above 0 m, and its upper right corner lies above and to the right",
-        ));
-    }
-    let [columns, rows] = [(x1 - x0) / step, (y1 - y0) / step].map(|n| n.floor() + 1.0);
-    if columns * rows > MOST_PLACES {
-        return Err(Error::input(format!(
-            "{:.0} places are too many for a map: at most 4 million; a step of {:.0} m would do",
-            columns * rows,
-            (step * (columns * rows / MOST_PLACES).sqrt()).ceil()
-        )));
-    }
+    let grid = Grid::of(request, config, ue)?;
     let mut table = Table::<tables::RadioMap<'static>>::new(lasthop_capture::Sink::Memory)?;
-    for row in 0..rows as u64 {
-        for column in 0..columns as u64 {
-            let place = [x0 + step * column as f64, y0 + step * row as f64, height];
+    for row in 0..grid.rows as u64 {
+        for column in 0..grid.columns as u64 {
+            let place = grid.place(column, row);
             let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
             table.push(&tables::RadioMap {
                 x_m: place[0],
@@ -193,11 +159,76 @@ pub fn radio_map(
                 sinr_db: r.sinr(),
             });
         }
-        if !progress((row + 1) as f64 / rows) {
+        if !progress((row + 1) as f64 / grid.rows) {
             return Err(Error::Stopped);
         }
     }
     Survey::of(table)
+}
+
+/// One UE with the radio of those asked for that is where it is put: no drop, no building, no
+/// movement.
+fn receiver(spec: &Spec, request: &MapRequest) -> Result<UeSpec, Error> {
+    let like = match &request.ue {
+        None => spec.ue.values().next().cloned().unwrap_or_default(),
+        Some(name) => spec.ue.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = spec.ue.keys().map(String::as_str).collect();
+            Error::input(format!("no UE table is called `{name}`; there are: {}", known.join(", ")))
+        })?,
+    };
+    let mut receiver = UeSpec { radio: like.radio, ..UeSpec::default() };
+    receiver.radio.mobility = Mobility::Static;
+    Ok(receiver)
+}
+
+/// The places of a radio map.
+struct Grid {
+    /// Lower left corner [m].
+    from: [f64; 2],
+    /// Height [m].
+    height: f64,
+    /// Distance between neighbours [m].
+    step: f64,
+    columns: f64,
+    rows: f64,
+}
+
+impl Grid {
+    /// What `request` asks for; around the sites of `config` and at the height of `ue` where it
+    /// says nothing.
+    fn of(request: &MapRequest, config: &NetworkConfig, ue: UeId) -> Result<Grid, Error> {
+        let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
+        let [x0, y0, x1, y1] = request.area.unwrap_or_else(|| surroundings(config));
+        if !HEIGHT.hold(height) {
+            return Err(Error::input(format!("a map is drawn for {}, not {height} m", HEIGHT.text)));
+        }
+        if ![x0, y0, x1, y1].iter().all(|x| x.abs() <= FARTHEST) {
+            return Err(Error::input("the corners of a map lie within 1000 km of the origin"));
+        }
+        let step = request.step;
+        if !(step.is_finite() && step > 0.0)
+            || x1.partial_cmp(&x0) != Some(Ordering::Greater)
+            || y1.partial_cmp(&y0) != Some(Ordering::Greater)
+        {
+            return Err(Error::input(
+                "a map has a step above 0 m, and its upper right corner lies above and to the right",
+            ));
+        }
+        let [columns, rows] = [(x1 - x0) / step, (y1 - y0) / step].map(|n| n.floor() + 1.0);
+        if columns * rows > MOST_PLACES {
+            return Err(Error::input(format!(
+                "{:.0} places are too many for a map: at most 4 million; a step of {:.0} m would do",
+                columns * rows,
+                (step * (columns * rows / MOST_PLACES).sqrt()).ceil()
+            )));
+        }
+        Ok(Grid { from: [x0, y0], height, step, columns, rows })
+    }
+
+    fn place(&self, column: u64, row: u64) -> [f64; 3] {
+        let [x, y] = self.from;
+        [x + self.step * column as f64, y + self.step * row as f64, self.height]
+    }
 }
 
 /// The rectangle around all sites, with half the mean distance of neighbours, at least 100 m,

@@ -1,56 +1,16 @@
-//! What the rest of a scenario asks of the tables of each kind of access: one trait and one list.
-//! Checks, memory, ways and changes of a scenario go through them and name no radio technology.
+//! What the rest of a scenario asks of the tables of one kind of access. Checks, memory, ways and
+//! changes of a scenario go through these traits and name no radio technology.
 
 use std::path::Path;
 
 use lasthop_units::Bitrate;
 
-use super::bearer::{BearerChange, Bearers};
+use super::buffers::Buffers;
 use super::group::{Group, Population};
-use super::links::{LinkChange, Links};
-use super::lte::{Lte, LteChange};
-use super::memory::Buffers;
-use super::wlan::{WirelessLans, WlanChange};
 use super::{Scalar, Spec};
 use crate::config::{Diagnostics, Document};
 use crate::extensions::Extensions;
 use crate::track::Tracks;
-
-/// Makes the list of all kinds of access and the enum of what changes of them. An entry: the
-/// variant, who answers for the tables, and what a change is.
-macro_rules! kinds_of_access {
-    ($($(#[$doc:meta])* $Variant:ident: $tables:expr, $Change:ty;)*) => {
-        /// Who answers for the tables of each kind, in the order of the checks and of the changes
-        /// of one instant.
-        pub(super) const ALL: &[&dyn AccessSpec] = &[$(&$tables,)*];
-
-        /// A change of an access, as its own tables have worked it out for its adapter.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum AccessChange {
-            $($(#[$doc])* $Variant($Change),)*
-        }
-
-        impl AccessChange {
-            /// Its row in the table `events`. `None`: what is changed writes rows itself.
-            pub fn event(&self) -> Option<ChangeEvent> {
-                match self {
-                    $(AccessChange::$Variant(change) => change.event(),)*
-                }
-            }
-        }
-    };
-}
-
-kinds_of_access! {
-    /// Of a link.
-    Link: Links, LinkChange;
-    /// Of a bearer.
-    Bearer: Bearers, BearerChange;
-    /// Of cells and sidelinks of LTE.
-    Lte: Lte, LteChange;
-    /// Of access points and stations.
-    Wlan: WirelessLans, WlanChange;
-}
 
 /// What the table `events` says of a change: source and kind.
 pub type ChangeEvent = (String, &'static str);
@@ -58,11 +18,11 @@ pub type ChangeEvent = (String, &'static str);
 /// Keys that may change during a run, `*` standing for a name; what they do then.
 pub type RuntimeKeys = &'static [(&'static str, &'static str)];
 
-/// What works out the changes of one kind of access while they follow each other. It is given the
-/// scenario in force and the entries of tables that are next, takes these over from there, and
-/// returns what the adapter has to do. It takes them over one by one: `BTreeMap::append` would
-/// build the whole map anew for each of many changes.
-pub(super) type InForce = Box<dyn FnMut(&mut Spec, &mut Spec) -> Vec<AccessChange> + Send>;
+/// What works out the changes, each a `C`, of one kind of access while they follow each other. It
+/// is given the scenario in force and the entries of tables that are next, takes these over from
+/// there, and returns what the adapter has to do. It takes them over one by one: `BTreeMap::append`
+/// would build the whole map anew for each of many changes.
+pub(super) type InForce<C> = Box<dyn FnMut(&mut Spec, &mut Spec) -> Vec<C> + Send>;
 
 /// The tables of one kind of access. What it does not override is of no concern to it.
 pub(super) trait AccessSpec: Sync {
@@ -153,22 +113,24 @@ pub(super) trait AccessSpec: Sync {
     fn runtime_keys(&self) -> RuntimeKeys {
         &[]
     }
-    /// The changes for which a key stands that has no entry in the document, because one table is
-    /// written for several things. `None`: it has one. An error: what is wrong with the value.
-    fn spread(&self, spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<AccessChange>, String>> {
-        let _none = (spec, key, value);
-        None
-    }
     /// Why a key may not change although keys of its pattern may: message and remedy.
     fn ruled_out(&self, spec: &Spec, key: &str) -> Option<(String, String)> {
         let _none = (spec, key);
         None
     }
-    /// What works out its changes from the begin of a run on.
-    fn in_force(&self, spec: &Spec) -> InForce;
 }
 
-/// All keys that may change during a run.
-pub(super) fn runtime_keys() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    ALL.iter().flat_map(|access| access.runtime_keys())
+/// What the tables of one kind of access make of changes during a run.
+pub(super) trait AccessChanges {
+    /// A change, as the adapter takes it.
+    type Change;
+
+    /// The changes for which a key stands that has no entry in the document, because one table is
+    /// written for several things. `None`: it has one. An error: what is wrong with the value.
+    fn spread(&self, spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<Self::Change>, String>> {
+        let _none = (spec, key, value);
+        None
+    }
+    /// What works out its changes from the begin of a run on.
+    fn in_force(&self, spec: &Spec) -> InForce<Self::Change>;
 }

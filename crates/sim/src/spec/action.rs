@@ -1,6 +1,7 @@
 //! What changes during a run.
 
-use super::access::{AccessChange, ChangeEvent};
+use super::access::ChangeEvent;
+use super::kinds::AccessChange;
 
 /// A change, checked before the run.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Spec;
 use crate::config::dotted;
 
 /// Something that changes at a moment of the run.
@@ -63,4 +64,9 @@ impl Scalar {
             }
         }
     }
+}
+
+/// Whether an `[[at]]` sets one of these keys.
+pub(super) fn changes(spec: &Spec, keys: &[String]) -> bool {
+    spec.at.iter().any(|at| keys.iter().any(|key| at.set.contains_key(key)))
 }

@@ -1,14 +1,13 @@
 //! Radio bearers without cells: what is asked of each kind, and of the table `[bearer.<name>]`.
 
-use lasthop_bearer::{ConfigError, Warning};
-use lasthop_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::access::{AccessChange, AccessSpec, ChangeEvent, InForce, RuntimeKeys};
-use super::check::{check_ends, check_mtu};
+use super::access::{AccessChanges, AccessSpec, ChangeEvent, InForce, RuntimeKeys};
+use super::bearer_kind::BearerKind;
+use super::buffers::Buffers;
+use super::common_checks::{check_ends, check_mtu};
 use super::crossing::Crossing;
-use super::memory::{Buffering, Buffers};
 use super::{LteRlcBearerSpec, Spec, UmtsBearerSpec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
@@ -36,27 +35,6 @@ impl BearerSpec {
     pub fn between(&self) -> &[String; 2] {
         self.kind().between()
     }
-}
-
-/// What the rest of a scenario asks of a bearer.
-pub(super) trait BearerKind {
-    /// The two ends: network side first.
-    fn between(&self) -> &[String; 2];
-    /// Largest IP packet that it takes.
-    fn mtu(&self) -> Bytes;
-    /// Refuses what cannot work, naming the key; warns of known pitfalls.
-    fn validate(&self) -> Result<Vec<Warning>, ConfigError>;
-    /// A queue here marks ECN-capable packets.
-    fn marks(&self) -> bool {
-        false
-    }
-    /// The directions, as keys, that never carry anything.
-    fn dead(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-    /// What packets wait for in a direction, and the key below `path`, which is that of its RLC,
-    /// that limits how many do.
-    fn buffering(&self, forward: bool, path: &str) -> (Buffering, String);
 }
 
 /// The tables of bearers.
@@ -114,7 +92,7 @@ impl AccessSpec for Bearers {
 
     fn count_buffers<'a>(&self, spec: &'a Spec, buffers: &mut Buffers<'a>) {
         for (name, bearer) in &spec.bearer {
-            let crossing = Crossing::of_bearer(spec, name, bearer);
+            let crossing = Crossing::of_bearer(spec, name, bearer.between());
             let path = format!("bearer.{}.rlc", dotted([name]));
             for forward in [true, false] {
                 let flows = spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward));
@@ -134,17 +112,20 @@ impl AccessSpec for Bearers {
             ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
         ]
     }
+}
 
-    fn in_force(&self, _: &Spec) -> InForce {
+impl AccessChanges for Bearers {
+    type Change = BearerChange;
+
+    fn in_force(&self, _: &Spec) -> InForce<BearerChange> {
         Box::new(take_over)
     }
 }
 
-fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
+fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<BearerChange> {
     let differ = next.bearer.iter().filter(|(name, bearer)| spec.bearer.get(*name) != Some(bearer));
-    let changes = differ.map(|(name, bearer)| {
-        AccessChange::Bearer(BearerChange { name: name.clone(), spec: Box::new(bearer.clone()) })
-    });
+    let changes =
+        differ.map(|(name, bearer)| BearerChange { name: name.clone(), spec: Box::new(bearer.clone()) });
     let changes = changes.collect();
     spec.bearer.extend(std::mem::take(&mut next.bearer));
     changes

@@ -11,12 +11,11 @@ use std::fmt;
 use lasthop_units::{Duration, Instant};
 use serde_json::Value;
 
-use super::access::{self, ALL, AccessChange, runtime_keys};
 use super::at::Scalar;
-use super::check;
+use super::kinds::{self, ALL, AccessChange, runtime_keys, spread};
 use super::memory::Memory;
 use super::ways::Ways;
-use super::{Action, At, NodeSpec, Scenario, Spec};
+use super::{Action, At, NodeSpec, Scenario, Spec, access, check};
 use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
@@ -101,7 +100,7 @@ pub struct InForce {
     spec: Spec,
     memory: Memory,
     /// Of each kind of access.
-    accesses: Vec<access::InForce>,
+    accesses: Vec<access::InForce<AccessChange>>,
     /// Entries of tables that were read.
     entries_read: usize,
 }
@@ -127,7 +126,7 @@ impl InForce {
     pub fn of(scenario: &Scenario) -> InForce {
         let (document, spec) = (scenario.filled(), scenario.spec.clone());
         let memory = Memory::of(&spec, &Ways::of(&spec));
-        let accesses = ALL.iter().map(|access| access.in_force(&spec)).collect();
+        let accesses = kinds::in_force(&spec);
         InForce { document, spec, memory, accesses, entries_read: 0 }
     }
 
@@ -338,10 +337,6 @@ fn may_change(key: &str) -> bool {
 }
 
 /// The changes for which a key stands that has no entry in the document.
-fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<AccessChange>, String>> {
-    ALL.iter().find_map(|access| access.spread(spec, key, value))
-}
-
 /// The runtime keys as JSON, for `describe`.
 pub fn describe_runtime_keys() -> Value {
     runtime_keys().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_net::trace::Trace;
-use lasthop_units::{Bytes, Duration, Metres};
+use lasthop_units::{Bytes, Duration};
 
-use super::access::ALL;
-use super::group::{Group, groups_of};
+use super::group::Group;
+use super::kinds::ALL;
+use super::members::groups_of;
 use super::{FlowSpec, NodeSpec, ProxySpec, Spec};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
@@ -96,24 +97,6 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// A drawn place has its own x and y; of a written one only the height counts. What `default` has,
-/// which an effective scenario writes out, and zeros claim no other place.
-pub(super) fn one_place(
-    doc: &Document,
-    path: &str,
-    drawn: &[(&str, bool)],
-    [position, default]: [[Metres; 3]; 2],
-    found: &mut Diagnostics,
-) {
-    let ground = |p: [Metres; 3]| [p[0], p[1]];
-    let claims = ![ground(default), [Metres(0.0); 2]].contains(&ground(position));
-    if let Some((word, _)) = drawn.iter().find(|(_, given)| *given && claims) {
-        let message = format!("`{word}` and `radio.position` both say where it is");
-        let help = "keep one; beside a drawn place x and y are \"0 m\" and the third is the height";
-        found.push(doc.error_at(&format!("{path}.radio.position"), message).help(help));
-    }
-}
-
 /// The nodes of a group belong to it alone, and a flow's end must be clear. Only the base of an
 /// access that follows in the list may be among them: a phone that is an access point.
 fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
@@ -150,33 +133,6 @@ fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagno
             format!("link each of them to the network, or name the one that serves (`{}`)", group.choice);
         let path = format!("{}.{}", group.table, dotted([group.name]));
         found.push(doc.error_at(&path, message).help(help));
-    }
-}
-
-pub(super) fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
-    if between[0] == between[1] {
-        found.push(doc.error_at(path, format!("both ends are `{}`", between[0])).help("name two nodes"));
-    }
-    for (i, end) in between.iter().enumerate() {
-        check_node_name(end, &format!("{path}.{i}"), doc, found);
-    }
-}
-
-/// A name that a value gives to a node; those that are keys were looked at when the file was read.
-pub(super) fn check_node_name(name: &str, path: &str, doc: &Document, found: &mut Diagnostics) {
-    if name.trim().is_empty() || name.contains(['\n', '\r', '\t']) {
-        found.push(doc.error_at(path, "a node needs a name of one line").help("such as \"server\""));
-    }
-}
-
-/// IPv4 lets no link have less (RFC 791: every module must forward 68 octets).
-const MIN_MTU: Bytes = Bytes(68);
-/// The total length field of IPv4 has 16 bits.
-const MAX_MTU: Bytes = Bytes(65_535);
-
-pub(super) fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {
-    if mtu < MIN_MTU || mtu > MAX_MTU {
-        found.push(doc.error_at(path, format!("an IPv4 link takes {MIN_MTU} to {MAX_MTU}, not {mtu}")));
     }
 }
 

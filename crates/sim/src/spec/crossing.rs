@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use lasthop_net::app::{AppConfig, End};
 
 use super::group::Group;
-use super::{BearerSpec, FlowSpec, LinkSpec, Spec};
+use super::{FlowSpec, LinkSpec, Spec};
 
 /// More links and bearers than this are not searched: the question is asked for each link.
 const MOST_EDGES: usize = 256;
@@ -24,9 +24,9 @@ impl Crossing {
         Crossing::without(spec, Some(name), None, &link.between)
     }
 
-    /// The sides of bearer `name`.
-    pub fn of_bearer(spec: &Spec, name: &str, bearer: &BearerSpec) -> Crossing {
-        Crossing::without(spec, None, Some(name), bearer.between())
+    /// The sides of bearer `name`, which is between these nodes.
+    pub fn of_bearer(spec: &Spec, name: &str, between: &[String; 2]) -> Crossing {
+        Crossing::without(spec, None, Some(name), between)
     }
 
     /// The sides of what joins `between`: what each end reaches without this link or bearer.

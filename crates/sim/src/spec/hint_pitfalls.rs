@@ -3,7 +3,7 @@
 use lasthop_tcp::CcName;
 use lasthop_units::Bitrate;
 
-use super::access::ALL;
+use super::kinds::ALL;
 use super::{FlowSpec, HintSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::event::End;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_units::Duration;
 
-use super::access::ALL;
+use super::kinds::ALL;
 use super::{At, Spec};
 use crate::config::{Diagnostics, Document};
 
@@ -13,11 +13,6 @@ use crate::config::{Diagnostics, Document};
 pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     ALL.iter().for_each(|access| access.check_idle(spec, doc, found));
     restarts(spec, doc, found);
-}
-
-/// Whether an `[[at]]` sets one of these keys.
-pub(super) fn changes(spec: &Spec, keys: &[String]) -> bool {
-    spec.at.iter().any(|at| keys.iter().any(|key| at.set.contains_key(key)))
 }
 
 /// The stop of a TCP flow closes its connection.

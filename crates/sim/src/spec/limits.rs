@@ -2,14 +2,14 @@
 //! group is made and anything is built.
 
 use super::Spec;
-use super::access::ALL;
 use super::group::Population;
+use super::kinds::ALL;
 use crate::config::{Diagnostics, Document};
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
 
-/// False when there are more nodes of groups or flows than fit: what is said then is in `found`,
+/// False when there are more nodes of groups or flows than fit: the errors are in `found`,
 /// and nothing else can be.
 pub fn counts(spec: &Spec, doc: &Document, found: &mut Diagnostics) -> bool {
     let mut good = true;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 
-use super::access::{AccessChange, AccessSpec, ChangeEvent, InForce, RuntimeKeys};
-use super::check::{check_ends, check_mtu};
+use super::access::{AccessChanges, AccessSpec, ChangeEvent, InForce, RuntimeKeys};
+use super::at::{Scalar, changes};
+use super::common_checks::{check_ends, check_mtu};
 use super::crossing::Crossing;
-use super::idle::changes;
-use super::{LinkSpec, Scalar, Spec};
+use super::{LinkSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
 
@@ -52,7 +52,12 @@ impl AccessSpec for Links {
         let message = format!("link `{name}` follows a trace: it has no rate to change");
         Some((message, "use a trace that does what you want".to_owned()))
     }
-    fn in_force(&self, _: &Spec) -> InForce {
+}
+
+impl AccessChanges for Links {
+    type Change = LinkChange;
+
+    fn in_force(&self, _: &Spec) -> InForce<LinkChange> {
         Box::new(take_over)
     }
 }
@@ -72,11 +77,9 @@ const RUNTIME_KEYS: RuntimeKeys = &[
     ("link.*.reverse.jitter", "jitter of the direction back"),
 ];
 
-fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
+fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LinkChange> {
     let differ = next.link.iter().filter(|(name, link)| spec.link.get(*name) != Some(link));
-    let changes = differ.map(|(name, link)| {
-        AccessChange::Link(LinkChange { name: name.clone(), spec: Box::new(link.clone()) })
-    });
+    let changes = differ.map(|(name, link)| LinkChange { name: name.clone(), spec: Box::new(link.clone()) });
     let changes = changes.collect();
     spec.link.extend(std::mem::take(&mut next.link));
     changes

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
-use super::access::ALL;
+use super::kinds::ALL;
 use super::memory::Memory;
 use super::ways::Ways;
 use super::{Action, NodeSpec, ProfileSetting, Spec, check, scenario_profile, way_pitfalls};
@@ -151,6 +151,10 @@ impl Scenario {
     /// The traces that links use, by the path that the scenario writes.
     pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
         self.traces.get(path)
+    }
+    /// The recorded ways that groups of nodes follow, by the name of their table.
+    pub(crate) fn tracks(&self) -> &Tracks {
+        &self.tracks
     }
     /// The caller's own policies.
     pub fn extensions(&self) -> &Extensions {

@@ -5,20 +5,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
-use lasthop_net::{DirectionConfig, Limit, QueueConfig};
-use lasthop_units::{Bitrate, Bytes, Duration};
+use lasthop_net::DirectionConfig;
+use lasthop_units::{Bitrate, Duration};
 
-use super::access::ALL;
+use super::buffers::{Buffers, Held, Hop, Loads, Room};
 use super::crossing::from_opener;
+use super::kinds::ALL;
 use super::ways::{Way, Ways};
-use super::{FlowSpec, LinkSpec, Spec};
+use super::{LinkSpec, Spec};
 use crate::config::{Diagnostic, Document, dotted};
 
-/// Measured on a 64-bit machine: both ends of an idle TCP flow, a packet on its way with what its
-/// sender and layer 2 keep of it (190 B on a link, 180 B in the buffer of LTE's RLC, 224 B in that
-/// of UMTS) [bytes].
+/// Measured on a 64-bit machine: both ends of an idle TCP flow [bytes].
 const FLOW: u64 = 6_000;
-const PACKET: u64 = 240;
 
 /// An estimate of the memory that a run takes, place by place, and what this machine has.
 #[derive(Clone, Debug)]
@@ -35,14 +33,6 @@ pub struct Memory {
     limit: u64,
 }
 
-/// What holds packets: its key, its share [bytes], and what makes it smaller.
-#[derive(Clone, Debug)]
-struct Held {
-    key: String,
-    bytes: u64,
-    remedy: &'static str,
-}
-
 impl Memory {
     /// The estimate for `spec`, which has been checked and has these `ways`.
     pub fn of(spec: &Spec, ways: &Ways<'_>) -> Memory {
@@ -54,9 +44,9 @@ impl Memory {
         let built = super::limits::flows(spec) * FLOW + nodes.sum::<u64>();
         let mut fixed = vec![Held { key: "scenario".to_owned(), bytes: built, remedy: "lower `count`" }];
         jitter(spec, &mut fixed);
-        let mut buffers = Buffers { spec, held: fixed };
+        let mut buffers = Buffers::after(spec, fixed);
         ALL.iter().for_each(|access| access.count_buffers(spec, &mut buffers));
-        let fixed = buffers.held;
+        let fixed = buffers.into_held();
         let all = fixed.iter().map(|held| u128::from(held.bytes)).sum();
         let loads = Arc::new(loads(spec, ways));
         let (length, fixed) = (spec.scenario.duration, Arc::new(fixed));
@@ -102,108 +92,7 @@ impl Memory {
     }
 }
 
-/// A queue with a limit, the rate behind it, and the delay after it.
-struct Hop {
-    /// What leaves the queue for certain.
-    rate: Bitrate,
-    /// What may be on its way behind the queue at a time, as a rate.
-    fastest: Bitrate,
-    /// How long it is on its way.
-    delay: Duration,
-    /// What fits into the queue.
-    room: Room,
-}
-
-impl Hop {
-    /// Memory of what waits and of what is on its way at the end of a run of `length`: an upper
-    /// bound of what `loads` brings.
-    fn holds(&self, loads: &Loads, length: Duration) -> u64 {
-        let Loads { datagrams, windows } = loads;
-        let size = datagrams.size.max(1);
-        // Only what was delivered makes a window grow: at most two segments for each.
-        let carried = bytes_in(self.rate, length);
-        let opened = carried.saturating_mul(2).saturating_add(windows.flows.saturating_mul(100_000));
-        let segments = windows.bytes.min(opened) / SEGMENT;
-        let waiting = bytes_in(Bitrate(datagrams.bytes.saturating_sub(self.rate.0)), length) / size;
-        let delay = min(self.delay, length);
-        let flying = bytes_in(Bitrate(datagrams.bytes.min(self.fastest.0)), delay) / size;
-        let wire = segments.min(bytes_in(self.fastest, delay) / SEGMENT);
-        let room = self.room.packets.min(self.room.bytes / datagrams.size.clamp(64, SEGMENT));
-        room.min(waiting.saturating_add(segments))
-            .saturating_add(flying)
-            .saturating_add(wire)
-            .saturating_mul(PACKET)
-    }
-}
-
-/// What packets wait for, and how many can.
-pub(super) struct Buffering {
-    pub rate: Bitrate,
-    /// Time on the way.
-    pub delay: Duration,
-    pub room: Room,
-}
-
-/// What fits into a queue, or into several; `u64::MAX`: without limit.
-#[derive(Clone, Copy)]
-pub(super) struct Room {
-    packets: u64,
-    bytes: u64,
-}
-
-impl Room {
-    const NONE: Room = Room { packets: 0, bytes: 0 };
-
-    /// Limits of a queue, each of which holds.
-    pub fn of(packets: Option<u64>, bytes: Option<u64>) -> Room {
-        Room { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
-    }
-
-    pub fn queue(queue: &QueueConfig) -> Room {
-        let Limit { packets, bytes } = queue.limit();
-        Room::of(packets.map(u64::from), bytes)
-    }
-
-    /// This queue and another one.
-    pub fn and(self, other: Room) -> Room {
-        Room {
-            packets: self.packets.saturating_add(other.packets),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
-    }
-
-    /// So many of it.
-    pub fn times(self, n: u64) -> Room {
-        Room { packets: self.packets.saturating_mul(n), bytes: self.bytes.saturating_mul(n) }
-    }
-}
-
-/// The datagrams and the windows that flows bring to one place.
-#[derive(Clone, Copy, Debug, Default)]
-struct Loads {
-    datagrams: Load,
-    windows: Load,
-}
-
-impl Loads {
-    fn of<'a>(spec: &Spec, flows: impl Iterator<Item = &'a FlowSpec>) -> Loads {
-        let mut loads = Loads::default();
-        for flow in flows {
-            loads.add(spec.pairs_of(flow).saturating_mul(flow.count.into()), flow);
-        }
-        loads
-    }
-
-    /// Adds `n` flows of one kind.
-    fn add(&mut self, n: u64, flow: &FlowSpec) {
-        match flow.transport.is_stream() {
-            false => self.datagrams.add(n, datagrams(flow)),
-            true => self.windows.add(n, window(flow)),
-        }
-    }
-}
-
-/// What is said of a link.
+/// The remedy for a link.
 const LINK: &str =
     "limit `queue`, or lower the delay (`jitter`), the buffers (`tcp.receive_buffer`), rates or `duration`";
 
@@ -248,76 +137,6 @@ fn jitter(spec: &Spec, all: &mut Vec<Held>) {
     all.push(Held { key: "scenario.jitter".to_owned(), bytes, remedy });
 }
 
-/// What is said of a buffer of layer 2.
-const BUFFER: &str =
-    "limit the buffer, or lower the rates of the flows, their windows (`tcp.receive_buffer`) or `duration`";
-
-/// Where an access says what its buffers can hold.
-pub(super) struct Buffers<'a> {
-    spec: &'a Spec,
-    held: Vec<Held>,
-}
-
-impl<'a> Buffers<'a> {
-    /// A buffer that the key `key` limits, and the flows whose data or datagrams come to it.
-    pub fn add(&mut self, key: String, buffering: &Buffering, flows: impl Iterator<Item = &'a FlowSpec>) {
-        let Buffering { rate, delay, room } = *buffering;
-        let hop = Hop { rate, fastest: rate, delay, room };
-        let bytes = hop.holds(&Loads::of(self.spec, flows), self.spec.scenario.duration);
-        self.held.push(Held { key, bytes, remedy: BUFFER });
-    }
-}
-
-/// The rate of a block in each TTI.
-pub(super) fn per_tti(bytes: Bytes, tti: Duration) -> Bitrate {
-    Bitrate((u128::from(bytes.bits()) * 1_000_000_000 / u128::from(tti.0.max(1))) as u64)
-}
-
-/// Payload of a usual TCP segment [bytes].
-const SEGMENT: u64 = 1448;
-
-fn min(a: Duration, b: Duration) -> Duration {
-    if a < b { a } else { b }
-}
-
-/// The whole bytes of `rate` in `t`, as many as a number holds.
-fn bytes_in(rate: Bitrate, t: Duration) -> u64 {
-    u64::try_from(u128::from(rate.0) * u128::from(t.0) / 8_000_000_000).unwrap_or(u64::MAX)
-}
-
-/// What several flows offer: a rate [bit/s] or windows, and the smallest packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct Load {
-    bytes: u64,
-    flows: u64,
-    size: u64,
-}
-
-impl Load {
-    fn add(&mut self, flows: u64, (each, size): (u64, Bytes)) {
-        self.bytes = self.bytes.saturating_add(each.saturating_mul(flows));
-        self.flows = self.flows.saturating_add(flows);
-        self.size = if self.size == 0 { size.0 } else { self.size.min(size.0) };
-    }
-}
-
-/// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow
-/// to count.
-fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
-    flow.app.peak().map_or((0, Bytes(SEGMENT)), |(rate, size)| (rate.0, size))
-}
-
-/// The largest window of a TCP flow, or all that it sends.
-fn window(flow: &FlowSpec) -> (u64, Bytes) {
-    let window = flow
-        .tcp
-        .resolve()
-        .map_or(0, |c| c.buffers.receive_buffer.min(c.buffers.send_buffer.unwrap_or(u64::MAX)));
-    let rate = flow.app.peak().map(|(rate, _)| rate.0);
-    let sent = flow.app.total().map(|size| size.0).or(rate).unwrap_or(u64::MAX);
-    (window.min(sent), Bytes(SEGMENT))
-}
-
 /// The memory of the machine, or of the control group around the process [bytes].
 fn machine_memory() -> Option<u64> {
     let about = fs::read_to_string("/proc/meminfo").ok()?;
@@ -329,6 +148,7 @@ fn machine_memory() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::buffers::PACKET;
     use super::*;
 
     fn refusal_of(text: &str, gigabytes: u64) -> String {

@@ -9,9 +9,9 @@ use lasthop_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bearer::BearerKind;
+use super::bearer_kind::BearerKind;
+use super::buffers::{Buffering, Room, per_tti};
 use super::ethernet_mtu;
-use super::memory::{Buffering, Room, per_tti};
 
 /// A UMTS radio bearer on a dedicated channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

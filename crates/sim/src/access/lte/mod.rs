@@ -91,7 +91,7 @@ pub struct LteAccess {
 
 /// The cells and UEs of a scenario.
 pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring) -> Result<(), Error> {
-    let all = scenario.cellular(scenario.spec());
+    let all = scenario.spec().cellular(scenario.tracks());
     if all.cells.is_empty() {
         return Ok(());
     }

@@ -17,13 +17,12 @@ use lasthop_units::{Bytes, CellId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sidelink::PairNames;
 use crate::config::{Diagnostics, Document, dotted};
 use crate::spec::group::names;
 use crate::spec::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
 use crate::spec::lte_rlc::marks;
 use crate::spec::ring::Ring;
-use crate::spec::{Scenario, Spec, ethernet_mtu};
+use crate::spec::{Spec, ethernet_mtu};
 use crate::track::{TrackSpec, Tracks};
 
 /// The core network of a scenario with handover.
@@ -172,11 +171,13 @@ pub struct UeNames {
     pub template: Vec<(String, usize)>,
 }
 
-impl Scenario {
-    /// Cells, UEs and bearers; `spec` is this scenario's, perhaps with other values.
-    pub(crate) fn cellular(&self, spec: &Spec) -> Cellular {
-        spec.cellular(&self.tracks)
-    }
+/// The names of a pair of UEs with a sidelink.
+#[derive(Debug)]
+pub struct PairNames {
+    /// The table.
+    pub name: String,
+    /// Flow groups that it carries; empty: all.
+    pub flows: Vec<String>,
 }
 
 impl Spec {

@@ -4,7 +4,7 @@ use lasthop_lte::mac::sidelink::LinkMode;
 
 use super::Spec;
 use crate::spec::Scalar;
-use crate::spec::access::{AccessChange, ChangeEvent, RuntimeKeys};
+use crate::spec::access::{ChangeEvent, RuntimeKeys};
 
 /// A change for the network of cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
     ("sidelink.*.reverse", "which way a pair's packets go back"),
 ];
 
-pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
+pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LteChange> {
     let mut changes = Vec::new();
     for (name, cell) in &next.cell {
         if spec.cell.get(name).is_some_and(|before| before.down != cell.down) {
@@ -55,16 +55,16 @@ pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
     }
     spec.cell.extend(std::mem::take(&mut next.cell));
     spec.sidelink.extend(std::mem::take(&mut next.sidelink));
-    changes.into_iter().map(AccessChange::Lte).collect()
+    changes
 }
 
 /// The cells of layouts, of which the document has one table.
-pub(super) fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<AccessChange>, String>> {
+pub(super) fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<LteChange>, String>> {
     let cells = cells_of_layout(spec, key)?;
     let Scalar::Bool(down) = *value else {
         return Some(Err(format!("expected true or false, found {}", value.to_toml())));
     };
-    let switch = |name| AccessChange::Lte(LteChange::Cell { name, down });
+    let switch = |name| LteChange::Cell { name, down };
     Some(Ok(cells.into_iter().map(switch).collect()))
 }
 

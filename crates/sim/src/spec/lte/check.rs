@@ -11,7 +11,7 @@ use super::cellular::{UeSpec, validate_bearers};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 use crate::spec::Spec;
-use crate::spec::check::{check_mtu, check_node_name, one_place};
+use crate::spec::common_checks::{check_mtu, check_node_name, one_place};
 use crate::spec::layout::LayoutSpec;
 
 /// Cells of one layout.

@@ -7,10 +7,10 @@ use lasthop_units::{Bitrate, Duration};
 use super::UeSpec;
 use super::pitfalls::best;
 use crate::config::dotted;
+use crate::spec::buffers::{Buffering, Buffers, Room};
 use crate::spec::crossing::data_ends;
 use crate::spec::group::names_one;
 use crate::spec::lte_rlc::room;
-use crate::spec::memory::{Buffering, Buffers, Room};
 use crate::spec::{FlowSpec, Spec};
 
 pub(super) fn count<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {

@@ -15,11 +15,11 @@ use std::path::Path;
 
 use lasthop_units::Bitrate;
 
-use super::access::{AccessChange, AccessSpec, InForce, RuntimeKeys};
+use super::Spec;
+use super::access::{AccessChanges, AccessSpec, InForce, RuntimeKeys};
+use super::at::{Scalar, changes};
+use super::buffers::Buffers;
 use super::group::{Group, Population, names_one};
-use super::idle::changes;
-use super::memory::Buffers;
-use super::{Scalar, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
 use crate::track::Tracks;
@@ -135,12 +135,16 @@ impl AccessSpec for Lte {
     fn runtime_keys(&self) -> RuntimeKeys {
         change::RUNTIME_KEYS
     }
+}
 
-    fn spread(&self, spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<AccessChange>, String>> {
+impl AccessChanges for Lte {
+    type Change = LteChange;
+
+    fn spread(&self, spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<LteChange>, String>> {
         change::spread(spec, key, value)
     }
 
-    fn in_force(&self, _: &Spec) -> InForce {
+    fn in_force(&self, _: &Spec) -> InForce<LteChange> {
         Box::new(change::take_over)
     }
 }

@@ -11,7 +11,7 @@ use lasthop_units::{BearerId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Cellular;
+use super::cellular::{Cellular, PairNames, UeSpec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::spec::Spec;
 use crate::spec::layout::draws_of_place;
@@ -67,15 +67,6 @@ impl SidelinkSpec {
     fn layers(&self) -> LteBearerConfig {
         LteBearerConfig { pdcp: self.pdcp.clone(), rlc: self.rlc.clone() }
     }
-}
-
-/// A pair's names.
-#[derive(Debug)]
-pub struct PairNames {
-    /// The table.
-    pub name: String,
-    /// Flow groups that it carries; empty: all.
-    pub flows: Vec<String>,
 }
 
 impl Spec {
@@ -153,6 +144,26 @@ fn check_pair(
         let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
         found.push(d.help("leave out `[handover]`, or the sidelink"));
     }
+    check_ends(pair, spec, &path, doc, found);
+    for flow in pair.flows.iter().filter(|f| !spec.flow.contains_key(*f)) {
+        let near = found.nearest(flow, spec.flow.keys());
+        let message = format!("no flow is called `{flow}`");
+        found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
+    }
+    check_distance(pair, spec, &path, doc, found);
+    if pair.rlc.mode != Mode::Um {
+        let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
+        found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
+    }
+    if set || pair.selection.is_some() {
+        check_switched_bearers(pair, spec, &path, doc, found);
+    }
+    check_values(pair, &path, doc, found);
+}
+
+/// Both ends are UE tables of the same count that one cell serves.
+fn check_ends(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
+    let key = format!("{path}.between");
     let mut ends = Vec::new();
     for end in &pair.between {
         match spec.ue.get(end) {
@@ -160,49 +171,46 @@ fn check_pair(
             None => {
                 let near = found.nearest(end, spec.ue.keys());
                 let message = format!("no UE table is called `{end}`");
-                found.push(doc.error_at(&format!("{path}.between"), message).help_opt(near));
+                found.push(doc.error_at(&key, message).help_opt(near));
             }
         }
     }
-    if let [a, b] = ends[..] {
-        let key = format!("{path}.between");
-        if pair.between[0] == pair.between[1] {
-            found.push(doc.error_at(&key, "a sidelink has two different ends"));
-        } else if a.count != b.count {
-            let message = format!("{} UEs cannot be paired with {}", a.count, b.count);
-            found.push(doc.error_at(&key, message).help("give both tables the same `count`"));
-        } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
-            let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
-            found.push(d.help("set `cell` of both UE tables to the same cell"));
-        }
+    let [a, b] = ends[..] else { return };
+    if pair.between[0] == pair.between[1] {
+        found.push(doc.error_at(&key, "a sidelink has two different ends"));
+    } else if a.count != b.count {
+        let message = format!("{} UEs cannot be paired with {}", a.count, b.count);
+        found.push(doc.error_at(&key, message).help("give both tables the same `count`"));
+    } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
+        let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
+        found.push(d.help("set `cell` of both UE tables to the same cell"));
     }
-    for flow in pair.flows.iter().filter(|f| !spec.flow.contains_key(*f)) {
-        let near = found.nearest(flow, spec.flow.keys());
-        let message = format!("no flow is called `{flow}`");
-        found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
+}
+
+/// `apart` is a range, and nothing else says where the second end is.
+fn check_distance(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
+    let Some([least, most]) = pair.apart else { return };
+    let key = format!("{path}.apart");
+    if !(0.0..=1e5).contains(&least.0) || !(least.0..=1e5).contains(&most.0) {
+        found.push(doc.error_at(&key, "0 m to 100 km, the smallest distance first"));
     }
-    if let Some([least, most]) = pair.apart {
-        let key = format!("{path}.apart");
-        if !(0.0..=1e5).contains(&least.0) || !(least.0..=1e5).contains(&most.0) {
-            found.push(doc.error_at(&key, "0 m to 100 km, the smallest distance first"));
-        }
-        if spec
-            .ue
-            .get(&pair.between[1])
-            .is_some_and(|ue| ue.drop.is_some() || ue.ring.is_some() || ue.track.is_some())
-        {
-            let message =
-                format!("`ue.{}` has a place of its own: a drop, a ring or a track", pair.between[1]);
-            found.push(doc.error_at(&key, message).help("leave one of the two out"));
-        }
+    let placed = |ue: &UeSpec| ue.drop.is_some() || ue.ring.is_some() || ue.track.is_some();
+    if spec.ue.get(&pair.between[1]).is_some_and(placed) {
+        let message = format!("`ue.{}` has a place of its own: a drop, a ring or a track", pair.between[1]);
+        found.push(doc.error_at(&key, message).help("leave one of the two out"));
     }
-    if pair.rlc.mode != Mode::Um {
-        let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
-        found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
-    }
-    // A mode switch ends one direction of the bearer to the eNB and leaves the other: status
-    // PDUs travel in both.
-    for end in pair.between.iter().filter(|_| set || pair.selection.is_some()) {
+}
+
+/// A mode switch ends one direction of the bearer to the eNB and leaves the other: status PDUs
+/// travel in both, so the bearers between which the flows are switched have none.
+fn check_switched_bearers(
+    pair: &SidelinkSpec,
+    spec: &Spec,
+    path: &str,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    for end in &pair.between {
         let Some(ue) = spec.ue.get(end) else { continue };
         let carries = |flows: &Vec<String>| flows.iter().any(|f| pair.flows.contains(f));
         let table = format!("ue.{}", dotted([end]));
@@ -212,11 +220,15 @@ fn check_pair(
             None => (&ue.rlc, table.clone()),
         };
         if rlc.mode != Mode::Um {
-            let d = doc.error_at(&path, format!("`{table}` has an acknowledged bearer to the eNB"));
+            let d = doc.error_at(path, format!("`{table}` has an acknowledged bearer to the eNB"));
             let help = format!("a mode switch needs RLC in unacknowledged mode: `{key}.rlc.mode = \"um\"`");
             found.push(d.help(help));
         }
     }
+}
+
+/// What the link, its bearer and the selection say of their own values.
+fn check_values(pair: &SidelinkSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let verdicts = [
         pair.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),
         pair.layers().validate().map_err(|e| (e.key, e.message)),

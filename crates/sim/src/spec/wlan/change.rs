@@ -8,7 +8,7 @@ use lasthop_wifi::network::{ApConfig, StationConfig, WlanConfig};
 
 use super::StationSpec;
 use crate::spec::Spec;
-use crate::spec::access::{AccessChange, ChangeEvent, RuntimeKeys};
+use crate::spec::access::{ChangeEvent, RuntimeKeys};
 
 /// A change for the network of access points and stations.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl InForce {
 
     /// Takes over access points and stations of which something differs; who they are does not
     /// change during a run.
-    pub fn take_over(&mut self, spec: &mut Spec, next: &mut Spec) -> Vec<AccessChange> {
+    pub fn take_over(&mut self, spec: &mut Spec, next: &mut Spec) -> Vec<WlanChange> {
         let mut changes = Vec::new();
         for (name, ap) in &next.ap {
             let id = self.aps[name];
@@ -102,7 +102,7 @@ impl InForce {
         }
         spec.ap.extend(std::mem::take(&mut next.ap));
         spec.station.extend(std::mem::take(&mut next.station));
-        changes.into_iter().map(AccessChange::Wlan).collect()
+        changes
     }
 }
 

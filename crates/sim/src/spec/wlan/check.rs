@@ -5,7 +5,7 @@ use lasthop_wifi::rate::RateConfig;
 
 use super::StationSpec;
 use crate::config::{Diagnostics, Document, dotted};
-use crate::spec::check::{check_mtu, check_node_name, one_place};
+use crate::spec::common_checks::{check_mtu, check_node_name, one_place};
 use crate::spec::group::names_one;
 use crate::spec::{FlowSpec, Spec};
 

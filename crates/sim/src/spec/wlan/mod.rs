@@ -13,12 +13,11 @@ use lasthop_wifi::rate::RateConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::change::InForce;
 use super::Spec;
-use super::access::{AccessSpec, RuntimeKeys};
+use super::access::{AccessChanges, AccessSpec, InForce, RuntimeKeys};
+use super::buffers::Buffers;
 use super::group::{Group, Population, names};
 use super::layout::{LayoutSpec, UeDrop, draws_of_place};
-use super::memory::Buffers;
 use super::ring::Ring;
 use crate::config::{Diagnostics, Document};
 use crate::extensions::Extensions;
@@ -139,9 +138,13 @@ impl AccessSpec for WirelessLans {
     fn ruled_out(&self, spec: &Spec, key: &str) -> Option<(String, String)> {
         change::placed_otherwise(spec, key)
     }
+}
 
-    fn in_force(&self, spec: &Spec) -> super::access::InForce {
-        let mut in_force = InForce::of(spec);
+impl AccessChanges for WirelessLans {
+    type Change = WlanChange;
+
+    fn in_force(&self, spec: &Spec) -> InForce<WlanChange> {
+        let mut in_force = change::InForce::of(spec);
         Box::new(move |spec, next| in_force.take_over(spec, next))
     }
 }

@@ -1,0 +1,67 @@
+//! The nodes of a scenario behind all its accesses, and what the names in flows stand for.
+
+use super::access::AccessSpec;
+use super::group::Group;
+use super::kinds::ALL;
+use super::{FlowSpec, Spec};
+
+/// The groups of one access.
+pub(super) fn groups_of<'a>(access: &dyn AccessSpec, spec: &'a Spec) -> Vec<Group<'a>> {
+    access.groups(spec).into_iter().filter_map(|name| access.group(spec, name)).collect()
+}
+
+impl Spec {
+    /// The groups of every access.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        ALL.iter().flat_map(move |access| groups_of(*access, self))
+    }
+
+    /// The group `name`.
+    pub(super) fn group(&self, name: &str) -> Option<Group<'_>> {
+        ALL.iter().find_map(|access| access.group(self, name))
+    }
+
+    /// The nodes at which packets to groups enter, and what they are.
+    pub(super) fn bases(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        ALL.iter().flat_map(move |access| access.bases(self))
+    }
+
+    /// The pairs of nodes between which a flow's connections are.
+    pub fn ends_of(&self, flow: &FlowSpec) -> Vec<[String; 2]> {
+        let (from, to) = (self.members(&flow.from), self.members(&flow.to));
+        match flow.one_to_one {
+            true => from.into_iter().zip(to).map(|(a, b)| [a, b]).collect(),
+            false => from.iter().flat_map(|a| to.iter().map(move |b| [a.clone(), b.clone()])).collect(),
+        }
+    }
+
+    /// How many those are.
+    pub fn pairs_of(&self, flow: &FlowSpec) -> u64 {
+        let (from, to) = (self.members(&flow.from).len() as u64, self.members(&flow.to).len() as u64);
+        if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
+    }
+
+    /// Every node name that a flow's end stands for: the nodes of a group, the receivers of a
+    /// multicast, or the one node.
+    pub fn members(&self, end: &str) -> Vec<String> {
+        if let Some(group) = self.group(end) {
+            return group.nodes().collect();
+        }
+        self.receivers(end).unwrap_or_else(|| vec![end.to_owned()])
+    }
+
+    /// The receivers of the multicast group `name`.
+    fn receivers(&self, name: &str) -> Option<Vec<String>> {
+        ALL.iter().find_map(|access| access.receivers(self, name))
+    }
+
+    /// Whether `name` is a multicast group.
+    pub fn is_multicast(&self, name: &str) -> bool {
+        self.receivers(name).is_some()
+    }
+
+    /// Whether capacity hints can tell of the link to `end`.
+    pub(super) fn gives_hints(&self, end: &str) -> bool {
+        ALL.iter().any(|access| access.gives_hints(self, end))
+    }
+}
