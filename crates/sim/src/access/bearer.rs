@@ -5,13 +5,12 @@ use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
 use lasthop_net::Item;
 use lasthop_units::{Instant, NodeId};
 
-use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Step, Wiring, lte_rlc, umts};
+use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Step};
 use crate::event::{Clock, Wake};
-use crate::names::name_key;
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::{AccessChange, BearerChange, BearerSpec, Spec};
+use crate::spec::{AccessChange, BearerChange, BearerSpec};
 
 /// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
 /// `lte_l2::LtePipe`.
@@ -91,23 +90,8 @@ pub struct BearerAccess<L: Layer2> {
     output: BearerOutput<L::Event>,
 }
 
-/// The bearers of a scenario.
-pub(super) fn wire(spec: &Spec, wiring: &mut Wiring) {
-    for (name, spec) in &spec.bearer {
-        let nodes = [0, 1].map(|end| wiring.node(&spec.between()[end]));
-        let key = name_key(&format!("bearer/{name}"));
-        let access = match spec {
-            BearerSpec::Umts(spec) => umts::access(name, spec, nodes, [wiring.seed, key]),
-            BearerSpec::LteRlc(spec) => lte_rlc::access(name, spec, nodes, [wiring.seed, key]),
-        };
-        let id = wiring.add(access);
-        wiring.connect(nodes[0], nodes[1], id, entry(End::Network));
-        wiring.connect(nodes[1], nodes[0], id, entry(End::Ue));
-    }
-}
-
 /// Where packets enter at `end`.
-const fn entry(end: End) -> Entry {
+pub(super) const fn entry(end: End) -> Entry {
     Entry(end as u16)
 }
 

@@ -20,13 +20,13 @@ pub struct LinkAccess {
     mtu: u32,
     /// What a tunnel adds to each packet [B].
     overhead: u32,
-    kind: Kind,
+    role: Role,
     wake: Wake,
 }
 
 /// What the direction of a link stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Role {
     /// The direction from the first node of the table `[link]` to the second.
     Forward,
     /// The other one.
@@ -36,13 +36,13 @@ enum Kind {
     Processing,
 }
 
-impl Kind {
+impl Role {
     /// What follows the name of the table in the name of the direction.
     const fn suffix(self) -> &'static str {
         match self {
-            Kind::Forward => ".forward",
-            Kind::Reverse => ".reverse",
-            Kind::Processing => "",
+            Role::Forward => ".forward",
+            Role::Reverse => ".reverse",
+            Role::Processing => "",
         }
     }
 }
@@ -55,8 +55,8 @@ pub(super) fn wire(
 ) -> Result<(), Error> {
     for (name, link) in &scenario.spec().link {
         go_on()?;
-        for kind in [Kind::Forward, Kind::Reverse] {
-            LinkAccess::wire(scenario, name, link, kind, wiring);
+        for role in [Role::Forward, Role::Reverse] {
+            LinkAccess::wire(scenario, name, link, role, wiring);
         }
     }
     Ok(())
@@ -107,7 +107,7 @@ impl Adapter for LinkAccess {
     }
 
     fn table(&self) -> Option<&str> {
-        self.name.strip_suffix(self.kind.suffix()).filter(|_| self.kind != Kind::Processing)
+        self.name.strip_suffix(self.role.suffix()).filter(|_| self.role != Role::Processing)
     }
 
     fn is_wireless(&self) -> bool {
@@ -119,7 +119,7 @@ impl Adapter for LinkAccess {
         if self.table() != Some(name) {
             return false;
         }
-        let config = spec.direction(self.kind == Kind::Forward);
+        let config = spec.direction(self.role == Role::Forward);
         if config.trace.is_none() {
             let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
         }
@@ -131,7 +131,7 @@ impl Adapter for LinkAccess {
     /// A row of the table `queues`.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
         let Some(table) = &mut probes.queues else { return };
-        if self.kind == Kind::Processing {
+        if self.role == Role::Processing {
             return;
         }
         let inside = self.link.occupancy(now, &mut out.pipe);
@@ -149,27 +149,27 @@ impl Adapter for LinkAccess {
 
 impl LinkAccess {
     /// A direction of the table `[link.TABLE]`, wired.
-    fn wire(scenario: &Scenario, table: &str, spec: &LinkSpec, kind: Kind, wiring: &mut Wiring) {
+    fn wire(scenario: &Scenario, table: &str, spec: &LinkSpec, role: Role, wiring: &mut Wiring) {
         let [a, b] = [wiring.node(&spec.between[0]), wiring.node(&spec.between[1])];
-        let (from, to) = if kind == Kind::Forward { (a, b) } else { (b, a) };
-        let config = spec.direction(kind == Kind::Forward);
+        let (from, to) = if role == Role::Forward { (a, b) } else { (b, a) };
+        let config = spec.direction(role == Role::Forward);
         let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
-        let name = format!("{table}{}", kind.suffix());
+        let name = format!("{table}{}", role.suffix());
         let id = wiring.add(Access::Link(LinkAccess {
             link: config.build(trace, wiring.seed, name_key(&format!("link/{name}"))),
             name: name.into(),
             to,
             mtu: spec.mtu.0 as u32,
             overhead: spec.overhead.0 as u32,
-            kind,
+            role,
             wake: Wake::default(),
         }));
         wiring.connect(from, to, id, Entry(0));
     }
     /// Where packets of an end of a flow wait before they leave its node.
     pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {
-        let (kind, wake) = (Kind::Processing, Wake::default());
-        LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, kind, wake }
+        let (role, wake) = (Role::Processing, Wake::default());
+        LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, wake }
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! another access.
 
 mod bearer;
+mod bearers;
 mod link;
 mod lte;
 mod lte_rlc;
@@ -75,7 +76,7 @@ pub fn wire(
     go_on: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     link::wire(scenario, wiring, go_on)?;
-    bearer::wire(scenario.spec(), wiring);
+    bearers::wire(scenario.spec(), wiring);
     lte::wire(scenario, tables, wiring)?;
     wlan::wire(scenario.spec(), tables, wiring);
     Ok(())
@@ -108,7 +109,7 @@ pub trait Adapter {
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
     /// Says which flows there are, once, before anything enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
-        let _no_flow_is_told_from_another = flows;
+        let _all_alike = flows;
     }
     /// Writes the rows of the tables that are sampled.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);

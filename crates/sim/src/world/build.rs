@@ -8,9 +8,8 @@ use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 
-use super::flow::Flow;
+use super::flow::{Flow, Leg};
 use super::hint::Hinter;
-use super::proxy::Leg;
 use super::snoop::SnoopNode;
 use super::{Account, Node, World};
 use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
@@ -49,7 +48,7 @@ impl World {
             builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
         }
         builder.join_groups(spec);
-        builder.tell_flows(&tables);
+        builder.set_flows(&tables);
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec);
         let end = Instant::ZERO + spec.scenario.duration;
@@ -122,8 +121,8 @@ impl Builder {
         names.filter_map(|name| self.wiring.find(&name)).collect()
     }
 
-    /// Every access learns which flows there are.
-    fn tell_flows(&mut self, tables: &FlowTables) {
+    /// Gives every access the list of flows.
+    fn set_flows(&mut self, tables: &FlowTables) {
         let flows =
             self.flows.iter().map(|f| FlowOf { table: tables.number(&f.group), member: f.member }).collect();
         for access in self.wiring.accesses.iter_mut() {

@@ -3,9 +3,8 @@
 use lasthop_net::app::App;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
-use super::proxy::Leg;
 use crate::event::{End, Wake};
-use crate::transport::{SenderTotals, Shown, Transport};
+use crate::transport::{Relays, SenderTotals, Shown, Transport};
 
 /// A transport flow with both its ends.
 pub struct Flow {
@@ -36,6 +35,21 @@ pub struct Flow {
     pub(super) fresh_sample: bool,
     /// Where packets of either end wait for their processing time.
     pub(super) processing: Option<[AccessId; 2]>,
+}
+
+/// The place of a connection in a flow that is split.
+#[derive(Clone, Copy, Debug)]
+pub struct Leg {
+    /// The connection at the flow's `from`: its application is the flow's.
+    pub first: FlowId,
+    /// The connection at the flow's `to`.
+    pub last: FlowId,
+    pub previous: Option<FlowId>,
+    pub next: Option<FlowId>,
+    /// Over this connection's end in the proxy behind it.
+    pub relays: Relays,
+    /// One side of the proxy behind it has failed: the other is reset.
+    pub broken: bool,
 }
 
 /// Packets of the other direction.
@@ -81,6 +95,11 @@ impl Flow {
             fresh_sample: false,
             processing: None,
         }
+    }
+    /// The connection at which the application's end is.
+    #[inline]
+    pub(crate) fn connection(&self, id: FlowId, end: End) -> FlowId {
+        self.leg.as_deref().map_or(id, |leg| if end == End::A { leg.first } else { leg.last })
     }
     /// Another flow of its group sends what this one does.
     pub(super) fn is_copy(&self) -> bool {

@@ -16,9 +16,9 @@ mod sample;
 mod snoop;
 mod socket;
 
+use lasthop_engine::custom::Fault;
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::FlowMonitor;
-use lasthop_tcp::cc::Fault;
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};

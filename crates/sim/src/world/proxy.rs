@@ -6,22 +6,7 @@ use lasthop_units::{FlowId, IndexVec, Instant};
 use super::World;
 use super::flow::Flow;
 use crate::event::End;
-use crate::transport::{ConnectionEvent, Relays};
-
-/// The place of a connection in a flow that is split.
-#[derive(Clone, Copy, Debug)]
-pub struct Leg {
-    /// The connection at the flow's `from`: its application is the flow's.
-    pub first: FlowId,
-    /// The connection at the flow's `to`.
-    pub last: FlowId,
-    pub previous: Option<FlowId>,
-    pub next: Option<FlowId>,
-    /// Over this connection's end in the proxy behind it.
-    pub relays: Relays,
-    /// One side of the proxy behind it has failed: the other is reset.
-    pub broken: bool,
-}
+use crate::transport::ConnectionEvent;
 
 impl Flow {
     /// The two sockets that face each other where the socket at `end` does: the connection before
@@ -34,11 +19,6 @@ impl Flow {
             End::B => leg.next.map(|n| (id, n)),
         }
     }
-    /// The connection at which the application's end is.
-    #[inline]
-    pub(crate) fn connection(&self, id: FlowId, end: End) -> FlowId {
-        self.leg.as_deref().map_or(id, |leg| if end == End::A { leg.first } else { leg.last })
-    }
 }
 
 impl World {
@@ -47,11 +27,11 @@ impl World {
     #[inline]
     pub(super) fn relay(&mut self, now: Instant, flow: FlowId, end: End) -> Option<bool> {
         let (before, after) = self.flows[flow].facing(flow, end)?;
-        self.hear_relay(now, flow, end, before, after);
+        self.on_relay_events(now, flow, end, before, after);
         Some(self.hand_over(now, flow, before, after))
     }
 
-    fn hear_relay(&mut self, now: Instant, flow: FlowId, end: End, before: FlowId, after: FlowId) {
+    fn on_relay_events(&mut self, now: Instant, flow: FlowId, end: End, before: FlowId, after: FlowId) {
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             self.flows[flow].note_report(&mut self.probes, now, end, &report);
             match report.event {

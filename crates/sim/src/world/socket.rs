@@ -82,7 +82,7 @@ impl World {
                 }
                 break;
             }
-            self.tell_app(now, flow, owner, end);
+            self.on_transport_events(now, flow, owner, end);
             if self.app_actions.is_empty() {
                 break;
             }
@@ -107,7 +107,7 @@ impl World {
 
     /// Events and progress of an endpoint, for its application and the tables.
     #[inline]
-    fn tell_app(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
+    fn on_transport_events(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             let f = &mut self.flows[owner];
             match report.event {
