@@ -30,7 +30,6 @@ Source = dict[Module, str]
 
 #: Modules of crates whose children still stand in a circle: it must become empty. No module may join.
 OPEN: dict[str, list[str]] = {
-    "cell": ["crate::scheduler"],
     "lte": [
         "crate::mac",
         "crate::network",
@@ -39,12 +38,7 @@ OPEN: dict[str, list[str]] = {
         "crate::phy",
         "crate::rrc",
     ],
-    "net": ["crate::app", "crate::queue"],
-    "radio": ["crate::lte"],
-    "sim": ["crate::access", "crate::config", "crate::spec", "crate::spec::lte", "crate::world"],
     "tcp": ["crate::cc", "crate::cc::bbr"],
-    "umts": ["crate::rlc::am"],
-    "wifi": ["crate::network"],
 }
 
 
@@ -235,23 +229,108 @@ def test_a_circle_is_found_at_every_level() -> None:
     assert set(circles(three)["crate::m"]) == {"low", "mid", "top"}
 
 
-#: Where `sim` may name a radio technology: adapters, spec files, rows; ARCHITECTURE.md argues the second line.
-TECHNOLOGY = {"access", "spec/lte", "spec/wlan", "spec/lte_rlc", "spec/umts", "spec/mod", "probe"} | {
-    *("survey", "describe", "extensions", "lib", "spec/layout"),
+#: Where else than in adapters and spec files `sim` may name a radio technology: rows; ARCHITECTURE.md argues others.
+TECHNOLOGY = {
+    *("spec/bearer", "spec/kinds", "spec/mod", "probe"),
+    *("survey", "describe", "extensions", "lib", "spec/layout", "spec/scenario_profile", "track"),
+    *("spec/hint", "spec/hint_pitfalls"),
 }
-NAMES_TECHNOLOGY = re.compile(
-    r"lasthop_(?:lte|lte_l2|umts|wifi)\b"
-    r"|\b(?:self|spec|part|whole|next|all|s)\.(?:radio|handover|core|cell|layout|ue|sidelink|multicast|wlan|ap|station)\b"
-)
+#: Crates that adapters use, and files of `spec` in its list of accesses, of no single radio technology.
+SHARED = {"units", "engine", "net", "tcp", "radio", "capture", "bearer", "counting"}
+SHARED_FILES = {"access", "at", "links", "bearer"}
+TEXT = re.compile(r"'(?:[^'\\]|\\.)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+def any_of(words: set[str]) -> str:
+    return "|".join(sorted(words))
+
+
+def crates_of_technologies(names: Names) -> re.Pattern[str]:
+    """The crates that adapters use, less those that several technologies share."""
+    adapters = " ".join(text for module, text in names.texts.items() if module[:1] == ("access",))
+    crates = set(re.findall(r"\blasthop_(\w+)", adapters)) - SHARED
+    assert crates
+    return re.compile(rf"\blasthop_(?:{any_of(crates)})\b")
+
+
+def spec_files(names: Names) -> set[str]:
+    """The files of `spec` in the list of accesses, and those in the list of bearers that use a technology's crate."""
+    crate = crates_of_technologies(names)
+    listed = {home[1] for home in names.uses(("spec", "kinds")) if home[:1] == ("spec",) and len(home) > 1}
+    bearers = {home[1] for home in names.uses(("spec", "bearer")) if len(home) > 1 and crate.search(names.texts[home])}
+    return (listed | bearers) - SHARED_FILES
+
+
+def technology(names: Names) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What names a radio technology in code, and in texts, as the lists of accesses say.
+
+    Of code: the crates that adapters use, what `spec` has of these crates, of its own files that use them and of those
+    in the list of accesses, and the fields of `Spec` whose types are among that. Of texts: what those files say that
+    they make nodes of.
+    """
+    crate = crates_of_technologies(names)
+    below = {m: text for m, text in names.texts.items() if m[:1] == ("spec",) and len(m) > 1}
+    files = {m[1] for m, text in below.items() if crate.search(text)} | spec_files(names)
+    imported = names.imported["spec",]
+    types = {n for n, path in imported.items() if path[0] in files or crate.fullmatch(path[0])}
+    spec = re.search(r"pub struct Spec \{(.*?)\n\}", names.texts["spec",], re.DOTALL)
+    assert spec
+    fields = {f for f, ty in re.findall(r"pub (\w+): ([^\n]*),", spec[1]) if types & set(re.findall(r"\w+", ty))}
+    nodes = " ".join(text for m, text in below.items() if m[1] in files)
+    words = set(re.findall(r'"([^"]*)"', " ".join(re.findall(r"fn kinds_of_nodes.*?&\[(.*?)\]", nodes, re.DOTALL))))
+    assert types
+    assert fields
+    assert words
+    of_spec = rf"\b(?:self|spec|part|whole|next|all|s)\.(?:{any_of(fields)})\b"
+    return re.compile(rf"{crate.pattern}|\b(?:{any_of(types)})\b|{of_spec}"), re.compile(rf"\b(?:{any_of(words)})s?\b")
+
+
+def naming_technology(source: Source) -> set[str]:
+    """The modules whose files name a radio technology, as paths."""
+    names = Names(source)
+    code, words = technology(names)
+    return {
+        "/".join(module) or "lib"
+        for module, text in names.texts.items()
+        if code.search(text) or any(words.search(found) for found in TEXT.findall(text))
+    }
 
 
 def test_outside_of_its_own_files_nothing_in_sim_names_a_radio_technology() -> None:
-    root = CRATES / "sim/src"
-    naming = {
-        path.relative_to(root).with_suffix("").as_posix()
-        for path in root.rglob("*.rs")
-        if NAMES_TECHNOLOGY.search(without_tests(path.read_text(encoding="utf-8")))
+    source = sources(CRATES / "sim")
+    naming = {"spec/mod" if n == "spec" else n for n in naming_technology(source)}
+    own = {f"spec/{name}" for name in spec_files(Names(source))} | {"access"}
+    assert {"access", "spec/lte", "spec/wlan", "spec/lte_rlc", "spec/umts"} <= own
+    at = {n: [t for t in own | TECHNOLOGY if n == t or n.startswith(f"{t}/")] for n in sorted(naming)}
+    assert not [n for n, allowed in at.items() if not allowed], "it belongs to the technology's adapter or spec file"
+    assert {t for allowed in at.values() for t in allowed} == own | TECHNOLOGY, "these name none any longer"
+
+
+def test_only_these_files_of_world_use_the_crate_of_tcp() -> None:
+    source = sources(CRATES / "sim")
+    using = {m[1] for m, text in source.items() if m[:1] == ("world",) and "lasthop_tcp" in without_tests(text)}
+    assert using == {"build", "hint", "snoop"}, "ARCHITECTURE.md names them"
+
+
+def test_a_technology_that_joins_the_list_is_seen() -> None:
+    """One that is invented: crate `lasthop_nr`, a spec file, fields of `Spec`."""
+    joined: Source = {
+        ("access", "nr"): "use lasthop_nr::Network;",
+        ("spec",): "use lasthop_nr::GnbConfig;\npub use nr::SliceSpec;\npub struct Spec {\n"
+        "    pub slice: BTreeMap<String, SliceSpec>,\n    pub gnb: GnbConfig,\n    pub seed: u64,\n}",
+        ("spec", "kinds"): "use super::nr::Nr;",
+        ("spec", "bearer"): "",
+        ("spec", "nr"): 'fn kinds_of_nodes() -> _ {\n    &["gNB"]\n}',
     }
-    assert {"access/lte/mod", "spec/wlan/mod", "survey"} <= naming
-    elsewhere = {n for n in naming if not any(n == t or n.startswith(f"{t}/") for t in TECHNOLOGY)}
-    assert not elsewhere, "it belongs to the technology's adapter or spec file: crates/sim/src/spec/access.rs"
+    own = {"access/nr", "spec", "spec/nr"}
+    assert naming_technology(joined) == own
+    for text in (
+        "use lasthop_nr::X;",
+        "fn f(s: SliceSpec) {}",
+        "spec.slice.len()",
+        'error("no gNBs")',
+        'f(\'"\', "a gNB")',
+    ):
+        assert naming_technology({**joined, ("world", "audit"): text}) == {*own, "world/audit"}, text
+    for text in ("spec.seed", "use lasthop_net::X;", "// a gNB", "let gNB = 1;"):
+        assert naming_technology({**joined, ("world", "audit"): text}) == own, text
