@@ -211,7 +211,7 @@ class _Thread(Generic[T, R]):
                 outcome = guarded(self._work, given.task, self._stopped.is_set)
                 with self._gate:
                     self._busy = None
-                if self.was_told and isinstance(outcome, Failure):  # the core made an error of it
+                if self.was_interrupted and isinstance(outcome, Failure):  # the core made an error of it
                     outcome = Failure(overtime(self._limit_s))
                 self._done.put((given, outcome))
                 given = None
@@ -223,7 +223,7 @@ class _Thread(Generic[T, R]):
                 self._busy = None
 
     @property
-    def was_told(self) -> bool:
+    def was_interrupted(self) -> bool:
         """Whether an exception was raised in it since it began its task."""
         return self._interrupted_at is not None
 

@@ -615,7 +615,7 @@ class _Ranking:
         for metric in metrics:
             estimates = data.estimates(metric, spec.level)
             factor = shown_unit(data.units[metric], _largest([estimates[r.labels] for r in ends]))[0]
-            beside += widest_mm([_told(estimates[r.labels], factor) for r in ends]) + 2
+            beside += widest_mm([_value_text(estimates[r.labels], factor) for r in ends]) + 2
         left = width - names_mm - 2 - 3 * len(metrics)
         with_values = (left - beside) / len(metrics) >= LEAST_RANKED_PANEL_MM
         panel_mm = (left - beside * with_values) / len(metrics)
@@ -635,7 +635,7 @@ class _Ranking:
         return [broken(name, self.names_mm + 0.1) for name in _names(data, rows)]
 
 
-def _told(e: Estimate, factor: float) -> str:
+def _value_text(e: Estimate, factor: float) -> str:
     return measured(e.mean * factor, e.low * factor, e.high * factor)
 
 
@@ -666,7 +666,7 @@ def _ranked_panel(axes: Axes, at: Sequence[float], found: Sequence[Estimate], fa
 def _values_beside(axes: Axes, at: Sequence[float], found: Sequence[Estimate], factor: float) -> None:
     for y, e in zip(at, found, strict=True):
         axes.annotate(
-            _told(e, factor),
+            _value_text(e, factor),
             (1.0, y),
             xytext=(3, 0),
             xycoords=axes.get_yaxis_transform(),
