@@ -61,7 +61,7 @@ class Answer:
             except StopIteration:
                 return
             except (OSError, pa.ArrowException) as error:  # DuckDB's errors come through Arrow
-                raise mistake(f"the query fails: {_one_line(error)}", self._remedy) from None
+                raise mistake(f"the query fails: {_message_of(error)}", self._remedy) from None
             yield batch
 
 
@@ -95,13 +95,13 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
             for name, file in files.items():
                 connection.execute(f"CREATE VIEW {_name(name)} AS SELECT * FROM read_parquet({_text(file)})")
         except duckdb.Error as error:
-            raise mistake(f"cannot read the tables: {_one_line(error)}", "run the campaign again") from None
+            raise mistake(f"cannot read the tables: {_message_of(error)}", "run the campaign again") from None
         for setting in _CLOSE:
             connection.execute(setting)
         try:
             found = connection.extract_statements(sql)
         except duckdb.Error as error:
-            raise mistake(f"the query is no SQL: {_one_line(error)}", remedy) from None
+            raise mistake(f"the query is no SQL: {_message_of(error)}", remedy) from None
         reads = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
         if len(found) != 1 or found[0].type not in reads:
             raise mistake("the query is not one SELECT", "results are only read: write one SELECT ... FROM results")
@@ -111,7 +111,7 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
             read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
             reader = read(_BATCH)
         except duckdb.Error as error:
-            raise mistake(f"the query fails: {_one_line(error)}", remedy) from None
+            raise mistake(f"the query fails: {_message_of(error)}", remedy) from None
         yield Answer(reader.schema, reader, remedy)
 
 
@@ -136,7 +136,7 @@ def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _one_line(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """DuckDB's message on lines of their own, its mark below the query kept."""
     return "\n".join("  " * (i > 0) + line for i, line in enumerate(str(error).strip().splitlines()))
 
