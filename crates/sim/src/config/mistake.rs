@@ -6,7 +6,7 @@ use serde::de::{self, Expected, Unexpected};
 
 use super::diagnostic::Diagnostic;
 use super::document::Document;
-use super::path;
+use super::path::{self, Trail};
 use super::suggest::{near_or_all, suggest};
 use super::tree::{quoted, shortened};
 
@@ -60,9 +60,9 @@ impl Mistake {
     }
 
     /// Adds the place, unless one further inside has done so.
-    pub fn at(mut self, path: impl FnOnce() -> String, spot: Spot) -> Mistake {
+    pub fn at(mut self, place: &Trail<'_>, spot: Spot) -> Mistake {
         if self.0.at.is_none() {
-            self.0.at = Some((path(), spot));
+            self.0.at = Some((place.dotted(), spot));
         }
         self
     }

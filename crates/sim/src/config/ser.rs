@@ -193,7 +193,9 @@ struct List {
 
 impl List {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Mistake> {
-        let piece = value.serialize(Writer)?;
+        self.add(value.serialize(Writer)?)
+    }
+    fn add(&mut self, piece: Option<Piece>) -> Result<(), Mistake> {
         let piece = piece.ok_or_else(|| Mistake::message("a list cannot hold nothing"))?;
         self.items.push(piece.value.into());
         Ok(())
@@ -214,11 +216,11 @@ struct Keys {
 }
 
 impl Keys {
-    fn push<T: Serialize + ?Sized>(&mut self, key: String, value: &T) -> Result<(), Mistake> {
-        if let Some(piece) = value.serialize(Writer)? {
+    /// Not generic, because each type of a scenario writes its keys here.
+    fn push(&mut self, key: &str, piece: Option<Piece>) {
+        if let Some(piece) = piece {
             self.table.insert(key, piece.value);
         }
-        Ok(())
     }
     fn finish(self) -> Written {
         match self.variant {
@@ -259,7 +261,8 @@ macro_rules! structs {
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Mistake> {
-                self.push(key.to_owned(), value)
+                self.push(key, value.serialize(Writer)?);
+                Ok(())
             }
             fn end(self) -> Written {
                 self.finish()
@@ -283,7 +286,8 @@ impl ser::SerializeMap for Keys {
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Mistake> {
         let key = self.key.take().ok_or_else(|| Mistake::message("a value was written before its key"))?;
-        self.push(key, value)
+        self.push(&key, value.serialize(Writer)?);
+        Ok(())
     }
     fn end(self) -> Written {
         self.finish()

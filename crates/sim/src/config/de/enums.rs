@@ -1,6 +1,6 @@
 //! Enums: `"name"` or `{ kind = "name", ... }`.
 
-use serde::de::{self, DeserializeSeed, IntoDeserializer, Visitor};
+use serde::de::{self, DeserializeSeed, Visitor};
 
 use super::{Cursor, Entries};
 use crate::config::mistake::{Mistake, Spot, What};
@@ -45,18 +45,30 @@ impl<'de, 'p> Choice<'de, 'p> {
         }
     }
 
-    /// A missing key of a variant that was written as a bare name wants the long notation.
+    /// The same with what the variant has to say of a mistake.
     fn explain<T>(&self, result: Result<T, Mistake>) -> Result<T, Mistake> {
-        let bare = self.table.is_none();
-        let name = self.name;
-        self.cursor.here(result.map_err(|m| {
-            m.help(|what| match what {
-                What::MissingKey(key) if bare => {
-                    Some(format!("write `{{ kind = \"{name}\", {key} = ... }}`"))
-                }
-                _ => None,
-            })
-        }))
+        match result {
+            Ok(value) => Ok(value),
+            Err(mistake) => Err(self.explained(mistake)),
+        }
+    }
+
+    /// A missing key of a variant that was written as a bare name wants the long notation.
+    fn explained(&self, mistake: Mistake) -> Mistake {
+        let (bare, name) = (self.table.is_none(), self.name);
+        let help = |what: &What| match what {
+            What::MissingKey(key) if bare => Some(format!("write `{{ kind = \"{name}\", {key} = ... }}`")),
+            _ => None,
+        };
+        mistake.help(help).at(self.cursor.trail, Spot::Value)
+    }
+
+    /// An unknown name.
+    fn unknown(self, mistake: Mistake) -> Mistake {
+        match self.table {
+            Some(_) => at_kind(self.cursor, mistake),
+            None => mistake.at(self.cursor.trail, Spot::Value),
+        }
     }
 }
 
@@ -72,7 +84,7 @@ impl<'de> Cursor<'de, '_> {
 
 fn at_kind(cursor: Cursor<'_, '_>, mistake: Mistake) -> Mistake {
     let trail = Trail { parent: Some(cursor.trail), step: Step::Key("kind") };
-    mistake.at(|| trail.dotted(), Spot::Value)
+    mistake.at(&trail, Spot::Value)
 }
 
 impl<'de, 'p> de::EnumAccess<'de> for Choice<'de, 'p> {
@@ -84,8 +96,7 @@ impl<'de, 'p> de::EnumAccess<'de> for Choice<'de, 'p> {
             de::value::BorrowedStrDeserializer::new(self.name);
         match seed.deserialize(name) {
             Ok(variant) => Ok((variant, self)),
-            Err(mistake) if self.table.is_some() => Err(at_kind(self.cursor, mistake)),
-            Err(mistake) => self.cursor.here(Err(mistake)),
+            Err(mistake) => Err(self.unknown(mistake)),
         }
     }
 }
@@ -100,7 +111,7 @@ impl<'de> de::VariantAccess<'de> for Choice<'de, '_> {
                 let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
                 let mistake = Mistake::new(What::UnknownKey(key.to_owned(), &[]));
                 let help = format!("`{}` has no keys of its own", self.name);
-                Err(mistake.at(|| trail.dotted(), Spot::Key).help(|_| Some(help)))
+                Err(mistake.at(&trail, Spot::Key).help(|_| Some(help)))
             }
         }
     }
@@ -133,13 +144,7 @@ struct Content<'de, 'p> {
 
 impl<'de> Content<'de, '_> {
     fn keys<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.table {
-            Some(table) => visitor.visit_map(Entries::new(self.cursor, table, true)),
-            None => visitor.visit_map(de::value::MapDeserializer::new(
-                std::iter::empty::<(&str, &str)>()
-                    .map(|(k, v)| (k.into_deserializer(), v.into_deserializer())),
-            )),
-        }
+        visitor.visit_map(Entries::of_variant(self.cursor, self.table))
     }
 
     fn value(&self) -> Option<&'de Node> {
@@ -148,17 +153,21 @@ impl<'de> Content<'de, '_> {
 
     fn no_such_key(&self, key: &str) -> Mistake {
         let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
-        Mistake::new(What::UnknownKey(key.to_owned(), &["value"])).at(|| trail.dotted(), Spot::Key)
+        Mistake::new(What::UnknownKey(key.to_owned(), &["value"])).at(&trail, Spot::Key)
+    }
+
+    /// The value of the key `value`.
+    fn content(&self) -> Result<&'de Node, Mistake> {
+        match self.cursor.other_key(self.table, &["kind", "value"]) {
+            Some(key) => Err(self.no_such_key(key)),
+            None => self.value().ok_or_else(|| Mistake::new(What::MissingKey("value".to_owned()))),
+        }
     }
 
     /// Continues with the key `value`.
     fn inside<T>(&self, read: impl FnOnce(Cursor<'de, '_>) -> Result<T, Mistake>) -> Result<T, Mistake> {
-        if let Some(key) = self.cursor.other_key(self.table, &["kind", "value"]) {
-            return Err(self.no_such_key(key));
-        }
-        let node = self.value().ok_or_else(|| Mistake::new(What::MissingKey("value".to_owned())))?;
-        let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key("value") };
-        read(Cursor { node, trail: &trail, hidden: self.cursor.hidden })
+        let node = self.content()?;
+        read(self.cursor.below(node, &Trail { parent: Some(self.cursor.trail), step: Step::Key("value") }))
     }
 }
 

@@ -4,7 +4,7 @@ mod enums;
 
 use std::collections::BTreeSet;
 
-use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor};
 
 use super::diagnostic::Diagnostics;
 use super::document::Document;
@@ -104,35 +104,90 @@ pub(super) struct Cursor<'de, 'p> {
     pub hidden: &'p Hidden,
 }
 
-impl<'de> Cursor<'de, '_> {
-    /// Adds this place to a mistake that has none.
-    pub fn here<T>(self, result: Result<T, Mistake>) -> Result<T, Mistake> {
-        result.map_err(|m| m.at(|| self.trail.dotted(), Spot::Value))
+/// What a visitor gets to see of a value: numbers as serde has them.
+enum Given<'de> {
+    Text(&'de str),
+    Truth(bool),
+    Real(f64),
+    Natural(u64),
+    Negative(i64),
+    /// A whole number of more than 64 bits, which only `u128` and `i128` take.
+    Wide(i128),
+    List(&'de [Node]),
+    Table(&'de Table),
+}
+
+impl Given<'_> {
+    /// The mistake of a type that does not take this.
+    #[cold]
+    fn refused(&self, expected: &dyn Expected) -> Mistake {
+        let wide;
+        let found = match *self {
+            Given::Text(s) => Unexpected::Str(s),
+            Given::Truth(b) => Unexpected::Bool(b),
+            Given::Real(x) => Unexpected::Float(x),
+            Given::Natural(n) => Unexpected::Unsigned(n),
+            Given::Negative(n) => Unexpected::Signed(n),
+            Given::Wide(n) => {
+                wide = format!("integer `{n}` as i128");
+                Unexpected::Other(&wide)
+            }
+            Given::List(_) => Unexpected::Seq,
+            Given::Table(_) => Unexpected::Map,
+        };
+        de::Error::invalid_type(found, expected)
+    }
+}
+
+// What is generic in a visitor or a seed is compiled for each type of a scenario. So the functions
+// of this file do in one that is not generic all that needs no visitor, and each asks a visitor for
+// no more than its type can take.
+impl<'de, 'p> Cursor<'de, 'p> {
+    /// The value below, at `trail`.
+    pub fn below(self, node: &'de Node, trail: &'p Trail<'p>) -> Self {
+        Cursor { node, trail, hidden: self.hidden }
     }
 
-    fn any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match &self.node.value {
+    /// Adds this place to a mistake that has none.
+    pub fn here<T>(self, result: Result<T, Mistake>) -> Result<T, Mistake> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(mistake) => Err(mistake.at(self.trail, Spot::Value)),
+        }
+    }
+
+    /// The value as serde has it, or what is wrong with it whatever its type.
+    fn given(self) -> Result<Given<'de>, Mistake> {
+        Ok(match &self.node.value {
             Value::String(s) => {
                 plain_text(s)?;
-                visitor.visit_borrowed_str(s)
+                Given::Text(s)
             }
-            Value::Bool(b) => visitor.visit_bool(*b),
+            Value::Bool(b) => Given::Truth(*b),
             // No quantity of a simulation is infinite; a key that has no limit says so by another
             // word or by its absence.
             Value::Float(x) if !x.is_finite() => {
                 let found = self.node.value.in_words();
-                Err(Mistake::message(format!("expected a finite number; found {found}"))
-                    .help(|_| Some("leave the key out for its default, or write a large number".into())))
+                return Err(Mistake::message(format!("expected a finite number; found {found}"))
+                    .help(|_| Some("leave the key out for its default, or write a large number".into())));
             }
-            Value::Float(x) => visitor.visit_f64(*x),
+            Value::Float(x) => Given::Real(*x),
             Value::Integer(n) => match (u64::try_from(*n), i64::try_from(*n)) {
-                (Ok(n), _) => visitor.visit_u64(n),
-                (_, Ok(n)) => visitor.visit_i64(n),
-                _ => visitor.visit_i128(*n),
+                (Ok(n), _) => Given::Natural(n),
+                (_, Ok(n)) => Given::Negative(n),
+                _ => Given::Wide(*n),
             },
-            Value::Array(items) => visitor.visit_seq(Items { cursor: self, items, next: 0 }),
-            Value::Table(table) => visitor.visit_map(Entries::new(self, table, false)),
-        }
+            Value::Array(items) => Given::List(items),
+            Value::Table(table) => Given::Table(table),
+        })
+    }
+
+    /// The mistake of a value that its type does not take.
+    #[cold]
+    fn refused(self, expected: &dyn Expected) -> Mistake {
+        self.given()
+            .map_or_else(|mistake| mistake, |given| given.refused(expected))
+            .at(self.trail, Spot::Value)
     }
 }
 
@@ -140,16 +195,28 @@ impl<'de> Cursor<'de, '_> {
 macro_rules! whole {
     ($($method:ident, $ty:ident, $visit:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-            self.here(match &self.node.value {
-                Value::Integer(n) => match $ty::try_from(*n) {
-                    Ok(n) => visitor.$visit(n),
-                    Err(_) => {
-                        let range = plain(stringify!($ty));
-                        Err(Mistake::message(format!("the number {n} is out of range: expected {range}")))
-                    }
-                },
-                _ => self.any(visitor),
+            let Value::Integer(n) = self.node.value else { return Err(self.refused(&visitor)) };
+            self.here(match $ty::try_from(n) {
+                Ok(n) => visitor.$visit(n),
+                Err(_) => Err(out_of_range(n, stringify!($ty))),
             })
+        }
+    )*};
+}
+
+#[cold]
+fn out_of_range(n: i128, of: &str) -> Mistake {
+    Mistake::message(format!("the number {n} is out of range: expected {}", plain(of)))
+}
+
+/// Types that take text.
+macro_rules! text {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+            match self.given() {
+                Ok(Given::Text(text)) => self.here(visitor.visit_borrowed_str(text)),
+                _ => Err(self.refused(&visitor)),
+            }
         }
     )*};
 }
@@ -170,15 +237,35 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         deserialize_i128, i128, visit_i128;
     }
 
+    text! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
+
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        self.here(self.any(visitor))
+        self.here(self.given().and_then(|given| match given {
+            Given::Text(text) => visitor.visit_borrowed_str(text),
+            Given::Truth(b) => visitor.visit_bool(b),
+            Given::Real(x) => visitor.visit_f64(x),
+            Given::Natural(n) => visitor.visit_u64(n),
+            Given::Negative(n) => visitor.visit_i64(n),
+            Given::Wide(_) => Err(given.refused(&visitor)),
+            Given::List(items) => visitor.visit_seq(Items { cursor: self, items, next: 0 }),
+            Given::Table(table) => visitor.visit_map(Entries::new(self, table)),
+        }))
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.node.value {
+            Value::Bool(b) => self.here(visitor.visit_bool(b)),
+            _ => Err(self.refused(&visitor)),
+        }
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        self.here(match &self.node.value {
-            Value::Integer(n) => visitor.visit_f64(*n as f64),
-            _ => self.any(visitor),
-        })
+        let x = match self.node.value {
+            Value::Integer(n) => n as f64,
+            Value::Float(x) if x.is_finite() => x,
+            _ => return Err(self.refused(&visitor)),
+        };
+        self.here(visitor.visit_f64(x))
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
@@ -206,6 +293,13 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         self.here(Choice::of(self, names).and_then(|choice| visitor.visit_enum(choice)))
     }
 
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.node.value {
+            Value::Array(items) => self.here(visitor.visit_seq(Items { cursor: self, items, next: 0 })),
+            _ => Err(self.refused(&visitor)),
+        }
+    }
+
     /// A list of a fixed length: more elements would be forgotten without a word.
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
         match &self.node.value {
@@ -213,17 +307,41 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
                 let message = format!("expected a list of {length}; found {} elements", items.len());
                 self.here(Err(Mistake::message(message)))
             }
-            _ => self.deserialize_any(visitor),
+            _ => self.deserialize_seq(visitor),
         }
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.node.value {
+            Value::Table(table) => self.here(visitor.visit_map(Entries::new(self, table))),
+            _ => Err(self.refused(&visitor)),
+        }
+    }
+
+    /// A table. serde's own types would take a list as well, of values in the order of their fields.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         visitor.visit_unit()
     }
 
-    serde::forward_to_deserialize_any! {
-        bool char str string bytes byte_buf unit unit_struct seq tuple_struct map struct identifier
-    }
+    serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct }
 }
 
 /// Text without characters that show something else than what is there: a terminal obeys control
@@ -258,20 +376,32 @@ struct Items<'de, 'p> {
     next: usize,
 }
 
+impl<'de, 'p> Items<'de, 'p> {
+    /// The next element that is not left out, and its index.
+    fn advance(&mut self) -> Option<(&'de Node, usize)> {
+        loop {
+            let index = self.next;
+            let node = self.items.get(index)?;
+            self.next += 1;
+            let trail = Trail { parent: Some(self.cursor.trail), step: Step::Index(index) };
+            if !self.cursor.hidden.contains(&trail) {
+                return Some((node, index));
+            }
+        }
+    }
+}
+
 impl<'de> de::SeqAccess<'de> for Items<'de, '_> {
     type Error = Mistake;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mistake> {
-        while let Some(node) = self.items.get(self.next) {
-            let trail = Trail { parent: Some(self.cursor.trail), step: Step::Index(self.next) };
-            self.next += 1;
-            if self.cursor.hidden.contains(&trail) {
-                continue;
-            }
-            let inner = Cursor { node, trail: &trail, hidden: self.cursor.hidden };
-            return inner.here(seed.deserialize(inner)).map(Some);
+        let Some((node, index)) = self.advance() else { return Ok(None) };
+        let trail = Trail { parent: Some(self.cursor.trail), step: Step::Index(index) };
+        let inner = self.cursor.below(node, &trail);
+        match seed.deserialize(inner) {
+            Ok(value) => Ok(Some(value)),
+            Err(mistake) => Err(mistake.at(&trail, Spot::Value)),
         }
-        Ok(None)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -288,8 +418,32 @@ pub(super) struct Entries<'de, 'p> {
 }
 
 impl<'de, 'p> Entries<'de, 'p> {
-    pub fn new(cursor: Cursor<'de, 'p>, table: &'de Table, without_kind: bool) -> Self {
-        Entries { cursor, rest: table.0.iter(), value: None, without_kind }
+    fn new(cursor: Cursor<'de, 'p>, table: &'de Table) -> Self {
+        Entries { cursor, rest: table.0.iter(), value: None, without_kind: false }
+    }
+
+    /// The keys of a variant, whose bare name stands for an empty table.
+    pub fn of_variant(cursor: Cursor<'de, 'p>, table: Option<&'de Table>) -> Self {
+        let rest = table.map_or_else(Default::default, |table| table.0.iter());
+        Entries { cursor, rest, value: None, without_kind: true }
+    }
+
+    /// The next key that is not left out.
+    fn advance(&mut self) -> Result<Option<&'de str>, Mistake> {
+        for (key, entry) in self.rest.by_ref() {
+            let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
+            if (self.without_kind && key == "kind") || self.cursor.hidden.contains(&trail) {
+                continue;
+            }
+            self.value = Some((key, &entry.node));
+            return plain_name(key).map(|()| Some(key.as_str())).map_err(|m| m.at(&trail, Spot::Key));
+        }
+        Ok(None)
+    }
+
+    /// The key that was given last, and its value.
+    fn take(&mut self) -> Result<(&'de str, &'de Node), Mistake> {
+        self.value.take().ok_or_else(|| Mistake::message("a value was asked for before its key"))
     }
 }
 
@@ -297,23 +451,20 @@ impl<'de> de::MapAccess<'de> for Entries<'de, '_> {
     type Error = Mistake;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mistake> {
-        for (key, entry) in self.rest.by_ref() {
-            let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
-            if (self.without_kind && key == "kind") || self.cursor.hidden.contains(&trail) {
-                continue;
+        let Some(key) = self.advance()? else { return Ok(None) };
+        match seed.deserialize(Key(key)) {
+            Ok(read) => Ok(Some(read)),
+            Err(mistake) => {
+                let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
+                Err(mistake.at(&trail, Spot::Key))
             }
-            self.value = Some((key, &entry.node));
-            let read = plain_name(key).and_then(|()| seed.deserialize(Key(key)));
-            return read.map(Some).map_err(|m| m.at(|| trail.dotted(), Spot::Key));
         }
-        Ok(None)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mistake> {
-        let (key, node) =
-            self.value.take().ok_or_else(|| Mistake::message("a value was asked for before its key"))?;
+        let (key, node) = self.take()?;
         let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
-        let inner = Cursor { node, trail: &trail, hidden: self.cursor.hidden };
+        let inner = self.cursor.below(node, &trail);
         inner.here(seed.deserialize(inner))
     }
 }

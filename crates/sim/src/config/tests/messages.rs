@@ -70,6 +70,33 @@ error: the number 300 is out of range: expected a whole number from 0 to 255
 }
 
 #[test]
+fn a_list_is_no_table() {
+    assert_eq!(
+        complaints(
+            "scenario = [\"a\", \"1 s\"]\nat = [[\"1 s\"]]\n[link]\nl = [[\"a\", \"b\"], \"1 Mbit/s\"]\n"
+        ),
+        "\
+error: expected a table; found a list
+ --> a.toml:1:12
+  |
+1 | scenario = [\"a\", \"1 s\"]
+  |            ^^^^^^^^^^^^
+
+error: expected a table; found a list
+ --> a.toml:2:7
+  |
+2 | at = [[\"1 s\"]]
+  |       ^^^^^^^
+
+error: expected a table; found a list
+ --> a.toml:4:5
+  |
+4 | l = [[\"a\", \"b\"], \"1 Mbit/s\"]
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^"
+    );
+}
+
+#[test]
 fn unknown_names_and_kinds_are_underlined() {
     assert_eq!(
         complaints(
