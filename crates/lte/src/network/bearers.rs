@@ -137,6 +137,13 @@ impl Bearers {
         None
     }
 
+    /// True if layers have said something that is not passed on yet.
+    #[inline]
+    pub const fn has_output(&self) -> bool {
+        let LteBearerOutput { delivered, dropped, marked, events } = &self.said;
+        !(delivered.is_empty() && dropped.is_empty() && marked.is_empty() && events.is_empty())
+    }
+
     /// Passes on what the layers of `bearer` said, and notes its timer. True if an RLC entity has
     /// reached maxRetxThreshold.
     #[inline]

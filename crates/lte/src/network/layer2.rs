@@ -10,6 +10,7 @@ use super::sidelink::state::Sidelink;
 use crate::mac::harq::Parts;
 use crate::phy::TTI;
 use lasthop_bearer::End;
+use lasthop_lte_l2::rlc::Grant;
 
 /// Layer 2 at a moment: what MAC hands to it, and where its packets go.
 pub(super) struct Layer2<'a> {
@@ -35,6 +36,18 @@ impl Layer2<'_> {
     pub fn settle_for_enb(&mut self, bearer: BearerId) {
         let notice = Notice { of_ue: false, ..self.pass_on(bearer) };
         self.bearers.notify(notice);
+    }
+
+    /// MAC of the UE gives `bearer` an opportunity of `grant`; PDUs go to `parts`. The bytes of it
+    /// that are used. What the layers have dropped or marked meanwhile is passed on before another
+    /// bearer is asked, since it does not name its bearer.
+    #[inline]
+    pub fn pull_of_ue(&mut self, bearer: BearerId, grant: Grant, parts: &mut Parts) -> u32 {
+        let used = self.bearers.pull(self.now, bearer, End::Ue, grant, parts);
+        if self.bearers.has_output() {
+            self.settle_for_enb(bearer);
+        }
+        used
     }
 
     /// Passes on what the layers of `bearer` said. What MAC and RRC are to learn of that.

@@ -210,19 +210,18 @@ impl Sending<'_> {
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
     fn fill_data(&mut self, room: u32) {
-        let now = self.layer2.now;
         let drbs = &self.link.drbs;
         let parts = &mut self.link.uplink.harq.get_mut(process_of(self.tti)).parts;
         debug_assert!(parts.is_empty());
         // Both closures look at the bearers, one after the other.
-        let bearers = std::cell::RefCell::new(&mut *self.layer2.bearers);
+        let layer2 = std::cell::RefCell::new(&mut self.layer2);
         self.ue.mux.fill(
             self.tti,
             room,
-            |i| bearers.borrow()[drbs[i]].layers.buffer_status(End::Ue).total(),
-            |i, grant| bearers.borrow_mut().pull(now, drbs[i], End::Ue, grant, parts),
+            |i| layer2.borrow().bearers[drbs[i]].layers.buffer_status(End::Ue).total(),
+            |i, grant| layer2.borrow_mut().pull_of_ue(drbs[i], grant, parts),
         );
-        let bearers = bearers.into_inner();
+        let bearers = &*self.layer2.bearers;
         self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
         for i in 0..self.link.drbs.len() {
             let bearer = self.link.drbs[i];

@@ -11,9 +11,10 @@ use crate::network::{
 };
 use crate::rrc::InitialState;
 use lasthop_bearer::OrInfinity;
-use lasthop_bearer::{Direction, End, Sdu};
+use lasthop_bearer::{Direction, DropCause, End, Sdu};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
+use lasthop_net::aqm::{AqmConfig, CodelParams};
 
 pub struct World {
     pub network: RadioNetwork,
@@ -42,8 +43,12 @@ impl World {
             layers.rlc.mode = mode;
             config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
         }
+        World::of(&config)
+    }
+
+    pub fn of(config: &NetworkConfig) -> World {
         World {
-            network: RadioNetwork::new(&config, 1),
+            network: RadioNetwork::new(config, 1),
             out: NetworkOutput::default(),
             delivered: Vec::new(),
             events: Vec::new(),
@@ -501,4 +506,36 @@ fn the_louder_of_two_msg3_is_captured() {
     let without = near_at_once(None);
     assert!((35..=55).contains(&without), "{without}");
     assert_eq!(near_at_once(Some(Db(6.0))), 60);
+}
+
+/// CoDel with target and interval of 1 ns on the second of two bearers, and packets for several
+/// blocks on each: some of the second bearer's are dropped when a block is filled. They are named
+/// with their own bearer, although the first bearer is settled before.
+#[test]
+fn what_a_bearer_drops_while_a_block_is_filled_is_its_own() {
+    let mut config = NetworkConfig::default();
+    let serving = config.cells.push(cell(UplinkConfig::default()));
+    let mut ue = UeConfig::served_by(serving);
+    ue.radio.pinned_sinr = Some(Db(30.0));
+    let ue = config.ues.push(ue);
+    let params = CodelParams { target: Duration(1), interval: Duration(1), ..CodelParams::default() };
+    for aqm in [None, Some(AqmConfig::Codel(params))] {
+        let mut layers = LteBearerConfig::default();
+        layers.rlc.mode = Mode::Um;
+        layers.rlc.buffer.aqm = aqm;
+        config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
+    }
+    let mut world = World::of(&config);
+    for i in 0..40 {
+        world.push(Instant::from_millis(100), i % 2, End::Ue, 1500);
+    }
+    world.run_until(Instant::from_millis(300));
+    let delivered = |b: usize| world.delivered.iter().filter(|d| d.0 == BearerId::from_index(b)).count();
+    let dropped = |b: usize| {
+        let own = world.out.dropped.iter().filter(|d| d.0 == BearerId::from_index(b));
+        own.inspect(|d| assert_eq!((d.1, d.3), (End::Ue, DropCause::Aqm))).count()
+    };
+    assert_eq!((delivered(0), dropped(0)), (20, 0));
+    assert!(dropped(1) > 0);
+    assert_eq!(delivered(1) + dropped(1), 20);
 }
