@@ -221,7 +221,7 @@ fn check_flow(
             found.push(doc.error_at(&format!("{path}.{key}"), no_node(node)).help_opt(near));
         }
     }
-    let sizes = [&flow.from, &flow.to].map(|end| spec.members(end).len());
+    let sizes = [&flow.from, &flow.to].map(|end| spec.members_count(end));
     if flow.one_to_one && sizes[0] != sizes[1] {
         let message = format!("{} nodes cannot be paired with {}", sizes[0], sizes[1]);
         found.push(

@@ -31,8 +31,15 @@ impl Group<'_> {
 
 /// Whether the end of a flow names the group `name` of so many nodes, or one of these.
 pub(super) fn names_one(name: &str, count: u32, end: &str) -> bool {
-    // Few names begin as this one does: those of the others are not written out.
-    end == name || (end.starts_with(name) && names(name, count).any(|node| node == end))
+    end == name || (count > 1 && node_of(end).is_some_and(|(group, i)| group == name && i <= count))
+}
+
+/// The group of which the end of a flow names a node as one of several, and the number of that
+/// node: what [`names`] has put together.
+pub(super) fn node_of(end: &str) -> Option<(&str, u32)> {
+    let (name, number) = end.rsplit_once('-')?;
+    // The parser would take `+1` and `01`, which no node is called.
+    number.starts_with(|c| matches!(c, '1'..='9')).then(|| Some((name, number.parse().ok()?)))?
 }
 
 /// The names of the `count` nodes of a group: `<name>-1`, `<name>-2`, ... when there are several.
@@ -51,4 +58,34 @@ pub(super) struct Population {
     pub most: u64,
     /// Memory of each while idle [bytes].
     pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node's name is that of its group and its number, written without zeros in front; a group
+    /// of one has the group's name only. The names are those that `names` writes.
+    #[test]
+    fn an_end_names_a_group_or_one_of_its_nodes() {
+        for (name, count, end, expected) in [
+            ("car", 1, "car", true),
+            ("car", 3, "car", true),
+            ("car", 1, "car-1", false),
+            ("car", 3, "car-0", false),
+            ("car", 3, "car-1", true),
+            ("car", 3, "car-3", true),
+            ("car", 3, "car-4", false),
+            ("car", 3, "car-01", false),
+            ("car", 3, "car-+1", false),
+            ("car", 3, "car-", false),
+            ("car", 3, "cars-1", false),
+            ("car", 3, "car-99999999999", false),
+            ("car-2", 3, "car-2-3", true),
+            ("car", 3, "car-2-3", false),
+        ] {
+            assert_eq!(names_one(name, count, end), expected, "{name} x {count}: {end}");
+            assert_eq!(end == name || names(name, count).any(|node| node == end), expected);
+        }
+    }
 }

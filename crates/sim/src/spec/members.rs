@@ -37,7 +37,7 @@ impl Spec {
 
     /// How many those are.
     pub fn pairs_of(&self, flow: &FlowSpec) -> u64 {
-        let (from, to) = (self.members(&flow.from).len() as u64, self.members(&flow.to).len() as u64);
+        let (from, to) = (self.members_count(&flow.from), self.members_count(&flow.to));
         if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
     }
 
@@ -48,6 +48,14 @@ impl Spec {
             return group.nodes().collect();
         }
         self.receivers(end).unwrap_or_else(|| vec![end.to_owned()])
+    }
+
+    /// How many those are.
+    pub(super) fn members_count(&self, end: &str) -> u64 {
+        if let Some(group) = self.group(end) {
+            return group.count.into();
+        }
+        self.receivers(end).map_or(1, |nodes| nodes.len() as u64)
     }
 
     /// The receivers of the multicast group `name`.

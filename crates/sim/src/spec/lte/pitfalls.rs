@@ -15,7 +15,7 @@ use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
 
 use super::UeSpec;
 use crate::config::{Diagnostics, Document, dotted};
-use crate::spec::group::names_one;
+use crate::spec::group::node_of;
 use crate::spec::{FlowSpec, Spec};
 use crate::track::Tracks;
 
@@ -241,8 +241,11 @@ fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&
 
 /// The group of UEs that a flow's end names, as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
-    let named = |name: &str, ue: &UeSpec| names_one(name, ue.count, end);
-    spec.ue.get(end).or_else(|| spec.ue.iter().find(|(name, ue)| named(name, ue)).map(|(_, ue)| ue))
+    let of_several = || {
+        let (name, i) = node_of(end)?;
+        spec.ue.get(name).filter(|ue| ue.count > 1 && i <= ue.count)
+    };
+    spec.ue.get(end).or_else(of_several)
 }
 
 fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
