@@ -2,15 +2,14 @@
 //! mobility, which the network carries out in their order.
 
 use lasthop_units::{CellId, Duration, Tti};
+use smallvec::SmallVec;
 
 use super::LinkEvent;
-#[cfg(doc)]
-use super::mobility::Input;
 
 /// What is to be done for a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
-    /// [`Input::Wake`] is due in this TTI, or in the first one that is open.
+    /// The next step of mobility is due in this TTI, or in the first one that is open.
     Wake(Tti),
     /// The UE looks at the cells in this TTI.
     LookAt(Tti),
@@ -127,17 +126,12 @@ impl MobilityEvent {
     }
 }
 
-/// The commands of a step, in their order.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Commands {
-    list: [Option<Command>; Commands::MOST],
-    len: usize,
-}
+/// The commands of a step, in their order. There is room for as many as there are; those of the
+/// longest step need no memory of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Commands(SmallVec<[Command; 4]>);
 
 impl Commands {
-    /// As many as a step has.
-    const MOST: usize = 4;
-
     /// This one alone.
     pub(crate) fn one(command: Command) -> Commands {
         let mut commands = Commands::default();
@@ -147,8 +141,7 @@ impl Commands {
 
     /// One more.
     pub(crate) fn push(&mut self, command: Command) {
-        self.list[self.len] = Some(command);
-        self.len += 1;
+        self.0.push(command);
     }
 
     /// A row of the events table, with nothing that ends.
@@ -159,9 +152,9 @@ impl Commands {
 
 impl IntoIterator for Commands {
     type Item = Command;
-    type IntoIter = std::iter::Flatten<std::array::IntoIter<Option<Command>, { Commands::MOST }>>;
+    type IntoIter = smallvec::IntoIter<[Command; 4]>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.list.into_iter().flatten()
+        self.0.into_iter()
     }
 }
