@@ -1,7 +1,6 @@
-//! A UE and the cell that serves it: what either keeps because of the other, and the steps of the
-//! UE's RRC connection.
+//! A UE and the cell that serves it: what either keeps because of the other.
 
-use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::Due;
 use super::calendar::Agenda;
@@ -9,7 +8,6 @@ use super::state::{Cell, Link, Ue, UeContext};
 use super::uplink::state::Block;
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::Average;
-use crate::rrc::InitialState;
 use lasthop_bearer::Direction;
 
 /// A UE, at both ends of its link, and the cells.
@@ -132,11 +130,10 @@ impl Attachment<'_> {
         self.wake(Direction::Uplink);
     }
 
-    /// The connection of the UE is gone.
+    /// The connection of the UE is gone: no cell needs to be left, and MAC is reset.
     pub fn release(&mut self) {
         self.link.away = false;
         self.reset();
-        self.link.rrc.release();
     }
 
     /// Random access in the UE's cell from `tti` on; `preamble`: one that no other UE has.
@@ -144,69 +141,6 @@ impl Attachment<'_> {
         let config = self.cell().uplink.config.random_access;
         self.ue.uplink.access.stop();
         self.ue.uplink.access.start(&config, tti, preamble);
-    }
-
-    // The RRC connection.
-
-    /// The UE begins as its cell says; true if it is connected.
-    pub fn begin(&mut self) -> bool {
-        let config = self.cell().config.rrc;
-        match config.start {
-            InitialState::Attach => {
-                self.link.rrc.establish(&config, Tti(0));
-                self.arm_connection();
-            }
-            InitialState::Connected => self.watch_activity(Tti(0)),
-            InitialState::Idle => {}
-        }
-        config.start == InitialState::Connected
-    }
-
-    /// There is data for the UE, which may be without a connection.
-    pub fn want_connection(&mut self, direction: Direction) {
-        if !self.link.rrc.is_idle() {
-            return;
-        }
-        let from = self.calendar.first_open();
-        let config = self.cell().config.rrc;
-        let at = match direction {
-            Direction::Uplink => from,
-            // Its paging occasion: UEs are spread over the cycle (TS 36.304 clause 7.1).
-            Direction::Downlink => {
-                let cycle = config.paging_cycle.as_millis();
-                let mine = (self.id.index() as u64).wrapping_mul(37) % cycle;
-                from.plus((cycle + mine - from.0 % cycle) % cycle)
-            }
-        };
-        self.link.rrc.establish(&config, at);
-        self.arm_connection();
-    }
-
-    /// The same for each direction in which there is data.
-    #[cold]
-    pub fn want_connection_for(&mut self, wants: [bool; 2]) {
-        for direction in Direction::BOTH {
-            if wants[direction.index()] {
-                self.want_connection(direction);
-            }
-        }
-    }
-
-    /// Notes when the connection's next step is due.
-    pub fn arm_connection(&mut self) {
-        if let Some(at) = self.link.rrc.poll_at() {
-            self.calendar.note(at.max(self.calendar.first_open()), Due::Rrc { ue: self.id });
-        }
-    }
-
-    /// RRCConnectionRequest is at the eNB, which admits the UE.
-    pub fn connection_requested(&mut self, tti: Tti) {
-        let config = &self.cells[self.link.serving].config;
-        let exchange = config.rrc.exchange(config.timing.decode, config.timing.grant);
-        self.link.rrc.on_request_received(tti, exchange);
-        // RRCConnectionSetup carries the contention resolution identity.
-        self.resolve_contention(tti);
-        self.arm_connection();
     }
 
     /// The cell answers the contention in `tti`.

@@ -19,7 +19,7 @@ use crate::mac::uplink::{UplinkConfig, UplinkPersistentConfig};
 use crate::network::profile::CellProfile;
 use crate::phy::TTI;
 use crate::phy::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
-use crate::rrc::{HandoverConfig, RrcConfig};
+use crate::rrc::{CellParameters, HandoverConfig, MessageTimes, RrcConfig};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_net::QueueConfig;
@@ -116,6 +116,12 @@ pub struct CellConfig {
 }
 
 impl CellConfig {
+    /// What the RRC procedures know of it.
+    pub fn rrc_parameters(&self) -> CellParameters {
+        let TimingConfig { decode, grant, .. } = self.timing;
+        CellParameters { rrc: self.rrc, messages: MessageTimes { decode, grant } }
+    }
+
     /// Most layers that share the blocks of a downlink transmission.
     pub fn most_layers(&self) -> usize {
         match self.downlink.mimo.model {

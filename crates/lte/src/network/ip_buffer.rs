@@ -7,11 +7,12 @@
 //! behind what is not. A handover takes the buffer along: data forwarding to the new cell is ideal.
 
 use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
-use lasthop_units::{BearerId, FlowId, Instant};
+use lasthop_units::{BearerId, FlowId, Instant, Tti};
 
 use super::bearers::Bearers;
 use super::downlink::Scheduling;
 use super::{NetworkOutput, RadioNetwork};
+use crate::phy::TTI;
 use lasthop_bearer::{Direction, DropCause, End, Sdu};
 
 /// What waits above a bearer.
@@ -56,7 +57,10 @@ impl RadioNetwork {
         self.contexts[ue].activity = self.calendar.next();
         match self.links[ue].rrc.is_connected() {
             true => self.attachment(ue).wake(Direction::Downlink),
-            false => self.attachment(ue).want_connection(Direction::Downlink),
+            false => {
+                let tti = Tti::containing(now, TTI);
+                self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
+            }
         }
     }
 }

@@ -232,8 +232,9 @@ impl RadioNetwork {
             }
         }
         for ue in network.ues.ids() {
-            if network.attachment(ue).begin() {
-                let mut out = NetworkOutput::default();
+            let mut out = NetworkOutput::default();
+            network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.begin(), &mut out);
+            if network.links[ue].rrc.is_connected() {
                 network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.connected(), &mut out);
             }
         }
@@ -510,7 +511,7 @@ impl RadioNetwork {
         if !self.links[ue].rrc.is_connected() {
             let from_ue = self.bearers[bearer].layers.wants(End::Ue);
             let wants = [self.bearers.network_wants(bearer), from_ue];
-            return self.attachment(ue).want_connection_for(wants);
+            return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
         }
         let active = self.contexts[ue].active[Direction::Downlink.index()];
         if !active && self.bearers.network_wants(bearer) {

@@ -1,16 +1,15 @@
-//! RRC in the network: what a UE and its eNB decide, and one place that carries it out.
+//! RRC in the network: what the procedures need to know, and one place that carries out what they
+//! decide.
 //!
-//! [`Rrc`] sees what the decisions need: it measures cells, builds the [`Context`] of the state
-//! machines ([`crate::rrc`]) and answers their questions. Besides their state it changes nothing.
-//! What follows is a list of commands, each carried out at the parts of the network that it
-//! concerns.
+//! [`Rrc`] measures cells, builds the [`Context`] of the state machines ([`crate::rrc`]) and
+//! answers their questions. It decides nothing, and besides their state it changes nothing. What
+//! follows is a list of commands, each carried out at the parts of the network that it concerns.
 
-use lasthop_engine::math::db;
 use lasthop_radio::milliwatts;
 use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
 
 use super::attachment::Attachment;
-use super::config::NetworkConfig;
+use super::config::{CellConfig, NetworkConfig};
 use super::core_network::Core;
 use super::layer2::Layer2;
 use super::state::{Cell, Link, Ue, UeContext};
@@ -19,8 +18,11 @@ use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::RandomAccessConfig;
 use crate::phy::TTI;
 use crate::phy::air::Air;
-use crate::rrc::mobility::{Answer, Context, Input, LOOKS, Look, MessageTimes, NOTHING, UeMobility};
-use crate::rrc::{Command, Commands, HandoverConfig, LinkEvent, Question, RrcTiming};
+use crate::rrc::mobility::{Answer, Context, Input, LOOKS, Load, Look, Moment, NOTHING, UeMobility};
+use crate::rrc::{
+    CellParameters, Command, Commands, ConnectionContext, ConnectionInput, HandoverConfig, LinkEvent,
+    Question, RrcTiming, strongest,
+};
 use lasthop_bearer::{Direction, End};
 
 /// Preambles of a cell in all (TS 36.211 clause 5.7.2).
@@ -33,6 +35,8 @@ pub(super) struct Mobility {
     pub ues: IndexVec<UeId, UeMobility>,
     /// Dedicated preambles that each cell has given out.
     preambles: IndexVec<CellId, u32>,
+    /// What each cell broadcasts, and how long its messages take.
+    cells: IndexVec<CellId, CellParameters>,
     /// Linear power on a resource element of each cell at the UE that looks [mW].
     powers: IndexVec<CellId, f64>,
 }
@@ -44,6 +48,7 @@ impl Mobility {
             config: *handover,
             ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
             preambles: (0..n).map(|_| 0).collect(),
+            cells: config.cells.iter().map(CellConfig::rrc_parameters).collect(),
             powers: (0..n).map(|_| 0.0).collect(),
         }
     }
@@ -91,40 +96,42 @@ impl Rrc<'_> {
 
     // The connection.
 
-    /// A step of the UE's connection is due, or was until something else came first.
-    pub fn connection_step(&mut self) -> Commands {
-        let mut commands = Commands::default();
-        let config = self.cells[self.serving()].config.rrc;
-        let Some(command) = self.links[self.ue].rrc.on_tti(&config, self.tti) else { return commands };
-        if command == Command::Connect {
-            // A UE that is about to connect does so in the strongest cell, where cells can be
-            // changed.
-            let other = self.strongest_cell().filter(|other| *other != self.serving());
-            other.into_iter().for_each(|cell| commands.push(Command::Camp(cell)));
-        }
-        commands.push(command);
-        if let Some(at) = self.links[self.ue].rrc.poll_at() {
-            commands.push(Command::ConnectionAt(at));
-        }
-        commands
+    /// What follows from `input` for the UE's connection.
+    pub fn connection(&mut self, input: ConnectionInput) -> Commands {
+        let serving = self.serving();
+        let cell = &self.cells[serving].config.rrc_parameters();
+        let context = ConnectionContext { cell, ue: self.ue, serving, tti: self.tti, open: self.open };
+        self.links[self.ue].rrc.step(&context, input)
     }
 
-    /// A UE that had no data for the inactivity timer is released; `waits`: one of its bearers has
-    /// some.
+    /// The UE begins as its cell says.
+    pub fn begin(&mut self) -> Commands {
+        self.connection(ConnectionInput::Begin)
+    }
+
+    /// There is data for the UE, which may be without a connection, by direction.
+    #[cold]
+    pub fn data(&mut self, wants: [bool; 2]) -> Commands {
+        let direction = Direction::BOTH.into_iter().find(|direction| wants[direction.index()]);
+        direction.map_or_else(Commands::default, |d| self.connection(ConnectionInput::Data(d)))
+    }
+
+    /// A step of the UE's connection is due, or was until something else came first.
+    pub fn connection_step(&mut self) -> Commands {
+        let cell = self.cells[self.serving()].config.rrc_parameters();
+        let accesses = self.links[self.ue].rrc.is_about_to_access(&cell, self.tti);
+        let strongest = if accesses { self.strongest_cell() } else { None };
+        self.connection(ConnectionInput::Due { strongest })
+    }
+
+    /// The eNB looks whether the UE is inactive; `waits`: one of its bearers has something.
     pub fn check_activity(&mut self, waits: bool) -> Commands {
-        let Some(timer) = self.cells[self.serving()].config.rrc.inactivity.value() else {
-            return Commands::default();
-        };
-        if !self.is_connected() {
-            return Commands::default();
-        }
         let busy = self.links[self.ue].away || waits;
         let since = if busy { self.tti } else { self.contexts[self.ue].activity };
-        if since.plus(timer.as_millis()) > self.tti {
-            return Commands::one(Command::WatchActivity(since));
+        let commands = self.connection(ConnectionInput::InactiveSince(since));
+        if !self.is_connected() {
+            self.step(Input::Released);
         }
-        let mut commands = self.step(Input::Released);
-        commands.push(Command::Released);
         commands
     }
 
@@ -134,8 +141,9 @@ impl Rrc<'_> {
         if self.links[self.ue].away {
             return self.step(Input::Msg3);
         }
-        match self.admits(self.serving()) {
-            true => Commands::one(Command::Admit),
+        let load = self.load(self.serving());
+        match self.mobility.as_ref().is_none_or(|(mobility, _)| load.admits(&mobility.config)) {
+            true => self.connection(ConnectionInput::Admitted),
             false => Commands::default(),
         }
     }
@@ -171,20 +179,11 @@ impl Rrc<'_> {
     /// What follows from an input that the powers of all cells may be a part of.
     fn step_with<'b>(&'b mut self, input: impl FnOnce(&'b IndexVec<CellId, f64>) -> Input<'b>) -> Commands {
         let (serving, connected) = (self.serving(), self.is_connected());
-        let cell = &self.cells[serving].config;
-        let (decode, grant) = (cell.timing.decode, cell.timing.grant);
         let Some((mobility, core)) = &mut self.mobility else { return Commands::default() };
-        let Mobility { config, ues, powers, .. } = &mut **mobility;
-        let context = Context {
-            config,
-            now: self.now,
-            tti: self.tti,
-            open: self.open,
-            serving,
-            messages: (cell.rrc.timing == RrcTiming::Real).then_some(MessageTimes { decode, grant }),
-            connected,
-            data: core.path(self.ue),
-        };
+        let Mobility { config, ues, powers, cells, .. } = &mut **mobility;
+        let (now, tti, open) = (self.now, self.tti, self.open);
+        let at = Moment { config, cells, now, tti, open, serving, connected };
+        let context = Context { at, data: core.path(self.ue) };
         ues[self.ue].step(&context, input(powers))
     }
 
@@ -206,26 +205,27 @@ impl Rrc<'_> {
         self.step_with(|powers| Input::Look(Some(Look { powers, noise, sinr })))
     }
 
-    /// The answer to `question`.
-    pub fn answer(&mut self, question: Question) -> Input<'static> {
-        match question {
-            Question::Admits(target) => Input::Admission(self.admits(target)),
+    /// The answer to `question`, and what follows from it.
+    pub fn answer(&mut self, question: Question) -> Commands {
+        let answer = match question {
+            Question::LoadOf(target) => Input::Load(self.load(target)),
             Question::HearsCommand => Input::CommandReceived(self.hears_command()),
-            Question::SuitableCell => Input::Selected(self.suitable_cell()),
+            Question::Cells => {
+                self.survey();
+                return self.step_with(Input::Cells);
+            }
             Question::ContextFrom(source) => Input::Context(self.context_from(source)),
-        }
+        };
+        self.step(answer)
     }
 
-    /// Admission control: the cell takes the UE beside those that it has.
-    fn admits(&self, cell: CellId) -> bool {
-        let Some((mobility, _)) = &self.mobility else { return true };
-        if self.cells[cell].is_down() {
-            return false;
-        }
-        let Some(most) = mobility.config.users.value() else { return true };
+    /// How full a cell is beside the UE. Its UEs are counted where there is a limit.
+    fn load(&self, cell: CellId) -> Load {
+        let limited = self.mobility.as_ref().is_some_and(|(m, _)| m.config.users.value().is_some());
         let other =
             |u: &UeId| *u != self.ue && self.links[*u].serving == cell && self.links[*u].rrc.is_connected();
-        self.links.ids().filter(other).count() < most as usize
+        let users = if limited { self.links.ids().filter(other).count() } else { 0 };
+        Load { is_down: self.cells[cell].is_down(), users }
     }
 
     /// What the UE's cell finds for its re-establishment: nobody answers for an eNB that is
@@ -233,7 +233,7 @@ impl Rrc<'_> {
     fn context_from(&self, source: CellId) -> Answer {
         let is_home = self.mobility.as_ref().is_some_and(|(_, core)| core.is_home(self.ue, source));
         let dead = self.cells[source].is_down() && is_home;
-        Answer { admitted: self.admits(self.serving()), reachable: !dead }
+        Answer { load: self.load(self.serving()), reachable: !dead }
     }
 
     /// The UE receives the command of its eNB.
@@ -244,21 +244,12 @@ impl Rrc<'_> {
             || !self.ues[self.ue].downlink.misses_control(self.tti, id, self.ue, cell, self.air)
     }
 
-    /// Cell selection (TS 36.304 clause 5.2.7): the strongest suitable cell, and when its system
-    /// information is read.
-    fn suitable_cell(&mut self) -> Option<(CellId, Tti)> {
-        let cell = self.strongest_cell()?;
-        let rrc = self.cells[cell].config.rrc;
-        Some((cell, if rrc.timing == RrcTiming::Ideal { self.tti } else { rrc.informed(self.tti) }))
-    }
-
-    /// The strongest cell that the UE could camp on now; None where it stays in its own.
+    /// The cell that the UE, which has no connection, would camp on now; None where it stays in its
+    /// own.
     fn strongest_cell(&mut self) -> Option<CellId> {
         self.survey();
         let Mobility { config, powers, .. } = &*self.mobility.as_ref()?.0;
-        let suits = |c: &CellId| powers[*c] > 0.0 && db(powers[*c]) >= config.suitable.0;
-        let best = powers.ids().filter(suits);
-        best.max_by(|a, b| powers[*a].total_cmp(&powers[*b]).then(b.cmp(a)))
+        strongest(powers, config.suitable)
     }
 
     /// Measures the powers of all cells; the linear SINR of the serving cell's reference signals,
@@ -332,39 +323,27 @@ impl RadioNetwork {
     }
 
     fn carry_out(&mut self, now: Instant, tti: Tti, ue: UeId, command: Command, out: &mut NetworkOutput) {
+        let serving = self.links[ue].serving;
         match command {
-            Command::Wake(at) => {
-                self.calendar.note(at.max(self.calendar.first_open()), Due::Mobility { ue });
-            }
+            Command::Wake(at) => self.note_step(at, Due::Mobility { ue }),
+            Command::ConnectionAt(at) => self.note_step(at, Due::Rrc { ue }),
             Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
+            Command::WatchActivity(since) => self.attachment(ue).watch_activity(since),
             Command::Event { event, cell, interruption } => {
-                let event = NetworkEvent::Mobility { event, cell, seconds: interruption };
-                out.events.push((ue, event));
+                out.events.push((ue, NetworkEvent::Mobility { event, cell, seconds: interruption }));
             }
             Command::Link(event) => {
-                let event = link_event(self.links[ue].serving, event);
-                out.events.extend(event.map(|event| (ue, event)));
+                out.events.extend(link_event(serving, event).map(|event| (ue, event)));
             }
-            Command::Ask(question) => {
-                self.rrc_step(
-                    now,
-                    tti,
-                    ue,
-                    |rrc| {
-                        let answer = rrc.answer(question);
-                        rrc.step(answer)
-                    },
-                    out,
-                );
-            }
-            Command::Detach(cell) => self.attachment(ue).detach(cell),
-            Command::MoveData(cell) => self.ue_bearers(now, ue, out).hand_over(cell),
+            Command::Ask(question) => self.rrc_step(now, tti, ue, |rrc| rrc.answer(question), out),
             Command::Access { dedicated } => {
                 let preamble = if dedicated { self.rrc(now, tti, ue).dedicated_preamble() } else { None };
-                self.attachment(ue).access(tti, preamble);
-                self.terminal(ue).arm();
+                self.access(tti, ue, preamble);
             }
+            Command::Connect => self.access(tti.plus(1), ue, None),
             Command::ResolveContention => self.attachment(ue).resolve_contention(tti),
+            Command::Detach(cell) => self.attachment(ue).detach(cell),
+            Command::MoveData(cell) => self.ue_bearers(now, ue, out).hand_over(cell),
             Command::Recall => self.ue_bearers(now, ue, out).recall(),
             Command::StopForwarding => self.ue_bearers(now, ue, out).stop_forwarding(),
             Command::Serve => {
@@ -372,11 +351,11 @@ impl RadioNetwork {
                 self.ue_bearers(now, ue, out).serve(tti);
             }
             Command::Release => {
-                let cell = self.links[ue].serving;
+                self.rrc(now, tti, ue).connection(ConnectionInput::Ended);
                 self.attachment(ue).release();
                 let mut bearers = self.ue_bearers(now, ue, out);
                 bearers.abandon();
-                bearers.attach(cell);
+                bearers.attach(serving);
             }
             Command::Reestablish => {
                 self.attachment(ue).reset();
@@ -386,33 +365,38 @@ impl RadioNetwork {
                 self.attachment(ue).camp(cell);
                 self.ue_bearers(now, ue, out).attach(cell);
             }
-            Command::Connect => {
-                self.attachment(ue).access(tti.plus(1), None);
-                self.terminal(ue).arm();
-            }
-            Command::Admit => self.attachment(ue).connection_requested(tti),
-            Command::ConnectionAt(at) => {
-                self.calendar.note(at.max(self.calendar.first_open()), Due::Rrc { ue });
-            }
             Command::ConnectionFailed => {
                 self.ues[ue].uplink.access.stop();
-                out.events.push((ue, NetworkEvent::ConnectionFailed(self.links[ue].serving)));
+                out.events.push((ue, NetworkEvent::ConnectionFailed(serving)));
             }
-            Command::Connected => {
-                out.events.push((ue, NetworkEvent::Connected(self.links[ue].serving)));
-                self.attachment(ue).reset_uplink();
-                self.ue_bearers(now, ue, out).settle();
-                self.serve(now, out);
-                self.attachment(ue).watch_activity(tti);
-                self.rrc_step(now, tti, ue, |rrc| rrc.connected(), out);
-            }
-            Command::WatchActivity(since) => self.attachment(ue).watch_activity(since),
+            Command::Connected => self.connected(now, tti, ue, out),
             Command::Released => {
                 self.attachment(ue).release();
-                out.events.push((ue, NetworkEvent::Released(self.links[ue].serving)));
+                out.events.push((ue, NetworkEvent::Released(serving)));
             }
         }
         self.serve(now, out);
+    }
+
+    /// A step of RRC is due at `at`, or in the first TTI that is open.
+    fn note_step(&mut self, at: Tti, due: Due) {
+        self.calendar.note(at.max(self.calendar.first_open()), due);
+    }
+
+    /// Random access of `ue` in its cell from `tti` on; `preamble`: one that no other UE has.
+    fn access(&mut self, tti: Tti, ue: UeId, preamble: Option<u8>) {
+        self.attachment(ue).access(tti, preamble);
+        self.terminal(ue).arm();
+    }
+
+    /// The bearers of `ue` may be used.
+    fn connected(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        out.events.push((ue, NetworkEvent::Connected(self.links[ue].serving)));
+        self.attachment(ue).reset_uplink();
+        self.ue_bearers(now, ue, out).settle();
+        self.serve(now, out);
+        self.attachment(ue).watch_activity(tti);
+        self.rrc_step(now, tti, ue, |rrc| rrc.connected(), out);
     }
 
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing

@@ -53,8 +53,6 @@ pub enum Command {
     Camp(CellId),
     /// Random access for an RRCConnectionRequest, from the next TTI on.
     Connect,
-    /// The UE's RRCConnectionRequest is at the cell, which admits it.
-    Admit,
     /// The next step of the connection is due in this TTI, or in the first one that is open.
     ConnectionAt(Tti),
     /// T300 has expired: reset MAC. The UE tries again by itself.
@@ -67,15 +65,15 @@ pub enum Command {
     Released,
 }
 
-/// What only the network can decide.
+/// What a procedure must know of its surroundings before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// HANDOVER REQUEST has reached this cell: does it admit the UE?
-    Admits(CellId),
+    /// HANDOVER REQUEST has reached this cell: how full is it?
+    LoadOf(CellId),
     /// RRCConnectionReconfiguration with mobilityControlInfo goes out: does the UE hear it?
     HearsCommand,
-    /// Which cell does the UE select (TS 36.304 clause 5.2.7)?
-    SuitableCell,
+    /// The UE looks for a cell: what does it measure of each?
+    Cells,
     /// What does the cell of a re-establishment find of a UE that was in this cell?
     ContextFrom(CellId),
 }

@@ -126,6 +126,31 @@ impl RrcConfig {
     }
 }
 
+/// What the procedures know of a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct CellParameters {
+    /// Its system information.
+    pub rrc: RrcConfig,
+    /// How long its messages take where they take time.
+    pub messages: MessageTimes,
+}
+
+/// Times of RRC messages in a cell [TTI].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTimes {
+    /// From the start of a transport block to the end of its decoding.
+    pub decode: u64,
+    /// From an uplink grant to its transport block.
+    pub grant: u64,
+}
+
+impl CellParameters {
+    /// How long its messages take; None: no time.
+    pub fn message_times(&self) -> Option<MessageTimes> {
+        (self.rrc.timing == RrcTiming::Real).then_some(self.messages)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

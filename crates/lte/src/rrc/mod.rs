@@ -8,10 +8,12 @@ pub mod handover;
 pub mod measurement;
 pub mod mobility;
 pub mod radio_link;
+mod selection;
 
 pub use command::{Command, Commands, MobilityEvent, Question};
-pub use config::{InitialState, RrcConfig, RrcTiming};
-pub use connection::Connection;
+pub use config::{CellParameters, InitialState, MessageTimes, RrcConfig, RrcTiming};
+pub use connection::{Connection, ConnectionContext, ConnectionInput};
 pub use handover::{BackhaulConfig, HandoverConfig};
 pub use measurement::{Measured, Measurements, Trigger};
 pub use radio_link::{LinkEvent, RadioLink, RadioLinkConfig};
+pub(crate) use selection::strongest;

@@ -9,10 +9,10 @@ use lasthop_engine::math::db;
 use lasthop_radio::linear;
 use lasthop_units::{CellId, Db, IndexVec, Tti};
 
-use super::{Command, Commands, Context, Phase, UeMobility};
+use super::Moment;
 use crate::rrc::measurement::Filter;
 use crate::rrc::radio_link::FRAME;
-use crate::rrc::{LinkEvent, Measured, Measurements};
+use crate::rrc::{HandoverConfig, Measured, Measurements};
 
 /// TTIs between two looks of a UE with a good link.
 pub const LOOKS: u64 = 4 * FRAME;
@@ -30,6 +30,14 @@ pub struct Look<'a> {
     pub noise: f64,
     /// Linear SINR of the serving cell's reference signals, when every cell sends.
     pub sinr: f64,
+}
+
+impl Look<'_> {
+    /// For how many frames it stands.
+    pub(super) fn frames(&self, config: &HandoverConfig) -> u64 {
+        let calm = self.sinr > linear(config.radio_link.q_in) * linear(Db(GOOD));
+        if calm { LOOKS / FRAME } else { 1 }
+    }
 }
 
 /// Measurements of a UE, and what layer 1 has of the next one.
@@ -68,11 +76,32 @@ impl Measuring {
         &self.events
     }
 
-    fn add(&mut self, powers: &IndexVec<CellId, f64>) {
-        for (sum, power) in self.sums.iter_mut().zip(powers.iter()) {
+    /// The UE begins to look; false if its next look is noted already.
+    pub fn begin(&mut self, open: Tti) -> bool {
+        let begins = !std::mem::replace(&mut self.looking, true);
+        if begins {
+            self.since = open;
+        }
+        begins
+    }
+
+    /// It does not look any more.
+    pub const fn end(&mut self) {
+        self.looking = false;
+    }
+
+    /// It has looked; true if that makes a measurement complete.
+    pub fn add(&mut self, at: &Moment<'_>, look: &Look<'_>) -> bool {
+        for (sum, power) in self.sums.iter_mut().zip(look.powers.iter()) {
             *sum += power;
         }
         self.looks += 1;
+        let complete = self.since.plus(at.config.period.as_millis()) <= at.tti;
+        if complete {
+            self.learn(&at.config.l3(), at.tti, look.noise);
+            self.events.judge(&at.config.trigger, at.serving, at.tti);
+        }
+        complete
     }
 
     /// Layer 1 has a measurement of every cell.
@@ -88,65 +117,5 @@ impl Measuring {
         }
         self.sums.iter_mut().for_each(|s| *s = 0.0);
         (self.looks, self.since) = (0, tti);
-    }
-}
-
-impl UeMobility {
-    /// A UE that is connected begins to look around.
-    pub(super) fn connected(&mut self, context: &Context<'_>, look: Tti, commands: &mut Commands) {
-        self.restart();
-        if !std::mem::replace(&mut self.measuring.looking, true) {
-            self.measuring.since = context.open;
-            commands.push(Command::LookAt(look));
-        }
-    }
-
-    /// A UE looks at all cells.
-    pub(super) fn look(&mut self, context: &Context<'_>, look: Option<Look<'_>>, commands: &mut Commands) {
-        let Some(look) = look else {
-            self.measuring.looking = false;
-            return;
-        };
-        let (config, tti) = (context.config, context.tti);
-        self.measuring.add(look.powers);
-        let complete = self.measuring.since.plus(config.period.as_millis()) <= tti;
-        if complete {
-            self.measuring.learn(&config.l3(), tti, look.noise);
-            self.measuring.events.judge(&config.trigger, context.serving, tti);
-        }
-        let calm = look.sinr > linear(config.radio_link.q_in) * linear(Db(GOOD));
-        let frames = if calm { LOOKS / FRAME } else { 1 };
-        let found = self.monitor(context, frames, look.sinr);
-        commands.push(Command::LookAt(tti.plus(frames * FRAME)));
-        if complete {
-            self.await_trigger(context, commands);
-        }
-        match found {
-            None => {}
-            Some(LinkEvent::Failed) => self.link_failure(context, commands),
-            Some(event) => commands.push(Command::Link(event)),
-        }
-    }
-
-    /// Radio link monitoring over so many frames.
-    fn monitor(&mut self, context: &Context<'_>, frames: u64, sinr: f64) -> Option<LinkEvent> {
-        let mut found = None;
-        if self.phase.is_monitored() {
-            for _ in 0..frames {
-                found = found.or(self.link.frame(&context.config.radio_link, context.tti, sinr));
-            }
-        }
-        found
-    }
-
-    /// Notes when a report is due if things stay as they are.
-    pub(super) fn await_trigger(&self, context: &Context<'_>, commands: &mut Commands) {
-        if self.phase != Phase::Steady {
-            return;
-        }
-        let due = self.measuring.events.due(&context.config.trigger);
-        if let Some(at) = due.or(context.config.conditional.map(|_| context.tti)) {
-            commands.push(Command::Wake(at));
-        }
     }
 }

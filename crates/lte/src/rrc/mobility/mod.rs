@@ -4,27 +4,38 @@
 //! # Contract
 //! [`UeMobility::step`] takes one [`Input`] and returns [`Commands`], which its owner carries out
 //! in their order. Nothing else goes in or out: what the procedures need to know of their
-//! surroundings is in the [`Context`], and where only the network can decide (admission, whether a
-//! message is received, which cell is found) a command asks and an input answers, in the same TTI.
+//! surroundings is in the [`Context`], and where they need to know more (a measurement, whether a
+//! message is received, how full a cell is) a command asks and an input answers, in the same TTI.
 //! [`Command::Wake`] names a TTI in which [`Input::Wake`] is due; one that comes earlier, or twice,
 //! does nothing.
 //!
-//! The state is that of the UE and of what its eNB has under way for it: one handover at a time
-//! concerns both, and no message between them is encoded.
+//! # Two ends
+//! [`ue`] is what the UE knows and decides (TS 36.331 clause 5), [`enb`] what the eNBs do that have
+//! its context or prepare for it. Neither sees the other's state, and only the eNBs see where the
+//! UE's data goes. [`UeMobility`] has one of each and is what is between them: it passes on their
+//! messages, which are not encoded and arrive at the time that one of the two has worked out. It
+//! knows two things that neither end would: the UE sends no report while one is dealt with
+//! (reportInterval is taken to be longer), and an eNB does not answer a re-establishment after T301
+//! has expired.
 
-mod handover;
+mod enb;
 mod measuring;
-mod reestablishment;
 #[cfg(test)]
 mod tests;
+mod ue;
 
-use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
+use lasthop_units::{CellId, Duration, IndexVec, Instant, Tti};
 
+pub use enb::{Answer, Load};
 pub use measuring::{LOOKS, Look, NOTHING};
 
-use super::{Command, Commands, HandoverConfig, Measured, MobilityEvent, Question, RadioLink};
+use super::{
+    CellParameters, Command, Commands, HandoverConfig, Measured, MessageTimes, MobilityEvent, Question,
+    RrcTiming,
+};
 use crate::phy::TTI;
-use measuring::Measuring;
+use enb::{Due, EnbProcedures, Preparation};
+use ue::{Outcome, UeProcedures};
 
 /// An eNB: its number.
 pub type Enb = u16;
@@ -32,8 +43,19 @@ pub type Enb = u16;
 /// What the procedures need to know of their surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Their parameters.
+    /// What both ends know.
+    pub at: Moment<'a>,
+    /// Where the UE's data goes.
+    pub data: DataPath<'a>,
+}
+
+/// What a UE and its eNB know at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The parameters of the procedures.
     pub config: &'a HandoverConfig,
+    /// What each cell broadcasts, and how long its messages take.
+    pub cells: &'a IndexVec<CellId, CellParameters>,
     /// The present moment.
     pub now: Instant,
     /// The TTI in which it is.
@@ -42,21 +64,8 @@ pub struct Context<'a> {
     pub open: Tti,
     /// The UE's cell.
     pub serving: CellId,
-    /// How long its messages take; None: RRC messages take no time.
-    pub messages: Option<MessageTimes>,
     /// The UE is in RRC_CONNECTED.
     pub connected: bool,
-    /// Where the UE's data goes.
-    pub data: DataPath<'a>,
-}
-
-/// Times of RRC messages in a cell [TTI].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageTimes {
-    /// From the start of a transport block to the end of its decoding.
-    pub decode: u64,
-    /// From an uplink grant to its transport block.
-    pub grant: u64,
 }
 
 /// Where the data of a UE goes (TS 36.300 clause 10.1.2.2).
@@ -72,34 +81,31 @@ pub struct DataPath<'a> {
     pub enbs: &'a IndexVec<CellId, Enb>,
 }
 
-impl DataPath<'_> {
-    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path
-    /// not switched. The next one waits, and so does a target's preparation, since the UE would
-    /// take it when it likes.
-    const fn is_changing(&self) -> bool {
-        self.forwarding || self.home != self.anchor
-    }
-}
-
-impl Context<'_> {
+impl Moment<'_> {
     /// `t` from now on.
     const fn after(&self, t: Duration) -> Tti {
         self.tti.plus(ttis(t))
     }
 
-    /// TTIs that a message takes from the UE's home to `cell`.
-    fn x2_delay(&self, cell: CellId) -> u64 {
-        if self.data.enbs[cell] == self.data.home { 0 } else { ttis(self.config.x2.delay) }
+    /// How long messages take; None: no time.
+    fn messages(&self) -> Option<MessageTimes> {
+        self.cells[self.serving].message_times()
     }
 
     /// TTIs that a message takes to the UE.
     fn downlink_message(&self) -> u64 {
-        self.messages.map_or(0, |m| m.decode)
+        self.messages().map_or(0, |m| m.decode)
     }
 
     /// TTIs of a report: a scheduling request, its grant, and the report on PUSCH.
     fn report(&self) -> u64 {
-        self.messages.map_or(0, |m| m.decode + m.grant + m.decode)
+        self.messages().map_or(0, |m| m.decode + m.grant + m.decode)
+    }
+
+    /// When a UE that has found `cell` has read its system information.
+    fn informed(&self, cell: CellId) -> Tti {
+        let rrc = &self.cells[cell].rrc;
+        if rrc.timing == RrcTiming::Ideal { self.tti } else { rrc.informed(self.tti) }
     }
 }
 
@@ -124,12 +130,12 @@ pub enum Input<'a> {
     Wake,
     /// Its eNB hands it over to this cell, as it would after a report.
     Order(CellId),
-    /// The answer to [`Question::Admits`].
-    Admission(bool),
+    /// The answer to [`Question::LoadOf`].
+    Load(Load),
     /// The answer to [`Question::HearsCommand`].
     CommandReceived(bool),
-    /// The answer to [`Question::SuitableCell`]: a cell, and when its system information is read.
-    Selected(Option<(CellId, Tti)>),
+    /// The answer to [`Question::Cells`]: linear power on a resource element of each [mW].
+    Cells(&'a IndexVec<CellId, f64>),
     /// Msg3 of its random access is at the cell.
     Msg3,
     /// It has received the random access response, and messages take no time.
@@ -142,227 +148,219 @@ pub enum Input<'a> {
     LinkFailure,
 }
 
-/// What the cell of a re-establishment finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The cell takes the UE, as far as admission control is concerned.
-    pub admitted: bool,
-    /// The eNB with the UE's context can be asked for it.
-    pub reachable: bool,
-}
-
-/// Where a UE stands. A phase lasts until `at`, or until the timer that it names expires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Served, or idle.
-    #[default]
-    Steady,
-    /// Its report is on the way to the eNB.
-    Reporting { target: CellId, at: Tti },
-    /// The target is asked; `early`: for a conditional handover.
-    Preparing { target: CellId, at: Tti, early: bool },
-    /// The command goes out, and again until the UE receives it.
-    Commanding { target: CellId, at: Tti },
-    /// The UE works on the command.
-    Applying { target: CellId, at: Tti, t304: Tti },
-    /// It has left the source and synchronises with the target.
-    Synchronising { at: Tti, t304: Tti },
-    /// Random access at the target.
-    Accessing { t304: Tti },
-    /// It is there, with messages that take no time.
-    Completing { at: Tti },
-    /// The radio link has failed; the UE acts upon it.
-    Failing { at: Tti },
-    /// It looks for a cell.
-    Selecting { at: Tti, t311: Tti },
-    /// It reads the cell's system information.
-    Acquiring { at: Tti, t311: Tti },
-    /// It asks for a re-establishment.
-    Requesting { t301: Tti },
-    /// The cell fetches its context, or refuses; the UE waits until T301 expires.
-    Retrieving { at: Tti, refused: bool, t301: Tti },
-    /// RRC messages re-establish the connection.
-    Restoring { at: Tti },
-}
-
-impl Phase {
-    /// The UE has left its cell, and none serves it.
-    const fn is_detached(&self) -> bool {
-        !matches!(
-            self,
-            Phase::Steady
-                | Phase::Reporting { .. }
-                | Phase::Preparing { .. }
-                | Phase::Commanding { .. }
-                | Phase::Applying { .. }
-                | Phase::Failing { .. }
-        )
-    }
-
-    /// T301, T304 or T311 runs.
-    const fn is_timed(&self) -> bool {
-        matches!(
-            self,
-            Phase::Applying { .. }
-                | Phase::Synchronising { .. }
-                | Phase::Accessing { .. }
-                | Phase::Selecting { .. }
-                | Phase::Acquiring { .. }
-                | Phase::Requesting { .. }
-                | Phase::Retrieving { .. }
-        )
-    }
-
-    /// The UE monitors its radio link: neither T304 nor T311 nor T301 runs (TS 36.331 clause
-    /// 5.3.11.1).
-    const fn is_monitored(&self) -> bool {
-        !self.is_detached() && !matches!(self, Phase::Applying { .. } | Phase::Failing { .. })
-    }
-}
-
-/// Mobility of a UE.
+/// Mobility of a UE: its part, that of its eNBs, and the messages between them.
 #[derive(Clone, Debug)]
 pub struct UeMobility {
-    phase: Phase,
-    measuring: Measuring,
-    link: RadioLink,
-    /// When a cell served it last, and which.
-    left: (Instant, CellId),
-    /// The last handover: from where, and when it was complete.
-    last: Option<(CellId, Tti)>,
-    /// A cell that is prepared, for when the UE decides.
-    prepared: Option<CellId>,
+    ue: UeProcedures,
+    enb: EnbProcedures,
 }
 
 impl UeMobility {
     /// Of a UE that does nothing yet, among so many cells.
     pub fn new(cells: usize) -> UeMobility {
-        UeMobility {
-            phase: Phase::Steady,
-            measuring: Measuring::new(cells),
-            link: RadioLink::default(),
-            left: (Instant::ZERO, CellId::from_index(0)),
-            last: None,
-            prepared: None,
-        }
+        UeMobility { ue: UeProcedures::new(cells), enb: EnbProcedures::default() }
     }
 
     /// What the UE has measured of a cell, after the layer 3 filter.
     pub fn measured(&self, cell: CellId) -> Option<Measured> {
-        self.measuring.of(cell)
+        self.ue.measured(cell)
     }
 
     /// True while random access to the target of a handover goes on.
     pub const fn is_accessing(&self) -> bool {
-        matches!(self.phase, Phase::Accessing { .. })
+        self.ue.is_accessing()
     }
 
     /// True if Msg3 of this UE is an RRCConnectionReestablishmentRequest.
     pub const fn is_requesting(&self) -> bool {
-        matches!(self.phase, Phase::Requesting { .. })
+        self.ue.t301().is_some() && !self.enb.is_busy()
     }
 
     /// What follows from `input`.
     pub fn step(&mut self, context: &Context<'_>, input: Input<'_>) -> Commands {
         let mut commands = Commands::default();
+        let (at, out) = (&context.at, &mut commands);
         match input {
-            Input::Connected { look } => self.connected(context, look, &mut commands),
+            Input::Connected { look } => self.ue.connected(at, look, out),
             Input::Released => self.released(),
-            Input::Look(look) => self.look(context, look, &mut commands),
-            Input::Wake => self.wake(context, &mut commands),
-            Input::Order(target) => self.order(context, target, &mut commands),
-            Input::Admission(admitted) => self.prepared(context, admitted, &mut commands),
-            Input::CommandReceived(received) => self.commanded(context, received, &mut commands),
-            Input::Selected(found) => self.selected(context, found, &mut commands),
-            Input::Msg3 => self.msg3(context, &mut commands),
-            Input::ResponseReceived => self.response_received(context, &mut commands),
-            Input::Context(answer) => self.context_found(context, answer, &mut commands),
-            Input::AccessProblem => self.access_problem(context, &mut commands),
-            Input::LinkFailure => self.link_failure(context, &mut commands),
+            Input::Look(look) => self.look(at, look, out),
+            Input::Wake => self.wake(context, out),
+            Input::Order(target) => self.order(at, target, out),
+            Input::Load(load) => self.load(at, load, out),
+            Input::CommandReceived(received) => self.command_received(at, received, out),
+            Input::Cells(powers) => {
+                let outcome = self.ue.selected(at, powers, out);
+                self.outcome(context, outcome, out);
+            }
+            Input::Msg3 => self.msg3(at, out),
+            Input::ResponseReceived => self.ue.response_received(at, out),
+            Input::Context(answer) => self.context(context, answer, out),
+            Input::AccessProblem => self.failed(self.ue.access_problem(), at, out),
+            Input::LinkFailure => self.failed(true, at, out),
         }
         commands
     }
 
-    fn wake(&mut self, context: &Context<'_>, commands: &mut Commands) {
-        let tti = context.tti;
-        match self.phase {
-            Phase::Applying { t304, .. } | Phase::Synchronising { t304, .. } | Phase::Accessing { t304 }
-                if t304 <= tti =>
-            {
-                self.handover_failed(context, commands);
-            }
-            Phase::Steady => self.consider(context, commands),
-            Phase::Reporting { target, at } if at <= tti => self.prepare(context, target, commands),
-            Phase::Preparing { target, at, .. } if at <= tti => {
-                commands.push(Command::Ask(Question::Admits(target)));
-            }
-            Phase::Commanding { at, .. } if at <= tti => {
-                commands.push(Command::Ask(Question::HearsCommand));
-            }
-            Phase::Applying { target, at, t304 } if at <= tti => self.leave(context, target, t304, commands),
-            Phase::Synchronising { at, t304 } if at <= tti => {
-                self.access(Phase::Accessing { t304 }, t304, true, commands);
-            }
-            Phase::Completing { at } if at <= tti => self.handover_complete(context, commands),
-            _ => self.reestablishment_step(context, commands),
+    // What is due.
+
+    fn wake(&mut self, context: &Context<'_>, out: &mut Commands) {
+        let at = &context.at;
+        if self.ue.is_served() && self.enb.is_busy() {
+            return self.enb_wake(context, out);
+        }
+        match self.ue.wake(at, out) {
+            Outcome::Nothing => self.enb_wake(context, out),
+            outcome => self.outcome(context, outcome, out),
         }
     }
 
-    /// The UE is in `phase`, and something is due at `at`.
-    fn enter(&mut self, phase: Phase, at: Tti, commands: &mut Commands) {
-        self.phase = phase;
-        commands.push(Command::Wake(at));
+    fn enb_wake(&mut self, context: &Context<'_>, out: &mut Commands) {
+        let at = &context.at;
+        match self.enb.wake(context, out) {
+            Due::Nothing => {}
+            Due::Ask(question) => out.push(Command::Ask(question)),
+            Due::Reject => self.go_idle(at, out),
+            Due::Reestablish => self.reestablish(context, out),
+        }
+    }
+
+    /// What the UE's step means for the network.
+    fn outcome(&mut self, context: &Context<'_>, outcome: Outcome, out: &mut Commands) {
+        let at = &context.at;
+        match outcome {
+            Outcome::Nothing => {}
+            Outcome::Report(report) => self.enb.reported(context, report, out),
+            Outcome::Leaves(target) => {
+                // The source begins to forward.
+                out.push(Command::MoveData(target));
+                self.ue.synchronise(at, out);
+            }
+            Outcome::HandoverFailed { target, left } => {
+                out.event(MobilityEvent::Failed, target);
+                if left {
+                    out.push(Command::Recall);
+                }
+                self.ue.begin_reestablishment(at, out);
+            }
+            Outcome::HandoverComplete => self.handover_complete(at, out),
+            Outcome::Restored => self.restored(at, out),
+            Outcome::Idle => self.go_idle(at, out),
+        }
+    }
+
+    // Measurements and the radio link.
+
+    fn look(&mut self, at: &Moment<'_>, look: Option<Look<'_>>, out: &mut Commands) {
+        let failed = self.ue.look(at, look, !self.enb.is_busy(), out);
+        self.failed(failed, at, out);
+    }
+
+    /// The radio link has failed if `failed`; what the eNB has under way comes to nothing.
+    fn failed(&mut self, failed: bool, at: &Moment<'_>, out: &mut Commands) {
+        if failed && self.ue.link_failure(at, out) {
+            self.enb.abandon();
+        }
+    }
+
+    // Handover.
+
+    /// A handover is ordered: nothing while another one goes on.
+    fn order(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
+        if at.connected && at.serving != target && self.ue.is_served() && !self.enb.is_busy() {
+            self.enb.ordered(at, target, out);
+        }
+    }
+
+    /// The target has judged its load: HANDOVER REQUEST ACKNOWLEDGE or HANDOVER PREPARATION FAILURE
+    /// is at the source.
+    fn load(&mut self, at: &Moment<'_>, load: Load, out: &mut Commands) {
+        match self.enb.prepared(at, load, out) {
+            None | Some(Preparation::Commanding) => {}
+            Some(Preparation::Refused) => self.ue.forget_events(),
+            Some(Preparation::Conditional(target)) => self.ue.configured(at, target, out),
+        }
+    }
+
+    /// RRCConnectionReconfiguration with mobilityControlInfo went out.
+    fn command_received(&mut self, at: &Moment<'_>, received: bool, out: &mut Commands) {
+        if let Some(target) = self.enb.commanded(at, received, out) {
+            self.ue.commanded(at, target, out);
+        }
     }
 
     /// Msg3 of a UE on its way between cells.
-    fn msg3(&mut self, context: &Context<'_>, commands: &mut Commands) {
-        match self.phase {
-            Phase::Accessing { .. } => self.handover_complete(context, commands),
-            Phase::Requesting { .. } => {
-                commands.push(Command::Ask(Question::ContextFrom(self.left.1)));
-            }
-            _ => {}
+    fn msg3(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        if self.ue.is_accessing() {
+            self.handover_complete(at, out);
+        } else if self.is_requesting() {
+            out.push(Command::Ask(Question::ContextFrom(self.ue.source())));
         }
     }
 
-    /// A random access problem is a radio link failure unless a timer runs that will decide.
-    // TS 36.331 clause 5.3.11.3: while neither T300 (the connection is set up) nor T301 nor T304
-    // nor T311 runs.
-    fn access_problem(&mut self, context: &Context<'_>, commands: &mut Commands) {
-        if !self.phase.is_timed() {
-            self.link_failure(context, commands);
+    /// RRCConnectionReconfigurationComplete is at the target, which serves the UE from now on.
+    // TS 36.331 clause 5.3.5.4: T304 stops.
+    fn handover_complete(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        let interruption = Some(self.ue.interruption(at));
+        out.push(Command::Event { event: MobilityEvent::Complete, cell: at.serving, interruption });
+        self.enb.arrived(at, self.ue.source(), out);
+        self.served(out);
+    }
+
+    // Re-establishment.
+
+    /// RRCConnectionReestablishmentRequest is at the eNB, and this is what it finds.
+    fn context(&mut self, context: &Context<'_>, answer: Answer, out: &mut Commands) {
+        if let Some(t301) = self.ue.t301()
+            && !self.enb.is_busy()
+        {
+            self.enb.requested(context, answer, t301, out);
         }
     }
 
-    /// The UE leaves its cell for `cell`.
-    fn detach(&mut self, context: &Context<'_>, cell: CellId, commands: &mut Commands) {
-        if !self.phase.is_detached() {
-            self.left = (context.now, context.serving);
+    /// The cell has the UE's context, and answers unless it must wait: T301 stops when the answer
+    /// is received (clause 7.3), and the answer waits for the end of the last change.
+    fn reestablish(&mut self, context: &Context<'_>, out: &mut Commands) {
+        let at = &context.at;
+        let Some(t301) = self.ue.t301() else { return };
+        if context.data.forwarding || at.tti.plus(at.downlink_message()) > t301 {
+            return self.enb.wait(at, t301, out);
         }
-        self.restart();
-        commands.push(Command::Detach(cell));
+        out.push(Command::MoveData(at.serving));
+        let complete = self.enb.answered(at);
+        self.ue.restore(complete, out);
     }
+
+    fn restored(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        let interruption = Some(self.ue.interruption(at));
+        out.push(Command::Event { event: MobilityEvent::Reestablished, cell: at.serving, interruption });
+        self.enb.restored(at, self.ue.source(), out);
+        self.served(out);
+    }
+
+    /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with
+    /// what the network held for it. The UE connects anew when there is data.
+    fn go_idle(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        out.push(Command::StopForwarding);
+        out.event(MobilityEvent::Rejected, at.serving);
+        self.ue.go_idle();
+        self.enb.forget();
+        out.push(Command::Release);
+    }
+
+    // The end of a procedure.
 
     /// The cell of the UE serves it: what was under way is over.
-    fn served(&mut self, commands: &mut Commands) {
-        (self.phase, self.prepared) = (Phase::Steady, None);
-        self.restart();
-        commands.push(Command::Serve);
+    fn served(&mut self, out: &mut Commands) {
+        self.ue.served();
+        self.enb.forget();
+        out.push(Command::Serve);
     }
 
     /// The eNB has released the connection of a UE that it serves; one between two cells does not
     /// hear of that.
-    // TS 36.331 clauses 5.3.8.3 and 5.3.12: all timers of the connection stop.
     fn released(&mut self) {
-        if !self.phase.is_detached() {
-            (self.phase, self.prepared) = (Phase::Steady, None);
-            self.restart();
+        if self.ue.released() {
+            self.enb.forget();
         }
-    }
-
-    /// Another cell is the UE's: monitoring and events begin anew.
-    fn restart(&mut self) {
-        self.link.restart();
-        self.measuring.restart();
     }
 }

@@ -3,8 +3,14 @@
 
 mod any_input;
 
+use std::sync::LazyLock;
+
+use lasthop_units::{Id, IndexVec};
+
+use super::enb::Procedure;
+use super::ue::State;
 use super::*;
-use crate::rrc::LinkEvent;
+use crate::rrc::{LinkEvent, MessageTimes, RrcConfig};
 
 const CELL: fn(usize) -> CellId = CellId::from_index;
 /// The cell that serves the UE, and the target.
@@ -20,19 +26,58 @@ struct Timers {
     t311: Option<Tti>,
 }
 
-fn timers(ue: &UeMobility) -> Timers {
-    let t310 = ue.link.t310();
+fn timers(of: &UeMobility) -> Timers {
+    let t310 = of.ue.link.t310();
     let mut timers = Timers { t310, ..Timers::default() };
-    match ue.phase {
-        Phase::Applying { t304, .. } | Phase::Synchronising { t304, .. } | Phase::Accessing { t304 } => {
+    match of.ue.state {
+        State::Applying { t304, .. } | State::Synchronising { t304, .. } | State::Accessing { t304 } => {
             timers.t304 = Some(t304);
         }
-        Phase::Selecting { t311, .. } | Phase::Acquiring { t311, .. } => timers.t311 = Some(t311),
-        Phase::Requesting { t301 } | Phase::Retrieving { t301, .. } => timers.t301 = Some(t301),
+        State::Selecting { t311, .. } | State::Acquiring { t311, .. } => timers.t311 = Some(t311),
+        State::Requesting { t301 } => timers.t301 = Some(t301),
         _ => {}
     }
     timers
 }
+
+/// Where a UE and its eNBs stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Phase {
+    ue: State,
+    enb: Procedure,
+}
+
+/// Served, and nothing under way.
+const STEADY: Phase = Phase { ue: State::Served, enb: Procedure::None };
+
+/// The UE is in `ue`, and its eNBs do nothing.
+fn ue(ue: State) -> Phase {
+    Phase { ue, ..STEADY }
+}
+
+/// The eNBs of a UE that is served have this under way.
+fn enb(enb: Procedure) -> Phase {
+    Phase { enb, ..STEADY }
+}
+
+/// The UE asks for a re-establishment, and its cell fetches its context until `at`.
+fn retrieving(at: Tti, refused: bool, t301: Tti) -> Phase {
+    Phase { ue: State::Requesting { t301 }, enb: Procedure::Retrieving { at, refused } }
+}
+
+/// Powers by which no cell is suitable, and each of three is the strongest.
+static POWERS: LazyLock<[IndexVec<CellId, f64>; 4]> = LazyLock::new(|| {
+    [None, Some(0), Some(1), Some(2)]
+        .map(|best| (0..3).map(|i| if best == Some(i) { 1e-11 } else { 1e-20 }).collect())
+});
+
+/// A UE that looks for a cell finds this one.
+fn found(cell: Option<usize>) -> Input<'static> {
+    Input::Cells(&POWERS[cell.map_or(0, |i| i + 1)])
+}
+
+const FREE: Load = Load { is_down: false, users: 0 };
+const DOWN: Load = Load { is_down: true, users: 0 };
 
 /// What surrounds a UE.
 struct Surroundings {
@@ -43,7 +88,7 @@ struct Surroundings {
     home: Enb,
     anchor: Enb,
     forwarding: bool,
-    messages: Option<MessageTimes>,
+    cells: IndexVec<CellId, CellParameters>,
     enbs: IndexVec<CellId, Enb>,
 }
 
@@ -51,6 +96,8 @@ impl Surroundings {
     /// Three cells of three eNBs; the UE is connected in the first one. A block is decoded after 4
     /// TTIs, a grant is for 4 TTIs later.
     fn new() -> Surroundings {
+        let messages = MessageTimes { decode: 4, grant: 4 };
+        let cell = CellParameters { rrc: RrcConfig::default(), messages };
         Surroundings {
             config: HandoverConfig::default(),
             tti: Tti(100),
@@ -59,20 +106,22 @@ impl Surroundings {
             home: 0,
             anchor: 0,
             forwarding: false,
-            messages: Some(MessageTimes { decode: 4, grant: 4 }),
+            cells: [cell; 3].into_iter().collect(),
             enbs: [0, 1, 2].into_iter().collect(),
         }
     }
 
     fn context(&self) -> Context<'_> {
         Context {
-            config: &self.config,
-            now: self.tti.start(TTI),
-            tti: self.tti,
-            open: self.tti.plus(1),
-            serving: self.serving,
-            messages: self.messages,
-            connected: self.connected,
+            at: Moment {
+                config: &self.config,
+                cells: &self.cells,
+                now: self.tti.start(TTI),
+                tti: self.tti,
+                open: self.tti.plus(1),
+                serving: self.serving,
+                connected: self.connected,
+            },
             data: DataPath {
                 home: self.home,
                 anchor: self.anchor,
@@ -89,15 +138,15 @@ fn event(event: MobilityEvent, cell: usize) -> Command {
 
 /// A UE in `phase` at TTI 100 gets `input`: its commands, its phase, and its timers.
 fn transition(phase: Phase, serving: usize, input: Input<'_>) -> (Vec<Command>, Phase, Timers) {
-    let mut ue = UeMobility::new(3);
-    ue.phase = phase;
+    let mut of = UeMobility::new(3);
+    (of.ue.state, of.enb.procedure) = (phase.ue, phase.enb);
     let s = Surroundings { serving: CELL(serving), ..Surroundings::new() };
-    let commands = ue.step(&s.context(), input).into_iter().collect();
-    (commands, ue.phase, timers(&ue))
+    let commands = of.step(&s.context(), input).into_iter().collect();
+    (commands, Phase { ue: of.ue.state, enb: of.enb.procedure }, timers(&of))
 }
 
 const AT: Tti = Tti(100);
-const ANSWERED: Input<'static> = Input::Context(Answer { admitted: true, reachable: true });
+const ANSWERED: Input<'static> = Input::Context(Answer { load: FREE, reachable: true });
 
 /// Clause 5.3.5.4: the command is received when its block is decoded, 4 TTIs later, and T304 = 1000
 /// ms starts; the UE needs 15 ms for it and 20 ms to synchronise. Clause 5.3.3: where it does not
@@ -105,18 +154,18 @@ const ANSWERED: Input<'static> = Input::Context(Answer { admitted: true, reachab
 #[test]
 fn a_command_starts_t304_and_random_access_stops_it() {
     let target = CELL(TARGET);
-    let commanding = Phase::Commanding { target, at: AT };
+    let commanding = enb(Procedure::Commanding { target, at: AT });
     let (commands, again, t) = transition(commanding, SOURCE, Input::CommandReceived(false));
     assert_eq!((commands, t), (vec![Command::Wake(Tti(108))], Timers::default()));
-    assert_eq!(again, Phase::Commanding { target, at: Tti(108) });
+    assert_eq!(again, enb(Procedure::Commanding { target, at: Tti(108) }));
 
     let t304 = Tti(100 + 4 + 1000);
     let runs = Timers { t304: Some(t304), ..Timers::default() };
     let (commands, phase, t) = transition(commanding, SOURCE, Input::CommandReceived(true));
     assert_eq!((commands, t), (vec![Command::Wake(Tti(119))], runs));
-    assert_eq!(phase, Phase::Applying { target, at: Tti(119), t304 });
+    assert_eq!(phase, ue(State::Applying { target, at: Tti(119), t304 }));
 
-    let applying = Phase::Applying { target, at: AT, t304 };
+    let applying = ue(State::Applying { target, at: AT, t304 });
     let (commands, phase, t) = transition(applying, SOURCE, Input::Wake);
     let expected = [
         event(MobilityEvent::Started, TARGET),
@@ -125,17 +174,17 @@ fn a_command_starts_t304_and_random_access_stops_it() {
         Command::Wake(Tti(120)),
     ];
     assert_eq!((&commands[..], t), (&expected[..], runs));
-    assert_eq!(phase, Phase::Synchronising { at: Tti(120), t304 });
+    assert_eq!(phase, ue(State::Synchronising { at: Tti(120), t304 }));
 
-    let (commands, phase, t) = transition(Phase::Synchronising { at: AT, t304 }, TARGET, Input::Wake);
+    let (commands, phase, t) = transition(ue(State::Synchronising { at: AT, t304 }), TARGET, Input::Wake);
     assert_eq!((commands, t), (vec![Command::Wake(t304), Command::Access { dedicated: true }], runs));
-    assert_eq!(phase, Phase::Accessing { t304 });
+    assert_eq!(phase, ue(State::Accessing { t304 }));
 
-    let (commands, phase, t) = transition(Phase::Accessing { t304 }, TARGET, Input::Msg3);
+    let (commands, phase, t) = transition(ue(State::Accessing { t304 }), TARGET, Input::Msg3);
     let interruption = Some(Duration::from_millis(100));
     let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
     assert_eq!((commands, t), (vec![complete, Command::Serve], Timers::default()));
-    assert_eq!(phase, Phase::Steady);
+    assert_eq!(phase, STEADY);
 }
 
 /// The UE was handed over from the target to its source at TTI 50, and is back at 100: within 1 s,
@@ -143,12 +192,12 @@ fn a_command_starts_t304_and_random_access_stops_it() {
 #[test]
 fn a_return_within_ping_pong_is_named() {
     for (ping_pong, named) in [(1000, true), (50, true), (40, false)] {
-        let mut ue = UeMobility::new(3);
-        ue.phase = Phase::Accessing { t304: Tti(1000) };
-        (ue.left.1, ue.last) = (CELL(SOURCE), Some((CELL(TARGET), Tti(50))));
+        let mut of = UeMobility::new(3);
+        of.ue.state = State::Accessing { t304: Tti(1000) };
+        (of.ue.left.1, of.enb.last) = (CELL(SOURCE), Some((CELL(TARGET), Tti(50))));
         let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
         s.config.ping_pong = Duration::from_millis(ping_pong);
-        let commands: Vec<Command> = ue.step(&s.context(), Input::Msg3).into_iter().collect();
+        let commands: Vec<Command> = of.step(&s.context(), Input::Msg3).into_iter().collect();
         assert_eq!(commands.contains(&event(MobilityEvent::PingPong, TARGET)), named, "{ping_pong} ms");
     }
 }
@@ -158,7 +207,7 @@ fn a_return_within_ping_pong_is_named() {
 #[test]
 fn t304_ends_a_handover_and_t311_starts() {
     let runs = Timers { t311: Some(Tti(10_100)), ..Timers::default() };
-    let (commands, phase, t) = transition(Phase::Accessing { t304: AT }, TARGET, Input::Wake);
+    let (commands, phase, t) = transition(ue(State::Accessing { t304: AT }), TARGET, Input::Wake);
     let expected = [
         event(MobilityEvent::Failed, TARGET),
         Command::Recall,
@@ -166,7 +215,7 @@ fn t304_ends_a_handover_and_t311_starts() {
         Command::Wake(Tti(200)),
     ];
     assert_eq!((&commands[..], t), (&expected[..], runs));
-    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+    assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(10_100) }));
 }
 
 /// Clause 5.3.11.3: a random access problem is a radio link failure while neither T301 nor T304 nor
@@ -175,24 +224,24 @@ fn t304_ends_a_handover_and_t311_starts() {
 fn a_random_access_problem_counts_while_no_timer_runs() {
     let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
     for phase in [
-        Phase::Steady,
-        Phase::Reporting { target, at: Tti(110) },
-        Phase::Preparing { target, at: Tti(110), early: false },
-        Phase::Commanding { target, at: Tti(104) },
+        STEADY,
+        enb(Procedure::Reported { target, at: Tti(110) }),
+        enb(Procedure::Preparing { target, at: Tti(110), early: false }),
+        enb(Procedure::Commanding { target, at: Tti(104) }),
     ] {
         let (commands, next, t) = transition(phase, SOURCE, Input::AccessProblem);
         let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
         assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
-        assert_eq!(next, Phase::Failing { at: Tti(101) });
+        assert_eq!(next, ue(State::Failing { at: Tti(101) }));
     }
     for phase in [
-        Phase::Applying { target, at: Tti(110), t304 },
-        Phase::Synchronising { at: Tti(110), t304 },
-        Phase::Accessing { t304 },
-        Phase::Selecting { at: Tti(110), t311 },
-        Phase::Acquiring { at: Tti(110), t311 },
-        Phase::Requesting { t301 },
-        Phase::Retrieving { at: Tti(110), refused: false, t301 },
+        ue(State::Applying { target, at: Tti(110), t304 }),
+        ue(State::Synchronising { at: Tti(110), t304 }),
+        ue(State::Accessing { t304 }),
+        ue(State::Selecting { at: Tti(110), t311 }),
+        ue(State::Acquiring { at: Tti(110), t311 }),
+        ue(State::Requesting { t301 }),
+        retrieving(Tti(110), false, t301),
     ] {
         let (commands, next, _) = transition(phase, TARGET, Input::AccessProblem);
         assert_eq!((commands, next), (vec![], phase));
@@ -205,26 +254,26 @@ fn a_random_access_problem_counts_while_no_timer_runs() {
 fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
     for phase in [
-        Phase::Steady,
-        Phase::Reporting { target, at: Tti(110) },
-        Phase::Preparing { target, at: Tti(110), early: false },
-        Phase::Commanding { target, at: Tti(104) },
-        Phase::Applying { target, at: Tti(110), t304 },
+        STEADY,
+        enb(Procedure::Reported { target, at: Tti(110) }),
+        enb(Procedure::Preparing { target, at: Tti(110), early: false }),
+        enb(Procedure::Commanding { target, at: Tti(104) }),
+        ue(State::Applying { target, at: Tti(110), t304 }),
     ] {
         let (commands, next, t) = transition(phase, SOURCE, Input::LinkFailure);
         let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
         assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
-        assert_eq!(next, Phase::Failing { at: Tti(101) });
+        assert_eq!(next, ue(State::Failing { at: Tti(101) }));
     }
     for phase in [
-        Phase::Failing { at: Tti(101) },
-        Phase::Synchronising { at: Tti(110), t304 },
-        Phase::Accessing { t304 },
-        Phase::Selecting { at: Tti(110), t311 },
-        Phase::Acquiring { at: Tti(110), t311 },
-        Phase::Requesting { t301 },
-        Phase::Retrieving { at: Tti(110), refused: false, t301 },
-        Phase::Restoring { at: Tti(110) },
+        ue(State::Failing { at: Tti(101) }),
+        ue(State::Synchronising { at: Tti(110), t304 }),
+        ue(State::Accessing { t304 }),
+        ue(State::Selecting { at: Tti(110), t311 }),
+        ue(State::Acquiring { at: Tti(110), t311 }),
+        ue(State::Requesting { t301 }),
+        retrieving(Tti(110), false, t301),
+        ue(State::Restoring { at: Tti(110) }),
     ] {
         let (commands, next, _) = transition(phase, SOURCE, Input::LinkFailure);
         assert_eq!((commands, next), (vec![], phase));
@@ -237,47 +286,47 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
 #[test]
 fn a_reestablishment_runs_t311_then_t301() {
     let target = CELL(TARGET);
-    let (commands, phase, t) = transition(Phase::Failing { at: AT }, SOURCE, Input::Wake);
+    let (commands, phase, t) = transition(ue(State::Failing { at: AT }), SOURCE, Input::Wake);
     assert_eq!(commands, [Command::Detach(CELL(SOURCE)), Command::Wake(Tti(200))]);
-    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(10_100) });
+    assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(10_100) }));
     assert_eq!(t, Timers { t311: Some(Tti(10_100)), ..Timers::default() });
 
-    let selecting = Phase::Selecting { at: AT, t311: Tti(9000) };
+    let selecting = ue(State::Selecting { at: AT, t311: Tti(9000) });
     let (commands, phase, _) = transition(selecting, SOURCE, Input::Wake);
-    assert_eq!((commands, phase), (vec![Command::Ask(Question::SuitableCell)], selecting));
-    let (commands, phase, t) = transition(selecting, SOURCE, Input::Selected(Some((target, Tti(161)))));
-    assert_eq!(commands, [Command::Detach(target), Command::Wake(Tti(161))]);
+    assert_eq!((commands, phase), (vec![Command::Ask(Question::Cells)], selecting));
+    let (commands, phase, t) = transition(selecting, SOURCE, found(Some(TARGET)));
+    assert_eq!(commands, [Command::Detach(target), Command::Wake(Tti(160))]);
     let t311 = Tti(9000);
     let runs = Timers { t311: Some(t311), ..Timers::default() };
-    assert_eq!((phase, t), (Phase::Acquiring { at: Tti(161), t311 }, runs));
-    let (commands, phase, _) = transition(selecting, SOURCE, Input::Selected(None));
+    assert_eq!((phase, t), (ue(State::Acquiring { at: Tti(160), t311 }), runs));
+    let (commands, phase, _) = transition(selecting, SOURCE, found(None));
     assert_eq!(commands, [Command::Wake(Tti(200))]);
-    assert_eq!(phase, Phase::Selecting { at: Tti(200), t311: Tti(9000) });
+    assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(9000) }));
 
     let t301 = Tti(500);
     let runs = Timers { t301: Some(t301), ..Timers::default() };
-    let (commands, phase, t) = transition(Phase::Acquiring { at: AT, t311 }, TARGET, Input::Wake);
+    let (commands, phase, t) = transition(ue(State::Acquiring { at: AT, t311 }), TARGET, Input::Wake);
     assert_eq!(commands, [Command::Wake(t301), Command::Access { dedicated: false }]);
-    assert_eq!((phase, t), (Phase::Requesting { t301 }, runs));
-    let (commands, phase, t) = transition(Phase::Requesting { t301 }, TARGET, Input::Msg3);
+    assert_eq!((phase, t), (ue(State::Requesting { t301 }), runs));
+    let (commands, phase, t) = transition(ue(State::Requesting { t301 }), TARGET, Input::Msg3);
     assert_eq!(commands, [Command::Ask(Question::ContextFrom(CELL(SOURCE)))]);
-    assert_eq!((phase, t), (Phase::Requesting { t301 }, runs));
+    assert_eq!((phase, t), (ue(State::Requesting { t301 }), runs));
 
     // The target does not know the UE: a round trip over X2 of 2 x 5 ms.
-    let (commands, phase, t) = transition(Phase::Requesting { t301 }, TARGET, ANSWERED);
+    let (commands, phase, t) = transition(ue(State::Requesting { t301 }), TARGET, ANSWERED);
     assert_eq!(commands, [Command::ResolveContention, Command::Wake(Tti(110))]);
-    assert_eq!((phase, t), (Phase::Retrieving { at: Tti(110), refused: false, t301 }, runs));
+    assert_eq!((phase, t), (retrieving(Tti(110), false, t301), runs));
 
-    let retrieving = Phase::Retrieving { at: AT, refused: false, t301 };
+    let retrieving = retrieving(AT, false, t301);
     let (commands, phase, t) = transition(retrieving, TARGET, Input::Wake);
     assert_eq!(commands, [Command::MoveData(target), Command::Wake(Tti(154))]);
-    assert_eq!((phase, t), (Phase::Restoring { at: Tti(154) }, Timers::default()));
+    assert_eq!((phase, t), (ue(State::Restoring { at: Tti(154) }), Timers::default()));
 
-    let (commands, phase, _) = transition(Phase::Restoring { at: AT }, TARGET, Input::Wake);
+    let (commands, phase, _) = transition(ue(State::Restoring { at: AT }), TARGET, Input::Wake);
     let interruption = Some(Duration::from_millis(100));
     let done = Command::Event { event: MobilityEvent::Reestablished, cell: target, interruption };
     assert_eq!(commands, [done, event(MobilityEvent::TooLate, TARGET), Command::Serve]);
-    assert_eq!(phase, Phase::Steady);
+    assert_eq!(phase, STEADY);
 }
 
 /// Clause 5.3.7.6 (T311), 5.3.7.7 (T301) and 5.3.7.8 (RRCConnectionReestablishmentReject): the UE
@@ -286,16 +335,16 @@ fn a_reestablishment_runs_t311_then_t301() {
 fn t311_t301_and_a_reject_end_in_idle() {
     let t301 = Tti(500);
     for (phase, input) in [
-        (Phase::Selecting { at: AT, t311: AT }, Input::Selected(None)),
-        (Phase::Requesting { t301: AT }, Input::Wake),
-        (Phase::Acquiring { at: Tti(110), t311: AT }, Input::Wake),
-        (Phase::Retrieving { at: Tti(90), refused: false, t301: AT }, Input::Wake),
-        (Phase::Retrieving { at: AT, refused: true, t301 }, Input::Wake),
+        (ue(State::Selecting { at: AT, t311: AT }), found(None)),
+        (ue(State::Requesting { t301: AT }), Input::Wake),
+        (ue(State::Acquiring { at: Tti(110), t311: AT }), Input::Wake),
+        (retrieving(Tti(90), false, AT), Input::Wake),
+        (retrieving(AT, true, t301), Input::Wake),
     ] {
         let (commands, next, t) = transition(phase, TARGET, input);
         let rejected = event(MobilityEvent::Rejected, TARGET);
         assert_eq!(commands, [Command::StopForwarding, rejected, Command::Release], "{phase:?}");
-        assert_eq!((next, t), (Phase::Steady, Timers::default()));
+        assert_eq!((next, t), (STEADY, Timers::default()));
     }
 }
 
@@ -304,21 +353,24 @@ fn t311_t301_and_a_reject_end_in_idle() {
 #[test]
 fn a_cell_without_the_context_refuses() {
     let t301 = Tti(500);
-    let admitted = Answer { admitted: true, reachable: true };
+    let admitted = Answer { load: FREE, reachable: true };
     for (fetch, prepared, answer, refused) in [
         (true, None, admitted, false),
         (false, None, admitted, true),
         (false, Some(TARGET), admitted, false),
         (true, None, Answer { reachable: false, ..admitted }, true),
-        (true, None, Answer { admitted: false, ..admitted }, true),
+        (true, None, Answer { load: DOWN, ..admitted }, true),
     ] {
-        let mut ue = UeMobility::new(3);
-        (ue.phase, ue.prepared) = (Phase::Requesting { t301 }, prepared.map(CELL));
+        let mut of = UeMobility::new(3);
+        (of.ue.state, of.enb.prepared) = (State::Requesting { t301 }, prepared.map(CELL));
         let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
         s.config.fetch_context = fetch;
-        ue.step(&s.context(), Input::Context(answer));
+        of.step(&s.context(), Input::Context(answer));
         let at = if refused || prepared.is_some() { AT } else { Tti(110) };
-        assert_eq!(ue.phase, Phase::Retrieving { at, refused, t301 });
+        assert_eq!(
+            (of.ue.state, of.enb.procedure),
+            (State::Requesting { t301 }, Procedure::Retrieving { at, refused })
+        );
     }
 }
 
@@ -326,20 +378,20 @@ fn a_cell_without_the_context_refuses() {
 /// N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
 #[test]
 fn t310_runs_from_n310_indications_to_the_failure() {
-    let mut ue = UeMobility::new(3);
+    let mut of = UeMobility::new(3);
     let mut s = Surroundings::new();
     let powers: IndexVec<CellId, f64> = [1e-12, 1e-14, 1e-14].into_iter().collect();
     let mut events = Vec::new();
     for i in 0..130 {
         s.tti = Tti(i * 10);
         let look = Look { powers: &powers, noise: 1e-15, sinr: 0.1 };
-        for command in ue.step(&s.context(), Input::Look(Some(look))) {
+        for command in of.step(&s.context(), Input::Look(Some(look))) {
             if !matches!(command, Command::Wake(_) | Command::LookAt(_)) {
                 events.push((i, command));
             }
         }
         let running = (24..124).contains(&i).then_some(Tti(240 + 1000));
-        assert_eq!(timers(&ue), Timers { t310: running, ..Timers::default() }, "frame {i}");
+        assert_eq!(timers(&of), Timers { t310: running, ..Timers::default() }, "frame {i}");
     }
     let failure = event(MobilityEvent::RadioLinkFailure, SOURCE);
     assert_eq!(events, [(24, Command::Link(LinkEvent::Problem)), (124, failure)]);

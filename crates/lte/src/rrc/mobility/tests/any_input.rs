@@ -9,6 +9,11 @@ use crate::rrc::Trigger;
 /// One step of what happens around a UE: bytes that any input is made of.
 type AnyInput = (u8, u16, u8);
 
+/// A cell that takes a UE, or does not.
+fn load(admits: bool) -> Load {
+    if admits { FREE } else { DOWN }
+}
+
 /// What a UE's commands have come to.
 struct World {
     ue: UeMobility,
@@ -27,7 +32,7 @@ impl World {
     fn new(config: HandoverConfig, ideal: bool) -> World {
         let mut s = Surroundings { config, ..Surroundings::new() };
         if ideal {
-            s.messages = None;
+            s.cells.iter_mut().for_each(|cell| cell.rrc.timing = RrcTiming::Ideal);
         }
         let ue = UeMobility::new(3);
         World { ue, s, wakes: Vec::new(), detached: false, moved: false, answers: 0, seen: Vec::new() }
@@ -50,8 +55,8 @@ impl World {
 
     fn carry_out(&mut self, command: Command) -> Option<Input<'static>> {
         match command {
-            Command::Wake(at) => self.wakes.push(at.max(self.s.context().open)),
-            Command::LookAt(at) => assert!(at > self.s.tti || at == self.s.context().open),
+            Command::Wake(at) => self.wakes.push(at.max(self.s.context().at.open)),
+            Command::LookAt(at) => assert!(at > self.s.tti || at == self.s.context().at.open),
             Command::Event { event, .. } => self.seen.push(event),
             Command::Link(_) => {}
             Command::Ask(question) => return Some(self.answer(question)),
@@ -85,13 +90,10 @@ impl World {
     fn answer(&self, question: Question) -> Input<'static> {
         let yes = |bit: u8| self.answers & bit != 0;
         match question {
-            Question::Admits(_) => Input::Admission(yes(1)),
+            Question::LoadOf(_) => Input::Load(load(yes(1))),
             Question::HearsCommand => Input::CommandReceived(yes(2)),
-            Question::SuitableCell => {
-                let cell = CELL(usize::from(self.answers >> 3) % 3);
-                Input::Selected(yes(4).then_some((cell, self.s.tti.plus(61))))
-            }
-            Question::ContextFrom(_) => Input::Context(Answer { admitted: yes(1), reachable: yes(2) }),
+            Question::Cells => found(yes(4).then_some(usize::from(self.answers >> 3) % 3)),
+            Question::ContextFrom(_) => Input::Context(Answer { load: load(yes(1)), reachable: yes(2) }),
         }
     }
 
@@ -99,32 +101,37 @@ impl World {
     /// under way goes on by itself.
     fn check(&self, input: &Input<'_>) {
         let t = timers(&self.ue);
-        let phase = self.ue.phase;
+        let phase = Phase { ue: self.ue.ue.state, enb: self.ue.enb.procedure };
         let running = [t.t301, t.t304, t.t310, t.t311].iter().flatten().count();
         assert!(running <= 1, "{t:?} after {input:?}");
         assert!(t.t310.is_none() || !self.detached, "nobody monitors the link of {phase:?}");
-        assert_eq!(phase.is_detached(), self.detached, "{phase:?} after {input:?}");
+        assert_eq!(phase.ue.is_detached(), self.detached, "{phase:?} after {input:?}");
         if !self.s.connected {
-            assert_eq!((phase, t), (Phase::Steady, Timers::default()), "after {input:?}");
+            assert_eq!((phase, t), (STEADY, Timers::default()), "after {input:?}");
         }
-        let end = match phase {
-            Phase::Steady => return,
-            Phase::Reporting { at, .. }
-            | Phase::Preparing { at, .. }
-            | Phase::Commanding { at, .. }
-            | Phase::Applying { at, .. }
-            | Phase::Synchronising { at, .. }
-            | Phase::Completing { at }
-            | Phase::Failing { at }
-            | Phase::Selecting { at, .. }
-            | Phase::Acquiring { at, .. }
-            | Phase::Retrieving { at, .. }
-            | Phase::Restoring { at } => at,
-            Phase::Accessing { t304 } => t304,
-            Phase::Requesting { t301 } => t301,
+        let of_enb = match phase.enb {
+            Procedure::None => None,
+            Procedure::Reported { at, .. }
+            | Procedure::Preparing { at, .. }
+            | Procedure::Commanding { at, .. }
+            | Procedure::Retrieving { at, .. } => Some(at),
         };
+        let of_ue = match phase.ue {
+            State::Served => None,
+            State::Applying { at, .. }
+            | State::Synchronising { at, .. }
+            | State::Completing { at }
+            | State::Failing { at }
+            | State::Selecting { at, .. }
+            | State::Acquiring { at, .. }
+            | State::Restoring { at } => Some(at),
+            State::Accessing { t304: at } | State::Requesting { t301: at } => Some(at),
+        };
+        let asks = matches!(phase.ue, State::Requesting { .. });
+        assert!(of_ue.is_none() || of_enb.is_none() || asks, "{phase:?}: two procedures at a time");
+        let Some(end) = of_enb.or(of_ue) else { return };
         let timer = t.t301.or(t.t304).or(t.t311).unwrap_or(end);
-        let open = self.s.context().open;
+        let open = self.s.context().at.open;
         let noted = |until: Tti| self.wakes.iter().any(|at| *at >= open && *at <= until.max(open));
         // A question that is being answered belongs to this TTI.
         assert!(noted(end) || end <= self.s.tti, "{phase:?} waits for nothing, after {input:?}");
@@ -148,7 +155,6 @@ impl World {
         self.answers = answers;
         self.until(self.s.tti.plus(u64::from(number) % 700));
         let cell = CELL(usize::from(number) % 3);
-        let soon = Some((cell, self.s.tti.plus(u64::from(answers))));
         let yes = answers & 1 != 0;
         match what % 16 {
             0..=3 => self.looks(number, answers),
@@ -157,11 +163,11 @@ impl World {
             7 => drop(self.input(Input::AccessProblem)),
             8 => drop(self.input(Input::LinkFailure)),
             9 => drop(self.input(Input::Wake)),
-            10 => drop(self.input(Input::Admission(yes))),
+            10 => drop(self.input(Input::Load(load(yes)))),
             11 => drop(self.input(Input::CommandReceived(yes))),
-            12 => drop(self.input(Input::Selected(soon.filter(|_| yes)))),
-            13 => drop(self.input(Input::Context(Answer { admitted: yes, reachable: answers & 2 != 0 }))),
-            14 if self.s.messages.is_none() => drop(self.input(Input::ResponseReceived)),
+            12 => drop(self.input(found(yes.then_some(cell.index())))),
+            13 => drop(self.input(Input::Context(Answer { load: load(yes), reachable: answers & 2 != 0 }))),
+            14 if self.s.context().at.messages().is_none() => drop(self.input(Input::ResponseReceived)),
             14 if !self.detached => {
                 self.s.connected = false;
                 self.input(Input::Released);
@@ -174,7 +180,7 @@ impl World {
                 };
                 if !self.s.connected {
                     self.s.connected = true;
-                    let look = self.s.context().open;
+                    let look = self.s.context().at.open;
                     self.input(Input::Connected { look });
                 }
             }
@@ -226,7 +232,7 @@ fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<AnyInput>)> {
 
 fn run((config, ideal, inputs): (HandoverConfig, bool, Vec<AnyInput>)) -> Vec<MobilityEvent> {
     let mut world = World::new(config, ideal);
-    let look = world.s.context().open;
+    let look = world.s.context().at.open;
     world.input(Input::Connected { look });
     for happening in inputs {
         world.dispatch(happening);

@@ -1,0 +1,267 @@
+//! What eNBs do for a UE that moves (TS 36.300 clause 10.1.2.1): the source acts upon reports,
+//! prepares a target over X2, which may refuse, and sends the command; the cell of a
+//! re-establishment looks for the UE's context.
+
+use lasthop_units::{CellId, Tti};
+
+use super::ue::Report;
+use super::{Command, Commands, Context, DataPath, MobilityEvent, Moment, Question, ttis};
+use crate::rrc::HandoverConfig;
+
+/// From one attempt to bring a command to the UE to the next [TTI]: HARQ's round trip.
+const REPEAT: u64 = 8;
+/// An eNB that must wait for the end of the last change of cell looks again so much later [TTI].
+const BUSY: u64 = 5;
+/// RRCConnectionReestablishment and RRCConnectionReconfiguration are answered within 15 ms each,
+/// which the grants of the answers take into account (TS 36.331 table 11.2-1).
+const PROCESSING: u64 = 15;
+
+/// How full a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// It is switched off.
+    pub is_down: bool,
+    /// Connected UEs beside the one that is concerned.
+    pub users: usize,
+}
+
+impl Load {
+    /// Admission control: the cell takes one more UE.
+    pub fn admits(&self, config: &HandoverConfig) -> bool {
+        !self.is_down && config.users.value().is_none_or(|most| self.users < most as usize)
+    }
+}
+
+/// What the cell of a re-establishment finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How full it is.
+    pub load: Load,
+    /// The eNB with the UE's context can be asked for it.
+    pub reachable: bool,
+}
+
+/// What eNBs have under way for a UE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Procedure {
+    #[default]
+    None,
+    /// A report is on its way to the source, or waits there.
+    Reported { target: CellId, at: Tti },
+    /// The target is asked; `early`: for a conditional handover.
+    Preparing { target: CellId, at: Tti, early: bool },
+    /// The command goes out, and again until the UE receives it.
+    Commanding { target: CellId, at: Tti },
+    /// The cell of a re-establishment fetches the UE's context, or refuses.
+    Retrieving { at: Tti, refused: bool },
+}
+
+/// What is due at an eNB.
+pub(super) enum Due {
+    Nothing,
+    Ask(Question),
+    /// RRCConnectionReestablishmentReject.
+    Reject,
+    /// The cell has the UE's context and may answer.
+    Reestablish,
+}
+
+/// What a preparation has come to.
+pub(super) enum Preparation {
+    Refused,
+    /// The UE has its command and decides when to go.
+    Conditional(CellId),
+    /// The command goes out.
+    Commanding,
+}
+
+/// The eNBs' part of the procedures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EnbProcedures {
+    pub(super) procedure: Procedure,
+    /// A cell that has the UE's context because it was prepared.
+    pub(super) prepared: Option<CellId>,
+    /// The last handover: from where, and when it was complete.
+    pub(super) last: Option<(CellId, Tti)>,
+}
+
+impl DataPath<'_> {
+    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path
+    /// not switched. The next one waits, and so does a target's preparation, since the UE would
+    /// take it at any time.
+    const fn is_changing(&self) -> bool {
+        self.forwarding || self.home != self.anchor
+    }
+}
+
+impl Context<'_> {
+    /// TTIs that a message takes from the UE's home to `cell`.
+    fn x2_delay(&self, cell: CellId) -> u64 {
+        if self.data.enbs[cell] == self.data.home { 0 } else { ttis(self.at.config.x2.delay) }
+    }
+}
+
+impl EnbProcedures {
+    /// Something is under way.
+    pub const fn is_busy(&self) -> bool {
+        !matches!(self.procedure, Procedure::None)
+    }
+
+    /// `procedure` goes on, and something is due at `at`.
+    fn enter(&mut self, procedure: Procedure, at: Tti, out: &mut Commands) {
+        self.procedure = procedure;
+        out.push(Command::Wake(at));
+    }
+
+    /// What is due.
+    pub fn wake(&mut self, context: &Context<'_>, out: &mut Commands) -> Due {
+        let tti = context.at.tti;
+        match self.procedure {
+            Procedure::Reported { target, at } if at <= tti => {
+                self.prepare(context, target, out);
+                Due::Nothing
+            }
+            Procedure::Preparing { target, at, .. } if at <= tti => Due::Ask(Question::LoadOf(target)),
+            Procedure::Commanding { at, .. } if at <= tti => Due::Ask(Question::HearsCommand),
+            Procedure::Retrieving { at, refused: true } if at <= tti => Due::Reject,
+            Procedure::Retrieving { at, refused: false } if at <= tti => Due::Reestablish,
+            _ => Due::Nothing,
+        }
+    }
+
+    // The source.
+
+    /// A handover is ordered, as if a report had come.
+    pub fn ordered(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
+        self.enter(Procedure::Reported { target, at: at.open }, at.open, out);
+    }
+
+    /// A report goes out. An early one leads to a preparation; it is of no use while the last
+    /// change of cell goes on.
+    pub fn reported(&mut self, context: &Context<'_>, report: Report, out: &mut Commands) {
+        let at = context.at.tti.plus(context.at.report());
+        let Report { target, early } = report;
+        if !early {
+            return self.enter(Procedure::Reported { target, at }, at, out);
+        }
+        if !context.data.is_changing() {
+            let at = at.plus(2 * context.x2_delay(target));
+            self.enter(Procedure::Preparing { target, at, early }, at, out);
+        }
+    }
+
+    /// The source has a report: HANDOVER REQUEST goes to the target, its answer comes back.
+    fn prepare(&mut self, context: &Context<'_>, target: CellId, out: &mut Commands) {
+        if context.data.is_changing() {
+            let at = context.at.tti.plus(BUSY);
+            return self.enter(Procedure::Reported { target, at }, at, out);
+        }
+        out.event(MobilityEvent::PreparationStarted, target);
+        let at = context.at.tti.plus(2 * context.x2_delay(target));
+        self.enter(Procedure::Preparing { target, at, early: false }, at, out);
+    }
+
+    /// HANDOVER REQUEST ACKNOWLEDGE or HANDOVER PREPARATION FAILURE is at the source: the target
+    /// has decided by its load.
+    pub fn prepared(&mut self, at: &Moment<'_>, load: Load, out: &mut Commands) -> Option<Preparation> {
+        let Procedure::Preparing { target, at: due, early } = self.procedure else { return None };
+        if due > at.tti {
+            return None;
+        }
+        if !load.admits(at.config) {
+            self.abandon();
+            out.event(MobilityEvent::PreparationRefused, target);
+            return Some(Preparation::Refused);
+        }
+        self.prepared = Some(target);
+        if early {
+            self.abandon();
+            out.event(MobilityEvent::Prepared, target);
+            return Some(Preparation::Conditional(target));
+        }
+        self.enter(Procedure::Commanding { target, at: at.tti }, at.tti, out);
+        out.push(Command::Ask(Question::HearsCommand));
+        Some(Preparation::Commanding)
+    }
+
+    /// RRCConnectionReconfiguration with mobilityControlInfo went out: where it sends the UE, if
+    /// that has received it. A UE that cannot hear it gets it again until its link is lost.
+    pub fn commanded(&mut self, at: &Moment<'_>, received: bool, out: &mut Commands) -> Option<CellId> {
+        let Procedure::Commanding { target, at: due } = self.procedure else { return None };
+        if due > at.tti {
+            return None;
+        }
+        if received {
+            self.abandon();
+            return Some(target);
+        }
+        let due = at.tti.plus(REPEAT);
+        self.enter(Procedure::Commanding { target, at: due }, due, out);
+        None
+    }
+
+    // The target.
+
+    /// A UE has come from `source`. Its history tells whether it has been here shortly before (UE
+    /// History Information, TS 36.423 clause 9.2.38).
+    pub fn arrived(&mut self, at: &Moment<'_>, source: CellId, out: &mut Commands) {
+        let back = self.last.replace((source, at.tti));
+        let recent = |last: Tti| last.plus(ttis(at.config.ping_pong)) >= at.tti;
+        if back.is_some_and(|(from, last)| from == at.serving && recent(last)) {
+            out.event(MobilityEvent::PingPong, at.serving);
+        }
+    }
+
+    // The cell of a re-establishment.
+
+    /// RRCConnectionReestablishmentRequest is at the eNB. It knows the UE if it was prepared or
+    /// has its PDCP entities; otherwise it asks the eNB that has its context. The UE waits until
+    /// `t301`.
+    // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned
+    // cell is prepared i.e. has a valid UE context."
+    pub fn requested(&mut self, context: &Context<'_>, answer: Answer, t301: Tti, out: &mut Commands) {
+        let Context { at, data } = context;
+        let here = data.enbs[at.serving] == data.home;
+        let known = here || self.prepared == Some(at.serving);
+        let lost = !(here || answer.reachable) || !(known || at.config.fetch_context);
+        let refused = lost || !answer.load.admits(at.config);
+        let asks = if known || refused { 0 } else { 2 * context.x2_delay(at.serving) };
+        out.push(Command::ResolveContention);
+        let due = at.tti.plus(asks).min(t301);
+        self.enter(Procedure::Retrieving { at: due, refused }, due, out);
+    }
+
+    /// It must wait before it answers.
+    pub fn wait(&mut self, at: &Moment<'_>, t301: Tti, out: &mut Commands) {
+        let due = at.tti.plus(BUSY).min(t301);
+        self.enter(Procedure::Retrieving { at: due, refused: false }, due, out);
+    }
+
+    /// It answers; when the last message of the procedure is there: RRCConnectionReestablishment
+    /// and a reconfiguration, each with its answer.
+    pub fn answered(&mut self, at: &Moment<'_>) -> Tti {
+        self.abandon();
+        let message = at.messages().map_or(0, |m| m.decode + PROCESSING + m.grant + m.decode);
+        at.tti.plus(2 * message)
+    }
+
+    /// The connection is re-established. The UE came from `source` to where it should have been
+    /// handed over to if no command had reached it.
+    pub fn restored(&self, at: &Moment<'_>, source: CellId, out: &mut Commands) {
+        if source != at.serving && self.prepared != Some(at.serving) {
+            out.event(MobilityEvent::TooLate, at.serving);
+        }
+    }
+
+    // The end of a procedure.
+
+    /// What is under way comes to nothing; a target stays prepared.
+    pub const fn abandon(&mut self) {
+        self.procedure = Procedure::None;
+    }
+
+    /// Nothing is prepared any more.
+    pub const fn forget(&mut self) {
+        (self.procedure, self.prepared) = (Procedure::None, None);
+    }
+}

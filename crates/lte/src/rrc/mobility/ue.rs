@@ -1,0 +1,427 @@
+//! What a UE does: it leaves, synchronises and accesses when its eNB commands a handover (TS 36.331
+//! clauses 5.3.5.4 to 5.3.5.6); it monitors its radio link, and where that fails it looks for a
+//! cell and asks for its connection there (clauses 5.3.11 and 5.3.7).
+
+use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
+
+use super::measuring::Measuring;
+use super::{Command, Commands, Look, Measured, MobilityEvent, Moment, Question, ttis};
+use crate::rrc::radio_link::FRAME;
+use crate::rrc::{LinkEvent, RadioLink, selection};
+
+/// Where a UE stands. A state lasts until `at`, or until the timer that it names expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Served, or idle.
+    #[default]
+    Served,
+    /// It works on the command.
+    Applying { target: CellId, at: Tti, t304: Tti },
+    /// It has left the source and synchronises with the target.
+    Synchronising { at: Tti, t304: Tti },
+    /// Random access at the target.
+    Accessing { t304: Tti },
+    /// It is there, with messages that take no time.
+    Completing { at: Tti },
+    /// The radio link has failed; the UE acts upon it.
+    Failing { at: Tti },
+    /// It looks for a cell.
+    Selecting { at: Tti, t311: Tti },
+    /// It reads the cell's system information.
+    Acquiring { at: Tti, t311: Tti },
+    /// It asks for a re-establishment, and waits for the answer.
+    Requesting { t301: Tti },
+    /// It has the answer: RRC messages re-establish the connection.
+    Restoring { at: Tti },
+}
+
+impl State {
+    /// The UE has left its cell, and none serves it.
+    pub const fn is_detached(&self) -> bool {
+        !matches!(self, State::Served | State::Applying { .. } | State::Failing { .. })
+    }
+
+    /// T301, T304 or T311 runs.
+    const fn is_timed(&self) -> bool {
+        matches!(
+            self,
+            State::Applying { .. }
+                | State::Synchronising { .. }
+                | State::Accessing { .. }
+                | State::Selecting { .. }
+                | State::Acquiring { .. }
+                | State::Requesting { .. }
+        )
+    }
+}
+
+/// A measurement report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// The neighbour that it names first.
+    pub target: CellId,
+    /// That one comes near: it may be prepared for a conditional handover.
+    pub early: bool,
+}
+
+/// What a step of the UE means for the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Nothing,
+    /// A MeasurementReport goes out.
+    Report(Report),
+    /// The UE leaves its cell for this one.
+    Leaves(CellId),
+    /// T304 has expired; `left`: after the UE had left its cell.
+    HandoverFailed {
+        target: CellId,
+        left: bool,
+    },
+    /// RRCConnectionReconfigurationComplete is at the target.
+    HandoverComplete,
+    /// So is what ends a re-establishment.
+    Restored,
+    /// The UE leaves RRC_CONNECTED.
+    Idle,
+}
+
+/// The UE's part of the procedures.
+#[derive(Clone, Debug)]
+pub(super) struct UeProcedures {
+    pub(super) state: State,
+    measuring: Measuring,
+    pub(super) link: RadioLink,
+    /// When a cell served it last, and which.
+    pub(super) left: (Instant, CellId),
+    /// Conditional handover: the target for which the UE has its command.
+    command: Option<CellId>,
+}
+
+impl UeProcedures {
+    pub fn new(cells: usize) -> UeProcedures {
+        UeProcedures {
+            state: State::Served,
+            measuring: Measuring::new(cells),
+            link: RadioLink::default(),
+            left: (Instant::ZERO, CellId::from_index(0)),
+            command: None,
+        }
+    }
+
+    pub fn measured(&self, cell: CellId) -> Option<Measured> {
+        self.measuring.of(cell)
+    }
+
+    /// A cell serves the UE, or it is idle.
+    pub const fn is_served(&self) -> bool {
+        matches!(self.state, State::Served)
+    }
+
+    pub const fn is_accessing(&self) -> bool {
+        matches!(self.state, State::Accessing { .. })
+    }
+
+    /// When T301 expires, if it runs.
+    pub const fn t301(&self) -> Option<Tti> {
+        match self.state {
+            State::Requesting { t301 } => Some(t301),
+            _ => None,
+        }
+    }
+
+    /// The cell that served the UE last.
+    pub const fn source(&self) -> CellId {
+        self.left.1
+    }
+
+    /// For how long no cell has served it.
+    pub fn interruption(&self, at: &Moment<'_>) -> Duration {
+        at.now.since(self.left.0)
+    }
+
+    /// The UE is in `state`, and something is due at `at`.
+    fn enter(&mut self, state: State, at: Tti, out: &mut Commands) {
+        self.state = state;
+        out.push(Command::Wake(at));
+    }
+
+    /// What is due.
+    pub fn wake(&mut self, at: &Moment<'_>, out: &mut Commands) -> Outcome {
+        let tti = at.tti;
+        match self.state {
+            State::Applying { target, t304, .. } if t304 <= tti => {
+                return Outcome::HandoverFailed { target, left: false };
+            }
+            // TS 36.331 clause 5.3.5.6: the UE goes back to what it had and re-establishes its
+            // connection. The source has its data still.
+            State::Synchronising { t304, .. } | State::Accessing { t304 } if t304 <= tti => {
+                return Outcome::HandoverFailed { target: at.serving, left: true };
+            }
+            State::Served => return self.consider(at, out),
+            State::Applying { target, at: due, .. } if due <= tti => return self.leave(at, target, out),
+            State::Synchronising { at: due, t304 } if due <= tti => {
+                self.access(State::Accessing { t304 }, t304, true, out);
+            }
+            State::Completing { at: due } if due <= tti => return Outcome::HandoverComplete,
+            State::Failing { at: due } if due <= tti => self.begin_reestablishment(at, out),
+            State::Selecting { at: due, .. } if due <= tti => out.push(Command::Ask(Question::Cells)),
+            State::Acquiring { at: due, .. } if due <= tti => {
+                let t301 = at.after(at.config.t301);
+                self.access(State::Requesting { t301 }, t301, false, out);
+            }
+            // T311 ends a search. TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...]
+            // perform the actions upon leaving RRC_CONNECTED".
+            State::Selecting { t311: end, .. }
+            | State::Acquiring { t311: end, .. }
+            | State::Requesting { t301: end }
+                if end <= tti =>
+            {
+                return Outcome::Idle;
+            }
+            State::Restoring { at: due } if due <= tti => return Outcome::Restored,
+            _ => {}
+        }
+        Outcome::Nothing
+    }
+
+    // Measurements.
+
+    /// A UE that is connected begins to look around.
+    pub fn connected(&mut self, at: &Moment<'_>, look: Tti, out: &mut Commands) {
+        self.restart();
+        if self.measuring.begin(at.open) {
+            out.push(Command::LookAt(look));
+        }
+    }
+
+    /// A UE looks at all cells; `reports`: a report may go out. True if its radio link has failed.
+    pub fn look(
+        &mut self,
+        at: &Moment<'_>,
+        look: Option<Look<'_>>,
+        reports: bool,
+        out: &mut Commands,
+    ) -> bool {
+        let Some(look) = look else {
+            self.measuring.end();
+            return false;
+        };
+        let complete = self.measuring.add(at, &look);
+        let frames = look.frames(at.config);
+        // TS 36.331 clause 5.3.11.1: while neither T301 nor T304 nor T311 runs.
+        let mut found = None;
+        if self.is_served() {
+            for _ in 0..frames {
+                found = found.or(self.link.frame(&at.config.radio_link, at.tti, look.sinr));
+            }
+        }
+        out.push(Command::LookAt(at.tti.plus(frames * FRAME)));
+        if complete && reports {
+            self.await_trigger(at, out);
+        }
+        match found {
+            None => false,
+            Some(LinkEvent::Failed) => true,
+            Some(event) => {
+                out.push(Command::Link(event));
+                false
+            }
+        }
+    }
+
+    /// No event holds any more.
+    pub fn forget_events(&mut self) {
+        self.measuring.restart();
+    }
+
+    /// Notes when a report is due if things stay as they are.
+    fn await_trigger(&self, at: &Moment<'_>, out: &mut Commands) {
+        if !self.is_served() {
+            return;
+        }
+        let due = self.measuring.events().due(&at.config.trigger);
+        if let Some(at) = due.or(at.config.conditional.map(|_| at.tti)) {
+            out.push(Command::Wake(at));
+        }
+    }
+
+    /// A served UE looks at its measurements: a report, or a handover for which it has its command.
+    fn consider(&mut self, at: &Moment<'_>, out: &mut Commands) -> Outcome {
+        if !at.connected {
+            return Outcome::Nothing;
+        }
+        match self.measuring.events().report(&at.config.trigger, at.tti) {
+            Some(target) if self.command == Some(target) => {
+                self.apply(at, target, at.tti, at.tti, out);
+                Outcome::Nothing
+            }
+            Some(target) => Outcome::Report(Report { target, early: false }),
+            None => match self.near(at) {
+                Some(target) => Outcome::Report(Report { target, early: true }),
+                None => Outcome::Nothing,
+            },
+        }
+    }
+
+    /// Conditional handover: the strongest cell that is above the margin, unless it is prepared.
+    fn near(&self, at: &Moment<'_>) -> Option<CellId> {
+        let (margin, serving) = (at.config.conditional?, at.serving);
+        let own = self.measured(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp);
+        let near = |cell, rsrp: f64| cell != serving && rsrp - own > margin.0;
+        self.measuring.events().strongest(near).filter(|target| self.command != Some(*target))
+    }
+
+    // Handover.
+
+    /// Conditional handover: the UE may go to `target` when it finds it better.
+    pub fn configured(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
+        self.command = Some(target);
+        self.await_trigger(at, out);
+    }
+
+    /// RRCConnectionReconfiguration with mobilityControlInfo comes to the UE, which needs some time
+    /// for it.
+    pub fn commanded(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
+        let received = at.tti.plus(at.downlink_message());
+        let ready = received.plus(at.messages().map_or(0, |_| ttis(at.config.processing)));
+        self.apply(at, target, received, ready, out);
+    }
+
+    /// The UE has its command in `received`, and carries it out in `ready`.
+    // TS 36.331 clause 5.3.5.4: T310 stops, T304 starts.
+    fn apply(&mut self, at: &Moment<'_>, target: CellId, received: Tti, ready: Tti, out: &mut Commands) {
+        self.link.restart();
+        let t304 = received.plus(ttis(at.config.t304));
+        self.enter(State::Applying { target, at: ready, t304 }, ready.min(t304), out);
+    }
+
+    /// The UE detaches: MAC and the bearers' lower layers end here.
+    fn leave(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) -> Outcome {
+        out.event(MobilityEvent::Started, target);
+        self.detach(at, target, out);
+        self.command = None;
+        Outcome::Leaves(target)
+    }
+
+    /// It synchronises with the target.
+    pub fn synchronise(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        let State::Applying { t304, .. } = self.state else { return };
+        let ready = at.after(at.config.interruption);
+        self.enter(State::Synchronising { at: ready, t304 }, ready.min(t304), out);
+    }
+
+    /// Random access in a cell.
+    fn access(&mut self, state: State, until: Tti, dedicated: bool, out: &mut Commands) {
+        self.enter(state, until, out);
+        out.push(Command::Access { dedicated });
+    }
+
+    /// Where messages take no time, a handover is complete with the random access response.
+    pub fn response_received(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        if self.is_accessing() {
+            let due = at.tti.plus(1);
+            self.enter(State::Completing { at: due }, due, out);
+        }
+    }
+
+    // Radio link failure and re-establishment.
+
+    /// A random access problem; true if it is a radio link failure: no timer runs that will decide.
+    // TS 36.331 clause 5.3.11.3: while neither T300 (the connection is set up) nor T301 nor T304
+    // nor T311 runs.
+    pub const fn access_problem(&self) -> bool {
+        !self.state.is_timed()
+    }
+
+    /// The radio link has failed: at the next TTI the UE acts upon it. False if it does so already,
+    /// or no cell serves it.
+    pub fn link_failure(&mut self, at: &Moment<'_>, out: &mut Commands) -> bool {
+        let acts = matches!(self.state, State::Failing { .. }) || self.state.is_detached();
+        if acts || !at.connected {
+            return false;
+        }
+        self.link.restart();
+        out.event(MobilityEvent::RadioLinkFailure, at.serving);
+        self.enter(State::Failing { at: at.open }, at.open, out);
+        true
+    }
+
+    /// The UE is nowhere, T311 runs (TS 36.331 clause 5.3.7.2).
+    pub fn begin_reestablishment(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        self.detach(at, at.serving, out);
+        let due = at.after(at.config.search);
+        let t311 = at.after(at.config.t311);
+        self.enter(State::Selecting { at: due, t311 }, due.min(t311), out);
+    }
+
+    /// The UE has searched, and measured this of each cell.
+    pub fn selected(
+        &mut self,
+        at: &Moment<'_>,
+        powers: &IndexVec<CellId, f64>,
+        out: &mut Commands,
+    ) -> Outcome {
+        let State::Selecting { at: due, t311 } = self.state else { return Outcome::Nothing };
+        if due > at.tti {
+            return Outcome::Nothing;
+        }
+        if let Some(cell) = selection::strongest(powers, at.config.suitable) {
+            let read = at.informed(cell);
+            self.detach(at, cell, out);
+            // A suitable cell is one whose system information the UE has: T311 runs until then.
+            self.enter(State::Acquiring { at: read, t311 }, read.min(t311), out);
+            return Outcome::Nothing;
+        }
+        if t311 <= at.tti {
+            return Outcome::Idle;
+        }
+        let due = at.tti.plus(ttis(at.config.search).max(1));
+        self.enter(State::Selecting { at: due, t311 }, due.min(t311), out);
+        Outcome::Nothing
+    }
+
+    /// RRCConnectionReestablishment comes to the UE; the last message of the procedure is at the
+    /// eNB in `complete`.
+    // TS 36.331 clause 5.3.7.5: T301 stops.
+    pub fn restore(&mut self, complete: Tti, out: &mut Commands) {
+        self.enter(State::Restoring { at: complete }, complete, out);
+    }
+
+    // The cell.
+
+    /// The UE leaves its cell for `cell`.
+    fn detach(&mut self, at: &Moment<'_>, cell: CellId, out: &mut Commands) {
+        if !self.state.is_detached() {
+            self.left = (at.now, at.serving);
+        }
+        self.restart();
+        out.push(Command::Detach(cell));
+    }
+
+    /// The UE's cell serves it from now on.
+    pub fn served(&mut self) {
+        self.go_idle();
+        self.restart();
+    }
+
+    /// No procedure goes on.
+    pub const fn go_idle(&mut self) {
+        (self.state, self.command) = (State::Served, None);
+    }
+
+    /// RRCConnectionRelease; true if the UE was there to hear it.
+    // TS 36.331 clauses 5.3.8.3 and 5.3.12: all timers of the connection stop.
+    pub fn released(&mut self) -> bool {
+        let hears = !self.state.is_detached();
+        if hears {
+            self.served();
+        }
+        hears
+    }
+
+    /// Another cell is the UE's: monitoring and events begin anew.
+    fn restart(&mut self) {
+        self.link.restart();
+        self.measuring.restart();
+    }
+}
