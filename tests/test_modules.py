@@ -36,7 +36,6 @@ OPEN: dict[str, list[str]] = {
         "crate::network::sidelink",
         "crate::network::uplink",
         "crate::phy",
-        "crate::rrc",
     ],
     "tcp": ["crate::cc", "crate::cc::bbr"],
 }
