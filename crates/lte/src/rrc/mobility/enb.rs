@@ -253,6 +253,11 @@ impl EnbProcedures {
         }
     }
 
+    /// The UE is lost before the procedure is complete; `cell` knows it by now.
+    pub const fn keep_context(&mut self, cell: CellId) {
+        self.prepared = Some(cell);
+    }
+
     // The end of a procedure.
 
     /// What is under way comes to nothing; a target stays prepared.

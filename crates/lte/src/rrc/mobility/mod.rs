@@ -244,6 +244,13 @@ impl UeMobility {
             }
             Outcome::HandoverComplete => self.handover_complete(at, out),
             Outcome::Restored => self.restored(at, out),
+            Outcome::RestorationFailed => {
+                // The source keeps the UE's context and data until it is told to release them (TS
+                // 36.423 clause 8.2.3), and this cell has the context, too.
+                self.enb.keep_context(at.serving);
+                out.push(Command::Recall);
+                self.ue.begin_reestablishment(at, out);
+            }
             Outcome::Idle => self.go_idle(at, out),
         }
     }

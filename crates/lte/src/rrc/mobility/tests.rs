@@ -232,7 +232,7 @@ fn a_random_access_problem_counts_while_no_timer_runs() {
         let (commands, next, t) = transition(phase, SOURCE, Input::AccessProblem);
         let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
         assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
-        assert_eq!(next, ue(State::Failing { at: Tti(101) }));
+        assert_eq!(next, ue(State::Failing { at: Tti(101), left: false }));
     }
     for phase in [
         ue(State::Applying { target, at: Tti(110), t304 }),
@@ -263,21 +263,68 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
         let (commands, next, t) = transition(phase, SOURCE, Input::LinkFailure);
         let failed = event(MobilityEvent::RadioLinkFailure, SOURCE);
         assert_eq!((commands, t), (vec![failed, Command::Wake(Tti(101))], Timers::default()));
-        assert_eq!(next, ue(State::Failing { at: Tti(101) }));
+        assert_eq!(next, ue(State::Failing { at: Tti(101), left: false }));
     }
     for phase in [
-        ue(State::Failing { at: Tti(101) }),
+        ue(State::Failing { at: Tti(101), left: false }),
         ue(State::Synchronising { at: Tti(110), t304 }),
         ue(State::Accessing { t304 }),
         ue(State::Selecting { at: Tti(110), t311 }),
         ue(State::Acquiring { at: Tti(110), t311 }),
         ue(State::Requesting { t301 }),
         retrieving(Tti(110), false, t301),
-        ue(State::Restoring { at: Tti(110) }),
     ] {
         let (commands, next, _) = transition(phase, SOURCE, Input::LinkFailure);
         assert_eq!((commands, next), (vec![], phase));
     }
+}
+
+/// Clause 5.3.11.3: T301 has stopped with the answer (5.3.7.5), so RLC's failure and a random
+/// access problem are failures of the radio link again, and another re-establishment begins. The
+/// cell that has answered knows the UE; the source takes back what it has forwarded.
+#[test]
+fn a_failure_after_the_answer_begins_another_reestablishment() {
+    for input in [Input::LinkFailure, Input::AccessProblem] {
+        let mut of = UeMobility::new(3);
+        (of.ue.state, of.ue.left.1) = (State::Restoring { at: Tti(140) }, CELL(SOURCE));
+        let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
+        let commands: Vec<Command> = of.step(&s.context(), input).into_iter().collect();
+        assert_eq!(commands, [event(MobilityEvent::RadioLinkFailure, TARGET), Command::Wake(Tti(101))]);
+        assert!(of.step(&s.context(), input).into_iter().next().is_none(), "it acts upon it already");
+        s.tti = Tti(101);
+        let commands: Vec<Command> = of.step(&s.context(), Input::Wake).into_iter().collect();
+        let expected = [Command::Recall, Command::Detach(CELL(TARGET)), Command::Wake(Tti(201))];
+        assert_eq!((&commands[..], of.enb.prepared), (&expected[..], Some(CELL(TARGET))));
+        assert_eq!(of.ue.state, State::Selecting { at: Tti(201), t311: Tti(10_101) });
+        assert_eq!(of.ue.source(), CELL(SOURCE), "it has the data");
+    }
+}
+
+/// Clause 5.3.11.1: monitoring goes on when T301 has stopped, and through the end of the procedure.
+/// A look at -10 dB in each frame from 1000 ms on: 20 fill the window of Qout, the sixth
+/// out-of-sync indication comes with frame 25, at 1240 ms, and T310 runs. The connection is
+/// re-established at 1300 ms, and the link has failed at 1240 + 1000 ms.
+#[test]
+fn t310_runs_through_the_end_of_a_reestablishment() {
+    let mut of = UeMobility::new(3);
+    of.ue.state = State::Restoring { at: Tti(1300) };
+    let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
+    let powers: IndexVec<CellId, f64> = [1e-14, 1e-12, 1e-14].into_iter().collect();
+    let mut failed = Vec::new();
+    for tti in (1000..2300).step_by(10).map(Tti) {
+        s.tti = tti;
+        if tti == Tti(1300) {
+            of.step(&s.context(), Input::Wake);
+            assert_eq!(of.ue.state, State::Served);
+        }
+        let look = Look { powers: &powers, noise: 1e-15, sinr: 0.1 };
+        let commands: Vec<Command> = of.step(&s.context(), Input::Look(Some(look))).into_iter().collect();
+        assert_eq!(commands.contains(&Command::Link(LinkEvent::Problem)), tti == Tti(1240), "{tti:?}");
+        if commands.contains(&event(MobilityEvent::RadioLinkFailure, TARGET)) {
+            failed.push(tti);
+        }
+    }
+    assert_eq!(failed, [Tti(2240)]);
 }
 
 /// Clauses 5.3.7.2 to 5.3.7.5: T311 from the failure until a suitable cell's system information is
@@ -286,7 +333,7 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
 #[test]
 fn a_reestablishment_runs_t311_then_t301() {
     let target = CELL(TARGET);
-    let (commands, phase, t) = transition(ue(State::Failing { at: AT }), SOURCE, Input::Wake);
+    let (commands, phase, t) = transition(ue(State::Failing { at: AT, left: false }), SOURCE, Input::Wake);
     assert_eq!(commands, [Command::Detach(CELL(SOURCE)), Command::Wake(Tti(200))]);
     assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(10_100) }));
     assert_eq!(t, Timers { t311: Some(Tti(10_100)), ..Timers::default() });

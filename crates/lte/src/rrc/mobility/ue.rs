@@ -23,8 +23,9 @@ pub(super) enum State {
     Accessing { t304: Tti },
     /// It is there, with messages that take no time.
     Completing { at: Tti },
-    /// The radio link has failed; the UE acts upon it.
-    Failing { at: Tti },
+    /// The radio link has failed; the UE acts upon it. `left`: no cell has served it since it left
+    /// one.
+    Failing { at: Tti, left: bool },
     /// It looks for a cell.
     Selecting { at: Tti, t311: Tti },
     /// It reads the cell's system information.
@@ -38,7 +39,17 @@ pub(super) enum State {
 impl State {
     /// The UE has left its cell, and none serves it.
     pub const fn is_detached(&self) -> bool {
-        !matches!(self, State::Served | State::Applying { .. } | State::Failing { .. })
+        match self {
+            State::Served | State::Applying { .. } => false,
+            State::Failing { left, .. } => *left,
+            _ => true,
+        }
+    }
+
+    /// The UE has its radio link monitored, which may fail: it has a cell, and neither T301 nor
+    /// T304 nor T311 runs (TS 36.331 clause 5.3.11.1).
+    const fn is_monitored(&self) -> bool {
+        matches!(self, State::Served | State::Restoring { .. })
     }
 
     /// T301, T304 or T311 runs.
@@ -81,6 +92,8 @@ pub(super) enum Outcome {
     HandoverComplete,
     /// So is what ends a re-establishment.
     Restored,
+    /// The radio link has failed before that.
+    RestorationFailed,
     /// The UE leaves RRC_CONNECTED.
     Idle,
 }
@@ -163,7 +176,12 @@ impl UeProcedures {
                 self.access(State::Accessing { t304 }, t304, true, out);
             }
             State::Completing { at: due } if due <= tti => return Outcome::HandoverComplete,
-            State::Failing { at: due } if due <= tti => self.begin_reestablishment(at, out),
+            State::Failing { at: due, left } if due <= tti => {
+                if left {
+                    return Outcome::RestorationFailed;
+                }
+                self.begin_reestablishment(at, out);
+            }
             State::Selecting { at: due, .. } if due <= tti => out.push(Command::Ask(Question::Cells)),
             State::Acquiring { at: due, .. } if due <= tti => {
                 let t301 = at.after(at.config.t301);
@@ -208,9 +226,8 @@ impl UeProcedures {
         };
         let complete = self.measuring.add(at, &look);
         let frames = look.frames(at.config);
-        // TS 36.331 clause 5.3.11.1: while neither T301 nor T304 nor T311 runs.
         let mut found = None;
-        if self.is_served() {
+        if self.state.is_monitored() {
             for _ in 0..frames {
                 found = found.or(self.link.frame(&at.config.radio_link, at.tti, look.sinr));
             }
@@ -334,15 +351,17 @@ impl UeProcedures {
     }
 
     /// The radio link has failed: at the next TTI the UE acts upon it. False if it does so already,
-    /// or no cell serves it.
+    /// or has no cell.
+    // TS 36.331 clause 5.3.11.3: RLC's failure counts under T304, too, which runs in the source.
     pub fn link_failure(&mut self, at: &Moment<'_>, out: &mut Commands) -> bool {
-        let acts = matches!(self.state, State::Failing { .. }) || self.state.is_detached();
-        if acts || !at.connected {
+        let counts = self.state.is_monitored() || matches!(self.state, State::Applying { .. });
+        if !counts || !at.connected {
             return false;
         }
         self.link.restart();
         out.event(MobilityEvent::RadioLinkFailure, at.serving);
-        self.enter(State::Failing { at: at.open }, at.open, out);
+        let left = self.state.is_detached();
+        self.enter(State::Failing { at: at.open, left }, at.open, out);
         true
     }
 
@@ -398,10 +417,15 @@ impl UeProcedures {
         out.push(Command::Detach(cell));
     }
 
-    /// The UE's cell serves it from now on.
+    /// The UE's cell serves it from now on. Its link may have been monitored since T301 has
+    /// stopped.
     pub fn served(&mut self) {
+        let monitored = self.state.is_monitored();
         self.go_idle();
-        self.restart();
+        self.measuring.restart();
+        if !monitored {
+            self.link.restart();
+        }
     }
 
     /// No procedure goes on.
@@ -414,7 +438,8 @@ impl UeProcedures {
     pub fn released(&mut self) -> bool {
         let hears = !self.state.is_detached();
         if hears {
-            self.served();
+            self.go_idle();
+            self.restart();
         }
         hears
     }
