@@ -398,7 +398,12 @@ class RunOutput:
 class Simulation:
     """A world in progress: step, look, change, go on."""
 
-    def __new__(cls, scenario: Scenario, out: str | PathLike[str] | None = None) -> Simulation: ...
+    def __new__(
+        cls,
+        scenario: Scenario,
+        out: str | PathLike[str] | None = None,
+        capture: str | PathLike[str] | None = None,
+    ) -> Simulation: ...
     @property
     def now_s(self) -> float: ...
     @property
@@ -419,9 +424,11 @@ def run(
     out: str | PathLike[str] | None = None,
     progress: Callable[[float], None] | None = None,
     replace: bool = False,
+    capture: str | PathLike[str] | None = None,
 ) -> RunOutput:
     """Runs to the end without holding the GIL. With `out`, tables go to Parquet files there, memory stays flat
     in simulated time, and `table()` reads the files; with `replace` the results of an earlier run there are replaced.
+    With `capture` a packet capture goes to that file.
     `progress` gets the share done, 0 to 1. Ctrl-C stops it."""
 
 @final

@@ -182,7 +182,13 @@ class Scenario:
         lines += ["It does not imitate or set:", *(f"  {limit}" for limit in limits)]
         return "".join(f"# {line}\n" for line in lines)
 
-    def run(self, out: str | PathLike[str] | None = None, progress: Progress = False, replace: bool = False) -> Results:
+    def run(
+        self,
+        out: str | PathLike[str] | None = None,
+        progress: Progress = False,
+        replace: bool = False,
+        capture: str | PathLike[str] | None = None,
+    ) -> Results:
         """Runs to the end.
 
         Args:
@@ -192,6 +198,8 @@ class Scenario:
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about every 50 ms or
                 more often.
             replace: results of an earlier run in `out` are replaced, once the new ones are complete.
+            capture: a file for a packet capture, such as "run.pcapng"; `[output.capture]` of the scenario says what it
+                holds. Until it is complete, `.partial` stands behind its name. An earlier file is replaced.
 
         Raises:
             FolderInUseError: `out` holds something (with `replace`: something else than results), or another run is
@@ -202,7 +210,7 @@ class Scenario:
             for note in _core.clear_stale(out):
                 warnings.warn(note, stacklevel=2)
         with share_bar(self.name, progress) as report:
-            output = _core.run(self._core, out, report, replace)
+            output = _core.run(self._core, out, report, replace, capture)
         return Results(output, None if out is None else Path(out))
 
     def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
@@ -241,9 +249,11 @@ class Scenario:
         with share_bar(self.name, progress) as report:
             return self._core.radio_map(step, area, height, ue, report)
 
-    def simulate(self, out: str | PathLike[str] | None = None) -> Simulation:
-        """Starts a run that you drive step by step."""
-        return Simulation(self, out)
+    def simulate(
+        self, out: str | PathLike[str] | None = None, capture: str | PathLike[str] | None = None
+    ) -> Simulation:
+        """Starts a run that you drive step by step; `out` and `capture` as in `run`."""
+        return Simulation(self, out, capture)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the text and the overrides, read again; relative paths in it start where they did.

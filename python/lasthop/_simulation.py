@@ -31,8 +31,13 @@ class Simulation:
     a copy that keeps its results in memory; with one that writes a folder it gets a RuntimeError.
     """
 
-    def __init__(self, scenario: Scenario, out: str | PathLike[str] | None = None) -> None:
-        self._core = _core.Simulation(scenario.core, out)
+    def __init__(
+        self,
+        scenario: Scenario,
+        out: str | PathLike[str] | None = None,
+        capture: str | PathLike[str] | None = None,
+    ) -> None:
+        self._core = _core.Simulation(scenario.core, out, capture)
         self._thread = threading.current_thread()
         self._out = None if out is None else Path(out)
 

@@ -53,13 +53,14 @@ pub fn clear_stale(py: Python<'_>, out: PathBuf) -> Vec<String> {
 
 /// Runs a scenario to its end.
 #[pyfunction]
-#[pyo3(signature = (scenario, out=None, progress=None, replace=false))]
+#[pyo3(signature = (scenario, out=None, progress=None, replace=false, capture=None))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     out: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
     replace: bool,
+    capture: Option<PathBuf>,
 ) -> PyResult<RunOutput> {
     let mut interrupted = None;
     let result = py.detach(|| {
@@ -70,10 +71,8 @@ pub fn run(
             });
             reported.map_err(|e| interrupted = Some(e)).is_ok()
         };
-        match &out {
-            Some(out) if replace => lasthop_sim::run_replacing(&scenario.0, out, &mut tell),
-            out => lasthop_sim::run(&scenario.0, out.as_deref(), &mut tell),
-        }
+        let files = lasthop_sim::Files { out: out.as_deref(), replace, capture: capture.as_deref() };
+        lasthop_sim::run_into(&scenario.0, files, &mut tell)
     });
     finish(interrupted, result).map(RunOutput)
 }

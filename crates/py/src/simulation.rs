@@ -83,9 +83,9 @@ impl Drop for Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (scenario, out=None))]
-    fn new(scenario: &Scenario, out: Option<PathBuf>) -> PyResult<Self> {
-        lasthop_sim::Simulation::new(&scenario.0, out.as_deref())
+    #[pyo3(signature = (scenario, out=None, capture=None))]
+    fn new(scenario: &Scenario, out: Option<PathBuf>, capture: Option<PathBuf>) -> PyResult<Self> {
+        lasthop_sim::Simulation::capturing(&scenario.0, out.as_deref(), capture.as_deref())
             .map(|s| Simulation(Mutex::new(Some(s))))
             .map_err(|e| raise(&e))
     }

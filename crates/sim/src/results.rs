@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use lasthop_capture::pcapng::{CaptureFile, FinishedCapture};
 use lasthop_capture::{FinishedTable, TableData};
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use crate::world::World;
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
 /// the day: the same scenario and seed give the same bytes.
-fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
+fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&FinishedCapture>) -> Value {
     let tables: serde_json::Map<String, Value> = tables
         .iter()
         .map(|t| (t.def.name.to_owned(), json!({"rows": t.rows, "blake3": t.content_hash})))
@@ -46,6 +47,14 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
     });
     if !own.is_empty() {
         manifest["own_policies"] = Value::Object(own);
+    }
+    if let Some(capture) = capture {
+        let file = |f: &CaptureFile| {
+            let name = f.path.file_name().map(|n| n.to_string_lossy().into_owned());
+            json!({"name": name, "bytes": f.bytes, "frames": f.frames, "blake3": f.file_hash})
+        };
+        let files: Vec<Value> = capture.files.iter().map(file).collect();
+        manifest["capture"] = json!({"frames": capture.frames, "removed": capture.removed, "files": files});
     }
     manifest
 }
@@ -80,8 +89,9 @@ impl RunOutput {
         flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
         let mut tables = flows::write_tables(&world, &sink)?;
         let summary = flows::summary(&world, scenario);
+        let capture = world.observer.take().map(|observer| observer.finish(now)).transpose()?;
         tables.extend(world.into_probes().finish()?);
-        let manifest = manifest(scenario, &tables);
+        let manifest = manifest(scenario, &tables, capture.as_ref());
         let mut output = RunOutput { manifest, summary, tables };
         if let Sink::Folder(folder) = sink {
             let path = output.publish(folder)?;

@@ -30,7 +30,7 @@ pub fn run(
     out: Option<&Path>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
-    run_to(scenario, Sink::open(out)?, progress)
+    run_into(scenario, Files { out, ..Files::default() }, progress)
 }
 
 /// As [`run`] with a folder; the results of an earlier run there are replaced when the new ones are
@@ -43,17 +43,38 @@ pub fn run_replacing(
     out: &Path,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
-    run_to(scenario, Sink::replacing(out)?, progress)
+    run_into(scenario, Files { out: Some(out), replace: true, capture: None }, progress)
 }
 
-fn run_to(
+/// Where the files of a run go.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files<'a> {
+    /// The result folder. None: tables stay in memory.
+    pub out: Option<&'a Path>,
+    /// Results of an earlier run in that folder are replaced when the new ones are complete.
+    pub replace: bool,
+    /// A packet capture, which `[output.capture]` of the scenario describes. An earlier file there
+    /// is replaced when the new one is complete; until then that has `.partial` behind its name.
+    pub capture: Option<&'a Path>,
+}
+
+/// As [`run`], with all that it can write.
+///
+/// # Errors
+/// As [`run`] and [`run_replacing`]; a capture that cannot be written.
+pub fn run_into(
     scenario: &Scenario,
-    sink: Sink,
+    files: Files<'_>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
+    let sink = match files.out {
+        Some(out) if files.replace => Sink::replacing(out)?,
+        out => Sink::open(out)?,
+    };
+    let capture = files.capture;
     let attention = Attention::default();
     attention.raised_during(|| {
-        let mut simulation = Simulation::build(scenario, sink, &attention, &mut || progress(0.0))?;
+        let mut simulation = Simulation::build(scenario, sink, capture, &attention, &mut || progress(0.0))?;
         let end = simulation.end();
         let share = |t: Instant| t.0 as f64 / end.0 as f64;
         for step in 1..=STEPS {

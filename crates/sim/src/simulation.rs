@@ -35,17 +35,31 @@ impl Simulation {
     /// A folder that cannot be created, that already holds something, or that another run is
     /// writing.
     pub fn new(scenario: &Scenario, out: Option<&Path>) -> Result<Simulation, Error> {
-        Simulation::build(scenario, Sink::open(out)?, &Attention::default(), &mut || true)
+        Simulation::capturing(scenario, out, None)
+    }
+
+    /// As [`Simulation::new`], with a packet capture at `capture`, which `[output.capture]` of the
+    /// scenario describes.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; a capture that cannot be created.
+    pub fn capturing(
+        scenario: &Scenario,
+        out: Option<&Path>,
+        capture: Option<&Path>,
+    ) -> Result<Simulation, Error> {
+        Simulation::build(scenario, Sink::open(out)?, capture, &Attention::default(), &mut || true)
     }
 
     /// As [`Simulation::new`]; whenever `attention` is raised, `alive` says whether to go on.
     pub(crate) fn build(
         scenario: &Scenario,
         sink: Sink,
+        capture: Option<&Path>,
         attention: &Attention,
         alive: &mut dyn FnMut() -> bool,
     ) -> Result<Simulation, Error> {
-        let world = World::build(scenario, &sink, attention, alive)?;
+        let world = World::build(scenario, &sink, capture, attention, alive)?;
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
 
@@ -129,7 +143,8 @@ impl Simulation {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
         let arrived = self.world.step(t, budget)?;
-        self.world.probes.take_error().map_or(Ok(arrived), Err)
+        let failed = || self.world.observer.as_ref().and_then(|observer| observer.error());
+        self.world.probes.take_error().or_else(failed).map_or(Ok(arrived), Err)
     }
 
     /// Changes a runtime key now, as `[[at]]` would.

@@ -7,6 +7,7 @@ mod swarm;
 mod aqm;
 mod bench_record;
 mod calibration;
+mod captures;
 mod cellular;
 mod cellular_pitfalls;
 mod determinism;

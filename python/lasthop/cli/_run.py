@@ -52,6 +52,12 @@ _scheduler_option = click.option(
 @_scheduler_option
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] says what it holds.",
+)
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
 @click.option("--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder.")
@@ -62,6 +68,7 @@ def run(
     schedulers: tuple[str, ...],
     seed: int | None,
     out: Path | None,
+    capture: Path | None,
     as_json: bool,
     quiet: bool,
     force: bool,
@@ -78,6 +85,7 @@ def run(
     Examples:
       lasthop run umts-download
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
+      lasthop run lte-download --capture run.pcapng --set 'output.capture.interfaces=["internet", "drops"]'
       lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
       lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
@@ -88,7 +96,7 @@ def run(
     for folder in candidates:
         with leaving(making("the results are", folder)):
             try:
-                _run(checked, folder, force, as_json, quiet)
+                _run(checked, folder, force, capture, as_json, quiet)
             except FolderInUseError:
                 if out or force:
                     raise
@@ -96,9 +104,9 @@ def run(
             return
 
 
-def _run(checked: Scenario, folder: Path, force: bool, as_json: bool, quiet: bool) -> None:
+def _run(checked: Scenario, folder: Path, force: bool, capture: Path | None, as_json: bool, quiet: bool) -> None:
     began = time.perf_counter()
-    results = _run_into(checked, folder, force, progress=not (quiet or as_json))
+    results = _run_into(checked, folder, force, capture, progress=not (quiet or as_json))
     seconds = time.perf_counter() - began
     if as_json:
         _output.json_object(
@@ -222,13 +230,13 @@ def numbered(folder: Path) -> Iterator[Path]:
         yield folder.with_name(f"{folder.name}-{number}")
 
 
-def _run_into(scenario: Scenario, folder: Path, force: bool, progress: bool) -> Results:
+def _run_into(scenario: Scenario, folder: Path, force: bool, capture: Path | None, progress: bool) -> Results:
     """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
     real = resolved(folder)
     for note in clear_stale(real):
         _output.note(note)
     _refuse_occupied(real, folder, force)
-    return scenario.run(out=real, progress=progress, replace=force)
+    return scenario.run(out=real, progress=progress, replace=force, capture=capture)
 
 
 def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:

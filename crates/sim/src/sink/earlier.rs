@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::MANIFEST;
 
 /// What an earlier result looks like. A folder is one if `file` in it is a JSON object with all of
-/// `keys`, and if it holds nothing besides that file, `names` and the tables that the file lists.
+/// `keys`, and if it holds nothing besides that file, `names` and the tables and captures that the
+/// file lists.
 #[derive(Clone, Debug)]
 pub struct Earlier {
     file: String,
@@ -50,7 +51,12 @@ impl Earlier {
             let tables = known.get("tables").and_then(Value::as_object);
             name.strip_suffix(".parquet").is_some_and(|n| tables.is_some_and(|t| t.contains_key(n)))
         };
-        let ours = |name: &String| *name == self.file || self.names.contains(name) || table(name);
+        let captured = |name: &str| {
+            let files = known.pointer("/capture/files").and_then(Value::as_array);
+            files.is_some_and(|all| all.iter().any(|f| f.get("name").and_then(Value::as_str) == Some(name)))
+        };
+        let ours =
+            |name: &String| *name == self.file || self.names.contains(name) || table(name) || captured(name);
         let mut foreign: Vec<String> = entries.filter(|name| !ours(name)).collect();
         foreign.sort();
         let more = foreign.len().saturating_sub(SHOWN);

@@ -88,6 +88,11 @@ pub(super) trait AccessSpec: Sync {
     fn check_idle(&self, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let _never = (spec, doc, found);
     }
+    /// The names of its points of observation, in the order of its interfaces in a capture.
+    fn interfaces(&self, spec: &Spec) -> Vec<String> {
+        let _none = spec;
+        Vec::new()
+    }
     /// Counts the buffers that flows can fill.
     fn count_buffers<'a>(&self, spec: &'a Spec, buffers: &mut Buffers<'a>) {
         let _of_links_alone = (spec, buffers);

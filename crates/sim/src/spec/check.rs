@@ -33,6 +33,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     for (name, flow) in &spec.flow {
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
+    super::capture::check(spec, doc, found);
     super::idle::check(spec, doc, found);
     for (i, at) in spec.at.iter().enumerate() {
         if at.set.is_empty() && at.start.is_none() && at.stop.is_none() {

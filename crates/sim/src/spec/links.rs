@@ -44,6 +44,10 @@ impl AccessSpec for Links {
         idle(spec, doc, found);
         stopped(spec, doc, found);
     }
+    fn interfaces(&self, spec: &Spec) -> Vec<String> {
+        let points = ["forward.queue", "forward.exit", "reverse.queue", "reverse.exit"];
+        spec.link.keys().flat_map(|name| points.map(|point| format!("{name}.{point}"))).collect()
+    }
     fn runtime_keys(&self) -> RuntimeKeys {
         RUNTIME_KEYS
     }

@@ -7,6 +7,7 @@ mod at;
 mod bearer;
 mod bearer_kind;
 mod buffers;
+mod capture;
 mod change;
 mod check;
 mod common_checks;
@@ -48,6 +49,7 @@ use serde::{Deserialize, Serialize};
 pub use action::Action;
 pub use at::{At, Scalar};
 pub use bearer::{BearerChange, BearerSpec};
+pub use capture::{CaptureSpec, DROPS as CAPTURE_DROPS};
 pub use change::{InForce, describe_runtime_keys};
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use kinds::AccessChange;
@@ -263,6 +265,9 @@ pub struct Output {
     /// Write where each UE is every `interval` (table `positions`).
     #[serde(skip_serializing_if = "is_default")]
     pub positions: bool,
+    /// Write a packet capture, which Wireshark reads. Grows with the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureSpec>,
 }
 
 impl Default for Output {
@@ -276,6 +281,7 @@ impl Default for Output {
             steps: false,
             measurements: false,
             positions: false,
+            capture: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From a checked scenario to a world at time zero.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
@@ -17,10 +18,11 @@ use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::Event;
 use crate::names::name_key;
+use crate::observe::{Observed, Observer, Points};
 use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
-use crate::spec::{FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::spec::{CaptureSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 use crate::transport::{Ends, Transport};
 
 impl World {
@@ -32,6 +34,7 @@ impl World {
     pub(crate) fn build(
         scenario: &Scenario,
         sink: &Sink,
+        capture: Option<&Path>,
         attention: &Attention,
         alive: &mut dyn FnMut() -> bool,
     ) -> Result<World, Error> {
@@ -51,6 +54,7 @@ impl World {
         builder.set_flows(&tables);
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec);
+        let observer = builder.observer(spec, sink, capture)?;
         let end = Instant::ZERO + spec.scenario.duration;
         let mut world = World {
             queue: EventQueue::new(),
@@ -70,6 +74,7 @@ impl World {
             fault: None,
             attention: attention.clone(),
             probes: Probes::open(spec, sink)?,
+            observer,
             output: AccessOutput::default(),
             spare: Vec::new(),
             app_actions: Vec::new(),
@@ -119,6 +124,26 @@ impl Builder {
         let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
         let names = ends.chain(proxies.map(|(name, _)| name.clone()));
         names.filter_map(|name| self.wiring.find(&name)).collect()
+    }
+
+    /// The packet capture, if the scenario or the caller wants one.
+    fn observer(
+        &self,
+        spec: &Spec,
+        sink: &Sink,
+        path: Option<&Path>,
+    ) -> Result<Option<Box<Observer>>, Error> {
+        let wanted = spec.output.capture.clone().or_else(|| path.map(|_| CaptureSpec::default()));
+        let Some(wanted) = wanted else { return Ok(None) };
+        let flows = self.flows.iter().map(|f| Observed { name: &f.name, table: &f.group, nodes: f.nodes });
+        let links = self.wiring.accesses.enumerate();
+        let links = links.filter(|(_, a)| !a.is_wireless() && a.table().is_some());
+        let points = Points {
+            nodes: self.wiring.names(),
+            flows: flows.collect(),
+            links: links.map(|(id, a)| (id, a.place(0))).collect(),
+        };
+        Observer::open(&wanted, path, sink, &spec.scenario.name, &points).map(|o| Some(Box::new(o)))
     }
 
     /// Gives every access the list of flows.

@@ -30,6 +30,7 @@ use crate::access::{Access, AccessOutput, Adapter, Step};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::Event;
+use crate::observe::Observer;
 use crate::probe::Probes;
 use crate::route::Routes;
 use crate::spec::Action;
@@ -79,6 +80,8 @@ pub struct World {
     /// Raised when the caller wants to be asked.
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
+    /// The packet capture.
+    pub(crate) observer: Option<Box<Observer>>,
     /// Reused between calls: no entity allocates for its output.
     output: AccessOutput,
     /// More of the same: what is delivered may be answered at once, and the answer enters an access

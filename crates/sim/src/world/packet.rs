@@ -6,6 +6,7 @@ use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 use super::World;
 use crate::access::{Adapter, Cause, Clocks, Step};
 use crate::event::{Clock, End};
+use crate::observe::Place;
 use crate::route::{Entry, Port};
 use crate::transport::{Arrived, Payload};
 
@@ -58,6 +59,9 @@ impl World {
             let place = &self.nodes[src].name;
             self.flows[flow].note_packet(&mut self.probes, now, &self.packets[id], place, "sent");
         }
+        if self.observer.is_some() {
+            self.observe(now, Place::Source(src), id);
+        }
         if takes_time {
             return self.process(now, from, id);
         }
@@ -101,6 +105,9 @@ impl World {
     fn enter(&mut self, now: Instant, node: NodeId, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
+        if self.observer.is_some() && item.size <= self.accesses[id].mtu(entry) {
+            self.observe(now, Place::Queue(id), packet);
+        }
         let clocks = &mut Clocks::of(&mut self.queue, id);
         if let Err(mtu) = self.accesses[id].take_in(now, entry, item, dst, &mut self.output, clocks) {
             return self.fragment(now, node, packet, mtu);
@@ -123,6 +130,9 @@ impl World {
         if let Some((node, mut arrived)) = self.output.take_arrived() {
             for item in arrived.drain(..) {
                 self.packets[item.id].ecn = item.ecn;
+                if self.observer.is_some() {
+                    self.observe(now, Place::Exit(id), item.id);
+                }
                 self.forward(now, node, item.id);
             }
             self.output.give_back(arrived);
@@ -193,6 +203,9 @@ impl World {
             let (packet, place) = (&self.packets[id], &self.nodes[node].name);
             self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
         }
+        if self.observer.is_some() {
+            self.observe(now, Place::Destination(node), id);
+        }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
         let end = packet.payload.to();
@@ -228,5 +241,17 @@ impl World {
             flow.note_packet(&mut self.probes, at, &packet, place, "dropped");
         }
         flow.note_drop(&mut self.probes, at, &packet, cause.name(), place);
+        if let Some(observer) = &mut self.observer {
+            observer.dropped(at, &packet, cause.name(), place);
+        }
+    }
+
+    /// A packet passes a point of observation.
+    #[cold]
+    #[inline(never)]
+    fn observe(&mut self, now: Instant, place: Place, id: PacketId) {
+        if let Some(observer) = &mut self.observer {
+            observer.packet(now, place, &self.packets[id]);
+        }
     }
 }

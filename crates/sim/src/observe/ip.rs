@@ -1,0 +1,78 @@
+//! The first bytes of IP packets: what their descriptors stand for.
+
+use std::net::Ipv4Addr;
+
+use lasthop_net::ipv4::{Fragment, HEADER_SIZE, Ipv4Header};
+use lasthop_net::udp::{Datagram, UDP_PROTOCOL};
+use lasthop_units::{FlowId, Id, NodeId};
+
+use super::Packet;
+use crate::event::End;
+use crate::transport::Payload;
+
+/// The protocol number of TCP in an IPv4 header.
+const TCP_PROTOCOL: u8 = 6;
+/// The simulator counts no hops: Linux's first value, at every place.
+const TTL: u8 = 64;
+
+/// The first port of ends A, and how many there are: of the dynamic ports (RFC 6335 section 6), for
+/// which no protocol is registered. Wireshark 4.0 takes only one of them, 54328, for a protocol's.
+const CLIENT_PORTS: (u16, usize) = (49_152, 5_000);
+/// The port of the ends B of the first so many flows; the next ones have the next port.
+const SERVER_PORT: u16 = 55_000;
+
+/// The address of a node: 10.0.0.1 and on, in the order in which the scenario names nodes.
+pub fn address(node: NodeId) -> Ipv4Addr {
+    let number = (node.index() as u32 + 1) & 0x00ff_ffff;
+    Ipv4Addr::from_bits(0x0a00_0000 | number)
+}
+
+/// The port of an end of a flow.
+fn port(flow: FlowId, end: End) -> u16 {
+    let (first, count) = CLIENT_PORTS;
+    match end {
+        End::A => first + (flow.index() % count) as u16,
+        End::B => SERVER_PORT + (flow.index() / count) as u16,
+    }
+}
+
+/// Appends the headers of a packet, or what of them a fragment has: all behind them are zeros.
+pub fn head(out: &mut Vec<u8>, packet: &Packet) {
+    let payload = &packet.payload;
+    let whole = Ipv4Header {
+        dscp: 0,
+        ecn: packet.ecn,
+        total_length: packet.size as u16,
+        identification: packet.serial as u16,
+        dont_fragment: packet.dont_fragment,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl: TTL,
+        protocol: match payload {
+            Payload::Tcp(..) => TCP_PROTOCOL,
+            Payload::Udp(..) => UDP_PROTOCOL,
+        },
+        src: address(packet.src),
+        dst: address(packet.dst),
+    };
+    let header = packet.fragment.map_or(whole, |part| whole.with_fragment(part));
+    out.extend_from_slice(&header.encode());
+    let start = out.len();
+    let to = payload.to();
+    let ports = [port(packet.flow, to.other()), port(packet.flow, to)];
+    match payload {
+        Payload::Tcp(_, segment) => {
+            segment.encode_header(out, ports, [header.src.into(), header.dst.into()]);
+        }
+        Payload::Udp(_, bytes) => {
+            let datagram = Datagram { src_port: ports[0], dst_port: ports[1], len: *bytes };
+            out.extend_from_slice(&datagram.encode(header.src, header.dst, &[]));
+        }
+    }
+    if let Some(Fragment { offset, len, .. }) = packet.fragment {
+        let transport = out.len() - start;
+        out.drain(start..start + transport.min(offset as usize));
+        out.truncate(start + len as usize);
+    }
+    debug_assert!(out.len() - start + HEADER_SIZE as usize <= packet.size as usize);
+}

@@ -1,0 +1,209 @@
+//! The table `[output.capture]`: what of a run a packet capture holds.
+
+use lasthop_units::{Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kinds::ALL;
+use super::{NodeSpec, Spec};
+use crate::config::{Diagnostics, Document, near_or_all};
+
+/// The interface of what is dropped, wherever that is.
+pub const DROPS: &str = "drops";
+
+/// A packet capture of the run, in the format pcapng.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CaptureSpec {
+    /// Name of its file in the result folder.
+    pub file: String,
+    /// Octets of a frame that are written at most, 64 B to 262144 B. Unset: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-range" = "64 B to 262144 B"))]
+    pub snaplen: Option<Bytes>,
+    /// Points of observation, by name; `*` stands for any text and `?` for any character. A node:
+    /// `server`; both ends of a link's direction: `wired.forward.queue` and `wired.forward.exit`;
+    /// what is dropped anywhere: `drops`.
+    pub interfaces: Vec<String>,
+    /// Flows whose IP packets are written, with `*` and `?` as above. Empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// Frames from this time of the run on.
+    pub from: Duration,
+    /// Frames up to this time of the run. Unset: to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Duration>,
+    /// Keeps the newest of several files: `FILE_00001.pcapng` and so on. Unset: one file of any
+    /// size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<CaptureRing>,
+}
+
+/// A capture as a ring of files, of which the newest are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureRing {
+    /// Size of a file at most, from 64 kB on.
+    pub size: Bytes,
+    /// How many files are kept, 1 to 10000.
+    #[schemars(extend("x-range" = "1 to 10000"))]
+    pub files: u32,
+}
+
+impl Default for CaptureSpec {
+    fn default() -> Self {
+        CaptureSpec {
+            file: "capture.pcapng".to_owned(),
+            snaplen: None,
+            interfaces: vec!["*".to_owned()],
+            flows: Vec::new(),
+            from: Duration::ZERO,
+            to: None,
+            ring: None,
+        }
+    }
+}
+
+impl CaptureSpec {
+    /// Whether the interface of this name is wanted.
+    pub fn wants(&self, interface: &str) -> bool {
+        self.interfaces.iter().any(|pattern| matches(pattern, interface))
+    }
+    /// Whether a flow of this name, from the table `[flow.TABLE]`, is wanted.
+    pub fn wants_flow(&self, name: &str, table: &str) -> bool {
+        let all = &self.flows;
+        all.is_empty() || all.iter().any(|pattern| matches(pattern, name) || matches(pattern, table))
+    }
+    /// The first and the last moment of the capture.
+    pub fn span(&self) -> [Instant; 2] {
+        [Instant::ZERO + self.from, self.to.map_or(Instant::MAX, |to| Instant::ZERO + to)]
+    }
+}
+
+/// Whether `text` is of the form of `pattern`, in which `*` stands for any text and `?` for any
+/// character.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // Where the last `*` stands, and how much of the text was left to it.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match (pattern.get(p), star) {
+            (Some('*'), _) => {
+                star = Some((p, t));
+                p += 1;
+            }
+            (Some(c), _) if *c == '?' || *c == text[t] => (p, t) = (p + 1, t + 1),
+            (_, Some((at, taken))) => {
+                star = Some((at, taken + 1));
+                (p, t) = (at + 1, taken + 1);
+            }
+            _ => return false,
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+/// The names of all points of observation of a scenario.
+fn interfaces(spec: &Spec) -> Vec<String> {
+    let ends = spec.flow.values().flat_map(|flow| [&flow.from, &flow.to]).flat_map(|end| spec.members(end));
+    let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
+    let mut names: Vec<String> = ends.chain(proxies.map(|(name, _)| name.clone())).collect();
+    names.sort();
+    names.dedup();
+    names.extend(ALL.iter().flat_map(|access| access.interfaces(spec)));
+    names.push(DROPS.to_owned());
+    names
+}
+
+/// Values out of range, and names that nothing has.
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let Some(capture) = &spec.output.capture else { return };
+    let at = |key: &str| format!("output.capture.{key}");
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let file = &capture.file;
+    let name = file.strip_suffix(".pcapng").unwrap_or_default();
+    if name.is_empty() || file.len() > 100 || !name.chars().all(plain) || name.starts_with('.') {
+        let message = "this cannot name a capture in the result folder";
+        let help = "letters, digits, `-`, `_` and `.`, not beginning with `.`, then `.pcapng`; \
+                    for a file elsewhere run with `--capture FILE` (in Python: `capture=FILE`)";
+        found.push(doc.error_at(&at("file"), message).help(help));
+    }
+    if let Some(snaplen) = capture.snaplen
+        && !(Bytes(64)..=Bytes(262_144)).contains(&snaplen)
+    {
+        let message = format!("frames are cut to 64 B to 262144 B, not to {snaplen}");
+        let help = "\"96 B\" has the headers of IP and TCP; leave the key out for whole frames";
+        found.push(doc.error_at(&at("snaplen"), message).help(help));
+    }
+    let names = interfaces(spec);
+    if capture.interfaces.is_empty() {
+        let help = near_or_all("", "names", &names);
+        found.push(doc.error_at(&at("interfaces"), "nothing is captured without an interface").help(help));
+    }
+    for (i, pattern) in capture.interfaces.iter().enumerate() {
+        if !names.iter().any(|name| matches(pattern, name)) {
+            let message = format!("no point of observation is called `{pattern}`");
+            let help = near_or_all(pattern, "names", &names);
+            found.push(doc.error_at(&at(&format!("interfaces.{i}")), message).help(help));
+        }
+    }
+    for (i, pattern) in capture.flows.iter().enumerate() {
+        // `down-3` is a flow of `[flow.down]`, `down@proxy` a part of it.
+        let tables: Vec<&String> = spec.flow.keys().collect();
+        let of = |table: &&String| {
+            let rest = pattern.strip_prefix(table.as_str());
+            matches(pattern, table) || rest.is_some_and(|rest| rest.starts_with(['-', '@', '*', '?']))
+        };
+        if !tables.iter().any(of) {
+            let help = near_or_all(pattern, "flows", &tables);
+            let message = format!("no flow is called `{pattern}`");
+            found.push(doc.error_at(&at(&format!("flows.{i}")), message).help(help));
+        }
+    }
+    if capture.to.is_some_and(|to| to <= capture.from) {
+        let message = "the capture ends before it begins";
+        found.push(doc.error_at(&at("to"), message).help("`from` is to be less than `to`"));
+    }
+    if capture.from >= spec.scenario.duration && !capture.from.is_zero() {
+        let message = "the capture begins after the end of the run";
+        let help = format!("the run lasts {}", spec.scenario.duration);
+        found.push(doc.warning_at(&at("from"), message).help(help));
+    }
+    if let Some(ring) = capture.ring {
+        if ring.size < Bytes(64_000) {
+            let message = format!("a file of {} is too small for a ring", ring.size);
+            found.push(doc.error_at(&at("ring.size"), message).help("at least \"64 kB\""));
+        }
+        if !(1..=10_000).contains(&ring.files) {
+            let message = format!("a ring of {} files", ring.files);
+            found.push(doc.error_at(&at("ring.files"), message).help("1 to 10000"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_whole_names() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("*", "wired.forward.queue", true),
+            ("server", "server", true),
+            ("server", "server2", false),
+            ("ue?", "ue1", true),
+            ("ue?", "ue", false),
+            ("ue?", "ue12", false),
+            ("*.queue", "wired.forward.queue", true),
+            ("*.queue", "wired.forward.exit", false),
+            ("w*.f*.q*e", "wired.forward.queue", true),
+            ("*a*b", "aaab", true),
+            ("*a*b", "aaba", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Captures of runs, judged by tshark, which knows nothing of the simulator.
+//!
+//! Where `tshark` is not installed, each test says so on standard error and tries nothing. With
+//! `LASTHOP_NEEDS_TSHARK` in the environment it fails instead.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{folder, whole};
+use arrow::array::{Array, BooleanArray, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use lasthop_sim::{Files, RunOutput, Scenario, run_into};
+
+/// True if tshark is installed; else the reason is written past the test harness's capture.
+fn installed(test: &str) -> bool {
+    let there = Command::new("tshark").arg("--version").output().is_ok();
+    if !there {
+        assert!(std::env::var_os("LASTHOP_NEEDS_TSHARK").is_none(), "{test}: tshark is not installed");
+        let _ = writeln!(std::io::stderr(), "{test}: SKIPPED, tshark is not installed (package tshark)");
+    }
+    there
+}
+
+/// What tshark says, without the user's preferences.
+fn tshark(arguments: &[&str], file: &Path) -> String {
+    let mut command = Command::new("tshark");
+    command.arg("-n").args(arguments).arg("-r").arg(file);
+    command.env("WIRESHARK_CONFIG_DIR", file.parent().unwrap()).env("TZ", "UTC").env("LC_ALL", "C");
+    let out = command.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success(), "{}: {said}", file.display());
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// The rows of these fields, of frames that `filter` passes.
+fn fields(filter: &str, names: &[&str], file: &Path) -> Vec<Vec<String>> {
+    let mut arguments = vec!["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
+    arguments.extend([
+        "-o",
+        "udp.check_checksum:TRUE",
+        "-T",
+        "fields",
+        "-E",
+        "separator=|",
+        "-E",
+        "occurrence=f",
+    ]);
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    if !filter.is_empty() {
+        arguments.extend(["-Y", filter]);
+    }
+    let text = tshark(&arguments, file);
+    text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
+}
+
+/// How many frames pass `filter`.
+fn count(filter: &str, file: &Path) -> usize {
+    fields(filter, &["frame.number"], file).len()
+}
+
+/// A bundled scenario with some keys set.
+fn bundled(name: &str, sets: &[&str]) -> Scenario {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{name}.toml"));
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::load(&path, &sets).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// A run with a capture.
+fn capture(scenario: &Scenario, file: &Path) -> RunOutput {
+    run_into(scenario, Files { capture: Some(file), ..Files::default() }, &mut |_| true).unwrap()
+}
+
+/// A column of texts.
+fn texts(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
+    let (batches, _) = output.table(table).unwrap();
+    let of = |b: &arrow::array::RecordBatch| {
+        let array = cast(b.column_by_name(column).unwrap(), &DataType::Utf8).unwrap();
+        let array = array.as_any().downcast_ref::<StringArray>().unwrap();
+        let text = |i| if array.is_null(i) { String::new() } else { array.value(i).to_owned() };
+        (0..array.len()).map(text).collect::<Vec<_>>()
+    };
+    batches.iter().flat_map(of).collect()
+}
+
+/// A column of truths; missing ones are false.
+fn flags(output: &RunOutput, table: &str, column: &str) -> Vec<bool> {
+    let (batches, _) = output.table(table).unwrap();
+    let of = |b: &arrow::array::RecordBatch| {
+        let array = b.column_by_name(column).unwrap().as_any().downcast_ref::<BooleanArray>().unwrap();
+        (0..array.len()).map(|i| !array.is_null(i) && array.value(i)).collect::<Vec<_>>()
+    };
+    batches.iter().flat_map(of).collect()
+}
+
+/// Scenarios that have no radio, and how long each is run.
+const WIRED: [(&str, &str); 4] = [
+    ("dumbbell", "10 s"),
+    ("change-during-run", "25 s"),
+    ("split-and-snoop", "10 s"),
+    ("trace-link", "20 s"),
+];
+
+/// Runs a scenario with everything captured and with its packets in a table.
+fn observed(name: &str, duration: &str, interfaces: &str, file: &Path) -> RunOutput {
+    let duration = format!("scenario.duration={duration}");
+    let interfaces = format!("output.capture.interfaces={interfaces}");
+    capture(&bundled(name, &[&duration, &interfaces, "output.packets=true"]), file)
+}
+
+/// The interfaces of a capture, with how many frames of each direction (1 in, 2 out) they have.
+fn per_interface(file: &Path) -> BTreeMap<(String, u8), u64> {
+    let mut frames = BTreeMap::new();
+    for row in fields("", &["frame.interface_name", "frame.packet_flags_direction"], file) {
+        let direction = row[1].strip_prefix("0x").map_or(0, |d| d.parse().unwrap());
+        *frames.entry((row[0].clone(), direction)).or_default() += 1;
+    }
+    frames
+}
+
+#[test]
+fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
+    if !installed("every_frame_dissects_as_what_it_is_and_none_is_malformed") {
+        return;
+    }
+    let folder = folder("captures-wired");
+    for (name, duration) in WIRED {
+        let file = folder.join(format!("{name}.pcapng"));
+        let output = observed(name, duration, r#"["*"]"#, &file);
+        // Those of the transport, with data or without.
+        let protocols = r#"frame.protocols == "raw:ip:tcp" or frame.protocols == "raw:ip:tcp:data""#;
+        assert_eq!(count(&format!("not ({protocols}) or _ws.malformed"), &file), 0, "{name}");
+        let wrong = "ip.checksum.status != 1 or tcp.checksum.status != 1 or _ws.expert.group == \"Checksum\"";
+        assert_eq!(count(wrong, &file), 0, "{name}: wrong sums");
+        // Each of our rows of the table `packets` is one frame of the node's interface.
+        let mut rows: BTreeMap<(String, u8), u64> = BTreeMap::new();
+        let events = texts(&output, "packets", "event");
+        for (node, event) in texts(&output, "packets", "node").into_iter().zip(&events) {
+            match event.as_str() {
+                "received" => *rows.entry((node, 1)).or_default() += 1,
+                "sent" if node != "bs" => *rows.entry((node, 2)).or_default() += 1,
+                "dropped" => *rows.entry(("drops".to_owned(), 0)).or_default() += 1,
+                // An agent's copies are seen on the links alone.
+                _ => {}
+            }
+        }
+        let frames = per_interface(&file);
+        let of_nodes = frames.iter().filter(|((n, _), _)| !n.contains('.')).map(|(k, n)| (k.clone(), *n));
+        assert_eq!(of_nodes.collect::<BTreeMap<_, _>>(), rows, "{name}");
+        // What enters a link comes out, is dropped there, or is in it at the end.
+        let drops = fields("frame.interface_name == drops", &["frame.comment"], &file);
+        let links = frames.keys().filter_map(|(n, _)| n.strip_suffix(".queue"));
+        let mut inside = 0;
+        for link in links {
+            let dropped = drops.iter().filter(|d| d[0].contains(&format!("at {link}:"))).count() as u64;
+            let of = |point: &str, direction| {
+                frames.get(&(format!("{link}.{point}"), direction)).copied().unwrap_or(0)
+            };
+            inside += of("queue", 2).checked_sub(of("exit", 1) + dropped).unwrap();
+        }
+        // Packets that wait at a source (`scenario.jitter`) have not entered a link.
+        let at_end = output.summary()["packets"]["inside"]["packets"].as_u64().unwrap();
+        assert!(inside <= at_end && at_end - inside <= 8, "{name}: {inside} of {at_end}");
+    }
+}
+
+/// Wireshark's analysis of TCP at the sender's own node, where it sees what the sender sees. It
+/// calls a segment a retransmission, or out of order if it follows the one before by less than 3 ms
+/// or a round trip: which of the two is its guess, that it is one of them is ours to the frame.
+#[test]
+fn wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks() {
+    if !installed("wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks") {
+        return;
+    }
+    let folder = folder("captures-analysis");
+    let mut total = 0;
+    for (name, duration) in WIRED {
+        let file = folder.join(format!("{name}.pcapng"));
+        let output = observed(name, duration, r#"["server"]"#, &file);
+        let ours = r#"frame.comment contains "retransmission""#;
+        let theirs = "(tcp.analysis.retransmission or tcp.analysis.out_of_order)";
+        let numbers = |filter: &str| -> Vec<String> {
+            fields(filter, &["frame.number"], &file).into_iter().map(|row| row.concat()).collect()
+        };
+        assert_eq!(numbers(ours), numbers(theirs), "{name}");
+        let (events, nodes) = (texts(&output, "packets", "event"), texts(&output, "packets", "node"));
+        let again = flags(&output, "packets", "retransmission");
+        let sent_again =
+            (0..events.len()).filter(|i| events[*i] == "sent" && nodes[*i] == "server" && again[*i]).count();
+        assert_eq!(sent_again, numbers(ours).len(), "{name}");
+        total += sent_again;
+
+        // Duplicate ACKs by our table: nothing but an ACK, of the same octet as the one before.
+        let (acks, lens) = (whole(&output, "packets", "ack"), whole(&output, "packets", "len"));
+        let (flows, letters) = (texts(&output, "packets", "flow"), texts(&output, "packets", "flags"));
+        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut duplicates = 0;
+        for i in (0..events.len()).filter(|i| events[*i] == "received" && nodes[*i] == "server") {
+            let before = last.insert(&flows[i], acks[i]);
+            duplicates += usize::from(before == Some(acks[i]) && lens[i] == 0 && letters[i] == ".");
+        }
+        // Wireshark counts those alone that also repeat the window, and goes by the highest ACK.
+        let names = ["tcp.stream", "tcp.ack_raw", "tcp.len", "tcp.flags", "tcp.window_size_value"];
+        let mut seen: BTreeMap<String, [String; 2]> = BTreeMap::new();
+        let (mut same, mut moved) = (0, 0);
+        for row in fields("frame.packet_flags_direction == 1", &names, &file) {
+            let [stream, ack, len, flags, window] = &row[..] else { panic!("{row:?}") };
+            let before = seen.insert(stream.clone(), [ack.clone(), window.clone()]);
+            let plain = len == "0" && flags.trim_start_matches("0x").trim_start_matches('0') == "10";
+            match before.filter(|[before, _]| plain && before == ack) {
+                Some([_, w]) if w == *window => same += 1,
+                Some(_) => moved += 1,
+                None => {}
+            }
+        }
+        assert_eq!(duplicates, same + moved, "{name}");
+        assert_eq!(count("tcp.analysis.duplicate_ack", &file), same, "{name}, {moved} moved the window");
+        let zero = count("tcp.window_size_value == 0 and tcp.flags.reset == 0", &file);
+        assert_eq!(count("tcp.analysis.zero_window", &file), zero, "{name}");
+        // The capture is complete: nothing was acknowledged that it does not have.
+        let lost = "tcp.analysis.ack_lost_segment or tcp.analysis.lost_segment";
+        assert_eq!(count(lost, &file), 0, "{name}");
+    }
+    assert!(total > 200, "the scenarios show only {total} retransmissions");
+}
+
+/// Fragments: 2028 B over links of 1500 B and 600 B, put together again by Wireshark.
+#[test]
+fn fragments_of_udp_are_put_together() {
+    if !installed("fragments_of_udp_are_put_together") {
+        return;
+    }
+    let text = r#"
+scenario = { name = "t", duration = "1 s" }
+link.a = { between = ["x", "y"], rate = "10 Mbit/s", delay = "1 ms" }
+link.b = { between = ["y", "z"], rate = "10 Mbit/s", delay = "1 ms", mtu = "600 B" }
+[flow.f]
+from = "x"
+to = "z"
+transport = "udp"
+app = { kind = "cbr", rate = "160 kbit/s", size = "2000 B" }
+[output.capture]
+interfaces = ["b.forward.exit"]
+to = "500 ms"
+"#;
+    let file = folder("captures-fragments").join("t.pcapng");
+    capture(&crate::common::scenario(text), &file);
+    // One datagram each 100 ms from 0 on: five by 500 ms, in 1500 = 576 + 576 + 388 and 548 octets.
+    let rows = fields("", &["ip.len", "ip.frag_offset", "ip.flags.mf", "frame.protocols"], &file);
+    let sizes: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(sizes[..4], ["596", "596", "348", "548"], "{rows:?}");
+    let whole = fields("udp", &["udp.length", "udp.checksum.status", "ip.reassembled.length"], &file);
+    assert_eq!(whole, vec![vec!["2008".to_owned(), "1".to_owned(), "2008".to_owned()]; whole.len()]);
+    assert_eq!((rows.len(), whole.len()), (4 * whole.len(), 5), "{rows:?}");
+    assert_eq!(count("_ws.malformed", &file), 0);
+}
+
+/// What stays in the folder and in the manifest; the tables are those of a run without.
+#[test]
+fn a_capture_in_the_result_folder_is_listed_in_the_manifest() {
+    let place = folder("captures-folder").join("run");
+    let text = r#"
+scenario = { name = "t", duration = "2 s" }
+link.a = { between = ["x", "y"], rate = "1 Mbit/s", delay = "10 ms", loss = "2 %" }
+flow.f = { from = "x", to = "y" }
+"#;
+    let with = |more: &str| crate::common::scenario(&format!("{text}{more}"));
+    let plain = lasthop_sim::run(&with(""), None, &mut |_| true).unwrap();
+    let ring = "[output.capture]\nring = { size = \"64 kB\", files = 2 }\nsnaplen = \"64 B\"\n";
+    let files = Files { out: Some(&place), ..Files::default() };
+    let output = run_into(&with(ring), files, &mut |_| true).unwrap();
+    let listed = &output.manifest()["capture"];
+    let names: Vec<&str> =
+        listed["files"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
+    assert!(names.len() == 2 && listed["removed"].as_u64().unwrap() > 0, "{listed}");
+    names.iter().for_each(|name| {
+        let bytes = std::fs::metadata(place.join(name)).unwrap().len();
+        assert!((1..=64_000).contains(&bytes), "{name}: {bytes}");
+    });
+    assert_eq!(output.manifest()["tables"], plain.manifest()["tables"]);
+    // Such a folder is a run's: another run may replace it.
+    lasthop_sim::run_replacing(&with(ring), &place, &mut |_| true).unwrap();
+    // Without a folder there is no place for it.
+    let error = lasthop_sim::run(&with(ring), None, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("no result folder") && error.contains("`capture`"), "{error}");
+}
+
+#[test]
+fn mistakes_in_the_table_are_refused_with_their_place() {
+    let text = r#"
+scenario = { name = "t", duration = "2 s" }
+link.wired = { between = ["server", "phone"], rate = "1 Mbit/s", delay = "10 ms" }
+flow.ftp = { from = "server", to = "phone" }
+"#;
+    for (table, place, remedy) in [
+        ("file = \"../a.pcapng\"", "output.capture.file", "--capture FILE"),
+        ("file = \"a.pcap\"", "output.capture.file", "then `.pcapng`"),
+        ("snaplen = \"10 B\"", "output.capture.snaplen", "leave the key out"),
+        ("interfaces = []", "output.capture.interfaces", "`wired.forward.queue`"),
+        ("interfaces = [\"*\", \"sever\"]", "output.capture.interfaces.1", "did you mean `server`?"),
+        ("flows = [\"ftq\"]", "output.capture.flows.0", "did you mean `ftp`?"),
+        ("from = \"1 s\"\nto = \"1 s\"", "output.capture.to", "less than `to`"),
+        ("ring = { size = \"1 kB\", files = 2 }", "output.capture.ring.size", "64 kB"),
+        ("ring = { size = \"1 MB\", files = 0 }", "output.capture.ring.files", "1 to 10000"),
+    ] {
+        let all = format!("{text}[output.capture]\n{table}\n");
+        let error = Scenario::parse(&all, "t.toml", Path::new(""), &[]).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(remedy), "{table}: {said}");
+        let json = error.to_json().to_string();
+        assert!(json.contains(place), "{table}: {json}");
+    }
+    for table in ["interfaces = [\"*.queue\", \"drops\"]", "flows = [\"ftp-1\"]", "to = \"1 s\""] {
+        let all = format!("{text}[output.capture]\n{table}\n");
+        Scenario::parse(&all, "t.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
