@@ -218,7 +218,7 @@ def _folded_sensitivity(result: ClaimResult) -> Markup:
 
 def _figures(figures: Sequence[Figure]) -> Markup:
     body = _join(figure_svg(f.figure, f"{f.title}. {f.caption}") for f in figures)
-    return _section("Figures", Markup('<div class="figures">{}</div>').format(body), anchor="figures")
+    return _section("Figures", Markup('<div class="figures one">{}</div>').format(body), anchor="figures")
 
 
 def _table(view: TableView) -> Markup:

@@ -86,6 +86,30 @@ class Figure(_MplFigure):
         return out.getvalue()
 
 
+class _Housed(Figure):
+    """A figure whose axes get the house style whenever they are added."""
+
+    def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
+        """Axes in the house style; arguments as for matplotlib."""
+        with mpl.rc_context(_RC):
+            axes = super().add_subplot(*args, **kwargs)
+            axes.grid(True)
+        return axes
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """A figure without axes in the house style; `subplots` adds them.
+
+    Args:
+        width: inches.
+        height: inches.
+    """
+    with mpl.rc_context(_RC):
+        fig = _Housed(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(fig)
+    return fig
+
+
 def new_figure(
     xlabel: str,
     ylabel: str,

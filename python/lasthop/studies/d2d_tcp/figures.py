@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError, TableView
+from lasthop.harness.drawing import study_figure
 from lasthop.harness.stats import Estimate
 from lasthop.studies.d2d_tcp.evaluate import MODES, VERSIONS, WAYS
 
@@ -56,7 +56,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 
 def handshakes(data: Data) -> Figure:
     """Figure 1: the uplink with and without something that rides with the report."""
-    fig = MplFigure(figsize=(6.0, 3.6), layout="constrained")
+    fig = study_figure(3.6)
     columns: dict[str, dict[str, list[Any]]] = {}
     panels = (("DM-DM", "direct: data cannot ride with the report"), ("IM-IM", "over the eNB: with bandwidth stealing"))
     for ax, (mode, title) in zip(fig.subplots(2, 1), panels, strict=True):
@@ -72,7 +72,7 @@ def handshakes(data: Data) -> Figure:
 
 def figure_4(data: Data) -> Figure:
     """Figure 4: one burst and its ACKs in direct mode."""
-    fig = MplFigure(figsize=(7.0, 2.6), layout="constrained")
+    fig = study_figure(2.6)
     shown = data.shown("steps", mode="DM-DM").values
     columns = _draw_steps(fig.add_subplot(), shown.get("moments", ()), 31)
     caption = f"TTIs from the RAC on; the first ACK is received at {shown.get('ack_received', -1)}."
@@ -105,7 +105,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
         place = taken.get((node, tti), 0)
         taken[node, tti] = place + 1
         offset = (2, 4 + 7 * place) if node != "b" else (2, -9 - 7 * place)
-        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=5.5, color=colour)
+        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=6.5, color=colour)
     ax.set_xlim(-1, until + 3)
     ax.set_xticks(range(0, until + 1, 5))
     ax.set_ylim(-2.8, 0.9)
@@ -116,7 +116,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
 
 def figure_3(data: Data) -> Figure:
     """Figure 3: round trips over time."""
-    fig = MplFigure(figsize=(6.4, 3.2), layout="constrained")
+    fig = study_figure(3.2)
     ax = fig.add_subplot()
     columns = {}
     for mode in MODES:
@@ -142,7 +142,7 @@ def figure_5(evidence: Evidence) -> Figure:
         if other is not None and "window" in other.records:
             panels.append((reading.name, other))
     lines = (len(panels) + 1) // 2
-    fig = MplFigure(figsize=(3.6 * min(len(panels), 2), 2.9 * lines), layout="constrained")
+    fig = study_figure(2.9 * lines)
     columns: dict[str, dict[str, list[Any]]] = {}
     axes = np.atleast_1d(fig.subplots(lines, min(len(panels), 2), sharey=True)).ravel()
     for spare in axes[len(panels) :]:
@@ -182,7 +182,7 @@ def _reading(evidence: Evidence, name: str) -> Data | None:
 def figure_6(data: Data, version: str, letter: str) -> Figure:
     """Figure 6: the window around a switch each way."""
     shown = data.shown("switches", version=version).values
-    fig = MplFigure(figsize=(6.4, 2.5), layout="constrained")
+    fig = study_figure(2.5)
     columns = {}
     for ax, to, way in zip(
         fig.subplots(1, 2, sharey=True), ("direct", "infrastructure"), ("IM to DM", "DM to IM"), strict=True
@@ -208,7 +208,7 @@ def figure_7(evidence: Evidence) -> Figure:
     for reading, version in READINGS.items():
         if (other := _reading(evidence, reading)) is not None:
             bars.append((reading, other.estimate("transfer", "goodput", version=version), "#56b4e9"))
-    fig = MplFigure(figsize=(6.4, 3.2), layout="constrained")
+    fig = study_figure(3.2)
     ax = fig.add_subplot()
     _bars(ax, bars)
     _label(ax, "", "throughput [Mbit/s]")
@@ -257,7 +257,7 @@ def repair(data: Data) -> Figure:
         )
         for c in changes
     ]
-    fig = MplFigure(figsize=(6.6, 3.4), layout="constrained")
+    fig = study_figure(3.4)
     ax = fig.add_subplot()
     _bars(ax, bars)
     ax.axhline(carried.mean, color="black", linewidth=0.8, linestyle="--")
@@ -275,7 +275,7 @@ def repair(data: Data) -> Figure:
 def pairs(data: Data) -> Figure:
     """Several pairs with and without frequency reuse."""
     counts, reuses = data.labels("pairs", "pairs"), data.labels("pairs", "reuse")
-    fig = MplFigure(figsize=(7.0, 2.6), layout="constrained")
+    fig = study_figure(2.6)
     columns: dict[str, list[Any]] = {"reuse": [], "pairs": [], "sum": [], "rtt": [], "jain": []}
     parts = (("sum", "all pairs [Mbit/s]"), ("rtt", "mean round trip [ms]"), ("jain", "Jain's index"))
     axes = fig.subplots(1, 3)

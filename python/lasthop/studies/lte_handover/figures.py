@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 
 from lasthop.harness import Data, Evidence, Figure
+from lasthop.harness.drawing import decade_axis, doubling_axis, study_figure
 from lasthop.harness.stats import Estimate
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 def around_the_handover(data: Data, kind: str) -> Figure:
     """LH-1: window, goodput and segments around one handover."""
     shown = data.shown("sweep", type=kind, queue=SHOWN_KB).values
-    fig = MplFigure(figsize=(6.4, 7.0), layout="constrained")
+    fig = study_figure(7.0)
     window, good, seq = fig.subplots(3, 1, height_ratios=(1.0, 0.8, 1.6))
     t0 = shown.get("t0", 0.0)
     columns: dict[str, dict[str, Any]] = {}
@@ -94,7 +94,7 @@ def _marks(colour: str) -> dict[str, tuple[str, str, float, str]]:
 
 def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, float]]) -> Figure:
     """A quantity over the size of the retransmission queue, both types."""
-    fig = MplFigure(figsize=(5.2, 2.8 * len(what)), layout="constrained")
+    fig = study_figure(2.8 * len(what))
     axes = np.atleast_1d(fig.subplots(len(what), 1, sharex=True))
     columns: dict[str, list[Any]] = {"type": [], "queue_kb": []}
     for ax, (key, (label, scale)) in zip(axes, what.items(), strict=True):
@@ -107,7 +107,7 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
             if len(columns["type"]) < 2 * len(sizes):
                 columns["type"].extend([kind] * len(sizes))
                 columns["queue_kb"].extend(sizes)
-        ax.set_xscale("log", base=2)
+        doubling_axis(ax, sizes)
         _label(ax, "", label)
         ax.set_ylim(bottom=0)
         ax.legend(fontsize=7)
@@ -118,7 +118,7 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
 
 def load(data: Data) -> Figure:
     """LH-4: a sudden load, the mean of all runs and each UE of one."""
-    fig = MplFigure(figsize=(6.8, 5.2), layout="constrained")
+    fig = study_figure(5.2)
     axes = list(fig.subplots(2, 2).flat)
     added = data.labels("load", "added")
     parts = (
@@ -165,7 +165,7 @@ def load(data: Data) -> Figure:
 def interruption(evidence: Evidence) -> Figure:
     """Distributions: how long nobody served the UE, and how long nothing arrived."""
     names = evidence.parameter_sets
-    fig = MplFigure(figsize=(7.2, 3.4), layout="constrained")
+    fig = study_figure(3.4)
     *served, silent = fig.subplots(1, len(names) + 1, sharey=True)
     columns: dict[str, list[Any]] = {"of": [], "milliseconds": []}
 
@@ -190,6 +190,7 @@ def interruption(evidence: Evidence) -> Figure:
         gaps = (r.values["gap_s"] for r in main.runs("sweep", type=kind))
         distribution(silent, "no packet", kind, gaps, color=COLOURS[kind])
     silent.set_xscale("log")
+    decade_axis(silent.xaxis)
     silent.set_title(f"no packet arrives, set {evidence.main_set}", fontsize=8)
     _label(silent, "ms", "")
     silent.tick_params(which="both", labelsize=7)
@@ -211,7 +212,7 @@ INTERRUPTIONS = (("#999999", "-"), ("#56b4e9", "-"), ("#0072b2", "-"), ("#e69f00
 def drive_map(data: Data) -> Figure:
     """The drive: where the car is served by which cell, what it measures, what it gets."""
     shown = data.shown("map").values
-    fig = MplFigure(figsize=(6.4, 5.6), layout="constrained")
+    fig = study_figure(5.6)
     place, power, rate = fig.subplots(3, 1, sharex=True, height_ratios=(0.7, 1.5, 1.0))
     columns: dict[str, dict[str, Any]] = {}
     if "place_x" in shown:
@@ -260,7 +261,7 @@ def drive_map(data: Data) -> Figure:
 def choice(data: Data) -> Figure:
     """May applications choose? Call, game, web pages and download on shared and split bearers."""
     names, breaks = data.labels("perbearer", "bearers"), data.labels("perbearer", "handover")
-    fig = MplFigure(figsize=(7.2, 4.0), layout="constrained")
+    fig = study_figure(4.0)
     axes = fig.subplots(1, 4)
     columns: dict[str, list[Any]] = {"bearers": [], "handover": []}
     styles = tuple(zip(("o", "s", "^", "v"), ("#56b4e9", "#0072b2", "#000000", "#d55e00"), strict=True))
@@ -323,7 +324,7 @@ def _what_the_type_gains(data: Data) -> str:
 def backhaul(data: Data) -> Figure:
     """Goodput, delay and silence in the window over the delay of X2, by its rate."""
     delays, rates = data.labels("x2", "delay"), data.labels("x2", "rate")
-    fig = MplFigure(figsize=(7.2, 7.0), layout="constrained")
+    fig = study_figure(7.0)
     axes = fig.subplots(3, len(rates), sharex=True, sharey="row", squeeze=False)
     parts = (
         ("goodput_bps", "goodput [Mbit/s]", 1e-6),
@@ -348,6 +349,7 @@ def backhaul(data: Data) -> Figure:
         axes[0, column].set_title(f"X2 of {rate} Mbit/s", fontsize=8)
         for row, (_, label, _) in enumerate(parts):
             axes[row, column].set_xscale("log")
+            decade_axis(axes[row, column].xaxis)
             axes[row, column].set_ylim(bottom=0)
             _label(axes[row, column], "X2 delay [ms]" if row == len(parts) - 1 else "", "" if column else label)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
@@ -361,7 +363,7 @@ def backhaul(data: Data) -> Figure:
 def stacks(data: Data) -> Figure:
     """Goodput after a handover by TCP stack."""
     names = data.labels("today", "stack")
-    fig = MplFigure(figsize=(6.8, 3.0), layout="constrained")
+    fig = study_figure(3.0)
     axes = fig.subplots(1, 2, sharey=True)
     columns: dict[str, list[Any]] = {"stack": [], "type": [], "queue_kb": [], "after_mbps": []}
     sizes = data.labels("today", "queue")
@@ -377,7 +379,7 @@ def stacks(data: Data) -> Figure:
             columns["type"].extend([kind] * len(sizes))
             columns["queue_kb"].extend(sizes)
             columns["after_mbps"].extend(values)
-        ax.set_xscale("log", base=2)
+        doubling_axis(ax, sizes)
         ax.set_ylim(bottom=0)
         ax.set_title(kind, fontsize=8)
         _label(ax, "retransmission queue [kB]", "Mbit/s in 10 s after the handover" if ax is axes[0] else "")

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from lasthop.harness import Data, Figure
+from lasthop.harness.drawing import study_figure
 from lasthop.studies.lte_vs_11ac.draw import (
     COLOURS,
     LABEL,
@@ -42,7 +42,7 @@ def queues(data: Data) -> Figure:
     shown = ("thr", "dly", "loss")
     conditions = grid(data, "queue")
     kinds, transports = data.labels("queue", "queue"), data.labels("queue", "transport")
-    fig = MplFigure(figsize=(1.2 + 2.0 * len(conditions), 1.7 * len(shown) + 0.6), layout="constrained")
+    fig = study_figure(1.7 * len(shown) + 0.6)
     panels = fig.subplots(len(shown), len(conditions), sharex="row", sharey=True, squeeze=False)
     columns: dict[str, list[Any]] = {
         k: [] for k in ("metric", "network", "size", "queue", "transport", "mean", "half_width", "n")
@@ -75,7 +75,7 @@ def queues(data: Data) -> Figure:
 def side(data: Data) -> Figure:
     """LTE and Wi-Fi with stations at the same places: metrics in columns, congestion controls in rows."""
     rates, transports = data.labels("side", "rate"), data.labels("side", "transport")
-    fig = MplFigure(figsize=(9.4, 1.7 * len(transports) + 0.8), layout="constrained")
+    fig = study_figure(1.7 * len(transports) + 0.8)
     panels = fig.subplots(len(transports), len(FOUR), sharex=True, sharey="col", squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "transport", "rate", "mean", "half_width")}
     for row, transport in zip(panels, transports, strict=True):
@@ -126,7 +126,7 @@ def airtime(data: Data) -> Figure:
     """What airtime fairness does: throughput, how even the time on the air is, each station's share in one run."""
     kinds, transports = data.labels("airtime", "queue"), data.labels("airtime", "transport")
     colours = ("#555555", "#009e73", "#cc79a7")
-    fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
+    fig = study_figure(2.8)
     panels = fig.subplots(1, 3, squeeze=False)[0]
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "queue", "transport", "mean", "half_width", "n")}
     places = np.arange(len(transports))

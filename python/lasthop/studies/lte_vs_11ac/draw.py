@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from lasthop.harness import Data, Figure
+from lasthop.harness.drawing import study_figure
 from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, NETWORKS, TODAY, VARIANTS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
     rates = [float(r) for r in data.labels(group, "rate")]
     conditions = grid(data, group)
     transports = data.labels(group, "transport")
-    fig = MplFigure(figsize=(1.2 + 2.2 * len(conditions), 2.0 * len(FOUR) + 0.8), layout="constrained")
+    fig = study_figure(2.0 * len(FOUR) + 0.8)
     panels = fig.subplots(len(FOUR), len(conditions), sharex=True, sharey="row", squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "transport", "rate", "mean", "n")}
     for row, key in zip(panels, FOUR, strict=True):

@@ -7,9 +7,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError
+from lasthop.harness.drawing import study_figure
 from lasthop.studies.lte_vs_11ac.beyond import airtime, beyond, queues, side
 from lasthop.studies.lte_vs_11ac.draw import (
     COLOURS,
@@ -68,7 +68,7 @@ def overview(data: Data) -> Figure:
     """Four metrics in rows, conditions in columns, a dot with its interval for each variant."""
     conditions = _conditions(data)
     present = [cc for cc in VARIANTS if cc in data.labels("variants", "cc")]
-    fig = MplFigure(figsize=(2.0 + 1.9 * len(conditions), 2.1 * len(FOUR)), layout="constrained")
+    fig = study_figure(2.1 * len(FOUR))
     panels = fig.subplots(len(FOUR), len(conditions), sharex="row", sharey=True, squeeze=False)
     columns: dict[str, list[Any]] = {
         k: [] for k in ("metric", "network", "size", "cc", "mean", "ci95_low", "ci95_high", "n")
@@ -102,7 +102,7 @@ def variant(data: Data, cc: str) -> Figure:
     """One of the paper's figures 2-7, 10-12, 15, 16: averages above, time series below."""
     title, number, _ = VARIANTS[cc]
     conditions = _conditions(data)
-    fig = MplFigure(figsize=(9.4, 4.0), layout="constrained")
+    fig = study_figure(4.0)
     panels = fig.subplots(2, len(FOUR), squeeze=False)
     averages: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "mean", "half_width", "n")}
     lines: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "time_s", "value")}
@@ -140,7 +140,7 @@ def comparison(data: Data, group: str) -> Figure:
     """The paper's comparison of a group: four metrics, AM and UM beside each other."""
     present = [cc for cc in variants_of(group) if cc in data.labels("variants", "cc")]
     networks = data.labels("variants", "network")
-    fig = MplFigure(figsize=(9.4, 1.6 * len(networks) + 0.6), layout="constrained")
+    fig = study_figure(1.6 * len(networks) + 0.6)
     panels = fig.subplots(len(networks), len(FOUR), sharex=True, squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "cc", "mean", "half_width")}
     for row, network in zip(panels, networks, strict=True):

@@ -6,10 +6,10 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import NullLocator
 
 from lasthop.harness import Data, Figure
+from lasthop.harness.drawing import study_figure
 from lasthop.studies.lte_vs_11ac.draw import COLOURS, FILLS, append, dress, grid, network_name, titles, transport_name
 from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, TODAY, VARIANTS
 from lasthop.studies.lte_vs_11ac.spread import spread
@@ -34,7 +34,7 @@ def parting(data: Data) -> Figure:
     everyone = data.labels("load", "transport")
     present = [t for t in everyone if t in VARIANTS]
     shown = [*present, *(t for t in everyone if t in TODAY and t not in VARIANTS)]
-    fig = MplFigure(figsize=(11.0, 8.2), layout="constrained")
+    fig = study_figure(8.2)
     places = fig.add_gridspec(2, 1, height_ratios=[2.6, 5.2])
     above, below = fig.add_subfigure(places[0]), fig.add_subfigure(places[1])
     spreads = _spreads(data, above.subplots(1, len(FOUR)), rates, conditions, present)

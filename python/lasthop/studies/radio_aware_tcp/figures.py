@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure as MplFigure
-
 from lasthop.harness import Data, Evidence, Figure, TableView
+from lasthop.harness.drawing import study_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 COLOURS = {
     "normal": "#0072b2",
@@ -284,7 +284,7 @@ def figure_1(data: Data) -> Figure:
 def figure_2(data: Data) -> Figure:
     """Window, layer-2 queue and rate over the first seconds."""
     trace = data.shown("trace").values
-    fig = MplFigure(figsize=(5.6, 4.8), layout="constrained")
+    fig = study_figure(4.8)
     window, queue, rate = fig.subplots(3, 1, sharex=True)
     window.plot(trace["time_s"], trace["cwnd"], color=COLOURS["normal"], linewidth=1)
     window.set_ylabel("window\n[segments]")
@@ -307,7 +307,7 @@ def figure_2(data: Data) -> Figure:
 def figure_5(data: Data) -> Figure:
     """Short bursts over round trip and initial window."""
     windows = data.labels("short", "window")
-    fig = MplFigure(figsize=(6.4, 2.8), layout="constrained")
+    fig = study_figure(2.8)
     columns: dict[str, list[object]] = {"rtt_ms": [], "window": [], "normal_s": [], "loose_s": []}
     trips = data.labels("short", "rtt")
     for ax, rtt in zip(fig.subplots(1, len(trips), sharey=True), trips, strict=True):
@@ -330,7 +330,7 @@ def figure_5(data: Data) -> Figure:
 
 def figure_6(data: Data) -> Figure:
     """Objects beside a download, and files, pages and video in one queue."""
-    fig = MplFigure(figsize=(6.8, 2.9), layout="constrained")
+    fig = study_figure(2.9)
     left, middle, right = fig.subplots(1, 3)
     schemes = data.labels("web", "scheme")
     objects = [data.estimate("web", "object", scheme=s).mean for s in schemes]
@@ -393,7 +393,7 @@ def figure_9(data: Data) -> Figure:
 
 def figure_summary(data: Data) -> Figure:
     """Goodput against the 95th percentile of the delay, for everything on the same radio."""
-    fig = MplFigure(figsize=(8.0, 6.4), layout="constrained")
+    fig = study_figure(6.4)
     ax = fig.add_subplot()
     ax.set_xlabel("one-way delay that 95 % of the packets do not exceed [ms]")
     ax.set_ylabel("goodput [Mbit/s]")
@@ -454,7 +454,7 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
 
 def figure_wrong(data: Data) -> Figure:
     """How wrong a hint may be."""
-    fig = MplFigure(figsize=(7.6, 4.8), layout="constrained")
+    fig = study_figure(4.8)
     cubic = data.estimate("wrong", "goodput", case="cubic").mean
     columns: dict[str, list[object]] = {"kind": [], "value": [], "goodput_mbps": []}
     *grid, last = fig.subplots(2, 4, sharey=True).flat
@@ -486,7 +486,7 @@ def figure_wrong(data: Data) -> Figure:
 
 def figure_users(data: Data) -> Figure:
     """One to ten phones."""
-    fig = MplFigure(figsize=(6.4, 2.9), layout="constrained")
+    fig = study_figure(2.9)
     left, right = fig.subplots(1, 2)
     users = data.labels("users", "users")
     columns: dict[str, list[object]] = {"users": list(users)}
@@ -519,7 +519,7 @@ def _bars(ax: Axes, labels: Sequence[object], values: Sequence[float], y: str) -
 
 
 def _axes(x: str, y: str) -> tuple[MplFigure, Axes]:
-    fig = MplFigure(figsize=(5.2, 3.4), layout="constrained")
+    fig = study_figure(3.4)
     ax = fig.add_subplot()
     ax.set_xlabel(x)
     ax.set_ylabel(y)

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure as MplFigure
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError, TableView
+from lasthop.harness.drawing import study_figure
 from lasthop.studies.umts_vegas import model
 from lasthop.studies.umts_vegas.reduce import RTT_BIN_S
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
     from lasthop.harness.stats import Estimate
 
@@ -204,7 +205,7 @@ def figure_wired(data: Data) -> Figure:
 
 def figure_ahead(data: Data) -> Figure:
     """The paper's TCPs alone, behind a snoop agent and behind a proxy; and the stacks of today."""
-    fig = MplFigure(figsize=(7.2, 3.4), layout="constrained")
+    fig = study_figure(3.4)
     left, right = fig.subplots(1, 2, sharey=True)
     _label(left, "TBLER [%]", "throughput / 384 kbit/s [%]")
     _label(right, "TBLER [%]", "")
@@ -403,14 +404,14 @@ def _errorbar(ax: Axes, points: Sequence[tuple[float, Estimate]], cc: str) -> No
 
 
 def _axes(x: str, y: str) -> tuple[MplFigure, Axes]:
-    fig = MplFigure(figsize=(5.2, 3.4), layout="constrained")
+    fig = study_figure(3.4)
     ax = fig.add_subplot()
     _label(ax, x, y)
     return fig, ax
 
 
 def _two_axes(x: str, y: str) -> tuple[MplFigure, tuple[Axes, Axes]]:
-    fig = MplFigure(figsize=(5.2, 4.4), layout="constrained")
+    fig = study_figure(4.4)
     upper, lower = fig.subplots(2, 1, sharex=True)
     _label(upper, "", y)
     _label(lower, x, y)
