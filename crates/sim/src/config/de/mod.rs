@@ -327,7 +327,8 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         }
     }
 
-    /// A table. serde's own types would take a list as well, of values in the order of their fields.
+    /// A table. serde's own types would take a list as well, of values in the order of their
+    /// fields.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
