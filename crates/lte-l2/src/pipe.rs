@@ -10,7 +10,7 @@ use crate::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput, PdcpConfig};
 use crate::rlc::{Grant, Pdu, RlcConfig, RlcEvent};
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::dch::{Dch, DchConfig, DchStats, TTIS};
-use lasthop_bearer::{BearerOutput, Direction, End, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, Sdu};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_radio::ErrorPattern;
 
@@ -101,6 +101,8 @@ pub struct LtePipe {
     grant: [u32; 2],
     pdus: Vec<Pdu>,
     scratch: LteBearerOutput,
+    /// Where SDUs are, if somebody wants to know.
+    journeys: Option<Box<Journeys>>,
 }
 
 impl LtePipe {
@@ -119,9 +121,19 @@ impl LtePipe {
             grant: [config.downlink.grant.0 as u32, config.uplink.grant.0 as u32],
             pdus: Vec::new(),
             scratch: LteBearerOutput::default(),
+            journeys: None,
         }
     }
 
+    /// From now on it is noted where SDUs are.
+    pub fn note_journeys(&mut self) {
+        self.journeys = Some(Box::default());
+    }
+    /// Where SDUs are; `None` unless that is noted.
+    #[inline]
+    pub fn journeys(&mut self) -> Option<&mut Journeys> {
+        self.journeys.as_deref_mut()
+    }
     /// Packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
         self.layers.inside(end)
@@ -173,8 +185,15 @@ impl LtePipe {
         }
         let end = direction.sender();
         self.layers.pull(now, end, Grant::of(self.grant[i]), &mut self.pdus, &mut self.scratch);
-        let (layers, scratch) = (&mut self.layers, &mut self.scratch);
+        let due = now + self.channel[i].config().tti + self.channel[i].config().iub_delay;
+        if let Some(journeys) = &mut self.journeys {
+            self.pdus.iter().for_each(|pdu| pdu.note_sent(journeys, now, end.index() as u32, due));
+        }
+        let (layers, scratch, journeys) = (&mut self.layers, &mut self.scratch, &mut self.journeys);
         self.channel[i].send(now, self.pdus.drain(..), |pdu| {
+            if let Some(journeys) = journeys {
+                pdu.note_given_up(journeys, due);
+            }
             layers.lost(end, &pdu, scratch);
             layers.recycle(end, pdu);
         });
@@ -190,6 +209,9 @@ impl LtePipe {
     ) {
         let end = direction.sender();
         while let Some(pdu) = self.channel[direction.index()].arrived(now) {
+            if let Some(journeys) = &mut self.journeys {
+                pdu.note_arrived(journeys, now);
+            }
             self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
             self.layers.recycle(end, pdu);
         }

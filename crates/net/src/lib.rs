@@ -30,7 +30,7 @@ pub use ipv4::Packet;
 pub use lasthop_units::Ecn;
 pub use link::Link;
 pub use monitor::{FlowMonitor, FlowStats, jain};
-pub use packet::{DropCause, Dropped, Item, PipeOut};
+pub use packet::{DropCause, Dropped, Item, LinkNote, LinkStage, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
 pub use queue::aqm;
 pub use queue::{

@@ -87,6 +87,27 @@ pub struct Dropped {
     pub cause: DropCause,
 }
 
+/// Where in a link a packet is from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkStage {
+    /// Its bits leave the transmitter.
+    Serialization,
+    /// Its last bit has left the transmitter and propagates.
+    Propagation,
+}
+
+/// From `at` on the packet is in this stage. The moments of one packet do not go back, but may lie
+/// before the call that reports them: a link catches up late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkNote {
+    /// The packet.
+    pub id: PacketId,
+    /// Since when.
+    pub at: Instant,
+    /// Where it is.
+    pub stage: LinkStage,
+}
+
 /// What a pipe hands out. The caller keeps one, drains it after each call and so reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub struct PipeOut {
@@ -98,14 +119,26 @@ pub struct PipeOut {
     pub copies: Vec<Item>,
     /// Packets that were dropped, in order of their moment within each cause.
     pub dropped: Vec<Dropped>,
+    /// What transmitters did, in the order of each packet; `None`: nobody wants to know.
+    pub notes: Option<Vec<LinkNote>>,
 }
 
 impl PipeOut {
+    /// A packet is in `stage` from `at` on, if somebody wants to know.
+    #[inline(always)]
+    pub fn note(&mut self, id: PacketId, at: Instant, stage: LinkStage) {
+        if let Some(notes) = &mut self.notes {
+            notes.push(LinkNote { id, at, stage });
+        }
+    }
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.arrived.clear();
         self.copies.clear();
         self.dropped.clear();
+        if let Some(notes) = &mut self.notes {
+            notes.clear();
+        }
     }
     /// True if there is nothing to handle.
     pub fn is_empty(&self) -> bool {

@@ -12,7 +12,7 @@
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use crate::wire::{Wire, WireModel};
-use crate::{Item, Limit, PipeOut, Queue};
+use crate::{Item, Limit, LinkStage, PipeOut, Queue};
 
 /// One direction of a wired link.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl Pipe {
         let stopped = self.rate == Some(Bitrate(0));
         let idle = self.free_at <= now && !stopped && self.queue.is_empty();
         if idle && self.queue.may_be_bypassed() {
-            self.serve(now, Item { enqueued: now, ..item });
+            self.serve(now, Item { enqueued: now, ..item }, out);
         } else {
             if idle {
                 self.queue.found_empty();
@@ -144,13 +144,13 @@ impl Pipe {
         }
         while self.free_at <= now {
             let Some(item) = self.queue.dequeue(self.free_at, &mut out.dropped) else { break };
-            self.serve(self.free_at, item);
+            self.serve(self.free_at, item, out);
         }
     }
 
     /// Sends one packet from `start` on.
     #[inline(always)]
-    fn serve(&mut self, start: Instant, item: Item) {
+    fn serve(&mut self, start: Instant, item: Item, out: &mut PipeOut) {
         self.free_at = match self.rate {
             None => start,
             Some(rate) => {
@@ -160,6 +160,10 @@ impl Pipe {
                 start.saturating_add(self.last.1)
             }
         };
+        if out.notes.is_some() {
+            out.note(item.id, start, LinkStage::Serialization);
+            out.note(item.id, self.free_at, LinkStage::Propagation);
+        }
         self.wire.put(self.free_at, item);
     }
 

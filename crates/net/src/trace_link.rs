@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::pipe::{Account, Occupancy};
 use crate::trace::Trace;
 use crate::wire::{Wire, WireModel};
-use crate::{Item, Limit, PipeOut, Queue};
+use crate::{Item, Limit, LinkStage, PipeOut, Queue};
 
 /// What follows the last opportunity of the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -181,11 +181,16 @@ impl TraceLink {
         while let Some((item, left)) =
             self.partial.take().or_else(|| self.queue.dequeue(moment, &mut out.dropped).map(|i| (i, i.size)))
         {
+            // A packet that goes on in a later opportunity has begun before.
+            if left == item.size {
+                out.note(item.id, moment, LinkStage::Serialization);
+            }
             if u64::from(left) > budget {
                 self.partial = Some((item, left - budget as u32));
                 break;
             }
             budget -= u64::from(left);
+            out.note(item.id, moment, LinkStage::Propagation);
             self.wire.put(moment, item);
             if budget == 0 {
                 break;

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::pdcp::PdcpConfig;
 use crate::rlc::pdu::Pdu;
+use crate::rlc::segment::{EndMark, Segment};
 use crate::rlc::{Output, RlcEvent};
 use crate::rlc::{Rlc, RlcConfig};
 use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
-use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Journeys, Sdu};
 use lasthop_bearer::{ConfigError, Warning, within};
 use open_sdus::OpenSdus;
 
@@ -77,6 +78,8 @@ pub struct Bearer {
     timers: [Instant; 2],
     pdus: Vec<Pdu>,
     scratch: Output,
+    /// Where SDUs are, if somebody wants to know.
+    journeys: Option<Box<Journeys>>,
 }
 
 impl Bearer {
@@ -95,6 +98,7 @@ impl Bearer {
             timers: [Instant::MAX; 2],
             pdus: Vec::new(),
             scratch: Output::default(),
+            journeys: None,
         }
     }
 
@@ -105,6 +109,15 @@ impl Bearer {
     /// The channel of a direction.
     pub const fn dch(&self, direction: Direction) -> &Dch<Pdu> {
         &self.dch[direction.index()]
+    }
+    /// From now on it is noted where SDUs are.
+    pub fn note_journeys(&mut self) {
+        self.journeys = Some(Box::default());
+    }
+    /// Where SDUs are; `None` unless that is noted.
+    #[inline]
+    pub fn journeys(&mut self) -> Option<&mut Journeys> {
+        self.journeys.as_deref_mut()
     }
     /// Packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
@@ -155,8 +168,18 @@ impl Bearer {
         }
         let (end, blocks) = (direction.sender(), dch.config().blocks as usize);
         self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
+        let due = now + dch.config().tti + dch.config().iub_delay;
+        if let Some(journeys) = &mut self.journeys {
+            for (s, len) in self.pdus.iter().flat_map(segments_of) {
+                journeys.sent(now, end.index() as u32, &s.sdu, s.offset, len, due);
+            }
+        }
         let (open_sdus, lossy) = (&mut self.open_sdus[end.index()], self.lossy);
+        let journeys = &mut self.journeys;
         dch.send(now, self.pdus.drain(..), |pdu| {
+            if let Some(journeys) = journeys {
+                segments_of(&pdu).for_each(|(s, _)| journeys.given_up(due, &s.sdu));
+            }
             if lossy {
                 report_lost(&pdu, end, open_sdus, out);
             }
@@ -173,6 +196,9 @@ impl Bearer {
     ) {
         let end = direction.sender().peer();
         while let Some(pdu) = self.dch[direction.index()].arrived(now) {
+            if let Some(journeys) = &mut self.journeys {
+                segments_of(&pdu).for_each(|(s, len)| journeys.arrived(now, &s.sdu, s.offset, len));
+            }
             self.rlc[end.index()].receive(now, &pdu, &mut self.scratch);
         }
         self.settle(now, end, out);
@@ -246,6 +272,19 @@ impl Bearer {
             self.wake(now, end);
         }
     }
+}
+
+/// The octets of SDUs in a block, with their numbers.
+fn segments_of(pdu: &Pdu) -> impl Iterator<Item = (Segment, u32)> {
+    let (segments, whole) = match pdu {
+        Pdu::Data(pdu) => (&pdu.segments[..], None),
+        Pdu::Um(pdu) => (&pdu.segments[..], None),
+        Pdu::Tm(sdu) => {
+            (&[][..], Some((Segment { sdu: *sdu, offset: 0, len: 0, end: EndMark::None }, sdu.size)))
+        }
+        Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (&[][..], None),
+    };
+    segments.iter().map(|s| (*s, u32::from(s.len))).chain(whole)
 }
 
 /// A block that carried SDUs without retransmission is lost, and they with it.

@@ -8,6 +8,9 @@
 
 use std::fmt::Debug;
 
+use lasthop_bearer::Journeys;
+use lasthop_units::Instant;
+
 use super::Sdu;
 
 /// What the data field of a PDU holds, seen by a receiver: it can be cut, and pieces can be joined
@@ -138,6 +141,29 @@ pub enum Pdu<P = Span> {
 }
 
 impl Pdu {
+    /// Its octets of SDUs leave `sender` at `now`, due at the other end at `due`.
+    pub fn note_sent(&self, journeys: &mut Journeys, now: Instant, sender: u32, due: Instant) {
+        for e in self.elements() {
+            journeys.sent(now, sender, &e.payload.sdu, e.payload.offset, e.len, due);
+        }
+    }
+    /// They have arrived.
+    pub fn note_arrived(&self, journeys: &mut Journeys, now: Instant) {
+        for e in self.elements() {
+            journeys.arrived(now, &e.payload.sdu, e.payload.offset, e.len);
+        }
+    }
+    /// MAC has given its block up.
+    pub fn note_given_up(&self, journeys: &mut Journeys, at: Instant) {
+        self.elements().iter().for_each(|e| journeys.given_up(at, &e.payload.sdu));
+    }
+    fn elements(&self) -> &[Element<Span>] {
+        match self {
+            Pdu::Tmd(e) => std::slice::from_ref(e),
+            Pdu::Umd(d) | Pdu::Amd(d) => &d.elements,
+            Pdu::Status(_) => &[],
+        }
+    }
     /// Bytes on the wire under `format`.
     pub fn size(&self, format: Format) -> u32 {
         match self {

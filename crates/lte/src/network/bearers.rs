@@ -8,14 +8,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Index;
 
-use lasthop_units::{BearerId, IndexVec, Instant, UeId};
+use lasthop_units::{BearerId, Duration, Id, IndexVec, Instant, PacketId, UeId};
 
 use super::core_network::Core;
 use super::ip_buffer::IpBuffer;
 use super::{NetworkEvent, NetworkOutput};
 use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::Qos;
-use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_bearer::{BearerStage, DropCause, End, Journeys, Sdu};
 use lasthop_lte_l2::pdcp::{ForwardedSdu, LteBearer, LteBearerConfig, LteBearerOutput};
 use lasthop_lte_l2::rlc::{Grant, Pdu, RlcEvent};
 use lasthop_units::Bitrate;
@@ -66,6 +66,16 @@ pub(super) struct Bearers {
     notices: VecDeque<Notice>,
     /// Memory for the PDUs of a transport block.
     pdus: Vec<Pdu>,
+    /// Where SDUs are, if somebody wants to know.
+    noted: Option<Box<Noted>>,
+}
+
+/// Where SDUs are.
+#[derive(Debug, Default)]
+struct Noted {
+    journeys: Journeys,
+    /// From the TTI of a block to that in which the other end has decoded it, downlink and uplink.
+    decode: [Duration; 2],
 }
 
 impl Index<BearerId> for Bearers {
@@ -160,7 +170,13 @@ impl Bearers {
         // Mostly nothing was said, and emptying what is empty costs as much as the rest.
         if !said.delivered.is_empty() {
             match core {
-                Some(core) if !drb.direct => core.take_up(now, ue, bearer, said, out),
+                Some(core) if !drb.direct => {
+                    if let Some(noted) = &mut self.noted {
+                        let up = said.delivered.iter().filter(|(end, _)| *end == End::Network);
+                        up.for_each(|(_, sdu)| noted.journeys.note(now, sdu.id, BearerStage::Core));
+                    }
+                    core.take_up(now, ue, bearer, said, out);
+                }
                 _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
             }
         }
@@ -238,6 +254,9 @@ impl Bearers {
     #[inline]
     pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
         let used = self.drbs[bearer].layers.pull(now, end, grant, &mut self.pdus, &mut self.said);
+        if self.noted.is_some() {
+            self.note_sent(now, bearer, end);
+        }
         // Mostly it is one PDU.
         if self.pdus.len() == 1 {
             parts.extend(self.pdus.pop().map(|pdu| (bearer, pdu)));
@@ -256,15 +275,48 @@ impl Bearers {
         parts: &mut Parts,
     ) {
         self.drbs[bearer].layers.pull_by_reports(now, end, bytes, &mut self.pdus, &mut self.said);
+        if self.noted.is_some() {
+            self.note_sent(now, bearer, end);
+        }
         parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+    }
+    /// The PDUs that were pulled go on the air in the TTI that begins `now`.
+    #[cold]
+    fn note_sent(&mut self, now: Instant, bearer: BearerId, end: End) {
+        let Some(noted) = &mut self.noted else { return };
+        let sender = (2 * bearer.index() + end.index()) as u32;
+        let due = now + noted.decode[end.index()];
+        self.pdus.iter().for_each(|pdu| pdu.note_sent(&mut noted.journeys, now, sender, due));
+    }
+    /// From now on it is noted where SDUs are. `decode`: from the TTI of a block to that in which
+    /// the other end has decoded it, downlink and uplink.
+    pub fn note_journeys(&mut self, decode: [Duration; 2]) {
+        self.noted = Some(Box::new(Noted { decode, ..Noted::default() }));
+    }
+    /// A packet enters the core network, or leaves it.
+    #[inline]
+    pub fn note_passage(&mut self, now: Instant, id: PacketId, stage: BearerStage) {
+        if let Some(noted) = &mut self.noted {
+            noted.journeys.note(now, id, stage);
+        }
+    }
+    /// Where they are; `None` unless that is noted.
+    pub fn journeys(&mut self) -> Option<&mut Journeys> {
+        self.noted.as_deref_mut().map(|noted| &mut noted.journeys)
     }
     /// `pdu` has arrived at `end`.
     #[inline]
     pub fn receive(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
+        if let Some(noted) = &mut self.noted {
+            pdu.note_arrived(&mut noted.journeys, now);
+        }
         self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
     }
     /// `pdu` of `end` will not arrive: HARQ has given up.
-    pub fn lost(&mut self, bearer: BearerId, end: End, pdu: &Pdu) {
+    pub fn lost(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
+        if let Some(noted) = &mut self.noted {
+            pdu.note_given_up(&mut noted.journeys, now);
+        }
         self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
     }
     /// The memory of `pdu` goes back to `end`, which has sent it.

@@ -69,7 +69,7 @@ impl Layer2<'_> {
         for (bearer, pdu) in parts.drain(..) {
             match decoded {
                 true => self.bearers.receive(self.now, bearer, from.peer(), &pdu),
-                false => self.bearers.lost(bearer, from, &pdu),
+                false => self.bearers.lost(self.now, bearer, from, &pdu),
             }
             self.bearers.recycle(bearer, from, pdu);
             match from {

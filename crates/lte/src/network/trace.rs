@@ -2,11 +2,12 @@
 //! Off unless asked for; a network without a trace pays one comparison where something would be
 //! noted.
 
-use lasthop_units::{PacketId, Tti, UeId};
+use lasthop_units::{Duration, PacketId, Tti, UeId};
 
 use super::RadioNetwork;
 use crate::mac::harq::{Parts, Process};
 use crate::phy::RbSet;
+use lasthop_bearer::Journeys;
 use lasthop_lte_l2::rlc::Pdu;
 
 /// Over which link.
@@ -130,6 +131,16 @@ impl TraceRecord {
 pub struct Trace(Option<Vec<TraceRecord>>);
 
 impl RadioNetwork {
+    /// From now on it is noted where the SDUs of all bearers are.
+    pub fn note_journeys(&mut self) {
+        let timing = self.cells.iter().map(|cell| cell.config.timing).next().unwrap_or_default();
+        let decode = [timing.decode, timing.decode_of_uplink()].map(Duration::from_millis);
+        self.bearers.note_journeys(decode);
+    }
+    /// Where they are; `None` unless that is noted.
+    pub fn journeys(&mut self) -> Option<&mut Journeys> {
+        self.bearers.journeys()
+    }
     /// Its trace.
     pub const fn trace(&mut self) -> &mut Trace {
         &mut self.trace

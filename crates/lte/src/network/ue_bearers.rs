@@ -7,7 +7,7 @@ use super::core_network::Passage;
 use super::layer2::Layer2;
 use super::state::Link;
 use super::{Due, NetworkEvent};
-use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_bearer::{BearerStage, DropCause, End, Sdu};
 
 /// The bearers of a UE, layer 2 in which they are, and the link below.
 pub(super) struct UeBearers<'a> {
@@ -109,6 +109,7 @@ impl Layer2<'_> {
     #[inline]
     pub fn enter_gateway(&mut self, bearer: BearerId, packet: Sdu) {
         let sdu = self.bearers.stamp(bearer, End::Network, packet);
+        self.bearers.note_passage(self.now, packet.id, BearerStage::Core);
         let Some(core) = &mut self.core else { return };
         if !core.enter(self.now, bearer, sdu) {
             self.out.dropped.push((bearer, End::Network, sdu, DropCause::BackhaulFull));
@@ -140,6 +141,7 @@ impl Layer2<'_> {
                 self.out.forwarded.extend(undelivered.map(|sdu| (bearer, sdu)));
             }
             Passage::Accept(bearer, forwarded_sdu) => {
+                self.bearers.note_passage(self.now, forwarded_sdu.sdu.id, BearerStage::Queue);
                 self.bearers.accept(self.now, bearer, forwarded_sdu);
                 return Some(bearer);
             }

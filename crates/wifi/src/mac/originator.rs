@@ -36,6 +36,15 @@ impl Pool {
         self.links[chain.last as usize].1 = i;
         chain.last = i;
     }
+    /// Looks at the MSDUs of a chain, from its first on.
+    pub fn each(&self, chain: Chain, mut each: impl FnMut(&Item)) {
+        let mut i = chain.first;
+        while i != NONE {
+            let (item, next) = &self.links[i as usize];
+            item.iter().for_each(&mut each);
+            i = *next;
+        }
+    }
     /// Takes a chain apart, from its first MSDU on.
     pub fn take(&mut self, chain: Chain, mut each: impl FnMut(Item)) {
         let mut i = chain.first;

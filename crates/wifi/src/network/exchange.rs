@@ -6,6 +6,7 @@ use super::agenda::Event;
 use super::config::ApConfig;
 use super::contention::Ppdu;
 use super::medium::Frame;
+use super::notes::burst_begins;
 use super::{Pending, Wlan};
 use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
 use crate::phy::{Compat, Mode};
@@ -86,6 +87,11 @@ pub struct Answer {
 impl Wlan {
     /// Sends the burst of a device, or the RTS before it.
     pub(super) fn send_burst(&mut self, now: Instant, d: usize) {
+        // Not again after an RTS.
+        let burst = &self.devices[d].burst;
+        if self.notes.are_wanted() && burst.frame == Frame::Data && burst.airtime.is_zero() {
+            burst_begins(self, now, d);
+        }
         let device = &self.devices[d];
         let ap = &self.aps[device.ap];
         let (compat, sifs) = (self.air.compat, self.media[device.medium].timing.sifs);

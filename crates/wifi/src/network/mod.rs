@@ -31,6 +31,7 @@ mod driver;
 mod exchange;
 mod manage;
 mod medium;
+mod notes;
 mod outcome;
 mod output;
 mod radios;
@@ -46,6 +47,7 @@ pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
+pub use notes::{Notes, WlanNote, WlanStage};
 pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
 
 use std::collections::VecDeque;
@@ -102,6 +104,8 @@ struct Device {
     txop_end: Instant,
     draw: Draw,
     drawn: u64,
+    /// When its last turn ended.
+    turn_ended: Instant,
 }
 
 impl Device {
@@ -148,6 +152,8 @@ pub struct Wlan {
     settle: VecDeque<usize>,
     /// Contenders that have lost against another of their device.
     internal: Vec<usize>,
+    /// Where packets are, if somebody wants to know.
+    notes: Notes,
 }
 
 impl Wlan {

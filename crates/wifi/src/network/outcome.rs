@@ -4,6 +4,7 @@ use lasthop_units::Instant;
 
 use super::agenda::Event;
 use super::medium::Frame;
+use super::notes::burst_ends;
 use super::{BEACON, DropCause, End, Pending, Wlan, WlanOutput};
 use crate::mac::Category;
 
@@ -72,6 +73,9 @@ impl Wlan {
     /// Counts what has become of the data of a burst.
     fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
         let Some(station) = self.devices[d].burst.station else { return };
+        if self.notes.are_wanted() {
+            burst_ends(self, now, d);
+        }
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
         let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
         let sns = std::mem::take(&mut self.devices[d].burst.sns);
@@ -136,6 +140,7 @@ impl Wlan {
             && self.devices[d].burst.exchange_time(&self.aps[self.devices[d].ap], sifs, self.air.compat)
                 <= left;
         if fits {
+            self.devices[d].turn_ended = now;
             return self.agenda.schedule(now + sifs, Event::Continue { device: d });
         }
         self.end_turn(now, d);
@@ -145,6 +150,7 @@ impl Wlan {
     pub(super) fn end_turn(&mut self, now: Instant, d: usize) {
         let contender = self.devices[d].burst.contender;
         self.devices[d].pending = Pending::Nothing;
+        self.devices[d].turn_ended = now;
         if contender == BEACON {
             self.devices[d].contenders[BEACON].pending = false;
         } else {

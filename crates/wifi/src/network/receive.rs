@@ -6,7 +6,7 @@ use super::agenda::Event;
 use super::exchange::Answer;
 use super::medium::Frame;
 use super::reading::Reading;
-use super::{DropCause, End, Wlan, WlanOutput};
+use super::{DropCause, End, Wlan, WlanOutput, WlanStage};
 use crate::mac::{ACK, Agreement, BLOCK_ACK, CTS, Category, Chain};
 
 impl Wlan {
@@ -147,6 +147,9 @@ impl Wlan {
             // 10.3.2.11, 10.24.7.6).
             let chain = queue.originator.get_mut(*sn).and_then(|m| m.chain.take());
             let Some(chain) = chain else { continue };
+            if self.notes.are_wanted() {
+                self.notes.chain(pool, chain, station, now, WlanStage::Reorder);
+            }
             let mut up = |chain: Chain| {
                 pool.take(chain, |item| {
                     left += 1;

@@ -9,6 +9,7 @@ use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::Burst;
 use super::medium::Medium;
+use super::notes::Notes;
 use super::output::End;
 use super::tx_queue::Lost;
 use super::{CONTENDERS, Device, Link, Pending, Wlan};
@@ -33,6 +34,7 @@ impl Wlan {
             lost: Lost::default(),
             settle: VecDeque::new(),
             internal: Vec::new(),
+            notes: Notes::default(),
         };
         for (id, ap) in config.aps.enumerate() {
             let device = wlan.add_device(id, ap, None, &ap.radio);
@@ -91,6 +93,7 @@ impl Wlan {
             txop_end: Instant::ZERO,
             draw: Draw::new(self.seed, Purpose::BackOff, key),
             drawn: 0,
+            turn_ended: Instant::ZERO,
         });
         device
     }

@@ -134,7 +134,7 @@ impl LaneBlocks<'_> {
         for (_, pdu) in parts {
             match takes {
                 true => self.bearers.receive(self.now, bearer, end.peer(), pdu),
-                false => self.bearers.lost(bearer, end, pdu),
+                false => self.bearers.lost(self.now, bearer, end, pdu),
             }
             self.layer2().settle(bearer);
         }
