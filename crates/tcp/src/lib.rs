@@ -47,7 +47,7 @@ pub use config::{
     VegasReading, VegasRto, VegasSampleOrder, WestwoodConfig, WestwoodReading, WindowConfig, WindowReduction,
     ZeroInterval,
 };
-pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, OptionsInUse, WriteHint};
+pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, Limit, OptionsInUse, WriteHint};
 pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};

@@ -2,7 +2,8 @@
 
 use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
-use super::{Counters, Endpoint};
+use super::send::limit_of;
+use super::{Counters, Endpoint, Limit};
 use crate::cc::{Cc, CongestionControl, Fault};
 use crate::config::Config;
 use crate::recovery::CaState;
@@ -142,6 +143,10 @@ impl Endpoint {
             CaState::Open | CaState::Disorder if self.conn.ecn.shows_cwr(self.send.seq.una) => CaState::Cwr,
             state => state,
         }
+    }
+    /// What keeps it from sending, once it has sent all that it may at `now`.
+    pub fn limit(&self, now: Instant) -> Limit {
+        limit_of(&self.send, &self.conn, now)
     }
     /// The connection's state.
     pub const fn state(&self) -> State {

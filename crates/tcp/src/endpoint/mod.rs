@@ -25,7 +25,7 @@ mod transmit;
 
 pub use info::{Info, OptionsInUse};
 pub use meters::{CloseReason, Counters, Event};
-pub use send::WriteHint;
+pub use send::{Limit, WriteHint};
 
 use lasthop_units::{Instant, Seq};
 

@@ -5,6 +5,7 @@ mod detector;
 mod dispatch;
 mod dupack;
 mod in_flight;
+mod limit;
 mod offload;
 mod output;
 mod pacing;
@@ -16,6 +17,7 @@ mod timeouts;
 mod undo;
 mod usage;
 
+pub use self::limit::{Limit, limit_of};
 pub use self::offload::WriteHint;
 
 use lasthop_units::{Instant, Seq};

@@ -1,0 +1,83 @@
+//! What keeps a sender from sending, as probes see it.
+//!
+//! Linux counts the same in `tcp_chrono`: `TCP_CHRONO_BUSY` while anything is queued or in flight,
+//! `TCP_CHRONO_RWND_LIMITED` while the congestion window would let a segment go and the peer's does
+//! not (tcp_write_xmit asks in this order), `TCP_CHRONO_SNDBUF_LIMITED` while everything written is
+//! sent and the application meets a full buffer (tcp_cwnd_validate). Linux does not divide the rest
+//! of the busy time; here it is.
+
+use lasthop_units::Instant;
+
+use super::super::connection::Connection;
+use super::Sender;
+use super::detector::Detector;
+use super::dispatch::by_detector;
+use crate::recovery::CaState;
+use crate::state::State;
+
+/// What a sender waits for when it has sent all that it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The handshake, the peer's SYN included.
+    Handshake,
+    /// Octets from the application: everything that was written is acknowledged.
+    Application,
+    /// Room in the send buffer: everything that was written is sent, and the buffer takes no whole
+    /// segment more.
+    SendBuffer,
+    /// The receive window: the congestion window has room.
+    ReceiveWindow,
+    /// The congestion window.
+    CongestionWindow,
+    /// The next departure of a paced sender.
+    Pacing,
+    /// A full segment, or the acknowledgement of all that is outstanding (Nagle's algorithm,
+    /// silly-window avoidance).
+    SmallSegment,
+    /// Acknowledgements alone: everything that was written is sent.
+    Acknowledgement,
+    /// The repair of losses: fast recovery, or what follows a timeout.
+    Recovery,
+    /// Nothing: the connection has not begun or is over, or all is acknowledged and the application
+    /// has closed.
+    Nothing,
+}
+
+/// What a sender waits for after it has sent all that it may.
+pub fn limit_of(send: &Sender, c: &Connection, now: Instant) -> Limit {
+    let seq = &send.seq;
+    match c.state {
+        State::Listen | State::SynSent | State::SynReceived => return Limit::Handshake,
+        State::Closed | State::TimeWait => return Limit::Nothing,
+        _ => {}
+    }
+    if seq.is_outstanding() && matches!(send.fly.recovery.state(), CaState::Recovery | CaState::Loss) {
+        return Limit::Recovery;
+    }
+    if seq.notsent() == 0 {
+        return match (seq.is_outstanding(), seq.close_requested) {
+            (true, false) if send.writable(c) < u64::from(c.negotiated.mss) => Limit::SendBuffer,
+            (true, _) => Limit::Acknowledgement,
+            (false, true) => Limit::Nothing,
+            (false, false) => Limit::Application,
+        };
+    }
+    if send.is_held_by_pace(c, now) {
+        return Limit::Pacing;
+    }
+    let full = u64::from(c.negotiated.mss);
+    let next = full.min(seq.notsent());
+    let cwnd = send.fly.window_octets(c, by_detector!(send.fly, D => D::inflation(&send.fly, &c.config)));
+    let in_flight = u64::from(by_detector!(send.fly, D => D::in_flight(&send.fly))) * full;
+    let cwnd_room = cwnd.saturating_sub(in_flight.min(seq.flight_size()));
+    let peer_room = seq.window_edge().saturating_sub(seq.nxt);
+    if cwnd_room < next && cwnd_room <= peer_room {
+        Limit::CongestionWindow
+    } else if peer_room < next {
+        Limit::ReceiveWindow
+    } else if next < full {
+        Limit::SmallSegment
+    } else {
+        Limit::CongestionWindow
+    }
+}
