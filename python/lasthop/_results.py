@@ -149,7 +149,7 @@ class Results:
     def packets(self) -> pa.Table:
         """Packets: sent by a transport, received by one, or dropped.
 
-        Written with `output.packets = true`.
+        Written with `output.packets = true`, and for `output.explain`.
         """
         return self.table("packets")
 
@@ -160,6 +160,22 @@ class Results:
         Written with `output.steps = true`.
         """
         return self.table("steps")
+
+    @cached_property
+    def stages(self) -> pa.Table:
+        """Where each packet is, in intervals without gap or overlap.
+
+        Written with `output.explain = true`.
+        """
+        return self.table("stages")
+
+    @cached_property
+    def limits(self) -> pa.Table:
+        """What each TCP sender was limited by: each row holds until the flow's next one.
+
+        Written with `output.explain = true`.
+        """
+        return self.table("limits")
 
     @cached_property
     def rlc(self) -> pa.Table:

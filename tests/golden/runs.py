@@ -69,6 +69,8 @@ def of_scenarios() -> Iterator[GoldenRun]:
     for name, file in bundled().items():
         yield GoldenRun(f"scenario/{name}", file)
         yield GoldenRun(f"scenario/{name}/everything", file, EVERYTHING, EVERYTHING_S)
+        if name in EXPLAINED:
+            yield GoldenRun(f"scenario/{name}/explain", file, ("output.explain=true",), EVERYTHING_S)
 
 
 def of_plug_ins() -> Iterator[GoldenRun]:
@@ -163,6 +165,9 @@ def _named(point: Point) -> str:
 def _word(text: str) -> str:
     return re.sub(r"\s+", "-", text)
 
+
+#: Where the tables of `output.explain` are kept: they grow with the run.
+EXPLAINED = ("dumbbell", "umts-download", "wifi-download")
 
 EVERYTHING = ("output.tcp=ack", "output.packets=true", "output.steps=true", "output.positions=true")
 

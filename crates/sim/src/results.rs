@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::sink::{Folder, MANIFEST, Sink, file_name};
 use crate::spec::Scenario;
-use crate::world::World;
+use crate::world::{World, end_notes};
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
 /// the day: the same scenario and seed give the same bytes.
@@ -86,6 +86,7 @@ impl RunOutput {
     /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
     pub(crate) fn close(sink: Sink, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
         let now = world.now();
+        end_notes(&mut world, now);
         flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
         let mut tables = flows::write_tables(&world, &sink)?;
         let summary = flows::summary(&world, scenario);

@@ -1,11 +1,11 @@
 //! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
 use lasthop_net::Item;
 use lasthop_units::{Instant, NodeId};
 
-use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Step};
+use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Stage, Step};
 use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
@@ -40,6 +40,10 @@ pub trait Layer2 {
     fn channel_stats(&self, direction: Direction) -> DchStats;
     /// What may change during a run is now as in `spec`, which is of the same radio.
     fn change(&mut self, spec: &BearerSpec);
+    /// From now on it is noted where SDUs are.
+    fn note_journeys(&mut self);
+    /// Where they are; `None` unless that is noted.
+    fn journeys(&mut self) -> Option<&mut Journeys>;
     /// An event's name in the table `events`, and a number that belongs to it.
     fn describe(event: Self::Event) -> (&'static str, Option<u32>);
 }
@@ -73,6 +77,12 @@ macro_rules! passed_on {
         fn inside(&self, end: End) -> usize {
             self.inside(end)
         }
+        fn note_journeys(&mut self) {
+            self.note_journeys();
+        }
+        fn journeys(&mut self) -> Option<&mut Journeys> {
+            self.journeys()
+        }
     };
 }
 pub(super) use passed_on;
@@ -104,8 +114,15 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
     fn enter(&mut self, now: Instant, at: Entry, item: Item, _: NodeId, out: &mut AccessOutput) {
         let end = if at == entry(End::Network) { End::Network } else { End::Ue };
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        if out.stages {
+            out.stage(item.id, now, Stage::RlcQueue, 0);
+            let journeys = self.layer2.journeys();
+            if let Some(journeys) = journeys {
+                journeys.enter(item.id);
+            }
+        }
         self.layer2.push(now, end, sdu, &mut self.output);
-        self.pass_on(out);
+        self.pass_on(now, out);
     }
 
     #[inline(never)]
@@ -121,7 +138,7 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
                 Clock::Arrival(i) => self.layer2.on_arrival(now, direction(i), &mut self.output),
                 Clock::Timer => self.layer2.on_timer(now, &mut self.output),
             }
-            self.pass_on(out);
+            self.pass_on(now, out);
         }
         due
     }
@@ -155,6 +172,10 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
             self.layer2.change(spec);
         }
         mine
+    }
+
+    fn note_stages(&mut self) {
+        self.layer2.note_journeys();
     }
 
     /// Rows of the tables `rlc` and `mac`.
@@ -196,7 +217,10 @@ impl<L: Layer2> BearerAccess<L> {
     }
 
     /// Most calls produce nothing: a list that is empty is not emptied.
-    fn pass_on(&mut self, out: &mut AccessOutput) {
+    fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
+        if out.stages {
+            self.pass_stages(now, out);
+        }
         if !self.output.events.is_empty() {
             for (end, event) in self.output.events.drain(..) {
                 out.steps.push(rlc_event(&self.name, end, L::describe(event)));
@@ -222,6 +246,18 @@ impl<L: Layer2> BearerAccess<L> {
                 ecn: None,
             }));
         }
+    }
+}
+
+impl<L: Layer2> BearerAccess<L> {
+    /// Where SDUs are now.
+    #[cold]
+    fn pass_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        let Some(journeys) = self.layer2.journeys() else { return };
+        let BearerOutput { delivered, dropped, .. } = &self.output;
+        let gone = delivered.iter().map(|(_, sdu)| sdu.id).chain(dropped.iter().map(|(_, sdu, _)| sdu.id));
+        gone.for_each(|id| journeys.leave(now, id));
+        journeys.drain().for_each(|n| out.stage(n.id, n.at, n.stage.into(), 0));
     }
 }
 

@@ -1,9 +1,9 @@
 //! One direction of a wired link: a pipe or a trace link of `net` with a name and an MTU.
 
-use lasthop_net::{Dropped, Item, Link};
+use lasthop_net::{Dropped, Item, Link, LinkNote, LinkStage};
 use lasthop_units::{Instant, NodeId};
 
-use super::{Access, AccessOutput, Adapter, Cause, Clocks, Step, Wiring};
+use super::{Access, AccessOutput, Adapter, Cause, Clocks, Stage, Step, Wiring};
 use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::names::name_key;
@@ -71,6 +71,9 @@ impl Adapter for LinkAccess {
     #[inline(always)]
     fn enter(&mut self, now: Instant, _: Entry, mut item: Item, _: NodeId, out: &mut AccessOutput) {
         item.size += self.overhead;
+        if out.stages {
+            return self.enter_noted(now, item, out);
+        }
         self.link.enqueue(now, item, &mut out.pipe);
         debug_assert!(out.pipe.arrived.is_empty(), "a pipe delivers on time, never on entry");
         self.pass_drops(out);
@@ -82,6 +85,7 @@ impl Adapter for LinkAccess {
             return false;
         }
         self.link.on_time(now, &mut out.pipe);
+        self.pass_notes(out);
         self.pass_drops(out);
         // Few links copy: a list that is empty is not emptied.
         if !out.pipe.copies.is_empty() {
@@ -124,6 +128,7 @@ impl Adapter for LinkAccess {
             let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
         }
         self.link.set_wire(now, config.wire(), &mut out.pipe);
+        self.pass_notes(out);
         self.pass_drops(out);
         true
     }
@@ -136,6 +141,7 @@ impl Adapter for LinkAccess {
         }
         let inside = self.link.occupancy(now, &mut out.pipe);
         let marked = self.link.queue().marked();
+        self.pass_notes(out);
         self.pass_drops(out);
         table.push(&tables::Queues {
             time_s: now.as_secs_f64(),
@@ -170,6 +176,40 @@ impl LinkAccess {
     pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {
         let (role, wake) = (Role::Processing, Wake::default());
         LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, wake }
+    }
+
+    /// As [`enter`](Adapter::enter), where stages are wanted.
+    #[cold]
+    fn enter_noted(&mut self, now: Instant, item: Item, out: &mut AccessOutput) {
+        let stage = if self.role == Role::Processing { Stage::Host } else { Stage::Queue };
+        out.stage(item.id, now, stage, 0);
+        self.link.enqueue(now, item, &mut out.pipe);
+        self.pass_stages(out);
+        self.pass_drops(out);
+    }
+
+    #[inline(always)]
+    fn pass_notes(&self, out: &mut AccessOutput) {
+        if out.stages {
+            self.pass_stages(out);
+        }
+    }
+
+    /// What the transmitter did. A flow's processing time is the host's, whatever its pipe does.
+    #[cold]
+    fn pass_stages(&self, out: &mut AccessOutput) {
+        let AccessOutput { pipe, steps, .. } = out;
+        let notes = pipe.notes.iter_mut().flat_map(|notes| notes.drain(..));
+        let is_wire = self.role != Role::Processing;
+        steps.extend(notes.filter(|_| is_wire).map(|LinkNote { id, at, stage }| Step::Stage {
+            packet: id,
+            at,
+            stage: match stage {
+                LinkStage::Serialization => Stage::Serialization,
+                LinkStage::Propagation => Stage::Propagation,
+            },
+            place: 0,
+        }));
     }
 
     #[inline(always)]

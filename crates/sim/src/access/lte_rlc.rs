@@ -1,7 +1,7 @@
 //! PDCP and RLC of LTE over a channel of grants.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
 use lasthop_lte_l2::LtePipe;
 use lasthop_lte_l2::rlc::RlcEvent;
 use lasthop_units::{Instant, NodeId};

@@ -11,6 +11,7 @@ mod bearers;
 mod link;
 mod lte;
 mod lte_rlc;
+mod stage;
 mod umts;
 mod wiring;
 mod wlan;
@@ -28,6 +29,7 @@ use lasthop_units::{AccessId, Bitrate, FlowId, IndexVec, Instant, NodeId, Packet
 pub use bearer::BearerAccess;
 pub use link::LinkAccess;
 pub use lte::LteAccess;
+pub use stage::Stage;
 pub use wiring::Wiring;
 pub use wlan::WlanAccess;
 
@@ -107,6 +109,8 @@ pub trait Adapter {
     }
     /// Does what of a change concerns this access. False: nothing does.
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
+    /// From now on it says in which stage each packet is ([`Step::Stage`]).
+    fn note_stages(&mut self) {}
     /// Says which flows there are, once, before anything enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _all_alike = flows;
@@ -208,6 +212,9 @@ impl Adapter for Access {
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
         each!(self, a => a.change(now, change, out))
     }
+    fn note_stages(&mut self) {
+        each!(self, a => a.note_stages());
+    }
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         each!(self, a => a.set_flows(flows));
     }
@@ -282,9 +289,21 @@ pub struct AccessOutput {
     arrived_at: Option<NodeId>,
     /// What a link hands out: one buffer for all links.
     pipe: PipeOut,
+    /// Every change of a packet's stage is wanted.
+    stages: bool,
 }
 
 impl AccessOutput {
+    /// From now on accesses say in which stage each packet is ([`Step::Stage`]).
+    pub fn note_stages(&mut self) {
+        self.stages = true;
+        self.pipe.notes = Some(Vec::new());
+    }
+    /// The packet is in this stage from `at` on.
+    #[cold]
+    fn stage(&mut self, packet: PacketId, at: Instant, stage: Stage, place: u32) {
+        self.steps.push(Step::Stage { packet, at, stage, place });
+    }
     /// The packets that a link delivers to one node after all steps, and that node. Every packet of
     /// a wired network passes here, so they come as the link hands them out and not as steps.
     /// [`give_back`](Self::give_back) their list.
@@ -338,6 +357,17 @@ pub enum Step {
     Forward {
         /// The packet.
         packet: PacketId,
+        /// Where, as in [`Step::Drop`].
+        place: u32,
+    },
+    /// It is in this stage from `at` on, which may lie before now: some accesses catch up.
+    Stage {
+        /// The packet.
+        packet: PacketId,
+        /// Since when.
+        at: Instant,
+        /// What happens to it.
+        stage: Stage,
         /// Where, as in [`Step::Drop`].
         place: u32,
     },

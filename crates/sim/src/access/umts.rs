@@ -1,7 +1,7 @@
 //! A UMTS dedicated channel with PDCP and RLC.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
 use lasthop_umts::Bearer;
 use lasthop_umts::rlc::RlcEvent;
 use lasthop_units::{Instant, NodeId};

@@ -4,9 +4,11 @@ use lasthop_bearer::Direction;
 use lasthop_net::{Ecn, Item};
 use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
 use lasthop_wifi::mac::Category;
-use lasthop_wifi::network::{End, LinkStats, Wlan, WlanEvent, WlanOutput};
+use lasthop_wifi::network::{End, LinkStats, Wlan, WlanEvent, WlanNote, WlanOutput, WlanStage};
 
-use super::{Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Step, Wiring};
+use super::{
+    Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Stage, Step, Wiring,
+};
 use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
@@ -81,6 +83,9 @@ impl Adapter for WlanAccess {
         let table = self.flows[item.flow].table;
         let category = self.stations[station].category.iter().find(|(flow, _)| *flow == table);
         let category = category.map_or_else(Category::default, |(_, category)| *category);
+        if out.stages {
+            out.stage(item.id, now, Stage::WifiQueue, station.index() as u32);
+        }
         self.wlan.push(now, station, end, item, category, &mut self.output);
         self.pass_on(out);
     }
@@ -111,6 +116,10 @@ impl Adapter for WlanAccess {
 
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         self.flows = flows.iter().copied().collect();
+    }
+
+    fn note_stages(&mut self) {
+        self.wlan.notes().switch_on();
     }
 
     fn change(&mut self, _: Instant, change: &AccessChange, _: &mut AccessOutput) -> bool {
@@ -175,7 +184,25 @@ impl WlanAccess {
         }
     }
 
+    /// Where packets are now.
+    #[cold]
+    fn pass_stages(&mut self, out: &mut AccessOutput) {
+        for WlanNote { id, station, at, stage } in self.wlan.notes().drain() {
+            let stage = match stage {
+                WlanStage::Queue => Stage::WifiQueue,
+                WlanStage::Contention => Stage::Contention,
+                WlanStage::Airtime => Stage::Airtime,
+                WlanStage::Retry => Stage::Retry,
+                WlanStage::Reorder => Stage::ReorderBuffer,
+            };
+            out.stage(id, at, stage, station.index() as u32);
+        }
+    }
+
     fn pass_on(&mut self, out: &mut AccessOutput) {
+        if out.stages {
+            self.pass_stages(out);
+        }
         let WlanAccess { stations, output, .. } = self;
         // Mostly a packet went in and nothing has come out.
         if output.delivered.is_empty() && output.dropped.is_empty() && output.events.is_empty() {

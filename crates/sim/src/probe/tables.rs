@@ -144,7 +144,7 @@ table! {
 
 table! {
     "packets",
-    "Packets: sent by a transport, received by one, or dropped. Written with `output.packets = true`.";
+    "Packets: sent by a transport, received by one, or dropped. Written with `output.packets = true`, and for `output.explain`.";
     /// Every packet at its ends (only with `output.packets`).
     pub struct Packets<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
@@ -179,6 +179,37 @@ table! {
         mcs: Option<u64>, "", "I_MCS";
         packet: Option<u64>, "",
             "number of a packet in the block, wholly or in part; a row for each";
+    }
+}
+
+table! {
+    "stages",
+    "Where each packet is, in intervals without gap or overlap. Written with `output.explain = true`.";
+    /// Where each packet is, interval by interval.
+    pub struct Stages<'a> {
+        packet: u64, "", "number of the packet, in the order of sending";
+        part: u64, "",
+            "0: the packet as it was sent; fragments and copies of it have numbers of their own";
+        flow: &'a str, "", "name of the flow";
+        stage: &'a str, "", "what happens to the packet: `lasthop explain --help` lists them";
+        place as "where": &'a str, "", "link direction, bearer, mobile or node";
+        start_ns: u64, "ns", "start of the interval, virtual time since the start of the run";
+        end_ns: u64, "ns", "its end";
+    }
+}
+
+table! {
+    "limits",
+    "What each TCP sender was limited by: each row holds until the flow's next one. Written with \
+                  `output.explain = true`.";
+    /// What limits each TCP sender.
+    pub struct Limits<'a> {
+        flow: &'a str, "", "name of the flow";
+        start_ns: u64, "ns", "since when, virtual time since the start of the run";
+        cause: &'a str, "",
+            "\"handshake\", \"application\", \"send-buffer\", \"receive-window\", \"congestion-window\", \"pacing\", \
+             \"small-segment\" (Nagle, silly-window avoidance), \"acknowledgement\" (all is sent), \"recovery\", \
+             \"timeout\" (silence until the retransmission timer expires), \"nothing\"";
     }
 }
 
@@ -407,8 +438,10 @@ macro_rules! tables_during_a_run {
     ($then:ident) => {
         $then! {
             tcp: Tcp, |s| s.output.tcp != TcpSampling::Off;
-            packets: Packets, |s| s.output.packets;
+            packets: Packets, |s| s.output.packets || s.output.explain;
             steps: Steps, |s| s.output.steps && !s.ue.is_empty();
+            stages: Stages, |s| s.output.explain;
+            limits: Limits, |s| s.output.explain;
             rlc: Rlc, sampled, |s| s.output.radio && !(s.bearer.is_empty() && s.ue.is_empty());
             mac: Mac, |s| s.output.radio && !s.bearer.is_empty();
             radio: Radio, |s| s.output.radio && !s.ue.is_empty();

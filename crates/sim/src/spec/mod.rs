@@ -268,6 +268,10 @@ pub struct Output {
     /// Write a packet capture, which Wireshark reads. Grows with the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureSpec>,
+    /// Write what limits each sender and where each packet is at every moment (tables `limits`,
+    /// `stages` and `packets`), for `lasthop explain`. Grows with the run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub explain: bool,
 }
 
 impl Default for Output {
@@ -282,6 +286,7 @@ impl Default for Output {
             measurements: false,
             positions: false,
             capture: None,
+            explain: false,
         }
     }
 }

@@ -177,6 +177,17 @@ pub struct SenderTotals<'a> {
     pub fast_retransmits: u64,
 }
 
+/// What a sender waits for, and what has happened at its end: for the table `limits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderLimit {
+    /// The cause, as in the table.
+    pub cause: &'static str,
+    /// Segments that it has sent and received.
+    pub segments: u64,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u64,
+}
+
 /// Where the octets are that one end writes and the other reads.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamOctets {
@@ -358,6 +369,10 @@ impl Transport {
     /// The sender at an end for the table `flows`.
     pub fn sender_totals(&self, end: End) -> Option<SenderTotals<'_>> {
         self.socket(end).map(Socket::totals)
+    }
+    /// What the sender at an end waits for once it has sent all that it may.
+    pub fn sender_limit(&self, now: Instant, end: End) -> Option<SenderLimit> {
+        self.socket(end).map(|s| s.limit(now))
     }
     /// A row of the table `tcp` about the sender at an end, but for when, whose and why.
     pub fn sender_row(&self, end: End) -> Option<tables::Tcp<'static>> {

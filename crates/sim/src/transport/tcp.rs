@@ -2,11 +2,15 @@
 
 use lasthop_engine::{Draw, EventQueue, Purpose};
 use lasthop_tcp::cc::{CongestionControl, ControlContext, Fault};
-use lasthop_tcp::{CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guidance, Hint, Segment, State};
+use lasthop_tcp::{
+    CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guidance, Hint, Limit, Segment, State,
+};
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 use serde_json::{Value, json};
 
-use super::{ConnectionEvent, Ends, Numbers, Report, SenderState, SenderTotals, Shown, StreamOctets};
+use super::{
+    ConnectionEvent, Ends, Numbers, Report, SenderLimit, SenderState, SenderTotals, Shown, StreamOctets,
+};
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
 
@@ -202,6 +206,14 @@ impl Socket {
             last_rtt: self.endpoint.last_rtt_sample(),
         }
     }
+    pub fn limit(&self, now: Instant) -> SenderLimit {
+        let counters = self.endpoint.counters();
+        SenderLimit {
+            cause: limit_name(self.endpoint.limit(now)),
+            segments: counters.segments_sent + counters.segments_received,
+            timeouts: counters.timeouts,
+        }
+    }
     pub fn shown(&self) -> Shown {
         let ssthresh = self.endpoint.congestion_control().ssthresh();
         let ssthresh = ssthresh.min(f64::from(u32::MAX)) as u32;
@@ -268,6 +280,21 @@ fn ca_state_name(state: CaState) -> &'static str {
         CaState::Cwr => "cwr",
         CaState::Recovery => "recovery",
         CaState::Loss => "loss",
+    }
+}
+
+const fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Handshake => "handshake",
+        Limit::Application => "application",
+        Limit::SendBuffer => "send-buffer",
+        Limit::ReceiveWindow => "receive-window",
+        Limit::CongestionWindow => "congestion-window",
+        Limit::Pacing => "pacing",
+        Limit::SmallSegment => "small-segment",
+        Limit::Acknowledgement => "acknowledgement",
+        Limit::Recovery => "recovery",
+        Limit::Nothing => "nothing",
     }
 }
 

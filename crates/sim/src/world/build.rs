@@ -78,7 +78,12 @@ impl World {
             output: AccessOutput::default(),
             spare: Vec::new(),
             app_actions: Vec::new(),
+            lives: spec.output.explain.then(Box::default),
         };
+        if spec.output.explain {
+            world.output.note_stages();
+            world.accesses.iter_mut().for_each(Adapter::note_stages);
+        }
         let changes = scenario.changes().iter().filter(|(t, _)| *t <= end);
         world.changes = changes.clone().map(|(_, actions)| actions.clone()).collect();
         let changes = (0..).zip(changes).map(|(n, (t, _))| (*t, Event::Change(n)));

@@ -3,6 +3,7 @@
 use lasthop_net::app::App;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
+use super::limit::LimitTrack;
 use crate::event::{End, Wake};
 use crate::transport::{Relays, SenderTotals, Shown, Transport};
 
@@ -35,6 +36,8 @@ pub struct Flow {
     pub(super) fresh_sample: bool,
     /// Where packets of either end wait for their processing time.
     pub(super) processing: Option<[AccessId; 2]>,
+    /// What limits its sender, with `output.explain`.
+    pub(super) limit: Option<Box<LimitTrack>>,
 }
 
 /// The place of a connection in a flow that is split.
@@ -94,6 +97,7 @@ impl Flow {
             copies: Box::default(),
             fresh_sample: false,
             processing: None,
+            limit: None,
         }
     }
     /// The connection at which the application's end is.

@@ -5,8 +5,9 @@ use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;
+use super::life::Turn;
 use super::packet::DropPoint;
-use crate::access::Cause;
+use crate::access::{Cause, Stage};
 use crate::event::{Event, Wake};
 
 /// The reassembly buffers of a node.
@@ -47,12 +48,18 @@ impl World {
                 );
             }
         };
+        if self.lives.is_some() {
+            self.note_life(now, id, Turn::Over, DropPoint::Node(node));
+        }
         let whole = self.packets.remove(id);
         self.account.replaced.add(whole.size);
         for piece in pieces {
             let fragment = whole.part(piece);
             self.account.made.add(fragment.size);
             let id = self.packets.insert(fragment);
+            if self.lives.is_some() {
+                self.note_life(now, id, Turn::Made, DropPoint::Node(node));
+            }
             self.forward(now, node, id);
         }
     }
@@ -62,6 +69,10 @@ impl World {
     pub(super) fn reassemble(&mut self, now: Instant, node: NodeId, id: PacketId) {
         let packet = &self.packets[id];
         let Some(fragment) = packet.fragment else { unreachable!("called for fragments") };
+        if self.lives.is_some() {
+            self.note_life(now, id, Turn::Stage(Stage::Reassembly), DropPoint::Node(node));
+        }
+        let packet = &self.packets[id];
         let (src, serial, item) = (packet.src, packet.serial, packet.item(id, now));
         let r = &mut self.nodes[node].reassembly;
         let whole = r.buffers.handle_fragment(now, src, serial, fragment, item, &mut r.output);
@@ -87,6 +98,11 @@ impl World {
             self.drop_packet(dropped.at, dropped.item.id, Cause::Net(dropped.cause), DropPoint::Node(node));
         }
         if let (Some(whole), Some((first, others))) = (whole, output.complete.split_first()) {
+            if self.lives.is_some() {
+                for id in &output.complete {
+                    self.note_life(now, *id, Turn::Over, DropPoint::Node(node));
+                }
+            }
             let mut packet = self.packets.remove(*first);
             self.account.replaced.add(packet.size);
             for id in others {

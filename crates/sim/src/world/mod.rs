@@ -10,6 +10,8 @@ mod change;
 mod flow;
 mod fragment;
 mod hint;
+mod life;
+mod limit;
 mod packet;
 mod proxy;
 mod sample;
@@ -23,6 +25,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub use flow::Flow;
+pub(crate) use life::end_notes;
 pub use packet::Packet;
 pub(crate) use snoop::summary as snoop_summary;
 
@@ -88,6 +91,8 @@ pub struct World {
     /// while the steps of the first are carried out.
     spare: Vec<Vec<Step>>,
     app_actions: Vec<lasthop_net::app::Action>,
+    /// Where each packet is, with `output.explain`.
+    lives: Option<Box<life::Lives>>,
 }
 
 impl World {

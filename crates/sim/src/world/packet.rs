@@ -4,7 +4,9 @@ use lasthop_net::{DropCause, Ecn, Item};
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
-use crate::access::{Adapter, Cause, Clocks, Step};
+pub use super::life::DropPoint;
+use super::life::Turn;
+use crate::access::{Adapter, Cause, Clocks, Stage, Step};
 use crate::event::{Clock, End};
 use crate::observe::Place;
 use crate::route::{Entry, Port};
@@ -15,15 +17,6 @@ pub type Packet = lasthop_net::Packet<Payload>;
 
 // Up to here a copy is eight moves of 16 bytes; a larger one calls a function.
 const _: () = assert!(size_of::<Packet>() <= 128);
-
-/// Where something happened, for the tables.
-#[derive(Clone, Copy, Debug)]
-pub enum DropPoint {
-    /// A node.
-    Node(NodeId),
-    /// A place in an access, by the number that the access gave it.
-    Access(AccessId, u32),
-}
 
 impl World {
     /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
@@ -58,6 +51,7 @@ impl World {
         if self.probes.packets.is_some() {
             let place = &self.nodes[src].name;
             self.flows[flow].note_packet(&mut self.probes, now, &self.packets[id], place, "sent");
+            self.note_life(now, id, Turn::Sent, DropPoint::Node(src));
         }
         if self.observer.is_some() {
             self.observe(now, Place::Source(src), id);
@@ -73,6 +67,9 @@ impl World {
     #[cold]
     #[inline(never)]
     fn process(&mut self, now: Instant, from: End, id: PacketId) {
+        if self.lives.is_some() {
+            self.note_life(now, id, Turn::Stage(Stage::Host), DropPoint::Node(self.packets[id].src));
+        }
         let packet = &self.packets[id];
         if let Some(accesses) = self.flows[packet.flow].processing {
             self.enter(now, packet.src, accesses[from as usize], Entry(0), id);
@@ -150,7 +147,7 @@ impl World {
     }
 
     #[inline(never)]
-    fn carry_out(&mut self, now: Instant, id: AccessId) {
+    fn carry_out(&mut self, now: Instant, access: AccessId) {
         let next = self.spare.pop().unwrap_or_default();
         let mut steps = std::mem::replace(&mut self.output.steps, next);
         for step in steps.drain(..) {
@@ -166,18 +163,24 @@ impl World {
                     let copy = self.packets[item.id].clone();
                     self.account.made.add(copy.size);
                     let id = self.packets.insert(copy);
+                    if self.lives.is_some() {
+                        self.note_life(now, id, Turn::Made, DropPoint::Access(access, 0));
+                    }
                     self.output.arrives_too(Item { id, ..item });
                 }
                 Step::Drop { at, packet, cause, place } => {
-                    self.drop_packet(at.unwrap_or(now), packet, cause, DropPoint::Access(id, place));
+                    self.drop_packet(at.unwrap_or(now), packet, cause, DropPoint::Access(access, place));
+                }
+                Step::Stage { packet, at, stage, place } => {
+                    self.note_life(at, packet, Turn::Stage(stage), DropPoint::Access(access, place));
                 }
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
                 Step::Forward { packet, place } => {
-                    let (place, packet) = (self.accesses[id].place(place), &self.packets[packet]);
+                    let (place, packet) = (self.accesses[access].place(place), &self.packets[packet]);
                     let flow = &self.flows[packet.flow];
                     flow.note_packet(&mut self.probes, now, packet, place, "forwarded");
                 }
-                Step::Notice { entry, notice } => self.notify_of_link(now, (id, entry), notice),
+                Step::Notice { entry, notice } => self.notify_of_link(now, (access, entry), notice),
                 Step::Trace(row) => {
                     let packet = row.packet.and_then(|id| self.packets.get(id));
                     self.probes.step(row.row(packet.map(|p| p.serial)));
@@ -202,6 +205,7 @@ impl World {
         if self.probes.packets.is_some() {
             let (packet, place) = (&self.packets[id], &self.nodes[node].name);
             self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
+            self.note_life(now, id, Turn::Over, DropPoint::Node(node));
         }
         if self.observer.is_some() {
             self.observe(now, Place::Destination(node), id);
@@ -224,6 +228,9 @@ impl World {
 
     /// A packet leaves by a drop: into the account, the flow's counters and the `drops` table.
     pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: DropPoint) {
+        if self.lives.is_some() {
+            self.note_life(at, id, Turn::Over, place);
+        }
         let packet = self.packets.remove(id);
         self.account.dropped.add(packet.size);
         if packet.payload.to() != self.flows[packet.flow].data_end {

@@ -88,6 +88,24 @@ impl Flow {
         });
     }
 
+    /// After the sender at `end` has sent all that it may: what it waits for from now on.
+    #[cold]
+    pub(super) fn watch_limit(&mut self, probes: &mut Probes, now: Instant, end: End) {
+        if end != self.data_end || self.started.is_none() {
+            return;
+        }
+        let Some(limit) = self.transport.sender_limit(now, end) else { return };
+        self.limit.get_or_insert_default().note(now, limit);
+        self.write_limits(probes, false);
+    }
+
+    /// Rows of the `limits` table; all that there are, if the run is over.
+    pub(super) fn write_limits(&mut self, probes: &mut Probes, over: bool) {
+        if let (Some(track), Some(table)) = (&mut self.limit, &mut probes.limits) {
+            track.write(table, &self.name, over);
+        }
+    }
+
     /// A row of the `packets` table about one of its packets.
     #[cold]
     pub(super) fn note_packet(

@@ -7,6 +7,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
+use super::life::Turn;
 use super::packet::{DropPoint, Packet};
 use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
@@ -107,6 +108,9 @@ impl World {
             let (node, port) = (s.node, self.routes.port_of(&s.ports, packet.dst));
             self.account.made.add(packet.size);
             let id = self.packets.insert(packet);
+            if self.lives.is_some() {
+                self.note_life(now, id, Turn::Made, DropPoint::Node(node));
+            }
             if self.probes.packets.is_some() {
                 let (packet, place) = (&self.packets[id], &self.nodes[node].name);
                 self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "sent");

@@ -22,6 +22,11 @@ impl World {
         if first && f.transport.is_stream() {
             f.transport.start(now);
             self.service(now, flow, End::A);
+            if self.probes.limits.is_some() {
+                // The sender may be the end that waits for a SYN.
+                let end = self.flows[flow].data_end;
+                self.flows[flow].watch_limit(&mut self.probes, now, end);
+            }
         } else {
             self.do_app_actions(now, flow);
         }
@@ -95,6 +100,9 @@ impl World {
         }
         let f = &mut self.flows[owner];
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(owner));
+        if self.probes.limits.is_some() {
+            self.flows[flow].watch_limit(&mut self.probes, now, end);
+        }
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 mod direct;
 mod rows;
+mod stages;
 mod trace;
 
 use lasthop_bearer::{Direction, End, Sdu};
@@ -18,6 +19,7 @@ use lasthop_tcp::Notice;
 use lasthop_units::{BearerId, CellId, FlowId, Id, IndexVec, Instant, NodeId, UeId};
 
 use self::direct::Direct;
+use self::stages::Stages;
 use super::bearer::rlc_event;
 use super::lte_rlc;
 use super::{
@@ -68,8 +70,10 @@ pub struct LteAccess {
     own_policies: bool,
     /// UEs may change their cells, and events say when a link is back.
     mobile: bool,
-    /// The network keeps a trace.
+    /// The network's trace is wanted in the table `steps`.
     tracing: bool,
+    /// In which stage packets are, with `output.explain`.
+    stages: Stages,
     ues: IndexVec<UeId, Ue>,
     /// Name of each bearer and its UE.
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
@@ -131,6 +135,9 @@ impl Adapter for LteAccess {
         let (ue, end) = of_entry(entry);
         let flow = self.flows[item.flow];
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        if out.stages {
+            self.note_entry(now, (ue, end), self.ues[ue].bearer_of(flow.table), (item.id, flow.member), out);
+        }
         let direct = end == End::Ue && !self.direct.is_empty();
         if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
             self.network.push_lane(now, lane, flow.member, sdu, &mut self.output);
@@ -198,6 +205,11 @@ impl Adapter for LteAccess {
                 !pairs.is_empty()
             }
         }
+    }
+
+    fn note_stages(&mut self) {
+        self.network.note_journeys();
+        self.network.trace().set(true);
     }
 
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
@@ -285,6 +297,7 @@ impl LteAccess {
             own_policies,
             mobile: all.config.handover.is_some(),
             tracing,
+            stages: Stages::default(),
             ues: all.config.ues.enumerate().map(ue).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
             cells: all.names.iter().map(|name| name.as_str().into()).collect(),
@@ -299,8 +312,8 @@ impl LteAccess {
     }
 
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
-        if self.tracing {
-            self.pass_trace(out);
+        if self.tracing || out.stages {
+            self.pass_trace(now, out);
         }
         // Mostly a packet went in and nothing has come out.
         if self.output.is_empty() {

@@ -2,7 +2,7 @@
 
 use lasthop_lte::network::trace::{Step as Act, TraceLink, TraceRecord};
 use lasthop_lte::phy::TTI;
-use lasthop_units::PacketId;
+use lasthop_units::{Instant, PacketId};
 
 use super::LteAccess;
 use crate::access::{AccessOutput, Step, TraceRow};
@@ -10,8 +10,14 @@ use crate::access::{AccessOutput, Step, TraceRow};
 impl LteAccess {
     /// What the radio has done since the last call.
     #[cold]
-    pub(super) fn pass_trace(&mut self, out: &mut AccessOutput) {
+    pub(super) fn pass_trace(&mut self, now: Instant, out: &mut AccessOutput) {
         let records: Vec<TraceRecord> = self.network.trace().drain().collect();
+        if out.stages {
+            self.pass_stages(now, &records, out);
+        }
+        if !self.tracing {
+            return;
+        }
         for r in &records {
             let mut push = |packet| out.steps.push(Step::Trace(Box::new(self.trace_row(r, packet))));
             if r.packets.is_empty() {

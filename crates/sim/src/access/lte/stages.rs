@@ -1,0 +1,211 @@
+//! In which stage packets are between the eNBs and their UEs.
+//!
+//! What the layers note of SDUs says when octets go on the air and arrive. What a packet of the
+//! uplink waits for before its first octet goes follows from the trace: until the answer to a
+//! scheduling request, for a grant that the eNB owes, or behind others.
+
+use std::collections::BTreeMap;
+
+use lasthop_bearer::{BearerNote, BearerStage, End, Sdu};
+use lasthop_lte::network::trace::{Step as Act, TraceLink, TraceRecord};
+use lasthop_lte::network::{MobilityEvent, NetworkEvent};
+use lasthop_lte::phy::TTI;
+use lasthop_units::{BearerId, Id, Instant, PacketId, UeId};
+
+use super::LteAccess;
+use crate::access::{AccessOutput, Stage};
+
+/// What is known of packets and UEs.
+#[derive(Default)]
+pub struct Stages {
+    inside: BTreeMap<PacketId, Inside>,
+    ues: BTreeMap<UeId, UeState>,
+}
+
+/// A packet between its entry and its end.
+#[derive(Clone, Copy)]
+struct Inside {
+    ue: UeId,
+    /// Its bearer, as the place of the row.
+    place: u32,
+    /// Sent by a UE.
+    by_ue: bool,
+    /// It has entered, or the UE's link is back, at this moment.
+    since: Instant,
+    /// Some of it was on the air.
+    sent: bool,
+}
+
+/// What a UE waits for.
+#[derive(Clone, Copy, Default)]
+struct UeState {
+    /// No cell serves it.
+    interrupted: bool,
+    /// It has asked, and nothing was granted since.
+    asked: bool,
+    /// When its last request was answered.
+    answered: Option<Instant>,
+    /// When its connection was set up last.
+    connected: Option<Instant>,
+    /// The TTI of its last transport block, and that of the one before it.
+    blocks: [Instant; 2],
+}
+
+impl Stages {
+    /// A packet enters at an end of a bearer.
+    pub fn enter(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        by_ue: bool,
+        place: u32,
+        id: PacketId,
+        out: &mut AccessOutput,
+    ) {
+        let state = *self.state(ue);
+        self.inside.insert(id, Inside { ue, place, by_ue, since: now, sent: false });
+        let stage = if state.interrupted { Stage::Interruption } else { Stage::RlcQueue };
+        out.stage(id, now, stage, place);
+    }
+
+    fn state(&mut self, ue: UeId) -> &mut UeState {
+        self.ues.entry(ue).or_default()
+    }
+
+    /// A request of a UE, or an answer.
+    fn hear(&mut self, record: &TraceRecord) {
+        if record.link == TraceLink::Downlink {
+            return;
+        }
+        let state = self.state(record.ue);
+        match record.step {
+            Act::Request => state.asked = true,
+            Act::Grant if state.asked => {
+                state.asked = false;
+                state.answered = Some(record.tti.start(TTI));
+            }
+            Act::Data if state.blocks[0] < record.tti.start(TTI) => {
+                state.blocks = [record.tti.start(TTI), state.blocks[0]];
+            }
+            _ => {}
+        }
+    }
+
+    /// A step of a UE's connection.
+    fn event(&mut self, now: Instant, ue: UeId, event: &NetworkEvent, out: &mut AccessOutput) {
+        use MobilityEvent::{Complete, Failed, RadioLinkFailure, Reestablished, Started};
+        let interrupted = match event {
+            NetworkEvent::Mobility { event: Started | RadioLinkFailure | Failed, .. } => true,
+            NetworkEvent::Mobility { event: Complete | Reestablished, .. } => false,
+            NetworkEvent::Connected(_) => {
+                self.state(ue).connected = Some(now);
+                false
+            }
+            _ => return,
+        };
+        let before = std::mem::replace(&mut self.state(ue).interrupted, interrupted);
+        if before == interrupted {
+            return;
+        }
+        for (id, p) in self.inside.iter_mut().filter(|(_, p)| p.ue == ue) {
+            let stage = if interrupted { Stage::Interruption } else { Stage::RlcQueue };
+            p.since = now;
+            out.stage(*id, now, stage, p.place);
+        }
+    }
+
+    /// A packet goes to another eNB.
+    fn forward(&mut self, now: Instant, id: PacketId, out: &mut AccessOutput) {
+        if let Some(p) = self.inside.get(&id) {
+            out.stage(id, now, Stage::Forwarding, p.place);
+        }
+    }
+
+    /// A note of the layers.
+    fn note(&mut self, note: BearerNote, out: &mut AccessOutput) {
+        let Some(p) = self.inside.get_mut(&note.id) else { return };
+        let state = self.ues.entry(p.ue).or_default();
+        if state.interrupted {
+            // What was forwarded has arrived where the UE is to be.
+            if note.stage == BearerStage::Queue {
+                out.stage(note.id, note.at, Stage::Interruption, p.place);
+            }
+            return;
+        }
+        let (packet, before) = (note.id, *p);
+        if note.stage == BearerStage::Transmission && !p.sent {
+            p.sent = true;
+            if p.by_ue {
+                wait_of_uplink(packet, before, state, note.at, out);
+            }
+        }
+        out.stage(packet, note.at, note.stage.into(), before.place);
+    }
+}
+
+/// What a packet of the uplink has waited for until its first octet went on the air at `until`.
+fn wait_of_uplink(id: PacketId, p: Inside, ue: &UeState, until: Instant, out: &mut AccessOutput) {
+    let mut since = p.since;
+    if let Some(connected) = ue.connected.filter(|at| since < *at && *at <= until) {
+        out.stage(id, since, Stage::RandomAccess, p.place);
+        since = connected;
+    }
+    let [last, before] = ue.blocks;
+    let block = if last == until { before } else { last };
+    let served = block + TTI;
+    if since < served {
+        // The UE had blocks, and filled them with what was before it.
+        out.stage(id, since, Stage::RlcQueue, p.place);
+        since = served.min(until);
+    }
+    if let Some(answered) = ue.answered.filter(|at| since < *at && *at <= until) {
+        out.stage(id, since, Stage::SchedulingRequest, p.place);
+        since = answered;
+    }
+    out.stage(id, since, Stage::GrantWait, p.place);
+}
+
+impl LteAccess {
+    /// A packet enters at an end of `bearer`, or goes to a lane of a sidelink.
+    #[cold]
+    pub(super) fn note_entry(
+        &mut self,
+        now: Instant,
+        (ue, end): (UeId, End),
+        bearer: BearerId,
+        (id, member): (PacketId, u32),
+        out: &mut AccessOutput,
+    ) {
+        let place = bearer.index() as u32;
+        if member > 0 {
+            return out.stage(id, now, Stage::Multicast, place);
+        }
+        self.stages.enter(now, ue, end == End::Ue, place, id, out);
+        if let Some(journeys) = self.network.journeys() {
+            journeys.enter(id);
+        }
+    }
+
+    /// Where packets are now. Called before anything of the output is passed on.
+    #[cold]
+    pub(super) fn pass_stages(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
+        let LteAccess { stages, network, output, .. } = self;
+        records.iter().for_each(|record| stages.hear(record));
+        let Some(journeys) = network.journeys() else { return };
+        let gone = |sdu: &Sdu| sdu.id;
+        let delivered = output.delivered.iter().map(|(_, _, sdu)| gone(sdu));
+        let gone: Vec<PacketId> =
+            delivered.chain(output.dropped.iter().map(|(_, _, sdu, _)| gone(sdu))).collect();
+        gone.iter().for_each(|id| journeys.leave(now, *id));
+        journeys.drain().for_each(|note| stages.note(note, out));
+        for (ue, event) in &output.events {
+            stages.event(now, *ue, event, out);
+        }
+        for (_, sdu) in &output.forwarded {
+            stages.forward(now, sdu.id, out);
+        }
+        for id in gone {
+            stages.inside.remove(&id);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The stages of a packet's life, as the table `stages` names them.
+
+use lasthop_bearer::BearerStage;
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It is at a node and about to leave it.
+    Node,
+    /// Its source takes time for it (`scenario.jitter`).
+    Host,
+    /// A fragment waits at the destination for the others.
+    Reassembly,
+    /// It waits in the queue of a wired link.
+    Queue,
+    /// Its bits leave the transmitter of a wired link.
+    Serialization,
+    /// It propagates along a wired link.
+    Propagation,
+    /// It waits in the buffer of PDCP or RLC for its first transmission.
+    RlcQueue,
+    /// It is on the air for the first time, or the receiver decodes it.
+    Transmission,
+    /// RLC sends a part of it again, or waits for the report that asks for it.
+    RlcRetransmission,
+    /// It has arrived whole and waits for what was sent before.
+    Reordering,
+    /// MAC of LTE sends a part of it again.
+    Harq,
+    /// Its UE has nothing granted and waits to ask, or for the answer.
+    SchedulingRequest,
+    /// Its UE has no connection: random access and the set-up of one.
+    RandomAccess,
+    /// Its UE has asked and waits for the blocks that it is granted, or for more of them.
+    GrantWait,
+    /// No cell serves its UE: handover, or loss of the link.
+    Interruption,
+    /// It goes from one eNB to another.
+    Forwarding,
+    /// It is between the gateway and an eNB.
+    Core,
+    /// It goes to one more receiver of a group, with the packet to the group's first one.
+    Multicast,
+    /// It waits in the queue of a station or access point.
+    WifiQueue,
+    /// It is in the next burst of its device, which waits for the medium.
+    Contention,
+    /// It is on the air of a wireless LAN for the first time.
+    Airtime,
+    /// An exchange has failed for it: it waits to be sent again, and is.
+    Retry,
+    /// It has arrived and waits for MPDUs before it.
+    ReorderBuffer,
+}
+
+impl Stage {
+    /// The name in the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Node => "node",
+            Stage::Host => "host",
+            Stage::Reassembly => "reassembly",
+            Stage::Queue => "queue",
+            Stage::Serialization => "serialization",
+            Stage::Propagation => "propagation",
+            Stage::RlcQueue => "rlc-queue",
+            Stage::Transmission => "transmission",
+            Stage::RlcRetransmission => "rlc-retransmission",
+            Stage::Reordering => "reordering",
+            Stage::Harq => "harq",
+            Stage::SchedulingRequest => "scheduling-request",
+            Stage::RandomAccess => "random-access",
+            Stage::GrantWait => "grant-wait",
+            Stage::Interruption => "interruption",
+            Stage::Forwarding => "forwarding",
+            Stage::Core => "core",
+            Stage::Multicast => "multicast",
+            Stage::WifiQueue => "wifi-queue",
+            Stage::Contention => "contention",
+            Stage::Airtime => "airtime",
+            Stage::Retry => "retry",
+            Stage::ReorderBuffer => "reorder-buffer",
+        }
+    }
+}
+
+impl From<BearerStage> for Stage {
+    fn from(stage: BearerStage) -> Stage {
+        match stage {
+            BearerStage::Queue => Stage::RlcQueue,
+            BearerStage::Transmission => Stage::Transmission,
+            BearerStage::Harq => Stage::Harq,
+            BearerStage::RlcRetransmission => Stage::RlcRetransmission,
+            BearerStage::Reordering => Stage::Reordering,
+            BearerStage::Core => Stage::Core,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where each packet is, from its sending to its end: the rows of the table `stages`.
+//!
+//! A packet is in one stage at a time. A note says from when on it is in another; the interval
+//! before it is written then. Intervals can therefore neither overlap nor leave a gap.
+
+use lasthop_net::Packet;
+use lasthop_units::{AccessId, FlowId, Id, Instant, NodeId, PacketId};
+
+use super::World;
+use crate::access::{Adapter, Stage};
+use crate::probe::tables;
+use crate::transport::Payload;
+
+/// Where something happened, for the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropPoint {
+    /// A node.
+    Node(NodeId),
+    /// A place in an access, by the number that the access gave it.
+    Access(AccessId, u32),
+}
+
+/// The lives that have not ended, by place in the slab of packets.
+#[derive(Default)]
+pub struct Lives {
+    open: Vec<Option<Life>>,
+    /// How many fragments and copies there were.
+    parts: u64,
+}
+
+/// Where a packet is.
+#[derive(Clone, Copy)]
+struct Life {
+    packet: u64,
+    part: u64,
+    flow: FlowId,
+    stage: Stage,
+    place: DropPoint,
+    since: Instant,
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy)]
+pub enum Turn {
+    /// It is sent.
+    Sent,
+    /// It is made on the way: a fragment, or a copy.
+    Made,
+    /// It is in another stage from now on.
+    Stage(Stage),
+    /// It is delivered, lost or replaced by others.
+    Over,
+}
+
+/// An interval that has ended.
+type Interval = (Life, Instant);
+
+impl Lives {
+    /// A packet is at `place` and takes a turn at `at`. What has ended with that.
+    fn note(
+        &mut self,
+        at: Instant,
+        (id, packet): (PacketId, Option<&Packet<Payload>>),
+        turn: Turn,
+        place: DropPoint,
+    ) -> Option<Interval> {
+        if self.open.len() <= id.index() {
+            self.open.resize(id.index() + 1, None);
+        }
+        let open = &mut self.open[id.index()];
+        match (turn, packet) {
+            (Turn::Sent | Turn::Made, packet) => {
+                self.parts += u64::from(matches!(turn, Turn::Made));
+                let part = if matches!(turn, Turn::Made) { self.parts } else { 0 };
+                *open = packet.map(|packet| {
+                    let (flow, packet) = (packet.flow, packet.serial);
+                    Life { packet, part, flow, stage: Stage::Node, place, since: at }
+                });
+                None
+            }
+            (Turn::Stage(stage), _) => {
+                let life = open.as_mut().filter(|life| (life.stage, life.place) != (stage, place))?;
+                let before = *life;
+                // A note that comes late cannot change what was before.
+                *life = Life { stage, place, since: at.max(before.since), ..before };
+                Some((before, life.since))
+            }
+            (Turn::Over, _) => open.take().map(|life| (life, at.max(life.since))),
+        }
+    }
+}
+
+impl World {
+    /// A packet takes a turn at `at`, at `place`.
+    #[cold]
+    pub(super) fn note_life(&mut self, at: Instant, id: PacketId, turn: Turn, place: DropPoint) {
+        let World { packets, lives: Some(lives), .. } = self else { return };
+        if let Some(interval) = lives.note(at, (id, packets.get(id)), turn, place) {
+            write_stage(self, interval);
+        }
+    }
+}
+
+/// The run ends: the rows of `stages` and `limits` that are still open.
+pub fn end_notes(world: &mut World, now: Instant) {
+    let lives = world.lives.as_mut().map(|lives| std::mem::take(&mut lives.open));
+    for life in lives.into_iter().flatten().flatten() {
+        write_stage(world, (life, now.max(life.since)));
+    }
+    let World { flows, probes, .. } = world;
+    flows.iter_mut().for_each(|flow| flow.write_limits(probes, true));
+}
+
+fn write_stage(world: &mut World, (life, end): Interval) {
+    let Some(table) = &mut world.probes.stages else { return };
+    if end == life.since {
+        return;
+    }
+    table.push(&tables::Stages {
+        packet: life.packet,
+        part: life.part,
+        flow: &world.flows[life.flow].name,
+        stage: life.stage.name(),
+        place: match life.place {
+            DropPoint::Node(node) => &world.nodes[node].name,
+            DropPoint::Access(access, place) => world.accesses[access].place(place),
+        },
+        start_ns: life.since.0,
+        end_ns: end.0,
+    });
+}
