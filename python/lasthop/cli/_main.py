@@ -14,6 +14,7 @@ from lasthop import LasthopError, __version__, _stop, _streams
 from lasthop.cli import _output
 from lasthop.cli._compare import compare
 from lasthop.cli._describe import describe
+from lasthop.cli._explain import explain
 from lasthop.cli._export import export, ss
 from lasthop.cli._packetdrill import packetdrill
 from lasthop.cli._report import report
@@ -121,7 +122,10 @@ def main() -> None:
     """
 
 
-_VERBS = (run, sweep, validate, describe, report, results, compare, timeline, view, export, ss, study, scenarios)
+_VERBS = (
+    *(run, sweep, validate, describe, report, results, compare, explain, timeline, view, export, ss),
+    *(study, scenarios),
+)
 
 for _verb in (*_VERBS, import_trace, packetdrill, survey, rem):
     main.add_command(_verb)

@@ -1,0 +1,76 @@
+"""Why a flow was slow: its time, or its delay, divided among causes; what was lost where; what to change.
+
+from lasthop import Results
+from lasthop.explain import explain
+print(explain(Results.load("results/umts-download-1")).sentences[0])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lasthop.explain._advice import Advice, Tried, advice_for, try_advice
+from lasthop.explain._estimate import estimated_budget
+from lasthop.explain._exact import exact_budget
+from lasthop.explain._figure import timeline_figure
+from lasthop.explain._model import Budget, Cause, Loss, Part, Timeline
+from lasthop.explain._tables import flow_row
+from lasthop.explain._words import sentences
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+__all__ = [
+    "Advice",
+    "Budget",
+    "Cause",
+    "Explanation",
+    "Loss",
+    "Part",
+    "Timeline",
+    "Tried",
+    "explain",
+    "timeline_figure",
+    "try_advice",
+]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A budget in words, with advice."""
+
+    budget: Budget
+    sentences: list[str]
+    advice: list[Advice]
+
+    def to_json(self) -> dict[str, Any]:
+        """The explanation as JSON has it."""
+        return {
+            "sentences": self.sentences,
+            **self.budget.to_json(),
+            "advice": [{"text": a.text, "set": a.changes} for a in self.advice],
+        }
+
+
+def explain(
+    results: Results, flow: str | None = None, start_s: float | None = None, end_s: float | None = None
+) -> Explanation:
+    """Explains the time of a TCP flow, or the delays of a UDP flow.
+
+    With the tables of `output.explain` the budget is exact, otherwise it is estimated and says so.
+
+    Args:
+        results: a run, in memory or in a folder.
+        flow: its name; None: the only flow of the run.
+        start_s: only from this moment on [s].
+        end_s: only until this moment [s].
+
+    Raises:
+        LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of another version.
+    """
+    row = flow_row(results, flow)
+    start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))
+    is_exact = {"stages", "limits", "packets"} <= set(results.table_names)
+    budget = (exact_budget if is_exact else estimated_budget)(results, row, start, end)
+    return Explanation(budget, sentences(budget, row), advice_for(budget, results, row))

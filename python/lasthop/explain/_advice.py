@@ -1,0 +1,394 @@
+"""What to change: for causes that are known pitfalls, with the key, and with the result of trying it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lasthop._errors import mistake
+from lasthop._format import duration, size
+from lasthop.explain._model import Budget, Part
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+#: Causes below this share get no advice.
+WORTH = 0.1
+#: Losses of data above this share of the flow's packets are worth advice.
+LOSSES = 0.002
+MTU = 1500
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One change that may help."""
+
+    text: str
+    #: As for `--set`; empty: nothing that a key could change.
+    changes: list[str]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a change did: numbers of the flow without and with it."""
+
+    advice: Advice
+    #: Name, before, after; None where the run does not have it.
+    numbers: list[tuple[str, float | None, float | None]]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What the rules look at."""
+
+    budget: Budget
+    results: Results
+    row: dict[str, Any]
+    scenario: dict[str, Any]
+
+    @property
+    def tcp(self) -> str:
+        """The key of the flow's TCP."""
+        name, groups = self.row["flow"], self.scenario.get("flow", {})
+        found = [g for g in groups if name == g or name.startswith(f"{g}-")]
+        return f"flow.{max(found, key=len, default=name)}.tcp"
+
+    def table(self, kind: str, place: str) -> str | None:
+        """The name of the table `[KIND.NAME]` that a place belongs to."""
+        names = self.scenario.get(kind, {})
+        parts = place.removesuffix(".forward").removesuffix(".reverse").split("/")
+        near = [n for n in names for p in parts if p == n or p.startswith(f"{n}-")]
+        return max(near, key=len, default=None)
+
+    @property
+    def rtt_s(self) -> float | None:
+        """The smallest round trip, or twice the smallest delay."""
+        if self.row.get("rtt_min_s"):
+            return float(self.row["rtt_min_s"])
+        return 2 * float(self.row["delay_min_s"]) if self.row.get("delay_min_s") else None
+
+    @property
+    def bdp(self) -> float | None:
+        """Octets that the path holds at the rate that the flow has had."""
+        rate = self.row.get("throughput_bps")
+        return rate / 8 * self.rtt_s if rate and self.rtt_s else None
+
+
+Rule = Callable[[_Case, Part], "Advice | None"]
+
+
+def advice_for(budget: Budget, results: Results, row: dict[str, Any]) -> list[Advice]:
+    """Advice on the causes that matter, the largest first; none where the scenario is not known."""
+    try:
+        scenario = tomllib.loads(results.manifest.get("scenario", ""))
+    except tomllib.TOMLDecodeError:
+        return []
+    case = _Case(budget, results, row, scenario)
+    found = _of_losses(case)
+    for part in budget.parts:
+        rule = RULES.get(part.cause.name)
+        if rule is not None and budget.share(part) >= WORTH:
+            advice = rule(case, part)
+            if advice is not None and advice not in found:
+                found.append(advice)
+    return found
+
+
+def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]:
+    """Runs the scenario of `results` again with each change, and without any.
+
+    Raises:
+        LasthopError: the scenario needs own code or files that are not here.
+    """
+    from lasthop._scenario import Scenario
+
+    if results.manifest.get("own_policies"):
+        raise mistake(
+            "the run used congestion controls or schedulers of your own, which its folder does not hold",
+            "try the change with `lasthop run` and your code",
+        )
+    scenario = Scenario.parse(results.manifest["scenario"], f"{results.manifest.get('name')} (manifest)")
+    before = _numbers(results, flow)
+    tried = []
+    for one in advice:
+        if one.changes:
+            after = _numbers(scenario.with_(one.changes).run(), flow)
+            tried.append(Tried(one, [(name, value, after.get(name)) for name, value in before.items()]))
+    return tried
+
+
+def _numbers(results: Results, flow: str) -> dict[str, float | None]:
+    rows = [row for row in results.table("flows").to_pylist() if row["flow"] == flow]
+    wanted = ("goodput_bps", "delay_mean_s", "delay_p95_s", "rtt_mean_s", "lost_dropped", "timeouts", "completion_s")
+    return {name: rows[0].get(name) for name in wanted} if rows else {}
+
+
+# Rules by cause
+
+
+def _receive_window(case: _Case, _part: Part) -> Advice:
+    return Advice(
+        "The receiver offers less than the path holds: give it a larger receive buffer, and window scaling, without "
+        "which no window is above 65,535 B.",
+        [f"{case.tcp}.receive_buffer=4 MB", f"{case.tcp}.window_scaling=true"],
+    )
+
+
+def _send_buffer(case: _Case, _part: Part) -> Advice:
+    return Advice(
+        "The send buffer holds less than the path: the application cannot write ahead.",
+        [f"{case.tcp}.send_buffer=4 MB"],
+    )
+
+
+def _small_segment(case: _Case, _part: Part) -> Advice:
+    return Advice(
+        "Nagle's algorithm holds the last, small segment of each message until all before it is acknowledged: switch "
+        "it off (TCP_NODELAY), or write a message at once.",
+        [f"{case.tcp}.nagle=false"],
+    )
+
+
+def _delayed_ack(case: _Case, _part: Part) -> Advice:
+    return Advice(
+        "The receiver holds back ACKs for segments that the sender waits for: acknowledge every segment, or after a "
+        "shorter delay.",
+        [f"{case.tcp}.ack_every=1"],
+    )
+
+
+def _queue(case: _Case, part: Part) -> Advice | None:
+    link = case.table("link", part.cause.place)
+    if link is None:
+        return None
+    side = part.cause.place.rsplit(".", 1)[-1]
+    own = case.scenario["link"][link].get(side, {}).get("queue")
+    key = f"link.{link}.{side}.queue" if own else f"link.{link}.queue"
+    return Advice(
+        f"The queue of {part.cause.place} holds more than is good{_buffer_in_bdp(case, part)}: an active queue "
+        "management keeps the delay low at the same rate.",
+        [f'{key}={{ kind = "fq-codel", packets = 1000 }}'],
+    )
+
+
+def _buffer_in_bdp(case: _Case, part: Part) -> str:
+    """How large the largest backlog at the place was, against what the path holds."""
+    most = _largest_backlog(case, part.cause.place)
+    if not most or not case.bdp:
+        return ""
+    return f" ({size(most)} at most, {most / case.bdp:.1f} times what the path holds at the flow's rate)"
+
+
+def _largest_backlog(case: _Case, where: str) -> int:
+    """The most octets that were sampled at a place."""
+    found = [0]
+    for name, place, octets in (("queues", "queue", "bytes"), ("rlc", "bearer", "queue_bytes")):
+        if name in case.results.table_names:
+            table = case.results.table(name)
+            pairs = zip(table[place].to_pylist(), table[octets].to_pylist(), strict=True)
+            found += [n for p, n in pairs if p == where]
+    return max(found)
+
+
+def _rlc_queue(case: _Case, part: Part) -> Advice | None:
+    size_text = _buffer_in_bdp(case, part)
+    if (name := case.table("bearer", part.cause.place)) is not None:
+        bearer = case.scenario["bearer"][name]
+        if bearer.get("kind") == "umts":
+            smaller = max(_largest_backlog(case, part.cause.place) // 2 // 1000, 6)
+            return Advice(
+                f"The RLC buffer of {part.cause.place} is deep{size_text}: half of it halves the delay. Much less "
+                "costs rate, because RLC repeats what the air loses.",
+                [f"bearer.{name}.rlc.am.buffer_bytes={smaller} kB"],
+            )
+        return Advice(
+            f"The RLC buffer of {part.cause.place} is deep{size_text}: an active queue management keeps it short.",
+            [f'bearer.{name}.rlc.buffer.aqm={{ kind = "codel" }}'],
+        )
+    if (name := case.table("ue", part.cause.place)) is not None:
+        return Advice(
+            f"The RLC buffer of {part.cause.place} is deep{size_text}: an active queue management keeps it short.",
+            [f'ue.{name}.rlc.buffer.aqm={{ kind = "codel" }}'],
+        )
+    return None
+
+
+def _scheduling_request(case: _Case, _part: Part) -> Advice | None:
+    cells = case.scenario.get("cell", {})
+    slow = [n for n, cell in cells.items() if cell.get("uplink", {}).get("sr", {}).get("period", "10 ms") != "5 ms"]
+    if not slow:
+        return None
+    return Advice(
+        "Each burst of the uplink waits for an occasion of a scheduling request and for its answer: give requests more "
+        "often.",
+        [f"cell.{name}.uplink.sr.period=5 ms" for name in slow],
+    )
+
+
+def _grant_wait(case: _Case, _part: Part) -> Advice | None:
+    cells = list(case.scenario.get("cell", {}))
+    return Advice(
+        "The uplink waits for grants: small proactive grants spare a UE the request.",
+        [f"cell.{name}.uplink.proactive_period=8 ms" for name in cells],
+    )
+
+
+def _interruption(case: _Case, _part: Part) -> Advice | None:
+    trigger = case.scenario.get("handover", {}).get("trigger", {})
+    moves = list(_events(case, "handover-complete"))
+    if not moves or not isinstance(trigger, dict):
+        return Advice("The radio link was lost for that time: look at coverage (tables `radio`, `positions`).", [])
+    back = len(_events(case, "handover-ping-pong"))
+    text = f"{len(moves)} handovers interrupted the link, {back} of them back to the cell just left"
+    return Advice(
+        f"{text}: a larger hysteresis and time to trigger hand over less often.",
+        ["handover.trigger.hysteresis=4 dB", "handover.trigger.time_to_trigger=480 ms"],
+    )
+
+
+def _events(case: _Case, kind: str) -> list[Any]:
+    if "events" not in case.results.table_names:
+        return []
+    return [k for k in case.results.table("events")["kind"].to_pylist() if k == kind]
+
+
+def _wifi_share(case: _Case, _part: Part) -> Advice | None:
+    """The channel is busy with another station that is slow."""
+    if "wifi" not in case.results.table_names:
+        return None
+    airtime: Counter[tuple[str, str]] = Counter()
+    octets: Counter[tuple[str, str]] = Counter()
+    for r in case.results.table("wifi").to_pylist():
+        airtime[r["station"], r["ap"]] += r["airtime_s"]
+        octets[r["station"], r["ap"]] += r["bytes"]
+    if not airtime:
+        return None
+    (station, ap), most = airtime.most_common(1)[0]
+    if case.row["dst"] == station or case.row["src"] == station or most < 0.4 * sum(airtime.values()):
+        return None
+    rate = 8 * octets[station, ap] / most if most else 0.0
+    return Advice(
+        f"Station {station} uses {100 * most / sum(airtime.values()):.0f} % of the airtime at {rate / 1e6:.2g} Mbit/s: "
+        "with airtime fairness a slow station takes its share of time, not of packets.",
+        [f'ap.{ap}.buffer={{ kind = "fq-codel", airtime_fairness = true }}'],
+    )
+
+
+def _retry(case: _Case, part: Part) -> Advice | None:
+    if "wifi" not in case.results.table_names:
+        return None
+    rows = case.results.table("wifi").to_pylist()
+    silent, sent = sum(r["unanswered"] for r in rows), sum(r["ppdus"] for r in rows)
+    if silent < 0.2 * max(sent, 1):
+        return _wifi_share(case, part)
+    aps = list(case.scenario.get("ap", {}))
+    return Advice(
+        f"{silent} of {sent} PPDUs had no answer: stations that do not hear each other collide (a hidden station). RTS "
+        "and CTS reserve the channel at both ends.",
+        [f"ap.{name}.rts_threshold=500 B" for name in aps],
+    )
+
+
+def _timeout(case: _Case, part: Part) -> Advice | None:
+    if part.cause.place == "" or case.scenario.get("flow", {}) == {}:
+        return None
+    return Advice(
+        "Losses were found by the retransmission timer alone: RACK and tail loss probes (RFC 8985) find the loss of a "
+        "retransmission and of the last segments without it.",
+        [f"{case.tcp}.recovery=rack"],
+    )
+
+
+def _application(_case: _Case, _part: Part) -> Advice:
+    return Advice(
+        "The application writes less than the path could carry, or pauses: no key of the network changes that.", []
+    )
+
+
+def _ack_lost(case: _Case, part: Part) -> Advice:
+    return Advice(
+        f"ACKs are lost at {part.cause.place or 'the way back'}: octets that have arrived count as outstanding until a "
+        "later ACK comes. Acknowledge every segment, so that a loss costs less; look at the way back.",
+        [f"{case.tcp}.ack_every=1"],
+    )
+
+
+def _serialization(_case: _Case, part: Part) -> Advice | None:
+    return Advice(f"The flow has the whole rate of {part.cause.place}: only a faster link makes it faster.", [])
+
+
+RULES: dict[str, Rule] = {
+    "receive-window": _receive_window,
+    "send-buffer": _send_buffer,
+    "small-segment": _small_segment,
+    "delayed-ack": _delayed_ack,
+    "queue": _queue,
+    "rlc-queue": _rlc_queue,
+    "scheduling-request": _scheduling_request,
+    "grant-wait": _grant_wait,
+    "interruption": _interruption,
+    "wifi-queue": _wifi_share,
+    "contention": _wifi_share,
+    "retry": _retry,
+    "timeout": _timeout,
+    "application": _application,
+    "ack-lost": _ack_lost,
+    "serialization": _serialization,
+}
+
+
+def _of_losses(case: _Case) -> list[Advice]:
+    """Losses that one place caused."""
+    losses = case.budget.losses
+    if len(losses) < LOSSES * max(case.row["tx_packets"], 1) or len(losses) < 2:
+        return []
+    (place, cause), n = Counter((x.place, x.cause) for x in losses).most_common(1)[0]
+    if cause == "policer":
+        link = case.table("link", place)
+        return [
+            Advice(
+                f"A policer at {place} dropped {n} packets: it lets a burst pass and drops what exceeds its rate. A "
+                "shaper of the same rate delays instead.",
+                [f'link.{link}.queue={{ kind = "droptail", packets = 100 }}'] if link else [],
+            )
+        ]
+    if cause == "queue-full" and (link := case.table("link", place)) is not None and case.bdp:
+        want = max(int(case.bdp / MTU) + 1, 10)
+        if _largest_backlog(case, place) < case.bdp:
+            return [
+                Advice(
+                    f"The queue of {place} is below what the path holds and dropped {n} packets: a buffer of one BDP "
+                    f"({size(case.bdp)}) keeps the link busy.",
+                    [f"link.{link}.queue.packets={want}"],
+                )
+            ]
+    if cause == "rlc-buffer-full":
+        return _rlc_buffer(case, place, n)
+    return []
+
+
+def _rlc_buffer(case: _Case, place: str, n: int) -> list[Advice]:
+    wait = next((p.ns for p in case.budget.parts if p.cause.name == "rlc-queue"), 0)
+    if wait > 0.4 * case.budget.whole_ns:
+        return []  # it is deep enough: the rule of the RLC queue has better advice
+    if (name := case.table("bearer", place)) is not None:
+        umts = case.scenario["bearer"][name].get("kind") == "umts"
+        key = f"bearer.{name}.rlc.am.buffer_bytes=64 kB" if umts else f"bearer.{name}.rlc.buffer.bytes=512 kB"
+    elif (name := case.table("ue", place)) is not None:
+        key = f"ue.{name}.rlc.buffer.bytes=512 kB"
+    else:
+        return []
+    rtt = f" at round trips of {duration(case.rtt_s)}" if case.rtt_s else ""
+    return [
+        Advice(
+            f"The RLC buffer of {place} was full and dropped {n} packets{rtt}: it is below what the path holds.", [key]
+        )
+    ]

@@ -1,0 +1,188 @@
+"""What an explanation consists of: causes, parts of a whole, losses. Times are whole nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+#: What a sender is limited by, as the table `limits` names it, in words.
+LIMITS = {
+    "handshake": "the handshake",
+    "application": "the application, which had written nothing more",
+    "send-buffer": "the send buffer, which was full",
+    "receive-window": "the receive window",
+    "congestion-window": "the congestion window",
+    "pacing": "pacing",
+    "small-segment": "Nagle's algorithm or silly-window avoidance, which held a small segment back",
+    "acknowledgement": "acknowledgements, everything being sent",
+    "recovery": "the repair of losses",
+    "timeout": "silence until the retransmission timer expired",
+    "nothing": "nothing: the connection was closed",
+}
+
+#: Stages in which the way itself is in use or blocked for the flow, in words: more octets would wait here too.
+BUSY = {
+    "host": "the processing time of the host",
+    "queue": "the queue of a wired link",
+    "serialization": "the rate of a wired link",
+    "rlc-queue": "the RLC queue",
+    "scheduling-request": "the scheduling request",
+    "random-access": "random access and connection set-up",
+    "grant-wait": "the wait for uplink grants",
+    "interruption": "an interruption of the radio link",
+    "forwarding": "forwarding between eNBs",
+    "wifi-queue": "the Wi-Fi queue",
+    "contention": "contention for the Wi-Fi channel",
+    "retry": "Wi-Fi retries and back-off",
+    "airtime": "Wi-Fi airtime",
+}
+
+#: Stages that hold single packets back while others pass, in words: they take a part of the window.
+HELD = {
+    "reassembly": "reassembly of fragments",
+    "harq": "HARQ retransmissions",
+    "rlc-retransmission": "RLC retransmissions",
+    "reordering": "reordering in RLC or PDCP",
+    "reorder-buffer": "the Wi-Fi reorder buffer",
+    "delayed-ack": "the receiver's delayed ACK",
+    "ack-lost": "ACKs that were lost",
+}
+
+#: Stages that take their time on an idle path too and carry many packets at once.
+TRANSIT = {
+    "node": "a node",
+    "propagation": "propagation",
+    "transmission": "the first transmission over the air",
+    "core": "the core network",
+    "multicast": "the way of the packet to the first receiver of the group, with which this one goes",
+}
+
+#: The other causes of an estimate.
+ESTIMATED = {"path": "propagation and transmission, at the smallest delay seen", "queues": "queues and repetitions"}
+
+WORDS = {**LIMITS, **BUSY, **HELD, **TRANSIT, **ESTIMATED}
+
+
+@dataclass(frozen=True, order=True)
+class Cause:
+    """Why time passed, and where."""
+
+    #: A key of `WORDS`.
+    name: str
+    #: Link direction, bearer, mobile or node; empty where there is none.
+    place: str = ""
+    #: Whose stage it was: "data", "ack" or, where neither is meant, empty.
+    way: str = ""
+
+    @property
+    def words(self) -> str:
+        """The cause as a noun phrase."""
+        text = WORDS.get(self.name, self.name)
+        if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost"):
+            text += ", where ACKs were"
+        return text
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and figures."""
+        return self.name + (" (ACKs)" if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost") else "")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A cause with its time."""
+
+    cause: Cause
+    ns: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A packet that was dropped."""
+
+    packet: int
+    at_ns: int
+    place: str
+    cause: str
+    size: int
+    #: The stage in which it was; None: not recorded.
+    stage: str | None
+    #: The transport block or segment that it was in last, as far as the run says.
+    pdu: str | None
+    retransmission: bool | None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """How much of each interval belongs to which cause."""
+
+    #: Edges of the intervals [ns], one more than there are intervals.
+    edges_ns: list[int]
+    #: For each part of the budget, its time in each interval [ns].
+    rows: list[list[int]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the time of a flow went into.
+
+    The times of `parts` add up to `whole_ns` exactly. Of a TCP flow the whole is the time from the opening of the
+    connection to the end of the transfer (or the part of it that was asked for); of a UDP flow, the one-way delays of
+    all packets that arrived, added up.
+    """
+
+    flow: str
+    transport: str
+    start_ns: int
+    end_ns: int
+    whole_ns: int
+    #: Largest first.
+    parts: list[Part]
+    #: Packets whose delays make the whole (UDP); None: not of UDP.
+    packets: int | None
+    #: From the tables `stages` and `limits`; False: estimated from samples.
+    exact: bool
+    losses: list[Loss] = field(default_factory=list)
+    timeline: Timeline | None = None
+    #: What is estimated or left out.
+    notes: list[str] = field(default_factory=list)
+
+    def share(self, part: Part) -> float:
+        """A part's share of the whole, 0 to 1."""
+        return part.ns / self.whole_ns if self.whole_ns else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The budget as JSON has it."""
+        return {
+            "flow": self.flow,
+            "transport": self.transport,
+            "exact": self.exact,
+            "start_ns": self.start_ns,
+            "end_ns": self.end_ns,
+            "whole_ns": self.whole_ns,
+            "packets": self.packets,
+            "parts": [
+                {
+                    "cause": p.cause.name,
+                    "where": p.cause.place,
+                    "way": p.cause.way,
+                    "ns": p.ns,
+                    "share": self.share(p),
+                }
+                for p in self.parts
+            ],
+            "losses": [
+                {
+                    "packet": x.packet,
+                    "at_ns": x.at_ns,
+                    "where": x.place,
+                    "cause": x.cause,
+                    "size": x.size,
+                    "stage": x.stage,
+                    "pdu": x.pdu,
+                    "retransmission": x.retransmission,
+                }
+                for x in self.losses
+            ],
+            "notes": self.notes,
+        }

@@ -1,0 +1,97 @@
+"""The tables of a run as arrays, and clear words where one is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lasthop._errors import mistake
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+RECORD = "run the scenario again with `--set output.explain=true`"
+
+
+def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Times of a table in whole nanoseconds: what was a whole number before it was divided is one again."""
+    return np.rint(np.asarray(seconds, np.float64) * 1e9).astype(np.int64)
+
+
+def of_flow(table: pa.Table, flow: str) -> pa.Table:
+    """The rows of a flow."""
+    return table.filter(pc.equal(table["flow"], flow))
+
+
+def column(table: pa.Table, name: str, missing: Any = None) -> NDArray[Any]:
+    """A column as an array; `missing` stands for what is not there."""
+    values = table[name]
+    if missing is not None:
+        values = pc.fill_null(values, missing)
+    array: NDArray[Any] = values.combine_chunks().to_numpy(zero_copy_only=False)
+    return array
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of a column by number."""
+
+    names: list[str]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: pa.Table, name: str) -> Names:
+        """Those of a column of names."""
+        values = table[name].combine_chunks()
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        return cls(values.dictionary.to_pylist(), values.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
+    """The row of a flow in the table `flows`.
+
+    Raises:
+        LasthopError: no such flow; or none is named and there are several or none.
+    """
+    if "flows" not in results.table_names:
+        raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
+    rows: dict[str, dict[str, Any]] = {row["flow"]: row for row in results.table("flows").to_pylist()}
+    if flow is None:
+        if len(rows) == 1:
+            return next(iter(rows.values()))
+        if not rows:
+            raise mistake("the run has no flows: there is nothing to explain")
+        raise mistake(f"the run has {len(rows)} flows: name one", f"`--flow NAME`, one of: {_some(list(rows))}")
+    if flow not in rows:
+        raise mistake(f"there is no flow '{flow}' in this run", f"its flows are: {_some(list(rows))}")
+    return rows[flow]
+
+
+def columns_of(results: Results, name: str, wanted: tuple[str, ...]) -> pa.Table:
+    """Columns of a table.
+
+    Raises:
+        LasthopError: the table or one of them is missing, as in results of an older Lasthop.
+    """
+    if name not in results.table_names:
+        raise mistake(f"the run has no table `{name}`", RECORD)
+    table = results.table(name, wanted)
+    absent = [c for c in wanted if c not in table.column_names]
+    if absent:
+        raise mistake(
+            f"the table `{name}` has no column `{absent[0]}`: the results are of another version of Lasthop",
+            "run the scenario again with this version",
+        )
+    return table
+
+
+def _some(names: list[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f", and {len(names) - most} more" if len(names) > most else "")

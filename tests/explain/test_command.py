@@ -1,0 +1,84 @@
+"""`lasthop explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lasthop import Scenario
+from lasthop.cli import main
+from tests.explain.test_planted import WIRED
+
+
+def lasthop(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+@pytest.fixture
+def tiny_window(tmp_path: Path) -> Path:
+    keys = ["flow.f.tcp.receive_buffer=16 kB", "scenario.duration=3 s", "output.explain=true"]
+    Scenario.parse(WIRED).with_(keys).run(out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_words_come_first_then_the_table_then_the_figure(tiny_window: Path) -> None:
+    said = lasthop("explain", str(tiny_window))
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
+    assert "its sender was limited by the receive window" in lines[0]
+    assert any(line.startswith("flow f, 0 s to 3 s") for line in lines)
+    table = [line.split() for line in lines if line.startswith(("receive-window", "sum"))]
+    assert table[0][0] == "receive-window"
+    assert table[1] == ["sum", "100.0", "3.000000000"]
+    assert "--set 'flow.f.tcp.receive_buffer=4 MB'" in said.output
+    figure = tiny_window / "explain-f.svg"
+    assert figure.read_bytes().startswith(b"<?xml")
+    assert str(figure) in said.output
+
+
+def test_json_is_one_object_whose_parts_add_up(tiny_window: Path) -> None:
+    args = ("--flow", "f", "--from", "500ms", "--to", "2 s", "--json", "--figure", str(tiny_window / "f.png"))
+    said = json.loads(lasthop("explain", str(tiny_window), *args).output)
+    assert said["exact"]
+    assert said["start_ns"] == 500_000_000
+    assert said["end_ns"] == 2_000_000_000
+    assert sum(part["ns"] for part in said["parts"]) == said["whole_ns"] == 1_500_000_000
+    assert said["parts"][0]["cause"] == "receive-window"
+    assert Path(said["figure"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_change_is_tried(tiny_window: Path) -> None:
+    said = json.loads(lasthop("explain", str(tiny_window), "--try", "--json").output)
+    numbers = said["tried"][0]["numbers"]["goodput_bps"]
+    assert numbers["after"] > 2 * numbers["before"]
+    words = lasthop("explain", str(tiny_window), "--try").output
+    assert "tried" in words
+    assert "goodput" in words
+
+
+def test_an_estimate_says_so(tmp_path: Path) -> None:
+    Scenario.parse(WIRED).with_(["scenario.duration=1 s"]).run(out=tmp_path / "run")
+    said = lasthop("explain", str(tmp_path / "run")).output
+    assert "(estimated)" in said
+    assert "note: Estimated from samples" in said
+    assert "--set output.explain=true" in said
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("nowhere",), 1, "there is no folder 'nowhere'"),
+        (("RUN", "--flow", "g"), 1, "there is no flow 'g'"),
+        (("RUN", "--from", "2 s", "--to", "1 s"), 1, "nothing of flow 'f' is in this interval"),
+        (("RUN", "--from", "soon"), 2, "'soon' is no time"),
+        (("RUN", "--figure", "x.gif5"), 1, "pictures are not written as 'gif5'"),
+    ],
+)
+def test_mistakes_have_clear_words(tiny_window: Path, args: tuple[str, ...], code: int, message: str) -> None:
+    said = lasthop("explain", *(str(tiny_window) if a == "RUN" else a for a in args))
+    assert said.exit_code == code
+    assert message in said.output
+    assert "Traceback" not in said.output
