@@ -3,8 +3,8 @@
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::adaptation::{CqiInterference, McsRule, Subbands};
-use lasthop_lte::mac::downlink::{AmcConfig, BlockRange, Combining, DrxConfig, PersistentConfig, PiroConfig};
-use lasthop_lte::mac::reuse::{ReuseConfig, SoftReuse};
+use lasthop_lte::mac::downlink::{AmcConfig, Combining, DrxConfig, PersistentConfig, PiroConfig};
+use lasthop_lte::mac::reuse::{BlockRange, ReuseConfig, SoftReuse};
 use lasthop_lte::mac::scheduler::qci::Qos;
 use lasthop_lte::mac::scheduler::{Candidate, Domain, Policy, SCHEDULERS, Scheduler};
 use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};

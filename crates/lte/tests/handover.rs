@@ -4,7 +4,7 @@
 use lasthop_bearer::OrInfinity;
 use lasthop_bearer::{DropCause, End, Sdu};
 use lasthop_engine::{Draw, Purpose, Stream};
-use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::config::CellProfile;
 use lasthop_lte::network::{
     CellConfig, DrbConfig, MobilityEvent, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
 };

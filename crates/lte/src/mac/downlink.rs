@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptation::{Adaptation, CqiConfig, McsRule};
 use super::allocation::{Band, Groups, Rules};
-use super::reuse::{Reuse, ReuseConfig, groups_within};
+use super::reuse::{BlockRange, Reuse, ReuseConfig, groups_within};
 use super::scheduler::{Policy, Scheduler, SchedulerConfig};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 
@@ -85,16 +85,6 @@ impl Default for DownlinkConfig {
             reuse: None,
         }
     }
-}
-
-/// Neighbouring resource blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlockRange {
-    /// The first, from 0.
-    pub first: u32,
-    /// How many, at least 1.
-    pub count: u32,
 }
 
 /// How SINRs become CQIs.

@@ -8,9 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allocation::{Band, Groups};
-use super::downlink::BlockRange;
 use crate::phy::RbSet;
 use lasthop_bearer::{ConfigError, check};
+
+/// Neighbouring resource blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockRange {
+    /// The first, from 0.
+    pub first: u32,
+    /// How many, at least 1.
+    pub count: u32,
+}
 
 /// Which blocks UEs in the centre and at the edge of the cell may have, and how loud.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

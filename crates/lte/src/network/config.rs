@@ -16,7 +16,6 @@ use crate::mac::scheduler::SchedulerConfig;
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
 use crate::mac::uplink::{UplinkConfig, UplinkPersistentConfig};
-use crate::network::profile::CellProfile;
 use crate::phy::TTI;
 use crate::phy::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
 use crate::rrc::{CellParameters, HandoverConfig, MessageTimes, RrcConfig};
@@ -81,6 +80,39 @@ impl NetworkConfig {
             }
         }
         best.map(|(_, cell)| cell)
+    }
+}
+
+/// Whose cell it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellProfile {
+    /// Ours: the standard where it says something, a good eNB where it leaves the choice.
+    #[default]
+    Lasthop,
+    /// ns-3's LENA as of release 3.28.
+    #[serde(rename = "ns3-3.28")]
+    Ns3Release28,
+    /// ns-3's LENA as of release 3.44.
+    #[serde(rename = "ns3-3.44")]
+    Ns3Release44,
+    /// SimuLTE.
+    Simulte,
+}
+
+impl CellProfile {
+    /// All of them.
+    pub const ALL: [CellProfile; 4] =
+        [CellProfile::Lasthop, CellProfile::Ns3Release28, CellProfile::Ns3Release44, CellProfile::Simulte];
+
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CellProfile::Lasthop => "lasthop",
+            CellProfile::Ns3Release28 => "ns3-3.28",
+            CellProfile::Ns3Release44 => "ns3-3.44",
+            CellProfile::Simulte => "simulte",
+        }
     }
 }
 

@@ -1,9 +1,6 @@
 //! Cell profiles: what other simulators' cells differ in from the standard and from ours, value by
 //! value.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::mac::adaptation::{McsRule, Subbands};
 use crate::mac::bsr::Trailing;
 use crate::mac::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, MimoModel, PiroConfig};
@@ -11,26 +8,9 @@ use crate::mac::random_access::RandomAccessConfig;
 use crate::mac::scheduler::{NoParameters, SchedulerConfig};
 use crate::mac::sidelink::SidelinkCellConfig;
 use crate::mac::uplink::{RacTimer, RequestConfig, Shares, UplinkConfig};
-use crate::network::{CellConfig, TimingConfig};
+use crate::network::config::{CellConfig, CellProfile, TimingConfig};
 use lasthop_bearer::OrInfinity;
 use lasthop_units::{Dbm, Duration, Ratio};
-
-/// Whose cell it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CellProfile {
-    /// Ours: the standard where it says something, a good eNB where it leaves the choice.
-    #[default]
-    Lasthop,
-    /// ns-3's LENA as of release 3.28.
-    #[serde(rename = "ns3-3.28")]
-    Ns3Release28,
-    /// ns-3's LENA as of release 3.44.
-    #[serde(rename = "ns3-3.44")]
-    Ns3Release44,
-    /// SimuLTE.
-    Simulte,
-}
 
 /// Where a value of a profile comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,20 +93,6 @@ const fn of(key: &'static str, source: &'static str) -> Source {
 }
 
 impl CellProfile {
-    /// All of them.
-    pub const ALL: [CellProfile; 4] =
-        [CellProfile::Lasthop, CellProfile::Ns3Release28, CellProfile::Ns3Release44, CellProfile::Simulte];
-
-    /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CellProfile::Lasthop => "lasthop",
-            CellProfile::Ns3Release28 => "ns3-3.28",
-            CellProfile::Ns3Release44 => "ns3-3.44",
-            CellProfile::Simulte => "simulte",
-        }
-    }
-
     /// One line.
     pub const fn summary(self) -> &'static str {
         match self {

@@ -4,8 +4,8 @@
 
 use lasthop_engine::math::db;
 use lasthop_lte::mac::adaptation::CqiInterference;
-use lasthop_lte::mac::downlink::{AmcConfig, BlockRange, PiroConfig};
-use lasthop_lte::mac::reuse::{ReuseConfig, SoftReuse, StrictReuse};
+use lasthop_lte::mac::downlink::{AmcConfig, PiroConfig};
+use lasthop_lte::mac::reuse::{BlockRange, ReuseConfig, SoftReuse, StrictReuse};
 use lasthop_lte::network::NetworkConfig;
 use lasthop_units::{CellId, Db, Dbm, Id, Metres};
 

@@ -3,7 +3,7 @@
 use lasthop_bearer::Direction;
 use lasthop_engine::math::log10;
 use lasthop_lte::mac::downlink::{DownlinkConfig, LinkStats};
-use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::config::CellProfile;
 use lasthop_lte::network::{CellConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_radio::PathLoss;
 use lasthop_units::{Db, Dbm, Id, Instant, Metres, UeId};

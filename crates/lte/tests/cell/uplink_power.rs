@@ -2,7 +2,7 @@
 
 use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
-use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::config::CellProfile;
 use lasthop_radio::lte::{ClosedLoop, PowerControlConfig};
 use lasthop_units::{Dbm, Id, Instant, Metres, Tti, UeId};
 

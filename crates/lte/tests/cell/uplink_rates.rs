@@ -8,7 +8,7 @@
 
 use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
-use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::config::CellProfile;
 use lasthop_units::{Dbm, Id, UeId};
 
 use super::setup::{Run, friis_cell};

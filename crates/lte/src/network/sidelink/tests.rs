@@ -10,7 +10,7 @@ use crate::mac::sidelink::{
     CqiStep, LinkMode, LinkQuality, Reuse, SelectionConfig, SidelinkConfig, SidelinkPersistent,
 };
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
-use crate::network::profile::CellProfile;
+use crate::network::config::CellProfile;
 use crate::network::{
     CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, PairConfig, RadioNetwork, UeConfig,
 };

@@ -5,7 +5,7 @@ use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, Pa
 
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
-use crate::network::profile::CellProfile;
+use crate::network::config::CellProfile;
 use crate::network::{
     CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
 };

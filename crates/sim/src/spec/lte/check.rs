@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_lte::mac::downlink::BlockRange;
+use lasthop_lte::mac::reuse::BlockRange;
 use lasthop_lte::mac::scheduler::{SCHEDULERS, SchedulerConfig};
 use lasthop_lte::network::CellConfig;
 use lasthop_radio::Antenna;

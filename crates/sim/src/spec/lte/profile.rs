@@ -1,6 +1,6 @@
 //! `cell.<name>.profile`: a layer of values beneath those that a scenario writes.
 
-use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::config::CellProfile;
 use serde_json::{Value, json};
 
 use crate::config::{Difference, Document, Node, dotted};
