@@ -30,13 +30,6 @@ Source = dict[Module, str]
 
 #: Modules of crates whose children still stand in a circle: it must become empty. No module may join.
 OPEN: dict[str, list[str]] = {
-    "lte": [
-        "crate::mac",
-        "crate::network",
-        "crate::network::sidelink",
-        "crate::network::uplink",
-        "crate::phy",
-    ],
     "tcp": ["crate::cc", "crate::cc::bbr"],
 }
 

@@ -10,6 +10,15 @@ use lasthop_lte_l2::rlc::Pdu;
 /// Processes of a UE in one direction (FDD, TS 36.213 clauses 7 and 8).
 pub const PROCESSES: usize = 8;
 
+/// From a transmission to the next one of the same process where HARQ is synchronous [TTI]: in the
+/// uplink and on sidelinks (TS 36.213 clause 8).
+pub const HARQ_PERIOD: u64 = PROCESSES as u64;
+
+/// The process of a transmission in `tti` where HARQ is synchronous.
+pub const fn process_of(tti: Tti) -> usize {
+    (tti.0 % HARQ_PERIOD) as usize
+}
+
 /// What a transport block carries: RLC PDUs with the bearer of each, in the order of its MAC
 /// subheaders.
 pub type Parts = Vec<(BearerId, Pdu)>;

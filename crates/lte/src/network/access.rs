@@ -2,15 +2,15 @@
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
-use super::calendar::Agenda;
+use super::calendar::{Agenda, Due};
 use super::rrc::Mobility;
+use super::state::plan::{Content, Granted};
 use super::state::{Cell, Link};
-use super::uplink::state::{Content, Granted};
-use super::uplink::tbs_bytes;
 use super::uu::Uu;
-use super::{Due, NetworkOutput, RadioNetwork};
+use super::{NetworkOutput, RadioNetwork};
+use crate::mac::harq::HARQ_PERIOD;
 use crate::mac::random_access::{MSG3_DELAY, Response, WINDOW_START};
-use crate::mac::uplink::largest_allocation;
+use crate::mac::uplink::{largest_allocation, tbs_bytes};
 use crate::phy::{RbSet, TTI};
 use crate::rrc::RrcTiming;
 use crate::rrc::mobility::Input;
@@ -66,7 +66,7 @@ impl Answering<'_> {
         let msg3 = self.tti.plus(MSG3_DELAY);
         let c = &mut self.cell.uplink;
         // What was sent 8 TTIs before Msg3 may have to be sent again on the same blocks.
-        let pending = c.plan.used(Tti(msg3.0.saturating_sub(super::uplink::HARQ_PERIOD)));
+        let pending = c.plan.used(Tti(msg3.0.saturating_sub(HARQ_PERIOD)));
         let free = c.band.without(c.plan.slot(msg3).used).without(pending | persistent);
         free.run(largest_allocation(MSG3_BLOCKS))
     }

@@ -2,10 +2,9 @@
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
-use super::Due;
-use super::calendar::Agenda;
+use super::calendar::{Agenda, Due};
+use super::state::uplink::Block;
 use super::state::{Cell, Link, Ue, UeContext};
-use super::uplink::state::Block;
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::Average;
 use lasthop_bearer::Direction;
@@ -97,7 +96,7 @@ impl Attachment<'_> {
         let cx = &mut self.context.uplink;
         cx.quality.reset(config.uplink.outer_loop.olla());
         cx.average = Average::default();
-        self.ue.uplink.power = lasthop_radio::lte::PowerControl::default();
+        self.ue.uplink.power.restart();
         cx.headroom = None;
         cx.commanded = lasthop_radio::lte::PowerControl::default();
         cx.served = None;

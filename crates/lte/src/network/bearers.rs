@@ -114,6 +114,12 @@ impl Bearers {
         self.drbs[bearer].ip.as_deref().is_some_and(|ip| ip.packets() > 0)
     }
 
+    /// Passes on what the queue above `bearer` has dropped.
+    pub fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
+        let Some(ip) = self.ip_mut(bearer) else { return };
+        out.dropped.extend(ip.take_drops().map(|(sdu, cause)| (bearer, End::Network, sdu, cause)));
+    }
+
     /// True if MAC has a reason to serve the network's end of `bearer`.
     #[inline]
     pub fn network_wants(&self, bearer: BearerId) -> bool {

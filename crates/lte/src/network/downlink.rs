@@ -4,10 +4,9 @@
 mod decoding;
 mod feedback;
 mod invariants;
+mod persistent;
 mod send;
 mod zone;
-
-pub(super) use self::decoding::DownlinkAir;
 
 use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 

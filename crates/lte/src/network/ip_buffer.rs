@@ -6,14 +6,10 @@
 //! of one packet, the scheduler decides from what waits above, and what is urgent need not stand
 //! behind what is not. A handover takes the buffer along: data forwarding to the new cell is ideal.
 
-use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
-use lasthop_units::{BearerId, FlowId, Instant, Tti};
+use lasthop_net::{Dropped, Item, Queue, QueueConfig, Site};
+use lasthop_units::Instant;
 
-use super::bearers::Bearers;
-use super::downlink::Scheduling;
-use super::{NetworkOutput, RadioNetwork};
-use crate::phy::TTI;
-use lasthop_bearer::{Direction, DropCause, End, Sdu};
+use lasthop_bearer::{DropCause, Sdu};
 
 /// What waits above a bearer.
 #[derive(Debug)]
@@ -33,72 +29,23 @@ impl IpBuffer {
     pub fn bytes(&self) -> u64 {
         self.queue.bytes()
     }
-}
 
-impl RadioNetwork {
-    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
-    pub fn push_of(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        end: End,
-        packet: Sdu,
-        flow: FlowId,
-        out: &mut NetworkOutput,
-    ) {
-        self.calendar.advance_to(now);
-        let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
-            return self.push(now, bearer, end, packet, out);
-        };
-        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
-        ip.queue.enqueue(now, item, &mut ip.drops);
-        self.bearers.settle_ip(bearer, out);
-        let ue = self.bearers[bearer].ue;
-        self.contexts[ue].activity = self.calendar.next();
-        match self.links[ue].rrc.is_connected() {
-            true => self.attachment(ue).wake(Direction::Downlink),
-            false => {
-                let tti = Tti::containing(now, TTI);
-                self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
-            }
-        }
+    /// A packet enters.
+    pub fn enqueue(&mut self, now: Instant, item: Item) {
+        self.queue.enqueue(now, item, &mut self.drops);
     }
-}
-
-impl Scheduling<'_> {
-    /// MAC has room for `bytes` of `bearer`: as many packets go down as fill it.
-    pub(super) fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
-        while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
-            let Some(ip) = self.bearers.ip_mut(bearer) else { return };
-            let item = ip.queue.dequeue(self.now, &mut ip.drops);
-            self.bearers.settle_ip(bearer, self.out);
-            let Some(item) = item else { return };
-            let before = self.out.dropped.len();
-            let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
-            if item.ecn == Ecn::Ce {
-                self.out.marked.push((bearer, End::Network, sdu));
-            }
-            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
-            self.bearers.push(self.now, bearer, End::Network, sdu);
-            self.settle(bearer);
-            // A buffer below that refuses would be asked for ever.
-            if self.out.dropped.len() > before {
-                return;
-            }
-        }
+    /// The next packet leaves.
+    pub fn dequeue(&mut self, now: Instant) -> Option<Item> {
+        self.queue.dequeue(now, &mut self.drops)
     }
-}
-
-impl Bearers {
-    /// Passes on what the queue has dropped.
-    pub(super) fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
-        let Some(ip) = self.ip_mut(bearer) else { return };
-        for Dropped { item, cause, .. } in ip.drops.drain(..) {
+    /// What the queue has dropped since this was asked last.
+    pub fn take_drops(&mut self) -> impl Iterator<Item = (Sdu, DropCause)> + '_ {
+        self.drops.drain(..).map(|Dropped { item, cause, .. }| {
             let cause = match cause {
                 lasthop_net::DropCause::Aqm => DropCause::Aqm,
                 _ => DropCause::BufferFull,
             };
-            out.dropped.push((bearer, End::Network, Sdu::new(item.id, item.size), cause));
-        }
+            (Sdu::new(item.id, item.size), cause)
+        })
     }
 }

@@ -6,7 +6,7 @@ use super::NetworkOutput;
 use super::bearers::{Bearers, Notice};
 use super::calendar::Agenda;
 use super::core_network::Core;
-use super::sidelink::state::Sidelink;
+use super::state::sidelink::Sidelink;
 use crate::mac::harq::Parts;
 use crate::phy::TTI;
 use lasthop_bearer::End;

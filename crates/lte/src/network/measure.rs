@@ -3,18 +3,17 @@
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE
 //! costs nothing.
 
-use std::sync::LazyLock;
+mod rank;
 
-use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
-use super::state::{Cell, DownlinkContext, DownlinkLink, DownlinkUe};
+use super::state::{Cell, DownlinkContext, DownlinkLink};
 use super::{CellConfig, NetworkConfig, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
+use crate::phy::NUMEROLOGY;
 use crate::phy::air::{Air, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
 use crate::phy::fading::{DirectFading, FastFading};
 use crate::phy::propagation::UeRadioConfig;
-use crate::phy::{NUMEROLOGY, RbSet};
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -66,43 +65,6 @@ fn cell_antennas(cell: &CellConfig) -> CellAntennas {
 fn ue_antennas(radio: &UeRadioConfig, usual: u32) -> UeAntennas {
     let receive = radio.receive_antennas.unwrap_or(usual) as usize;
     UeAntennas { receive, combining: radio.combining }
-}
-
-/// Every fourth block stands for the band: the PDCCH is spread over all of it.
-const CONTROL_STEP: usize = 4;
-/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the
-/// SINR need not be worked out.
-const CONTROL_SAFE: f32 = 0.5;
-/// Steps of a draw in which [`safe`] knows its bound.
-const DRAWS: usize = 64;
-
-/// Mutual information with which a draw `uniform` never means a miss.
-fn safe(uniform: f64) -> f32 {
-    static SAFE: LazyLock<[f32; DRAWS]> = LazyLock::new(|| {
-        std::array::from_fn(|i| {
-            let harmless =
-                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / DRAWS as f64;
-            // The error falls with the information: the first of the steps from below that is
-            // harmless.
-            (0..100)
-                .map(|step| CONTROL_SAFE * step as f32 / 100.0)
-                .find(|mi| harmless(*mi))
-                .unwrap_or(CONTROL_SAFE)
-        })
-    });
-    SAFE[((uniform * DRAWS as f64) as usize).min(DRAWS - 1)]
-}
-
-/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but
-/// time depends on it.
-const DOUBTS: u8 = 8;
-
-/// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
-const ROUNDING: f32 = 0.01;
-
-/// Information of the blocks at `places` of `row`, together.
-fn information(row: &[f32], places: &[u8]) -> f32 {
-    mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i))) * places.len() as f32
 }
 
 /// Memory for a row of SINRs, and for those of code words.
@@ -188,132 +150,5 @@ impl Observer<'_> {
             }
         }
         report
-    }
-}
-
-impl DownlinkUe {
-    /// True if the UE, which is `ue`, misses what the control channels of `cell` say in `tti`.
-    /// Control channels are never silent: every other cell interferes.
-    pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell, air: &mut Air) -> bool {
-        // What the draw is compared with falls with the information: with the draw known, some
-        // blocks are enough to tell that it does not matter what the others have.
-        let uniform = self.control_errors.uniform(tti.0);
-        let control = &cell.control;
-        let enough = (safe(uniform) + ROUNDING) * control.blocks;
-        if self.surely_hears(tti, id, ue, control, enough, air) {
-            debug_assert!(!control.misses_by(tti, id, ue, uniform, enough, air), "the bound is one");
-            return false;
-        }
-        control.misses_by(tti, id, ue, uniform, enough, air)
-    }
-
-    /// True if what is known of the strongest interferers without a look at them brings `enough`
-    /// information.
-    fn surely_hears(
-        &mut self,
-        tti: Tti,
-        id: CellId,
-        ue: UeId,
-        control: &ControlBlocks,
-        enough: f32,
-        air: &mut Air,
-    ) -> bool {
-        if self.in_doubt > 0 {
-            self.in_doubt -= 1;
-            return false;
-        }
-        let Some((rbs, places)) = control.parts.first() else { return false };
-        let Some(row) = air.reference_at_least(tti, id, ue, *rbs) else { return false };
-        let sure = information(row, places) > enough;
-        self.in_doubt = if sure { 0 } else { DOUBTS };
-        sure
-    }
-}
-
-/// Every fourth block of a carrier in parts that fade together: those whose distance from the
-/// middle is 0 to 7, 8 to 15 and so on.
-#[derive(Debug)]
-pub(super) struct ControlBlocks {
-    /// The blocks of a part, and which of them are those of the control channels.
-    parts: Vec<(RbSet, Vec<u8>)>,
-    /// How many those are.
-    blocks: f32,
-}
-
-impl ControlBlocks {
-    /// Of a carrier of `blocks` resource blocks.
-    pub fn new(blocks: u32) -> ControlBlocks {
-        let near = |count: u32| {
-            let low = (blocks / 2).saturating_sub(count);
-            RbSet::range(low, blocks - 2 * low)
-        };
-        let part = |i: u32| {
-            let ring = near(8 * i + 8).without(if i == 0 { RbSet::EMPTY } else { near(8 * i) });
-            let fourth = ring.iter().enumerate().filter(|(_, b)| (*b as usize).is_multiple_of(CONTROL_STEP));
-            (ring, fourth.map(|(i, _)| i as u8).collect::<Vec<u8>>())
-        };
-        let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
-        ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
-    }
-
-    /// True if `ue` misses what they say with the draw `uniform`, by the blocks of all links.
-    fn misses_by(&self, tti: Tti, id: CellId, ue: UeId, uniform: f64, enough: f32, air: &mut Air) -> bool {
-        let (mut sum, mut n) = (0.0, 0);
-        for (rbs, places) in self.parts.iter().take(if air.fades() { usize::MAX } else { 1 }) {
-            sum += information(air.reference(tti, id, ue, *rbs, false), places);
-            n += places.len();
-            if sum > enough {
-                return false;
-            }
-        }
-        let mi = sum / n as f32;
-        if mi > CONTROL_SAFE {
-            return false;
-        }
-        uniform < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
-    }
-
-    /// The blocks that are looked at first.
-    pub fn first(&self) -> RbSet {
-        self.parts.first().map_or(RbSet::EMPTY, |(rbs, _)| *rbs)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_control_channels_are_safe_their_error_is_none() {
-        assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
-    }
-
-    /// On a fine grid of draws and information: above the bound no draw means a miss.
-    #[test]
-    fn a_safe_information_never_means_a_miss() {
-        for l in 0..1000 {
-            let uniform = f64::from(l) / 1000.0;
-            for m in 0..=500 {
-                let mi = m as f32 / 1000.0;
-                let missed = uniform < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
-                assert!(!missed || mi < safe(uniform), "{uniform} {mi}");
-            }
-        }
-        assert!(safe(0.0) <= CONTROL_SAFE && safe(0.0) > 0.4);
-        assert!(safe(0.5) < 0.15 && safe(0.5) > 0.05);
-    }
-
-    #[test]
-    fn the_parts_of_the_control_channels_are_every_fourth_block_once() {
-        for blocks in [6, 15, 25, 50, 75, 100, 110] {
-            let mut seen = Vec::new();
-            for (rbs, places) in &ControlBlocks::new(blocks).parts {
-                let all: Vec<u32> = rbs.iter().collect();
-                seen.extend(places.iter().map(|i| all[usize::from(*i)]));
-            }
-            seen.sort_unstable();
-            let expected: Vec<u32> = (0..blocks).step_by(CONTROL_STEP).collect();
-            assert_eq!(seen, expected, "{blocks}");
-        }
     }
 }

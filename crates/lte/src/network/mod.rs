@@ -31,16 +31,16 @@ mod bearers;
 mod calendar;
 mod capacity;
 pub mod config;
+mod control;
 mod core_network;
+mod delivery;
 mod downlink;
 mod ip_buffer;
 mod layer2;
 mod measure;
 mod output;
-mod persistent;
 mod prefetch;
 pub mod profile;
-mod rank;
 mod reading;
 mod rrc;
 mod sidelink;
@@ -59,10 +59,12 @@ pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, 
 pub use output::{NetworkEvent, NetworkOutput};
 pub use reading::UeReading;
 pub use sidelink::Sidelinks;
-pub use uplink::{Silence, Silenced, UplinkCounters};
+pub use state::uplink::UplinkCounters;
+pub use uplink::{Silence, Silenced};
 pub use view::NetworkView;
 
-use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
+use lasthop_net::Item;
+use lasthop_units::{BearerId, CellId, FlowId, Id, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
@@ -70,67 +72,15 @@ use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use crate::rrc::mobility::Input;
 use bearers::{Bearers, Notice};
-use calendar::Agenda;
+use calendar::{Agenda, Due};
 use core_network::Core;
 use ip_buffer::IpBuffer;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
 use layer2::Layer2;
 use rrc::Mobility;
-use sidelink::state::Sidelink;
+use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
-
-/// What is due at the start of a TTI. Within a TTI things come in the order in which they were
-/// noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    /// The UE has decoded a downlink transport block, or failed to.
-    DownlinkDecoded { ue: UeId, process: u8 },
-    /// HARQ feedback of a downlink transport block reaches the eNB.
-    DownlinkFeedback { ue: UeId, process: u8 },
-    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
-    UplinkDecoded { ue: UeId, process: u8, sent: Tti },
-    /// A UE with downlink data may get a grant that it has not asked for.
-    Proactive { ue: UeId },
-    /// A UE without a grant has a timer or an opportunity.
-    UplinkTimers { ue: UeId },
-    /// A scheduling request that was sent in this TTI reaches the eNB.
-    RequestReceived { ue: UeId, sent: Tti },
-    /// A report of `bytes` from a UE whose MAC follows RLC's reports reaches `cell`.
-    BufferReport { cell: CellId, ue: UeId, bytes: u32 },
-    /// A cell answers preambles.
-    Responses { cell: CellId },
-    /// Nothing came on an uplink grant: the UE has not received it.
-    GrantMissed { ue: UeId, target: Tti },
-    /// Nothing came where a retransmission was moved to: the UE does not know of it.
-    MoveMissed { ue: UeId, process: u8, target: Tti },
-    /// The UE's semi-persistent grant for `target` must be prepared.
-    UplinkOccasion { ue: UeId, target: Tti },
-    /// A power control command takes effect.
-    PowerCommand { ue: UeId, command: u8, blocks: u8 },
-    /// Somebody has a grant for this TTI: it must happen.
-    Transmit,
-    /// A step of the UE's RRC connection.
-    Rrc { ue: UeId },
-    /// The UE knows that the contention of its random access is resolved.
-    ContentionResolved { ue: UeId },
-    /// The UE may have been inactive for long enough to be released.
-    Inactivity { ue: UeId },
-    /// The UE measures the cells around it.
-    Look { ue: UeId },
-    /// A step of a handover or a re-establishment, or a report.
-    Mobility { ue: UeId },
-    /// The gateway hears that the UE is at home elsewhere.
-    PathSwitch { ue: UeId },
-    /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
-    SidelinkDecoded { lane: u32, process: u8, sent: Tti },
-    /// A persistent grant of a sidelink.
-    SidelinkOccasion { lane: u32 },
-    /// Sidelink or infrastructure?
-    ModeSelection { pair: u32 },
-    /// A receiver of a pair stops waiting for what is missing.
-    Reordering { lane: u32 },
-}
 
 /// Cells, UEs and bearers.
 #[derive(Debug)]
@@ -255,6 +205,34 @@ impl RadioNetwork {
         }
         self.bearers.push(now, bearer, end, packet);
         self.settle(now, bearer, out);
+    }
+
+    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
+    pub fn push_of(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        packet: Sdu,
+        flow: FlowId,
+        out: &mut NetworkOutput,
+    ) {
+        self.calendar.advance_to(now);
+        let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
+            return self.push(now, bearer, end, packet, out);
+        };
+        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
+        ip.enqueue(now, item);
+        self.bearers.settle_ip(bearer, out);
+        let ue = self.bearers[bearer].ue;
+        self.contexts[ue].activity = self.calendar.next();
+        match self.links[ue].rrc.is_connected() {
+            true => self.attachment(ue).wake(Direction::Downlink),
+            false => {
+                let tti = Tti::containing(now, TTI);
+                self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
+            }
+        }
     }
 
     /// When the next TTI in which something happens starts; None while idle.

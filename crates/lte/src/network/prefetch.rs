@@ -6,17 +6,17 @@
 use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, IndexVec, UeId};
 
+use super::RadioNetwork;
 use super::bearers::Bearers;
-use super::downlink::{DownlinkAir, OnAir};
+use super::calendar::Due;
 use super::state::{Cell, Link, UeContext};
-use super::{Due, RadioNetwork};
 use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
 /// Turns between a first look at somebody and their own.
-const EARLY: usize = 4;
+pub(super) const EARLY: usize = 4;
 /// What fewer UEs need is near anyway.
-const MANY: usize = 64;
+pub(super) const MANY: usize = 64;
 
 /// The eNB, which knows `ues` UEs, reads what the UE of `backlogs[i]` has measured now.
 #[inline]
@@ -105,31 +105,6 @@ impl Prefetch<'_> {
             }
             let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
             drbs.for_each(|drb| drb.layers.prefetch_values(End::Ue));
-        }
-    }
-}
-
-impl DownlinkAir<'_> {
-    /// Transmission `i` of this TTI's downlink is decoded or lost now.
-    #[inline]
-    pub(super) fn prefetch_values(&self, on_air: &[OnAir], i: usize) {
-        if self.links.len() < MANY {
-            return;
-        }
-        if let Some(t) = on_air.get(i + EARLY) {
-            self.air.prefetch(t.ue);
-            prefetch(&self.ues[t.ue].downlink.received);
-        }
-        if let Some(t) = on_air.get(i + 2) {
-            self.air.prefetch_links(t.ue);
-            if let Some(r) = self.ues[t.ue].downlink.received_ref(t.process) {
-                prefetch(r);
-            }
-        }
-        if let Some(t) = on_air.get(i + 1) {
-            // Control channels are looked at before data.
-            self.air.prefetch_values(self.tti, t.ue, self.cells[t.cell].control.first());
-            prefetch(&self.links[t.ue].downlink.stats);
         }
     }
 }

@@ -102,19 +102,19 @@ impl<'a> UeReading<'a> {
     /// What the UE would send on `blocks` resource blocks with (TS 36.213 clause 5.1.1.1).
     pub fn pusch_power(&mut self, blocks: u32) -> Dbm {
         let (loss, config) = self.loss_and_control();
-        self.ue.uplink.pusch_power(&config, blocks, loss)
+        self.ue.uplink.power.pusch(&config, blocks, loss)
     }
 
     /// What the UE would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
     /// 5.1.3.1).
     pub fn srs_power(&mut self, blocks: u32) -> Dbm {
         let (loss, config) = self.loss_and_control();
-        self.ue.uplink.srs_power(&config, blocks, loss)
+        self.ue.uplink.power.srs(&config, blocks, loss)
     }
 
     fn loss_and_control(&mut self) -> (Db, PowerControlConfig) {
         let gain = self.air.gains(self.tti, self.serving, self.id).downlink;
-        (self.ue.uplink.path_loss(gain), self.cell.uplink.config.power_control)
+        (self.ue.uplink.power.path_loss(gain), self.cell.uplink.config.power_control)
     }
 
     /// Linear SINR by resource block of what the serving cell received of the UE, in the last TTI

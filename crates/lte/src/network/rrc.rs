@@ -9,12 +9,13 @@ use lasthop_radio::milliwatts;
 use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
 
 use super::attachment::Attachment;
+use super::calendar::Due;
 use super::config::{CellConfig, NetworkConfig};
 use super::core_network::Core;
 use super::layer2::Layer2;
 use super::state::{Cell, Link, Ue, UeContext};
 use super::ue_bearers::UeBearers;
-use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::RandomAccessConfig;
 use crate::phy::TTI;
 use crate::phy::air::Air;
@@ -241,7 +242,7 @@ impl Rrc<'_> {
         let id = self.serving();
         let cell = &self.cells[id];
         cell.config.rrc.timing == RrcTiming::Ideal
-            || !self.ues[self.ue].downlink.misses_control(self.tti, id, self.ue, cell, self.air)
+            || !self.ues[self.ue].downlink.control.misses(self.tti, (id, self.ue), &cell.control, self.air)
     }
 
     /// The cell that the UE, which has no connection, would camp on now; None where it stays in its

@@ -3,10 +3,11 @@
 
 use lasthop_units::{BearerId, CellId, Tti, UeId};
 
+use super::NetworkEvent;
+use super::calendar::Due;
 use super::core_network::Passage;
 use super::layer2::Layer2;
 use super::state::Link;
-use super::{Due, NetworkEvent};
 use lasthop_bearer::{BearerStage, DropCause, End, Sdu};
 
 /// The bearers of a UE, layer 2 in which they are, and the link below.

@@ -16,31 +16,24 @@ mod report;
 mod retransmit;
 mod schedule;
 mod send;
-pub(super) mod state;
+mod sidelink_report;
 #[cfg(test)]
 mod tests;
 
 use lasthop_units::{BearerId, Db, Dbm, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
-pub(super) use self::schedule::tbs_bytes;
-pub(super) use self::send::Sending;
-pub use self::state::UplinkCounters;
-use self::state::{UplinkContext, UplinkUe};
-use super::calendar::Agenda;
+use super::calendar::{Agenda, Due};
+use super::state::uplink::{UplinkCounters, UplinkUe};
 use super::state::{Cell, Link};
 use super::trace::{Step, Trace};
-use super::{CellConfig, Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use super::{CellConfig, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
-use crate::mac::uplink::{RacTimer, RequestConfig};
+use crate::mac::uplink::RequestConfig;
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_bearer::End;
-
-/// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
-/// 36.213 clause 8).
-pub(super) const HARQ_PERIOD: u64 = crate::mac::harq::PROCESSES as u64;
 
 impl RadioNetwork {
     /// What the UE's end of `bearer` has waiting may have changed.
@@ -181,7 +174,7 @@ impl Terminal<'_> {
 
     /// The path loss of its cell's downlink, as it knows it in `tti`.
     fn path_loss(&mut self, tti: Tti) -> Db {
-        self.ue.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
+        self.ue.power.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
     }
 
     /// The UE sends a preamble in `tti`: with which power. A link of a given SINR has none that
@@ -193,14 +186,15 @@ impl Terminal<'_> {
             return None;
         }
         let loss = self.path_loss(tti);
-        Some(self.ue.preamble_power(&self.config.uplink.random_access, loss))
+        let target = self.ue.access.target_power(&self.config.uplink.random_access);
+        Some(self.ue.power.preamble(target, loss))
     }
 
     /// A transmit power control command (0 to 3) takes effect in `tti`, for `blocks` resource
     /// blocks.
     fn command_power(&mut self, tti: Tti, command: u8, blocks: u32) {
         let loss = self.path_loss(tti);
-        self.ue.command_power(&self.config.uplink.power_control, command, blocks, loss);
+        self.ue.power.command(&self.config.uplink.power_control, command, blocks, loss);
     }
 
     /// A report is due and there is no grant for it.
@@ -230,28 +224,5 @@ impl Terminal<'_> {
         self.link.uplink.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, RbSet::EMPTY);
         self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });
-    }
-}
-
-impl UplinkContext {
-    /// Downlink data went to the UE `ue` in `tti`: what answers it need not ask first, with a
-    /// `period` of proactive grants [TTI].
-    #[inline]
-    pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
-        if period > 0 && !std::mem::replace(&mut self.proactive, true) {
-            calendar.note(tti.plus(period), Due::Proactive { ue });
-        }
-    }
-}
-
-impl UplinkUe {
-    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
-    #[inline]
-    pub(super) fn pause_rac(&mut self, request: &RequestConfig, tti: Tti) {
-        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
-            && tti <= self.rac_blocked_until
-        {
-            self.rac_blocked_until = self.rac_blocked_until.plus(1);
-        }
     }
 }

@@ -4,8 +4,8 @@
 
 use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
 
+use super::state::uplink::CellUplink;
 use super::state::{Cell, Ue};
-use super::uplink::state::CellUplink;
 use crate::mac::random_access::Response;
 use crate::mac::uplink::RequestConfig;
 use crate::phy::air::Air;
@@ -39,7 +39,7 @@ impl<'a> Uu<'a> {
     /// True if `ue` misses what the control channels of `cell`, which is `id`, say in `tti`.
     #[inline]
     pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
-        self.ues[ue].downlink.misses_control(tti, id, ue, cell, self.air)
+        self.ues[ue].downlink.control.misses(tti, (id, ue), &cell.control, self.air)
     }
 
     /// True if `ue` is so near to `cell`, which is `id` and alone on its carrier, that it receives
@@ -95,10 +95,10 @@ impl<'a> Uu<'a> {
 
     /// `ue` sounds the band of `cell`, which is `id`.
     pub fn sounding(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &CellUplink) -> Sounding<'_> {
-        let u = &mut self.ues[ue].uplink;
-        let loss = u.path_loss(self.air.gains(tti, id, ue).downlink);
+        let power = &mut self.ues[ue].uplink.power;
+        let loss = power.path_loss(self.air.gains(tti, id, ue).downlink);
         let (config, band) = (&cell.config.power_control, cell.band);
-        let (srs, one) = (u.srs_power(config, band.len(), loss), u.pusch_power(config, 1, loss));
+        let (srs, one) = (power.srs(config, band.len(), loss), power.pusch(config, 1, loss));
         Sounding { sinr: self.air.sounding(tti, id, ue, band, srs), srs, one }
     }
 }

@@ -6,7 +6,7 @@ use lasthop_units::{BearerId, CellId, IndexVec, UeId};
 use super::bearers::Bearers;
 use super::core_network::Core;
 use super::rrc::Mobility;
-use super::sidelink::state::Sidelink;
+use super::state::sidelink::Sidelink;
 use super::state::{Cell, Link};
 use super::{RadioNetwork, Sidelinks, UplinkCounters};
 use crate::mac::downlink::LinkStats;

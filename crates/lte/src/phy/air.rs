@@ -28,7 +28,7 @@ use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::LTE_WORDS;
 use super::fading::{DirectFading, FastFading, LinkIndex};
-use super::propagation::Propagation;
+use super::propagation::{Gains, Propagation};
 use around::{Around, Ray};
 use array::Arrays;
 pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
@@ -56,15 +56,6 @@ pub struct UeAir {
     pub noise_figure: Db,
     /// The SINR of every block in both directions, whatever the radio says.
     pub pinned_sinr: Option<Db>,
-}
-
-/// Linear power gains of the link between a cell and a UE.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Gains {
-    /// On the downlink carrier.
-    pub downlink: f32,
-    /// On the uplink carrier.
-    pub uplink: f32,
 }
 
 /// A link's large-scale gain and until when it holds.

@@ -3,6 +3,7 @@
 
 pub mod air;
 pub mod fading;
+pub mod power;
 pub mod propagation;
 
 use lasthop_cell::Numerology;

@@ -15,7 +15,6 @@ use lasthop_units::{CellId, Db, Dbm, Duration, Hertz, Id, IndexVec, Metres, Spee
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::air::Gains;
 use lasthop_bearer::{ConfigError, Warning, check, warn};
 
 /// What a number of antennas may be.
@@ -351,6 +350,15 @@ impl UeRadioConfig {
     pub fn fading_speed(&self) -> Speed {
         self.speed.unwrap_or(Speed(self.mobility.speed()))
     }
+}
+
+/// Linear power gains of the link between a cell and a UE.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gains {
+    /// On the downlink carrier.
+    pub downlink: f32,
+    /// On the uplink carrier.
+    pub uplink: f32,
 }
 
 /// Path loss, shadowing, antennas and movement of all links.

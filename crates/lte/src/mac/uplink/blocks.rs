@@ -2,7 +2,7 @@
 //! discrete Fourier transform, whose length shall have no prime factor above 5 (TS 36.211 v15.1.0
 //! clause 5.3.3: M_RB = 2^a 3^b 5^c).
 
-use lasthop_radio::lte::{PRB_MAX, tbs_bits};
+use lasthop_radio::lte::{Mcs, McsTable, PRB_MAX, tbs_bits};
 
 /// True for 2^a 3^b 5^c.
 const fn is_transform_size(mut n: usize) -> bool {
@@ -36,6 +36,12 @@ const LARGEST: [u8; PRB_MAX + 1] = {
 #[inline]
 pub const fn largest_allocation(blocks: u32) -> u32 {
     LARGEST[if blocks as usize > PRB_MAX { PRB_MAX } else { blocks as usize }] as u32
+}
+
+/// Size of the transport block of `mcs` on `blocks` [B].
+pub fn tbs_bytes(mcs: u8, blocks: u32) -> u32 {
+    let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink);
+    i_tbs.and_then(|i| tbs_bits(blocks as usize, i)).map_or(0, |bits| bits / 8)
 }
 
 /// The smallest allocation, of `at_most` blocks, whose transport block with `i_tbs` has `bytes`,

@@ -1,14 +1,16 @@
 //! The decoding of each transmission when all cells have spoken.
 
+use lasthop_engine::simd::prefetch;
 use lasthop_radio::lte::{SoftBuffer, mean_mi, sinr_db_of_mi};
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::OnAir;
 use crate::mac::harq::{PROCESSES, Reception};
-use crate::network::calendar::Agenda;
+use crate::network::RadioNetwork;
+use crate::network::calendar::{Agenda, Due};
 use crate::network::measure::Memory;
+use crate::network::prefetch::{EARLY, MANY};
 use crate::network::state::{Cell, Link, Ue};
-use crate::network::{Due, RadioNetwork};
 use crate::phy::air::{Air, Look};
 
 /// What the UEs of all cells receive in one TTI.
@@ -91,7 +93,7 @@ impl DownlinkAir<'_> {
 
     fn misses(&mut self, t: OnAir) -> bool {
         let ue = &mut self.ues[t.ue].downlink;
-        ue.misses_control(self.tti, t.cell, t.ue, &self.cells[t.cell], self.air)
+        ue.control.misses(self.tti, (t.cell, t.ue), &self.cells[t.cell].control, self.air)
     }
 
     /// The UE does not know that there is something for it: it decodes nothing.
@@ -148,5 +150,30 @@ impl DownlinkAir<'_> {
         }
         r.soft.add(&block, mi);
         !first && r.uniform >= block.combined_error(&r.soft)
+    }
+}
+
+impl DownlinkAir<'_> {
+    /// Transmission `i` of this TTI's downlink is decoded or lost now.
+    #[inline]
+    fn prefetch_values(&self, on_air: &[OnAir], i: usize) {
+        if self.links.len() < MANY {
+            return;
+        }
+        if let Some(t) = on_air.get(i + EARLY) {
+            self.air.prefetch(t.ue);
+            prefetch(&self.ues[t.ue].downlink.received);
+        }
+        if let Some(t) = on_air.get(i + 2) {
+            self.air.prefetch_links(t.ue);
+            if let Some(r) = self.ues[t.ue].downlink.received_ref(t.process) {
+                prefetch(r);
+            }
+        }
+        if let Some(t) = on_air.get(i + 1) {
+            // Control channels are looked at before data.
+            self.air.prefetch_values(self.tti, t.ue, self.cells[t.cell].control.first());
+            prefetch(&self.links[t.ue].downlink.stats);
+        }
     }
 }

@@ -11,8 +11,9 @@ use crate::network::reading;
 use crate::network::trace::{Step, TraceLink};
 use crate::phy::RbSet;
 use crate::phy::air::{Scheme, layers_of};
-use lasthop_bearer::End;
+use lasthop_bearer::{End, Sdu};
 use lasthop_lte_l2::rlc::Grant;
+use lasthop_net::Ecn;
 
 impl Scheduling<'_> {
     /// Retransmissions come first, those that have waited longest before the others. Asynchronous
@@ -165,6 +166,28 @@ impl Scheduling<'_> {
         self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, p);
         let (cell, block) = (self.id, Some(block));
         self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
+    }
+
+    /// MAC has room for `bytes` of `bearer`: as many packets go down as fill it.
+    fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
+        while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
+            let Some(ip) = self.bearers.ip_mut(bearer) else { return };
+            let item = ip.dequeue(self.now);
+            self.bearers.settle_ip(bearer, self.out);
+            let Some(item) = item else { return };
+            let before = self.out.dropped.len();
+            let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+            if item.ecn == Ecn::Ce {
+                self.out.marked.push((bearer, End::Network, sdu));
+            }
+            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
+            self.bearers.push(self.now, bearer, End::Network, sdu);
+            self.settle(bearer);
+            // A buffer below that refuses would be asked for ever.
+            if self.out.dropped.len() > before {
+                return;
+            }
+        }
     }
 
     /// One active UE's part of what the carrier would carry for `ue`.

@@ -5,14 +5,14 @@ use smallvec::SmallVec;
 
 use super::super::bearers::Bearers;
 use super::super::state::{Cell, Link};
-use super::super::uplink::tbs_bytes;
-use super::state::{LaneGrant, Sidelink};
-use super::transmit::process_of;
-use crate::mac::harq::State;
+use crate::mac::harq::{State, process_of};
 use crate::mac::pdu;
 use crate::mac::sidelink::Reuse;
-use crate::mac::uplink::largest_allocation;
+use crate::mac::uplink::{largest_allocation, tbs_bytes};
+use crate::network::state::sidelink::group::Member;
+use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
 use crate::phy::RbSet;
+use lasthop_bearer::End;
 
 /// What is looked at.
 pub(super) struct Check<'a> {
@@ -100,5 +100,22 @@ impl Check<'_> {
             return true;
         }
         self.cells[cell].config.sidelink.reuse != Reuse::None && !a.shares_a_ue_with(b)
+    }
+
+    /// Invariants of groups: the copies of all packets are in, and a block that is on the air is
+    /// kept until it was sent for the last time.
+    fn check_group(&self, l: &Lane) {
+        let tti = self.tti;
+        let Some(g) = &l.group else { return };
+        let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
+        assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
+        assert!(
+            !l.harq.get(process_of(tti)).parts.is_empty(),
+            "{tti:?}: a block of a group without its contents"
+        );
+        for m in &g.members {
+            let h = &m.received[process_of(tti)];
+            assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
+        }
     }
 }

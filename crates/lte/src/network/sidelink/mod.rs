@@ -1,41 +1,37 @@
 //! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
 //!
-//! A lane is one direction of a pair, or from one UE to a [`group`]; its bearer, RLC, PDCP,
-//! multiplexer and HARQ processes are those of any other link. A UE with data for a lane asks as
-//! for the uplink and reports in an uplink block ([`report`]); the eNB grants blocks that it takes
-//! from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and tells both
-//! ([`transmit`]). [`switch`] moves a lane between the sidelink and the way over the eNB.
+//! A lane is one direction of a pair, or from one UE to a [`group`](super::state::sidelink::group);
+//! its bearer, RLC, PDCP, multiplexer and HARQ processes are those of any other link. A UE with
+//! data for a lane asks as for the uplink and reports in an uplink block; the eNB grants blocks
+//! that it takes from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and
+//! tells both ([`blocks`], [`air`]). [`switch`] moves a lane between the sidelink and the way over
+//! the eNB.
 //!
 //! # Simplifications
 //! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always
 //! received.
 
-mod group;
+mod air;
+mod blocks;
 mod invariants;
-pub(super) mod reorder;
-mod report;
 mod schedule;
-pub(super) mod state;
 mod switch;
 #[cfg(test)]
 mod tests;
-mod transmit;
 mod view;
 
-pub(super) use report::SidelinkReport;
 pub use view::Sidelinks;
 
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
-use super::bearers::Bearers;
-use super::calendar::Agenda;
+use super::calendar::{Agenda, Due};
 use super::config::NetworkConfig;
+use super::state::sidelink::{Persistent, Sidelink};
 use super::state::{Cell, Link};
-use super::{Due, NetworkOutput, RadioNetwork};
+use super::{NetworkOutput, RadioNetwork};
 use crate::mac::sidelink::LinkMode;
 use crate::phy::RbSet;
-use lasthop_bearer::{DropCause, End, Sdu};
-use state::{Lane, Persistent, Sidelink};
+use lasthop_bearer::{End, Sdu};
 
 impl RadioNetwork {
     /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on
@@ -127,70 +123,5 @@ impl Sidelink {
             LinkMode::Direct => (l.bearer, l.end),
             LinkMode::Infrastructure => (self.infrastructure(lane), End::Ue),
         }
-    }
-
-    /// What `bearer` has just said, in `out` from `delivered` and `dropped` on: copies of what was
-    /// dropped are, and packets of pairs with lossless switches are delivered in the order in
-    /// which they were sent.
-    pub fn settle(
-        &mut self,
-        tti: Tti,
-        bearer: BearerId,
-        [delivered, dropped]: [usize; 2],
-        bearers: &mut Bearers,
-        calendar: &mut Agenda,
-        out: &mut NetworkOutput,
-    ) {
-        if !self.of_group.is_empty() {
-            self.drop_copies(bearer, dropped, bearers, out);
-        }
-        if self.pairs.iter().all(|p| !p.config.lossless) {
-            return;
-        }
-        self.hear_of_drops(&out.dropped[dropped..]);
-        let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
-        for item in arrived {
-            let lane = self.lane_of_packet(bearers[bearer].ue, item);
-            let order = lane.and_then(|l| Some((l, self.lanes[l as usize].receiver.order.as_mut()?)));
-            let Some((lane, order)) = order else {
-                out.delivered.push(item);
-                continue;
-            };
-            let before = order.until;
-            order.arrived(tti, item, &mut out.delivered);
-            if let Some(until) = order.until.filter(|_| before.is_none()) {
-                calendar.note(until.max(calendar.first_open()), Due::Reordering { lane });
-            }
-        }
-    }
-
-    /// The lane of a packet that came out of a bearer of `ue`, if it is one's.
-    fn lane_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
-        if let Some(first) = self.lane_of(bearer) {
-            return Some(if end == End::Ue { first } else { first + 1 });
-        }
-        let knows = |l: &Lane| l.receiver.order.as_ref().is_some_and(|o| o.knows(sdu.id));
-        let found = self.lanes.iter().position(|l| l.rx == ue && knows(l)).filter(|_| end == End::Ue);
-        found.map(|lane| lane as u32)
-    }
-
-    /// The receiver of `lane` stops waiting for what is missing.
-    pub fn stop_waiting(&mut self, tti: Tti, lane: u32, calendar: &mut Agenda, out: &mut NetworkOutput) {
-        let Some(order) = &mut self.lanes[lane as usize].receiver.order else { return };
-        order.on_tti(tti, &mut out.delivered);
-        if let Some(until) = order.until {
-            calendar.note(until, Due::Reordering { lane });
-        }
-    }
-
-    /// Receivers that deliver in order do not wait for what was dropped.
-    pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
-        for (_, _, sdu, _) in dropped {
-            self.lanes.iter_mut().filter_map(|l| l.receiver.order.as_mut()).for_each(|o| o.lost(sdu.id));
-        }
-    }
-    /// The bearer that carries a lane's packets to the eNB.
-    pub fn infrastructure(&self, lane: u32) -> BearerId {
-        self.pair(lane).infrastructure[lane as usize % 2]
     }
 }

@@ -2,18 +2,15 @@
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
-use super::super::uplink::tbs_bytes;
-use super::super::{Due, RadioNetwork};
-use super::state::{Lane, LaneGrant, Sidelink};
+use super::super::RadioNetwork;
+use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::{PROCESSES, State};
 use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
-use crate::mac::uplink::fewest_blocks;
+use crate::mac::uplink::{fewest_blocks, tbs_bytes};
 use crate::network::bearers::{Bearers, Notice};
-use crate::network::calendar::Agenda;
-use crate::network::state::Cell;
-use crate::network::state::Link;
-use crate::network::trace::Trace;
-use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
+use crate::network::state::{Cell, Link};
+use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::network::uu::Uu;
 use crate::phy::RbSet;
 use crate::phy::air::Air;

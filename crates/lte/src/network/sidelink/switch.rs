@@ -3,12 +3,13 @@
 use lasthop_units::{BearerId, Instant, Tti};
 
 use super::super::bearers::Bearers;
-use super::super::uplink::state::{UplinkContext, UplinkUe};
-use super::super::uplink::tbs_bytes;
-use super::super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
-use super::state::Sidelink;
+use super::super::calendar::Due;
+use super::super::state::sidelink::Sidelink;
+use super::super::state::uplink::{UplinkContext, UplinkUe};
+use super::super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::harq::Processes;
 use crate::mac::sidelink::LinkMode;
+use crate::mac::uplink::tbs_bytes;
 use crate::phy::TTI;
 use lasthop_bearer::End;
 

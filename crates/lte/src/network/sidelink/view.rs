@@ -2,7 +2,7 @@
 
 use lasthop_units::UeId;
 
-use super::state::{Lane, Sidelink};
+use super::super::state::sidelink::{Lane, Sidelink};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
 

@@ -3,13 +3,12 @@
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
 
-use super::super::calendar::Agenda;
+use super::super::RadioNetwork;
+use super::super::calendar::{Agenda, Due};
 use super::super::state::{Cell, Link, Ue, UeContext};
-use super::super::{Due, RadioNetwork};
-use super::send::process_of;
-use super::state::{Content, Granted};
-use crate::mac::harq::{Reception, State};
+use crate::mac::harq::{Reception, State, process_of};
 use crate::network::bearers::Bearers;
+use crate::network::state::plan::{Content, Granted};
 use crate::phy::TTI;
 use crate::phy::air::Air;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
@@ -122,7 +121,8 @@ impl UplinkAir<'_> {
 
     /// What arrives at `cell` of each block that `ue` sends [mW].
     fn received_power(&mut self, ue: UeId) -> f64 {
-        f64::from(self.air.gains(self.tti, self.id, ue).uplink) * f64::from(self.ues[ue].uplink.each)
+        f64::from(self.air.gains(self.tti, self.id, ue).uplink)
+            * f64::from(self.ues[ue].uplink.power.last_each())
     }
 
     /// One draw for a block, compared with its error probability after each of its transmissions.

@@ -3,12 +3,10 @@
 use smallvec::SmallVec;
 
 use super::air::UplinkAir;
-use super::send::process_of;
-use super::state::Content;
-use super::tbs_bytes;
-use crate::mac::harq::State;
+use crate::mac::harq::{HARQ_PERIOD, State, process_of};
 use crate::mac::pdu;
-use crate::mac::uplink::largest_allocation;
+use crate::mac::uplink::{largest_allocation, tbs_bytes};
+use crate::network::state::plan::Content;
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
@@ -50,7 +48,7 @@ impl UplinkAir<'_> {
             assert_eq!((p.mcs, p.bytes), (g.mcs, g.bytes), "{tti:?}: not the block that was granted");
             assert_eq!(tbs_bytes(p.mcs, g.rbs.len()), p.bytes, "{tti:?}: the size is the table's");
             let age = tti.0 - block.first.0;
-            assert!(age.is_multiple_of(super::HARQ_PERIOD), "{tti:?}: the uplink's HARQ is synchronous");
+            assert!(age.is_multiple_of(HARQ_PERIOD), "{tti:?}: the uplink's HARQ is synchronous");
             assert!(age == 0 || p.transmissions > 1, "{tti:?}: sent again for the first time");
             let sizes: SmallVec<[u32; 16]> = p
                 .parts

@@ -3,11 +3,10 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::Due;
+use super::super::calendar::Due;
 use super::schedule::Granting;
-use super::state::{Content, Granted};
-use super::tbs_bytes;
-use crate::mac::uplink::{ConfiguredGrant, fewest_blocks};
+use crate::mac::uplink::{ConfiguredGrant, fewest_blocks, tbs_bytes};
+use crate::network::state::plan::{Content, Granted};
 use crate::phy::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
 

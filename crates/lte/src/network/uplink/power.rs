@@ -1,4 +1,4 @@
-//! How loud UEs are, and what the eNB measures of them.
+//! What the eNB measures of UEs, and what it makes of their power.
 
 use std::sync::LazyLock;
 
@@ -6,19 +6,17 @@ use lasthop_engine::math::db;
 use lasthop_radio::lte::{
     Mcs, McsTable, Modulation, PRB_MAX, PowerControl, PowerControlConfig, mean_mi, sinr_db_of_mi,
 };
-use lasthop_radio::{milliwatts, thermal_noise};
+use lasthop_radio::thermal_noise;
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::RadioNetwork;
-use super::state::{CellUplink, SentWith, UplinkContext, UplinkUe};
-use super::tbs_bytes;
 use crate::mac::phr;
-use crate::mac::random_access::RandomAccessConfig;
-use crate::mac::uplink::largest_allocation;
+use crate::mac::uplink::{largest_allocation, tbs_bytes};
 use crate::network::state::Cell;
+use crate::network::state::uplink::{CellUplink, UplinkContext};
 use crate::network::uu::Sounding;
 use crate::network::{CellConfig, UeConfig};
-use crate::phy::air::Gains;
+use crate::phy::propagation::Gains;
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
@@ -211,54 +209,6 @@ impl Silence<'_> {
         let one = power.pusch(config, 1, loss, largest);
         let headroom = if config.enabled { largest - one } else { Db(0.0) };
         (!decodes(&with(received(one.0), Some(headroom)))).then_some(Silenced::ByOpenLoop)
-    }
-}
-
-impl UplinkUe {
-    /// The downlink's path loss, as the UE knows it from reference signals: that of the gain
-    /// `downlink`.
-    #[inline]
-    pub fn path_loss(&mut self, downlink: f32) -> Db {
-        if self.gain != downlink {
-            (self.gain, self.loss) = (downlink, Db(-db(f64::from(downlink.max(1e-30)))));
-        }
-        self.loss
-    }
-    /// What it sends with on `blocks` resource blocks (TS 36.213 clause 5.1.1.1).
-    pub fn pusch_power(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
-        self.power.pusch(config, blocks, loss, self.largest_power)
-    }
-    /// What it would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
-    /// 5.1.3.1).
-    pub fn srs_power(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
-        self.power.srs(config, blocks, loss, self.largest_power)
-    }
-    /// A transmit power control command (0 to 3) takes effect, for `blocks` resource blocks.
-    pub fn command_power(&mut self, config: &PowerControlConfig, command: u8, blocks: u32, loss: Db) {
-        let before = self.power.unlimited(config, blocks, loss);
-        self.power.command(config, command, before, self.largest_power);
-    }
-    /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
-    pub fn headroom_level(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> u8 {
-        phr::level(self.power.headroom(config, blocks, loss, self.largest_power))
-    }
-    /// What a preamble is sent with (TS 36.213 clause 6.1: PPRACH = min(PCMAX,
-    /// PREAMBLE_RECEIVED_TARGET_POWER + PL)).
-    pub fn preamble_power(&self, config: &RandomAccessConfig, loss: Db) -> Dbm {
-        Dbm((self.access.target_power(config).0 + loss.0).min(self.largest_power.0))
-    }
-    /// A block on `blocks` resource blocks goes on the air.
-    #[inline]
-    pub fn transmit(&mut self, config: &PowerControlConfig, blocks: u32, loss: Db) -> SentWith {
-        let key = (blocks, loss, self.power);
-        let place = blocks as usize % self.sent_with.len();
-        if self.sent_with[place].key != key {
-            let power = self.pusch_power(config, blocks, loss);
-            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
-            self.sent_with[place] = SentWith { key, each, power };
-        }
-        self.each = self.sent_with[place].each;
-        self.sent_with[place]
     }
 }
 

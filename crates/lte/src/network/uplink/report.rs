@@ -4,13 +4,13 @@
 
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
-use super::super::Due;
+use super::super::calendar::{Agenda, Due};
 use super::schedule::Granting;
-use super::send::{Sending, process_of};
+use super::send::Sending;
 use crate::mac::bsr;
+use crate::mac::harq::process_of;
 use crate::network::CellConfig;
 use crate::network::bearers::Bearers;
-use crate::network::calendar::Agenda;
 use crate::network::state::Link;
 use crate::phy::TTI;
 use lasthop_bearer::End;

@@ -8,13 +8,11 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::Due;
+use super::super::calendar::Due;
 use super::super::trace::Step;
-use super::HARQ_PERIOD;
 use super::schedule::Granting;
-use super::send::process_of;
-use super::state::{Content, Granted};
-use crate::mac::harq::State;
+use crate::mac::harq::{HARQ_PERIOD, State, process_of};
+use crate::network::state::plan::{Content, Granted};
 use crate::phy::RbSet;
 
 impl Granting<'_> {

@@ -2,14 +2,14 @@
 
 use lasthop_units::{CellId, Duration, IndexVec, Tti, UeId};
 
+use super::super::RadioNetwork;
 use super::super::trace::Step;
-use super::super::{Due, RadioNetwork};
-use super::state::{Content, Granted};
 use crate::mac::harq::PROCESSES;
 use crate::mac::scheduler::{Candidate, Domain, Policy};
-use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation};
-use crate::network::calendar::Agenda;
-use crate::network::sidelink::state::Sidelink;
+use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation, tbs_bytes};
+use crate::network::calendar::{Agenda, Due};
+use crate::network::state::plan::{Content, Granted};
+use crate::network::state::sidelink::Sidelink;
 use crate::network::state::{Cell, Link, UeContext};
 use crate::network::trace::Trace;
 use crate::network::uu::Uu;
@@ -284,10 +284,4 @@ impl Granting<'_> {
         self.links[ue].uplink.stats.missed += 1;
         self.calendar.note(target.plus(decode), Due::GrantMissed { ue, target });
     }
-}
-
-/// Size of the transport block of `mcs` on `blocks` [B].
-pub(in crate::network) fn tbs_bytes(mcs: u8, blocks: u32) -> u32 {
-    let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink);
-    i_tbs.and_then(|i| lasthop_radio::lte::tbs_bits(blocks as usize, i)).map_or(0, |bits| bits / 8)
 }

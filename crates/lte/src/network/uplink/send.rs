@@ -4,14 +4,17 @@ use lasthop_units::{CellId, Instant, Tti, UeId};
 
 use super::super::trace::{Step, Trace, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
-use super::state::{Block, Content, Granted, SentWith, UplinkUe};
-use super::{HARQ_PERIOD, Terminal, UplinkCounters};
-use crate::mac::harq::State;
+use super::Terminal;
+use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
+use crate::mac::phr;
 use crate::network::CellConfig;
 use crate::network::layer2::Layer2;
+use crate::network::state::plan::{Content, Granted};
+use crate::network::state::uplink::{Block, UplinkCounters, UplinkUe};
 use crate::network::state::{Cell, Link};
 use crate::phy::air::Air;
+use crate::phy::power::SentWith;
 use crate::phy::{RbSet, TTI};
 use lasthop_bearer::End;
 
@@ -180,7 +183,7 @@ impl Sending<'_> {
         let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
             let config = &self.config.uplink.power_control;
-            block.headroom = Some(u.headroom_level(config, g.rbs.len(), path_loss));
+            block.headroom = Some(phr::level(u.power.headroom(config, g.rbs.len(), path_loss)));
         }
         let mut direct = false;
         if u.direct_wants {
@@ -251,7 +254,7 @@ impl Sending<'_> {
     fn transmit(&mut self, g: &Granted) {
         let loss = self.path_loss();
         let config = &self.config.uplink.power_control;
-        let SentWith { each, power, .. } = self.ue.transmit(config, g.rbs.len(), loss);
+        let SentWith { each, power, .. } = self.ue.power.transmit(config, g.rbs.len(), loss);
         let stats = &mut self.link.uplink.stats;
         stats.power_count += 1;
         stats.power_dbm_sum += power.0;
@@ -276,11 +279,6 @@ impl Sending<'_> {
             trace: self.trace,
         }
     }
-}
-
-/// The process of a TTI.
-pub(super) const fn process_of(tti: Tti) -> usize {
-    (tti.0 % HARQ_PERIOD) as usize
 }
 
 const _: () = assert!(TTI.as_millis() == 1);

@@ -5,13 +5,10 @@ use lasthop_units::{Tti, UeId};
 
 use super::super::bearers::{Bearers, Notice};
 use super::super::trace::Step;
-use super::super::uplink::Sending;
-use super::state::Sidelink;
+use super::send::Sending;
 use crate::mac::bsr::{Report, level};
+use crate::network::state::sidelink::{Sidelink, SidelinkReport};
 use crate::phy::RbSet;
-
-/// A report of a UE's lanes: lane and level of each.
-pub type SidelinkReport = Vec<(u32, u8)>;
 
 /// What a report of `lanes` lanes takes with its subheader [B].
 // TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for
@@ -67,7 +64,7 @@ impl Sending<'_> {
     /// A report of the UE's lanes for its block with `room` bytes left, if one is due and fits; and
     /// its size [B].
     #[cold]
-    pub(in crate::network) fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
+    pub(super) fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
         let Some(s) = &mut self.layer2.sidelink else { return (Vec::new(), 0) };
         let report = s.report(self.id, self.layer2.bearers, room);
         self.ue.direct_wants = s.wants(self.id);

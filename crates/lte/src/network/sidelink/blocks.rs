@@ -2,22 +2,18 @@
 
 use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
-use super::super::{Due, NetworkOutput, RadioNetwork};
-use super::invariants::Check;
-use super::state::{Lane, LaneGrant, Sidelink};
-use crate::mac::harq::{Reception, State};
-use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use super::super::calendar::{Agenda, Due};
+use super::super::{NetworkOutput, RadioNetwork};
+use crate::mac::harq::{HARQ_PERIOD, Parts, State, process_of};
 use crate::network::bearers::Bearers;
-use crate::network::calendar::Agenda;
 use crate::network::layer2::Layer2;
+use crate::network::state::sidelink::group::Member;
+use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
-use crate::network::uplink::HARQ_PERIOD;
 use crate::phy::TTI;
 use crate::phy::air::Air;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
-use lasthop_radio::{linear, milliwatts};
-use lasthop_units::Db;
+use lasthop_radio::milliwatts;
 
 /// The UEs of lanes, which fill transport blocks and take what they have decoded.
 pub(in crate::network) struct LaneBlocks<'a> {
@@ -57,24 +53,14 @@ impl RadioNetwork {
             i += 1;
         }
     }
-
-    /// With all transmissions of this TTI known: what arrives at the peers.
-    pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
-        let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
-        let RadioNetwork { cells, links, bearers, air, calendar, .. } = self;
-        if cfg!(debug_assertions) {
-            Check { tti, sidelink, cells, links, bearers }.run();
-        }
-        LaneAir { tti, sidelink, cells, links, air, calendar }.run();
-    }
 }
 
 impl LaneBlocks<'_> {
-    pub(super) fn tti(&self) -> Tti {
+    fn tti(&self) -> Tti {
         Tti::containing(self.now, TTI)
     }
 
-    pub(super) fn layer2(&mut self) -> Layer2<'_> {
+    fn layer2(&mut self) -> Layer2<'_> {
         let LaneBlocks { now, sidelink, bearers, calendar, out, .. } = self;
         // A bearer between UEs does not lead to the core network.
         Layer2 { now: *now, bearers, core: None, sidelink: Some(sidelink), calendar, out }
@@ -136,7 +122,7 @@ impl LaneBlocks<'_> {
     }
 
     /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
-    pub(super) fn repeat_later(&mut self, lane: u32, process: usize) {
+    fn repeat_later(&mut self, lane: u32, process: usize) {
         let l = &mut self.sidelink.lanes[lane as usize];
         let p = l.harq.get_mut(process);
         p.state = State::Failed;
@@ -149,7 +135,7 @@ impl LaneBlocks<'_> {
     }
 
     /// From a transmission of `lane` to its decoding [TTI].
-    pub(super) fn decode(&self, lane: u32) -> u64 {
+    fn decode(&self, lane: u32) -> u64 {
         self.cells[self.links[self.sidelink.lanes[lane as usize].tx].serving].config.timing.decode
     }
 
@@ -157,6 +143,68 @@ impl LaneBlocks<'_> {
         if self.trace.is_on() {
             let record = self.sidelink.record(self.tti(), step, lane, self.decode(lane), self.bearers);
             self.trace.note(|| record);
+        }
+    }
+
+    /// Those receivers of a group that have decoded a block take it; after the last transmission
+    /// the others have lost it.
+    fn group_decoded(&mut self, lane: u32, process: usize) {
+        let l = &self.sidelink.lanes[lane as usize];
+        let (first, end) = (l.bearer, l.end);
+        let last = l.harq.get(process).transmissions >= l.link.transmissions;
+        let all = l.group.as_ref().map_or(0, |g| g.members.len());
+        if !last {
+            self.repeat_later(lane, process);
+        }
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let mut parts = std::mem::take(&mut l.harq.get_mut(process).parts);
+        for k in 0..all {
+            self.member_decoded(lane, k, process, &parts);
+        }
+        if last {
+            parts.drain(..).for_each(|(_, pdu)| self.bearers.recycle(first, end, pdu));
+        }
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.parts = parts;
+        if last {
+            let all_have_it = l.receiver.received[process].decoded;
+            l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
+            l.stats.lost += u64::from(!all_have_it);
+            p.free(|_| ());
+        }
+    }
+
+    /// Receiver number `k` takes `parts` if it has decoded them only now, and has lost them if it
+    /// has not after the last transmission.
+    fn member_decoded(&mut self, lane: u32, k: usize, process: usize, parts: &Parts) {
+        let l = &mut self.sidelink.lanes[lane as usize];
+        let end = l.end;
+        let last = l.harq.get(process).transmissions >= l.link.transmissions;
+        let Some(m) = l.group.as_mut().map(|g| &mut g.members[k]) else { return };
+        let h = &mut m.received[process];
+        let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
+        let loses = last && !h.decoded;
+        m.lost += u64::from(loses);
+        let bearer = m.bearer;
+        if !takes && !loses {
+            return;
+        }
+        if self.trace.is_on() {
+            let step = if takes { Step::Decoded } else { Step::Failed };
+            let (tti, decode) = (self.tti(), self.decode(lane));
+            let l = &self.sidelink.lanes[lane as usize];
+            if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
+                let record = l.record_at(tti, step, m, decode, self.bearers, parts);
+                self.trace.note(|| record);
+            }
+        }
+        for (_, pdu) in parts {
+            match takes {
+                true => self.bearers.receive(self.now, bearer, end.peer(), pdu),
+                false => self.bearers.lost(self.now, bearer, end, pdu),
+            }
+            self.layer2().settle(bearer);
         }
     }
 }
@@ -234,113 +282,24 @@ impl Sidelink {
     }
 }
 
-/// What the UEs of all lanes receive in one TTI.
-pub(super) struct LaneAir<'a> {
-    pub tti: Tti,
-    pub sidelink: &'a mut Sidelink,
-    pub cells: &'a IndexVec<CellId, Cell>,
-    pub links: &'a IndexVec<UeId, Link>,
-    pub air: &'a mut Air,
-    pub calendar: &'a mut Agenda,
-}
-
-impl LaneAir<'_> {
-    /// With all transmissions of this TTI known: what arrives at the peers.
-    fn run(&mut self) {
-        let tti = self.tti;
-        let process = process_of(tti);
-        let mut i = 0;
-        while let Some(g) = self.sidelink.plan.granted(tti).get(i).copied() {
-            i += 1;
-            let s = &*self.sidelink;
-            let l = &s.lanes[g.lane as usize];
-            let p = l.harq.get(process);
-            if p.sent != tti || p.transmissions == 0 {
-                continue;
-            }
-            let (rx, is_group) = (l.rx, l.group.is_some());
-            if !g.again {
-                self.begin(&g);
-            }
-            if is_group {
-                self.air_group(&g);
-            } else {
-                // What a UE does not hear is lost, also where blocks never fail.
-                let received = if self.is_transmitting(rx) { None } else { self.information(&g, rx) };
-                self.air_pair(&g, received);
-            }
-            let s = &mut *self.sidelink;
-            let l = &mut s.lanes[g.lane as usize];
-            let decoded = l.receiver.received[process].decoded;
-            l.stats.ttis += 1;
-            l.stats.resource_blocks += u64::from(g.rbs.len());
-            l.stats.errors += u64::from(!decoded);
-            let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
-            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
-            self.calendar.note(due, due_item);
-        }
+impl Lane {
+    /// What the trace says of a block sent `decode` TTIs ago, at a receiver of its group:
+    /// with the packets that are its own.
+    fn record_at(
+        &self,
+        tti: Tti,
+        step: Step,
+        m: &Member,
+        decode: u64,
+        bearers: &Bearers,
+        parts: &Parts,
+    ) -> TraceRecord {
+        let layers = &bearers[m.bearer].layers;
+        let mut packets: Vec<_> =
+            parts.iter().flat_map(|(_, pdu)| layers.packets_of(self.end, pdu)).collect();
+        packets.dedup();
+        let sent = process_of(Tti(tti.0 - decode));
+        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, self.tx).with(self.harq.get(sent));
+        TraceRecord { peer: Some(m.ue), packets, ..record }
     }
-
-    /// The first transmission of a block begins.
-    fn begin(&mut self, g: &LaneGrant) {
-        let l = &mut self.sidelink.lanes[g.lane as usize];
-        let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
-        let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        let (soft, uniform) = (SoftBuffer::new(combining.into()), l.errors.uniform(self.tti.0));
-        l.receiver.received[process_of(self.tti)] = Reception::new(block, soft, uniform);
-        if let Some(group) = &mut l.group {
-            group.begin_block(self.tti, soft);
-        }
-    }
-
-    /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
-    /// transmission.
-    fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
-        let s = &mut *self.sidelink;
-        let l = &mut s.lanes[g.lane as usize];
-        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-        let process = process_of(self.tti);
-        let r = &mut l.receiver.received[process];
-        r.decoded = match (received, r.block) {
-            (Some(mi), Some(block)) => {
-                r.soft.add(&block, mi);
-                !errors || r.uniform >= block.combined_error(&r.soft)
-            }
-            _ => false,
-        };
-        l.harq.get_mut(process).state = State::Awaiting;
-    }
-
-    /// Mutual information of the transmission `g` at `rx`.
-    pub(super) fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
-        let l = &self.sidelink.lanes[g.lane as usize];
-        let block = l.receiver.received[process_of(self.tti)].block?;
-        let sinr = match &l.link.quality {
-            LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
-            LinkQuality::Pinned { steps } => {
-                let cqi = cqi_at(steps, self.air.distance_between(self.tti, l.tx, rx));
-                let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
-                let level = adaptation.needed(mcs_of_cqi(cqi));
-                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
-            }
-        };
-        Some(mean_mi(block.modulation(), sinr))
-    }
-
-    /// `rx` sends itself in `tti` and has one radio for both.
-    pub(super) fn is_transmitting(&self, rx: UeId) -> bool {
-        let s = &*self.sidelink;
-        if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
-            return false;
-        }
-        let process = process_of(self.tti);
-        let now = |p: &crate::mac::harq::Process| p.sent == self.tti && p.transmissions > 0;
-        now(self.links[rx].uplink.harq.get(process))
-            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
-    }
-}
-
-/// The process of a TTI.
-pub(super) const fn process_of(tti: Tti) -> usize {
-    (tti.0 % HARQ_PERIOD) as usize
 }

@@ -10,7 +10,7 @@ use lasthop_engine::math::log2;
 use lasthop_radio::mimo;
 use lasthop_units::Tti;
 
-use super::measure::{CellOf, Memory, Observer};
+use super::{CellOf, Memory, Observer};
 use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
 use crate::phy::air::{CodeWordSinr, Look, Pmi, Scheme, layers_of};
 

@@ -1,22 +1,28 @@
 //! What the network keeps for sidelinks. A network without pairs has none of it.
 
+pub mod group;
+pub mod reorder;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
 
-use super::super::config::{GroupConfig, PairConfig};
-use super::group::Group;
-use super::reorder::Reorder;
+use self::group::Group;
+use self::reorder::Reorder;
 use crate::mac::downlink::LinkStats;
 use crate::mac::harq::{Processes, Receptions};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::sidelink::{LinkMode, SidelinkConfig, SidelinkPersistent};
 use crate::mac::uplink::{BufferView, UplinkQuality};
+use crate::network::config::{GroupConfig, PairConfig};
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 use lasthop_radio::lte::OllaConfig;
+
+/// A report of a UE's lanes: lane and level of each.
+pub type SidelinkReport = Vec<(u32, u8)>;
 
 /// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its
 /// first UE to its second, and back; those of the groups follow.
@@ -281,6 +287,10 @@ impl Sidelink {
     /// The pair of a lane; a group's lane has none.
     pub fn pair(&self, lane: u32) -> &PairConfig {
         &self.pairs[lane as usize / 2].config
+    }
+    /// The bearer that carries a lane's packets to the eNB.
+    pub fn infrastructure(&self, lane: u32) -> BearerId {
+        self.pair(lane).infrastructure[lane as usize % 2]
     }
     /// The first lane of the pair whose bearer it is.
     pub fn lane_of(&self, bearer: BearerId) -> Option<u32> {

@@ -9,13 +9,17 @@
 //! its resource blocks, and NACK on PHICH is its state. To keep that apart the eNB would need a
 //! record of its own of what it has granted each process.
 
+pub mod plan;
+pub mod sidelink;
+pub mod uplink;
+
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Db, Id, Tti, UeId};
 
+use self::uplink::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use super::config::{CellConfig, UeConfig};
-use super::measure::ControlBlocks;
-use super::uplink::state::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
+use super::control::{ControlBlocks, ControlReception};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions};
@@ -195,10 +199,7 @@ pub(super) struct DownlinkUe {
     pub received: [Option<Box<Receptions>>; 2],
     /// Draws of transport blocks by code word.
     pub block_errors: [Draw; 2],
-    /// Draws of assignments.
-    pub control_errors: Draw,
-    /// So many checks of control channels more look at all links straight away.
-    pub in_doubt: u8,
+    pub control: ControlReception,
 }
 
 /// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of
@@ -264,8 +265,7 @@ impl DownlinkUe {
         DownlinkUe {
             received: [Some(Box::default()), cell.mimo.two_code_words().then(Box::default)],
             block_errors: [draws(seed, id, 0), draws(seed, id, 1)],
-            control_errors: draws(seed, id, 3),
-            in_doubt: 0,
+            control: ControlReception::new(draws(seed, id, 3)),
         }
     }
 

@@ -3,15 +3,14 @@
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
+use lasthop_units::{CellId, Db, Hertz, Id, Tti, UeId};
 
-use super::super::config::UeConfig;
-use super::super::sidelink::SidelinkReport;
-use super::super::state::draws;
-use super::send::process_of;
+use super::draws;
+use super::plan::{Content, Granted, Plan};
+use super::sidelink::SidelinkReport;
 use crate::mac::bsr::{Report, Reporting, Trailing};
 use crate::mac::downlink::{Average, LinkStats};
-use crate::mac::harq::{PROCESSES, Process, Processes, Receptions, State};
+use crate::mac::harq::{PROCESSES, Process, Processes, Receptions, State, process_of};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
 use crate::mac::random_access::{RandomAccess, Responder};
@@ -19,92 +18,12 @@ use crate::mac::scheduler::qci::Qos;
 use crate::mac::scheduler::{Candidate, Scheduler};
 use crate::mac::sr::{Opportunities, SchedulingRequest};
 use crate::mac::uplink::{
-    BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
+    BufferView, RacTimer, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
 };
+use crate::network::calendar::{Agenda, Due};
+use crate::network::config::UeConfig;
 use crate::phy::RbSet;
-
-/// What a UE sends in a TTI of PUSCH.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// A new transport block.
-    New,
-    /// A new transport block with a report and no data.
-    ReportOnly,
-    /// The same once more.
-    Again,
-    /// Msg3 of random access.
-    Msg3,
-}
-
-/// A transmission on PUSCH that was granted.
-#[derive(Clone, Copy, Debug)]
-pub struct Granted {
-    pub ue: UeId,
-    pub rbs: RbSet,
-    pub mcs: u8,
-    /// Size of the transport block [B].
-    pub bytes: u32,
-    pub content: Content,
-}
-
-/// The uplink resource blocks of one TTI.
-#[derive(Clone, Debug, Default)]
-pub struct Slot {
-    tti: Tti,
-    /// Blocks that are given away.
-    pub used: RbSet,
-    pub granted: Vec<Granted>,
-    /// UEs that have not received their grant.
-    pub missed: Vec<UeId>,
-}
-
-/// TTIs that are planned at once, and remembered.
-const SLOTS: u64 = 32;
-
-/// Which UE sends what in the coming TTIs.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    slots: Vec<Slot>,
-}
-
-impl Plan {
-    fn new() -> Plan {
-        Plan { slots: vec![Slot::default(); SLOTS as usize] }
-    }
-    /// The slot of `tti`, empty when nothing was granted for it yet.
-    #[inline]
-    pub fn slot(&mut self, tti: Tti) -> &mut Slot {
-        let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
-        if slot.tti != tti {
-            slot.tti = tti;
-            slot.used = RbSet::EMPTY;
-            slot.granted.clear();
-            slot.missed.clear();
-        }
-        slot
-    }
-    /// Blocks given away in `tti`, without starting its slot.
-    pub fn used(&self, tti: Tti) -> RbSet {
-        let slot = &self.slots[(tti.0 % SLOTS) as usize];
-        if slot.tti == tti { slot.used } else { RbSet::EMPTY }
-    }
-    /// Who sends in `tti`.
-    pub fn granted(&self, tti: Tti) -> &[Granted] {
-        let slot = &self.slots[(tti.0 % SLOTS) as usize];
-        if slot.tti == tti { &slot.granted } else { &[] }
-    }
-    /// Grants of `ue` lapse; their blocks stay unused.
-    pub fn forget(&mut self, ue: UeId) {
-        for slot in &mut self.slots {
-            slot.granted.retain(|g| g.ue != ue);
-        }
-    }
-    /// True if somebody sends in `tti`.
-    pub fn is_busy(&self, tti: Tti) -> bool {
-        let slot = &self.slots[(tti.0 % SLOTS) as usize];
-        slot.tti == tti && !slot.granted.is_empty()
-    }
-}
+use crate::phy::power::TransmitPower;
 
 /// The uplink of a cell.
 #[derive(Debug)]
@@ -203,23 +122,6 @@ impl Block {
     }
 }
 
-/// The power of a transmission, and what it was worked out for.
-#[derive(Clone, Copy, Debug)]
-pub struct SentWith {
-    /// Blocks, path loss and closed loop.
-    pub key: (u32, Db, PowerControl),
-    /// On each block [mW].
-    pub each: f32,
-    /// On all.
-    pub power: Dbm,
-}
-
-impl Default for SentWith {
-    fn default() -> Self {
-        SentWith { key: (0, Db(0.0), PowerControl::default()), each: 0.0, power: Dbm(0.0) }
-    }
-}
-
 /// What the terminal knows of its uplink.
 #[derive(Debug)]
 pub struct UplinkUe {
@@ -238,18 +140,9 @@ pub struct UplinkUe {
     pub rac_blocked_until: Tti,
     /// When it is woken next.
     pub wake: Option<Tti>,
-    pub power: PowerControl,
+    pub power: TransmitPower,
     /// Noise of its receiver in a resource block [mW].
     pub noise: f64,
-    /// P_CMAX.
-    pub largest_power: Dbm,
-    /// Downlink gain of the serving cell, and the path loss that it is.
-    pub gain: f32,
-    pub loss: Db,
-    /// What it sent with last on each block [mW].
-    pub each: f32,
-    /// What it sent with lately, by number of blocks modulo the length.
-    pub sent_with: [SentWith; 8],
 }
 
 /// What the eNB knows of a UE's uplink.
@@ -386,6 +279,15 @@ impl UplinkContext {
         }
         self.guaranteed += qos.uplink.0 as f64 * 1e-3;
     }
+
+    /// Downlink data went to the UE `ue` in `tti`: what answers it need not ask first, with a
+    /// `period` of proactive grants [TTI].
+    #[inline]
+    pub fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
+        if period > 0 && !std::mem::replace(&mut self.proactive, true) {
+            calendar.note(tti.plus(period), Due::Proactive { ue });
+        }
+    }
 }
 
 impl UplinkUe {
@@ -408,13 +310,8 @@ impl UplinkUe {
             direct_wants: false,
             rac_blocked_until: Tti(0),
             wake: None,
-            power: PowerControl::default(),
+            power: TransmitPower::new(radio.power),
             noise: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
-            largest_power: radio.power,
-            gain: 0.0,
-            loss: Db(0.0),
-            each: 0.0,
-            sent_with: Default::default(),
         }
     }
 
@@ -460,5 +357,15 @@ impl UplinkUe {
     pub fn is_granted(&self, tti: Tti, persistent: Option<&UplinkPersistent>) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
             || persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
+    }
+
+    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
+    #[inline]
+    pub fn pause_rac(&mut self, request: &RequestConfig, tti: Tti) {
+        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
+            && tti <= self.rac_blocked_until
+        {
+            self.rac_blocked_until = self.rac_blocked_until.plus(1);
+        }
     }
 }

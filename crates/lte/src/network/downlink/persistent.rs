@@ -4,7 +4,7 @@
 use lasthop_radio::lte::{Mcs, tbs_bits};
 use lasthop_units::UeId;
 
-use super::downlink::{Scheduling, Work};
+use super::{Scheduling, Work};
 use crate::mac::allocation::{Groups, bits};
 
 impl Scheduling<'_> {

@@ -1,0 +1,90 @@
+//! What bearers of sidelinks deliver and drop: the packets of a pair in the order in which they were
+//! sent, and the copies of a packet for a group.
+
+use lasthop_units::{BearerId, Tti, UeId};
+
+use super::NetworkOutput;
+use super::bearers::Bearers;
+use super::calendar::{Agenda, Due};
+use super::state::sidelink::{Lane, Sidelink};
+use lasthop_bearer::{DropCause, End, Sdu};
+
+impl Sidelink {
+    /// What `bearer` has just said, in `out` from `delivered` and `dropped` on: copies of what was
+    /// dropped are, and packets of pairs with lossless switches are delivered in the order in
+    /// which they were sent.
+    pub fn settle(
+        &mut self,
+        tti: Tti,
+        bearer: BearerId,
+        [delivered, dropped]: [usize; 2],
+        bearers: &mut Bearers,
+        calendar: &mut Agenda,
+        out: &mut NetworkOutput,
+    ) {
+        if !self.of_group.is_empty() {
+            self.drop_copies(bearer, dropped, bearers, out);
+        }
+        if self.pairs.iter().all(|p| !p.config.lossless) {
+            return;
+        }
+        self.hear_of_drops(&out.dropped[dropped..]);
+        let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
+        for item in arrived {
+            let lane = self.lane_of_packet(bearers[bearer].ue, item);
+            let order = lane.and_then(|l| Some((l, self.lanes[l as usize].receiver.order.as_mut()?)));
+            let Some((lane, order)) = order else {
+                out.delivered.push(item);
+                continue;
+            };
+            let before = order.until;
+            order.arrived(tti, item, &mut out.delivered);
+            if let Some(until) = order.until.filter(|_| before.is_none()) {
+                calendar.note(until.max(calendar.first_open()), Due::Reordering { lane });
+            }
+        }
+    }
+
+    /// The lane of a packet that came out of a bearer of `ue`, if it is one's.
+    fn lane_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
+        if let Some(first) = self.lane_of(bearer) {
+            return Some(if end == End::Ue { first } else { first + 1 });
+        }
+        let knows = |l: &Lane| l.receiver.order.as_ref().is_some_and(|o| o.knows(sdu.id));
+        let found = self.lanes.iter().position(|l| l.rx == ue && knows(l)).filter(|_| end == End::Ue);
+        found.map(|lane| lane as u32)
+    }
+
+    /// The receiver of `lane` stops waiting for what is missing.
+    pub fn stop_waiting(&mut self, tti: Tti, lane: u32, calendar: &mut Agenda, out: &mut NetworkOutput) {
+        let Some(order) = &mut self.lanes[lane as usize].receiver.order else { return };
+        order.on_tti(tti, &mut out.delivered);
+        if let Some(until) = order.until {
+            calendar.note(until, Due::Reordering { lane });
+        }
+    }
+
+    /// Receivers that deliver in order do not wait for what was dropped.
+    pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
+        for (_, _, sdu, _) in dropped {
+            self.lanes.iter_mut().filter_map(|l| l.receiver.order.as_mut()).for_each(|o| o.lost(sdu.id));
+        }
+    }
+
+    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
+    /// receive.
+    fn drop_copies(&self, bearer: BearerId, from: usize, bearers: &mut Bearers, out: &mut NetworkOutput) {
+        let Some((lane, 0)) = self.group_of(bearer) else { return };
+        let Some(g) = &self.lanes[lane as usize].group else { return };
+        for i in from..out.dropped.len() {
+            let (_, _, sdu, cause) = out.dropped[i];
+            // What the first receiver lost by itself is not the sender's.
+            if !matches!(cause, DropCause::BufferFull | DropCause::Aqm | DropCause::DiscardTimer) {
+                continue;
+            }
+            for m in &g.members[1..] {
+                bearers.drop_copy(m.bearer, End::Network, sdu.serial, cause, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What arrives on sidelinks in a TTI, with all transmissions known.
+
+use lasthop_units::{CellId, Db, IndexVec, Tti, UeId};
+
+use super::super::RadioNetwork;
+use super::super::calendar::{Agenda, Due};
+use super::invariants::Check;
+use crate::mac::harq::{Process, Reception, State, process_of};
+use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::state::sidelink::group::Member;
+use crate::network::state::sidelink::{LaneGrant, Sidelink};
+use crate::network::state::{Cell, Link};
+use crate::phy::air::Air;
+use lasthop_radio::linear;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
+
+impl RadioNetwork {
+    /// With all transmissions of this TTI known: what arrives at the peers.
+    pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
+        let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
+        let RadioNetwork { cells, links, bearers, air, calendar, .. } = self;
+        if cfg!(debug_assertions) {
+            Check { tti, sidelink, cells, links, bearers }.run();
+        }
+        LaneAir { tti, sidelink, cells, links, air, calendar }.run();
+    }
+}
+
+/// What the UEs of all lanes receive in one TTI.
+struct LaneAir<'a> {
+    tti: Tti,
+    sidelink: &'a mut Sidelink,
+    cells: &'a IndexVec<CellId, Cell>,
+    links: &'a IndexVec<UeId, Link>,
+    air: &'a mut Air,
+    calendar: &'a mut Agenda,
+}
+
+impl LaneAir<'_> {
+    /// With all transmissions of this TTI known: what arrives at the peers.
+    fn run(&mut self) {
+        let tti = self.tti;
+        let process = process_of(tti);
+        let mut i = 0;
+        while let Some(g) = self.sidelink.plan.granted(tti).get(i).copied() {
+            i += 1;
+            let s = &*self.sidelink;
+            let l = &s.lanes[g.lane as usize];
+            let p = l.harq.get(process);
+            if p.sent != tti || p.transmissions == 0 {
+                continue;
+            }
+            let (rx, is_group) = (l.rx, l.group.is_some());
+            if !g.again {
+                self.begin(&g);
+            }
+            if is_group {
+                self.air_group(&g);
+            } else {
+                // What a UE does not hear is lost, also where blocks never fail.
+                let received = if self.is_transmitting(rx) { None } else { self.information(&g, rx) };
+                self.air_pair(&g, received);
+            }
+            let s = &mut *self.sidelink;
+            let l = &mut s.lanes[g.lane as usize];
+            let decoded = l.receiver.received[process].decoded;
+            l.stats.ttis += 1;
+            l.stats.resource_blocks += u64::from(g.rbs.len());
+            l.stats.errors += u64::from(!decoded);
+            let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
+            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
+            self.calendar.note(due, due_item);
+        }
+    }
+
+    /// The first transmission of a block begins.
+    fn begin(&mut self, g: &LaneGrant) {
+        let l = &mut self.sidelink.lanes[g.lane as usize];
+        let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
+        let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        let (soft, uniform) = (SoftBuffer::new(combining.into()), l.errors.uniform(self.tti.0));
+        l.receiver.received[process_of(self.tti)] = Reception::new(block, soft, uniform);
+        if let Some(group) = &mut l.group {
+            group.begin_block(self.tti, soft);
+        }
+    }
+
+    /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
+    /// transmission.
+    fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
+        let s = &mut *self.sidelink;
+        let l = &mut s.lanes[g.lane as usize];
+        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
+        let process = process_of(self.tti);
+        let r = &mut l.receiver.received[process];
+        r.decoded = match (received, r.block) {
+            (Some(mi), Some(block)) => {
+                r.soft.add(&block, mi);
+                !errors || r.uniform >= block.combined_error(&r.soft)
+            }
+            _ => false,
+        };
+        l.harq.get_mut(process).state = State::Awaiting;
+    }
+
+    /// Mutual information of the transmission `g` at `rx`.
+    fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
+        let l = &self.sidelink.lanes[g.lane as usize];
+        let block = l.receiver.received[process_of(self.tti)].block?;
+        let sinr = match &l.link.quality {
+            LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
+            LinkQuality::Pinned { steps } => {
+                let cqi = cqi_at(steps, self.air.distance_between(self.tti, l.tx, rx));
+                let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
+                let level = adaptation.needed(mcs_of_cqi(cqi));
+                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+            }
+        };
+        Some(mean_mi(block.modulation(), sinr))
+    }
+
+    /// `rx` sends itself in `tti` and has one radio for both.
+    fn is_transmitting(&self, rx: UeId) -> bool {
+        let s = &*self.sidelink;
+        if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
+            return false;
+        }
+        let process = process_of(self.tti);
+        let now = |p: &Process| p.sent == self.tti && p.transmissions > 0;
+        now(self.links[rx].uplink.harq.get(process))
+            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
+    }
+
+    /// What arrives at the receivers of a group in `tti`.
+    fn air_group(&mut self, g: &LaneGrant) {
+        let process = process_of(self.tti);
+        let Some(group) = &self.sidelink.lanes[g.lane as usize].group else { return };
+        let all = group.members.len();
+        let mut missing = false;
+        for k in 0..all {
+            let Some(m) = self.member(g.lane, k).filter(|m| !m.received[process].decoded) else { continue };
+            let rx = m.ue;
+            let received = if self.is_transmitting(rx) { None } else { self.information(g, rx) };
+            let s = &mut *self.sidelink;
+            let l = &mut s.lanes[g.lane as usize];
+            let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
+            let (block, Some(group)) = (l.receiver.received[process].block, &mut l.group) else { return };
+            let h = &mut group.members[k].received[process];
+            if let (Some(mi), Some(block)) = (received, block) {
+                h.soft.add(&block, mi);
+                h.decoded = !errors || h.uniform >= block.combined_error(&h.soft);
+            }
+            missing |= !h.decoded;
+        }
+        let l = &mut self.sidelink.lanes[g.lane as usize];
+        l.harq.get_mut(process).state = State::Awaiting;
+        l.receiver.received[process].decoded = !missing;
+    }
+
+    fn member(&self, lane: u32, k: usize) -> Option<&Member> {
+        let l = &self.sidelink.lanes[lane as usize];
+        l.group.as_ref()?.members.get(k)
+    }
+}

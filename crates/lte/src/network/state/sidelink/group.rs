@@ -1,0 +1,74 @@
+//! Multicast: one transmission of a UE that several others receive (one-to-many, TS 36.300 clause
+//! 23.10).
+//!
+//! A group has one lane, so its requests, reports, grants and blocks are those of one link, however
+//! many receive. Each receiver has a bearer of its own
+//! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP,
+//! its draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
+//! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
+//! it when it can decode what it has received so far.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{BearerId, Id, Tti, UeId};
+
+use crate::mac::harq::{PROCESSES, process_of};
+use crate::network::config::GroupConfig;
+use lasthop_radio::lte::SoftBuffer;
+
+/// Who receives, and by which CQI the eNB chooses the MCS.
+#[derive(Debug)]
+pub struct Group {
+    pub members: Vec<Member>,
+    /// None: that of the worst link.
+    pub cqi: Option<u8>,
+}
+
+/// A receiver of a group.
+#[derive(Debug)]
+pub struct Member {
+    pub ue: UeId,
+    /// Its bearer, whose end [`End::Ue`] it is.
+    pub bearer: BearerId,
+    /// One draw per transport block.
+    errors: Draw,
+    /// By process of the sender: what it has received of the block.
+    pub received: [Received; PROCESSES],
+    /// Blocks that it could not decode in any transmission.
+    pub lost: u64,
+}
+
+/// What a receiver has of a transport block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Received {
+    pub soft: SoftBuffer,
+    pub uniform: f64,
+    pub decoded: bool,
+    /// RLC has it.
+    pub taken: bool,
+}
+
+impl Group {
+    /// `first`: the bearer of the first receiver; the others' follow. `entity`: of the draws, its
+    /// low 24 bits free.
+    pub fn new(config: &GroupConfig, first: usize, entity: u64, seed: u64) -> Group {
+        let member = |(k, ue): (usize, &UeId)| Member {
+            ue: *ue,
+            bearer: BearerId::from_index(first + k),
+            errors: Draw::new(seed, Purpose::BlockError, GROUP | entity | k as u64),
+            received: [Received::default(); PROCESSES],
+            lost: 0,
+        };
+        Group { members: config.to.iter().enumerate().map(member).collect(), cqi: config.cqi }
+    }
+
+    /// A new block is sent in `tti`.
+    pub fn begin_block(&mut self, tti: Tti, soft: SoftBuffer) {
+        for m in &mut self.members {
+            let uniform = m.errors.uniform(tti.0);
+            m.received[process_of(tti)] = Received { soft, uniform, decoded: false, taken: false };
+        }
+    }
+}
+
+/// Tells the draws of a group's receivers from those of lanes.
+const GROUP: u64 = 1 << 60;

@@ -1,0 +1,114 @@
+//! What a UE sends with (TS 36.213 clauses 5.1 and 6.1).
+
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{PowerControl, PowerControlConfig};
+use lasthop_radio::milliwatts;
+use lasthop_units::{Db, Dbm};
+
+/// The power of a UE, and what it knows of its path loss.
+#[derive(Debug)]
+pub struct TransmitPower {
+    /// The closed loop.
+    control: PowerControl,
+    /// P_CMAX.
+    largest: Dbm,
+    /// Downlink gain of the serving cell, and the path loss that it is.
+    gain: f32,
+    loss: Db,
+    /// What was sent with last on each block [mW].
+    each: f32,
+    /// What was sent with lately, by number of blocks modulo the length.
+    sent_with: [SentWith; 8],
+}
+
+/// The power of a transmission, and what it was worked out for.
+#[derive(Clone, Copy, Debug)]
+pub struct SentWith {
+    /// Blocks, path loss and closed loop.
+    key: (u32, Db, PowerControl),
+    /// On each block [mW].
+    pub each: f32,
+    /// On all.
+    pub power: Dbm,
+}
+
+impl Default for SentWith {
+    fn default() -> Self {
+        SentWith { key: (0, Db(0.0), PowerControl::default()), each: 0.0, power: Dbm(0.0) }
+    }
+}
+
+impl TransmitPower {
+    /// Of a UE with at most `largest`.
+    pub fn new(largest: Dbm) -> TransmitPower {
+        TransmitPower {
+            control: PowerControl::default(),
+            largest,
+            gain: 0.0,
+            loss: Db(0.0),
+            each: 0.0,
+            sent_with: Default::default(),
+        }
+    }
+
+    /// The closed loop begins anew: the UE is in another cell.
+    pub fn restart(&mut self) {
+        self.control = PowerControl::default();
+    }
+
+    /// The downlink's path loss, as the UE knows it from reference signals: that of the gain
+    /// `downlink`.
+    #[inline]
+    pub fn path_loss(&mut self, downlink: f32) -> Db {
+        if self.gain != downlink {
+            (self.gain, self.loss) = (downlink, Db(-db(f64::from(downlink.max(1e-30)))));
+        }
+        self.loss
+    }
+
+    /// What a transmission on `blocks` resource blocks of PUSCH has (clause 5.1.1.1).
+    pub fn pusch(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
+        self.control.pusch(config, blocks, loss, self.largest)
+    }
+
+    /// What sounding signals on `blocks` resource blocks would have (clause 5.1.3.1).
+    pub fn srs(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
+        self.control.srs(config, blocks, loss, self.largest)
+    }
+
+    /// What a preamble has whose target is `target` (clause 6.1: PPRACH = min(PCMAX,
+    /// PREAMBLE_RECEIVED_TARGET_POWER + PL)).
+    pub fn preamble(&self, target: Dbm, loss: Db) -> Dbm {
+        Dbm((target.0 + loss.0).min(self.largest.0))
+    }
+
+    /// A transmit power control command (0 to 3) takes effect, for `blocks` resource blocks.
+    pub fn command(&mut self, config: &PowerControlConfig, command: u8, blocks: u32, loss: Db) {
+        let before = self.control.unlimited(config, blocks, loss);
+        self.control.command(config, command, before, self.largest);
+    }
+
+    /// The power headroom with a block on `blocks` resource blocks (clause 5.1.1.2).
+    pub fn headroom(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Db {
+        self.control.headroom(config, blocks, loss, self.largest)
+    }
+
+    /// A block on `blocks` resource blocks goes on the air.
+    #[inline]
+    pub fn transmit(&mut self, config: &PowerControlConfig, blocks: u32, loss: Db) -> SentWith {
+        let key = (blocks, loss, self.control);
+        let place = blocks as usize % self.sent_with.len();
+        if self.sent_with[place].key != key {
+            let power = self.pusch(config, blocks, loss);
+            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+            self.sent_with[place] = SentWith { key, each, power };
+        }
+        self.each = self.sent_with[place].each;
+        self.sent_with[place]
+    }
+
+    /// What was sent with last on each block [mW].
+    pub const fn last_each(&self) -> f32 {
+        self.each
+    }
+}
