@@ -53,6 +53,8 @@ pub struct Reception {
     /// fails. One draw for all transmissions, so that a block that failed with more information
     /// has failed with less.
     pub uniform: f64,
+    /// TTI of the last transmission.
+    pub sent: Tti,
     /// It is decoded with the last transmission.
     pub decoded: bool,
     /// The last transmission was not received: of the downlink because its assignment was missed,
@@ -60,13 +62,33 @@ pub struct Reception {
     pub missed: bool,
 }
 
+/// HARQ feedback (TS 36.213 clause 10.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// The block is decoded.
+    Ack,
+    /// It is not.
+    Nack,
+    /// The receiver knows of no transmission: DTX.
+    Nothing,
+}
+
 /// What the receiver of a UE's processes in one direction has.
 pub type Receptions = [Reception; PROCESSES];
 
 impl Reception {
-    /// Of a new block.
-    pub fn new(block: Option<ErrorModel>, soft: SoftBuffer, uniform: f64) -> Reception {
-        Reception { block, soft, uniform, decoded: false, missed: false }
+    /// Of a new block, which is sent in `tti`.
+    pub fn new(tti: Tti, block: Option<ErrorModel>, soft: SoftBuffer, uniform: f64) -> Reception {
+        Reception { block, soft, uniform, sent: tti, decoded: false, missed: false }
+    }
+
+    /// What the sender learns of the last transmission.
+    pub const fn feedback(&self) -> Feedback {
+        match (self.decoded, self.missed) {
+            (true, _) => Feedback::Ack,
+            (false, false) => Feedback::Nack,
+            (false, true) => Feedback::Nothing,
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::calendar::{Agenda, Due};
-use super::state::uplink::Block;
 use super::state::{Cell, Link, Ue, UeContext};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::Average;
@@ -54,10 +53,8 @@ impl Attachment<'_> {
     pub fn reset_uplink(&mut self) {
         let tti = self.calendar.first_open();
         let (link, cx, u) = (&mut self.link.uplink, &mut self.context.uplink, &mut self.ue.uplink);
-        for (process, block) in link.harq.iter_mut().zip(&mut link.blocks) {
-            process.free(|_| ());
-            *block = Block::new();
-        }
+        u.reset_harq();
+        cx.granted = Default::default();
         u.sr.cancel();
         u.bsr.reset();
         u.mux.reset(tti);

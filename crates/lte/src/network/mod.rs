@@ -287,7 +287,7 @@ impl RadioNetwork {
             for (ue, process, target) in waiting.drain(..) {
                 let process = process.into();
                 if self.granting(tti, self.links[ue].serving).move_unused(ue, process, target) {
-                    self.ue_bearers(now, ue, out).give_up_block(process);
+                    self.sending(now, tti, ue, out).give_up_block(process);
                     self.serve(now, out);
                 }
             }

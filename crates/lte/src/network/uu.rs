@@ -4,8 +4,9 @@
 
 use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
 
-use super::state::uplink::CellUplink;
+use super::state::uplink::{Block, CellUplink};
 use super::state::{Cell, Ue};
+use crate::mac::harq::Parts;
 use crate::mac::random_access::Response;
 use crate::mac::uplink::RequestConfig;
 use crate::phy::air::Air;
@@ -55,6 +56,23 @@ impl<'a> Uu<'a> {
     #[inline]
     pub fn grant(&mut self, tti: Tti, ue: UeId, target: Tti, answers: bool) {
         self.ues[ue].uplink.hear_grant(tti, target, answers);
+    }
+
+    /// `ue` receives no ACK for the block of `process`, or a grant for its retransmission later: it
+    /// keeps the block.
+    pub fn keep_block(&mut self, ue: UeId, process: usize) {
+        self.ues[ue].uplink.keep(process);
+    }
+
+    /// A transmission of `process` was due and `ue`, which knew of none, has not sent: it counts it.
+    pub fn skip_transmission(&mut self, ue: UeId, process: usize) {
+        self.ues[ue].uplink.harq.get_mut(process).transmissions += 1;
+    }
+
+    /// The block of `process` of `ue` is decoded, and `ue` receives ACK and flushes its buffer: what
+    /// the block carries.
+    pub fn take_block(&mut self, ue: UeId, process: usize) -> (Parts, Block) {
+        self.ues[ue].uplink.flush(process)
     }
 
     /// `ue` has a semi-persistent grant for `target`, as both know.

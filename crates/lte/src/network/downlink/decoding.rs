@@ -82,11 +82,12 @@ impl DownlinkAir<'_> {
         let u = &mut self.ues[t.ue].downlink;
         let uniform = || u.block_errors[usize::from(t.process) / PROCESSES].uniform(self.tti.0);
         let combining = self.cells[t.cell].config.downlink.harq.combining;
-        let new =
-            t.block.map(|block| Reception::new(Some(block), SoftBuffer::new(combining.into()), uniform()));
+        let new = t
+            .block
+            .map(|block| Reception::new(self.tti, Some(block), SoftBuffer::new(combining.into()), uniform()));
         match (new, u.received(t.process)) {
             (Some(new), Some(r)) => *r = new,
-            (None, Some(r)) => r.missed = false,
+            (None, Some(r)) => (r.sent, r.missed) = (self.tti, false),
             (_, None) => {}
         }
     }

@@ -1,9 +1,9 @@
 //! What comes back from the air: decoded blocks go up at the UE, feedback reaches the eNB.
 
-use lasthop_units::{Instant, UeId};
+use lasthop_units::{Instant, Tti, UeId};
 
 use crate::mac::downlink::LinkStats;
-use crate::mac::harq::{PROCESSES, Reception, State};
+use crate::mac::harq::{Feedback, PROCESSES, Reception, State};
 use crate::network::state::{DownlinkContext, process_of};
 use crate::network::trace::{Step, TraceLink};
 use crate::network::{CellConfig, NetworkOutput, RadioNetwork};
@@ -19,22 +19,19 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let link = &self.links[ue];
-        let decode = self.cells[link.serving].config.timing.decode;
-        let p = self.contexts[ue].downlink.process(process);
-        let Some(p) = p.filter(|p| p.sent.plus(decode).start(TTI) == now) else {
+        let timing = self.cells[self.links[ue].serving].config.timing;
+        let received = self.ues[ue].downlink.received_ref(process);
+        let Some(received) = received.filter(|r| r.sent.plus(timing.decode).start(TTI) == now) else {
             // A MAC reset has given the process to another block since.
             return;
         };
-        let decoded = self.ues[ue].downlink.received(process).is_some_and(|r| r.decoded);
-        if p.state != State::Awaiting {
-            return;
-        }
+        // What the eNB keeps in its buffer is what the air has carried.
+        let Some(p) = self.contexts[ue].downlink.process(process) else { return };
         if self.trace.is_on() {
-            let step = if decoded { Step::Decoded } else { Step::Failed };
-            self.trace.block(p.sent.plus(decode), step, TraceLink::Downlink, ue, p);
+            let step = if received.decoded { Step::Decoded } else { Step::Failed };
+            self.trace.block(Tti::containing(now, TTI), step, TraceLink::Downlink, ue, p);
         }
-        if !decoded {
+        if !received.decoded {
             return;
         }
         let mut parts = std::mem::take(&mut p.parts);
@@ -55,9 +52,11 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let (link, cx) = (&mut self.links[ue], &mut self.contexts[ue].downlink);
-        let Some(received) = self.ues[ue].downlink.received(process) else { return };
+        let Some(feedback) = self.ues[ue].downlink.received_ref(process).map(Reception::feedback) else {
+            return;
+        };
         let (config, stats) = (&self.cells[link.serving].config, &mut link.downlink.stats);
-        match cx.hear_feedback(now, config, stats, process, received) {
+        match cx.hear_feedback(now, config, stats, process, feedback) {
             None | Some(Verdict::Acknowledged) => {}
             Some(Verdict::Again) => self.attachment(ue).wake(Direction::Downlink),
             Some(Verdict::GivenUp) => {
@@ -83,25 +82,25 @@ enum Verdict {
 }
 
 impl DownlinkContext {
-    /// The feedback of the block of `process` that was sent one feedback delay ago, of which the UE
-    /// has `received`; None if that is another one now.
+    /// The `feedback` of the block of `process` that was sent one feedback delay ago; None if that is
+    /// another one now.
     fn hear_feedback(
         &mut self,
         now: Instant,
         config: &CellConfig,
         stats: &mut LinkStats,
         process: u8,
-        received: &Reception,
+        feedback: Feedback,
     ) -> Option<Verdict> {
-        let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
+        let (delay, most) = (config.timing.feedback, config.downlink.harq.transmissions);
         let DownlinkContext { harq, quality, .. } = self;
-        let p = process_of(harq, process).filter(|p| p.sent.plus(feedback).start(TTI) == now)?;
+        let p = process_of(harq, process).filter(|p| p.sent.plus(delay).start(TTI) == now)?;
         if p.state != State::Awaiting {
             return None;
         }
-        let Reception { decoded, missed, .. } = *received;
+        let decoded = feedback == Feedback::Ack;
         // Nothing is learnt about the channel from an assignment that was not received.
-        let first = p.transmissions == 1 && !missed;
+        let first = p.transmissions == 1 && feedback != Feedback::Nothing;
         if first {
             let code_word = usize::from(process) / PROCESSES;
             quality.of(code_word).first_transmission(decoded);

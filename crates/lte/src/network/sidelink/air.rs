@@ -9,7 +9,7 @@ use crate::mac::harq::{Process, Reception, State, process_of};
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
 use crate::network::state::sidelink::group::Member;
 use crate::network::state::sidelink::{LaneGrant, Sidelink};
-use crate::network::state::{Cell, Link};
+use crate::network::state::{Cell, Link, Ue};
 use crate::phy::air::Air;
 use lasthop_radio::linear;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
@@ -18,11 +18,11 @@ impl RadioNetwork {
     /// With all transmissions of this TTI known: what arrives at the peers.
     pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
         let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
-        let RadioNetwork { cells, links, bearers, air, calendar, .. } = self;
+        let RadioNetwork { cells, links, ues, bearers, air, calendar, .. } = self;
         if cfg!(debug_assertions) {
-            Check { tti, sidelink, cells, links, bearers }.run();
+            Check { tti, sidelink, cells, links, ues, bearers }.run();
         }
-        LaneAir { tti, sidelink, cells, links, air, calendar }.run();
+        LaneAir { tti, sidelink, cells, links, ues, air, calendar }.run();
     }
 }
 
@@ -32,6 +32,7 @@ struct LaneAir<'a> {
     sidelink: &'a mut Sidelink,
     cells: &'a IndexVec<CellId, Cell>,
     links: &'a IndexVec<UeId, Link>,
+    ues: &'a IndexVec<UeId, Ue>,
     air: &'a mut Air,
     calendar: &'a mut Agenda,
 }
@@ -79,7 +80,7 @@ impl LaneAir<'_> {
         let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
         let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
         let (soft, uniform) = (SoftBuffer::new(combining.into()), l.errors.uniform(self.tti.0));
-        l.receiver.received[process_of(self.tti)] = Reception::new(block, soft, uniform);
+        l.receiver.received[process_of(self.tti)] = Reception::new(self.tti, block, soft, uniform);
         if let Some(group) = &mut l.group {
             group.begin_block(self.tti, soft);
         }
@@ -93,6 +94,7 @@ impl LaneAir<'_> {
         let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
         let process = process_of(self.tti);
         let r = &mut l.receiver.received[process];
+        r.sent = self.tti;
         r.decoded = match (received, r.block) {
             (Some(mi), Some(block)) => {
                 r.soft.add(&block, mi);
@@ -127,7 +129,7 @@ impl LaneAir<'_> {
         }
         let process = process_of(self.tti);
         let now = |p: &Process| p.sent == self.tti && p.transmissions > 0;
-        now(self.links[rx].uplink.harq.get(process))
+        now(self.ues[rx].uplink.harq.get(process))
             || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
     }
 
@@ -154,7 +156,8 @@ impl LaneAir<'_> {
         }
         let l = &mut self.sidelink.lanes[g.lane as usize];
         l.harq.get_mut(process).state = State::Awaiting;
-        l.receiver.received[process].decoded = !missing;
+        let all = &mut l.receiver.received[process];
+        (all.sent, all.decoded) = (self.tti, !missing);
     }
 
     fn member(&self, lane: u32, k: usize) -> Option<&Member> {

@@ -4,7 +4,7 @@ use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
 
 use super::super::bearers::Bearers;
-use super::super::state::{Cell, Link};
+use super::super::state::{Cell, Link, Ue};
 use crate::mac::harq::{State, process_of};
 use crate::mac::pdu;
 use crate::mac::sidelink::Reuse;
@@ -20,6 +20,7 @@ pub(super) struct Check<'a> {
     pub sidelink: &'a Sidelink,
     pub cells: &'a IndexVec<CellId, Cell>,
     pub links: &'a IndexVec<UeId, Link>,
+    pub ues: &'a IndexVec<UeId, Ue>,
     pub bearers: &'a Bearers,
 }
 
@@ -85,7 +86,7 @@ impl Check<'_> {
         let tti = self.tti;
         let mut all = RbSet::EMPTY;
         for g in
-            self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.links[g.ue].uplink.sends(tti, g))
+            self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.ues[g.ue].uplink.sends(tti, g))
         {
             all |= g.rbs;
         }

@@ -87,7 +87,7 @@ impl RadioNetwork {
         l.mode = mode;
         let lossless = l.receiver.order.is_some();
         s.pairs[lane as usize / 2].switched = Some(tti);
-        s.flush_harq(lane, bearer, &mut self.links[tx].uplink.harq, &mut self.bearers);
+        s.flush_harq(lane, bearer, &mut self.ues[tx].uplink.harq, &mut self.bearers);
         s.reset_requests(lane, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
         // Everything that the bearer says before is passed on, so that what is dropped below is the
         // switch's.

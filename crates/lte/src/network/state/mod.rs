@@ -4,10 +4,8 @@
 //! it, and neither holds what only the other may know. [`Link`] is what is between them: what RRC
 //! has configured at both ends, and what is counted.
 //!
-//! Of a HARQ process the sender's half lies with the sender and the receiver's with the receiver,
-//! but for the sender's half of the uplink, which is in the link: a grant that moves a block writes
-//! its resource blocks, and NACK on PHICH is its state. To keep that apart the eNB would need a
-//! record of its own of what it has granted each process.
+//! Of a HARQ process the sender's half lies with the sender and the receiver's with the receiver.
+//! The eNB has a record of what it has granted each process of the uplink.
 
 pub mod plan;
 pub mod sidelink;

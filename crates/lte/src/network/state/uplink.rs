@@ -10,7 +10,7 @@ use super::plan::{Content, Granted, Plan};
 use super::sidelink::SidelinkReport;
 use crate::mac::bsr::{Report, Reporting, Trailing};
 use crate::mac::downlink::{Average, LinkStats};
-use crate::mac::harq::{PROCESSES, Process, Processes, Receptions, State, process_of};
+use crate::mac::harq::{PROCESSES, Parts, Processes, Receptions, State, process_of};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
 use crate::mac::random_access::{RandomAccess, Responder};
@@ -101,8 +101,6 @@ pub struct Block {
     pub sidelink: SidelinkReport,
     /// C-RNTI: Msg3 of a UE that the cell knows.
     pub c_rnti: bool,
-    /// Msg3 that another UE's has destroyed.
-    pub collided: bool,
     /// The block is full and says nothing about what remains.
     pub full: bool,
 }
@@ -116,15 +114,37 @@ impl Block {
             headroom: None,
             sidelink: Vec::new(),
             c_rnti: false,
-            collided: false,
             full: false,
         }
     }
 }
 
+/// A HARQ process of a UE as its eNB has granted it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GrantedProcess {
+    /// Where it stands by what has arrived.
+    pub state: State,
+    /// Size of the transport block [B].
+    pub bytes: u32,
+    /// I_MCS.
+    pub mcs: u8,
+    /// Resource blocks of the last transmission, or of the next one if a grant has moved it.
+    pub rbs: RbSet,
+    /// Transmissions that were due (TS 36.321 clause 5.4.2.2: CURRENT_TX_NB + 1).
+    pub transmissions: u8,
+    /// It is an Msg3.
+    pub msg3: bool,
+    /// It is one that another UE's has destroyed.
+    pub collided: bool,
+}
+
 /// What the terminal knows of its uplink.
 #[derive(Debug)]
 pub struct UplinkUe {
+    /// The blocks that it sends.
+    pub harq: Processes,
+    /// By process: what its block carries beside RLC PDUs.
+    pub blocks: [Block; PROCESSES],
     pub sr: SchedulingRequest,
     pub bsr: Reporting,
     pub phr: HeadroomReporting,
@@ -148,7 +168,8 @@ pub struct UplinkUe {
 /// What the eNB knows of a UE's uplink.
 #[derive(Debug)]
 pub struct UplinkContext {
-    /// By HARQ process: what it has received of the block.
+    /// By HARQ process: what it has granted, and what it has received of the block.
+    pub granted: [GrantedProcess; PROCESSES],
     pub received: Receptions,
     pub view: BufferView,
     pub quality: UplinkQuality,
@@ -170,10 +191,6 @@ pub struct UplinkContext {
 /// The uplink of a UE between its ends.
 #[derive(Debug)]
 pub struct UplinkLink {
-    /// The blocks that the UE sends, and where they stand by what the eNB has told it.
-    pub harq: Processes,
-    /// By process: what its block carries beside RLC PDUs.
-    pub blocks: [Block; PROCESSES],
     /// Semi-persistent scheduling.
     pub persistent: Option<UplinkPersistent>,
     /// A link of a given SINR has no path loss and no power that matters.
@@ -187,8 +204,6 @@ impl UplinkLink {
     /// Of the UE `ue`.
     pub fn new(ue: UeId, config: &UeConfig, seed: u64) -> UplinkLink {
         UplinkLink {
-            harq: Processes::default(),
-            blocks: std::array::from_fn(|_| Block::new()),
             persistent: config.persistent_uplink.map(UplinkPersistent::new),
             pinned: config.radio.pinned_sinr.is_some(),
             errors: draws(seed, ue, 2),
@@ -198,42 +213,9 @@ impl UplinkLink {
 }
 
 impl UplinkLink {
-    /// A new transport block, `block`, is sent in `tti` as it was granted.
-    pub fn put(&mut self, tti: Tti, g: &Granted, block: Block) -> &Process {
-        let process = process_of(tti);
-        let p = self.harq.get_mut(process);
-        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
-        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
-        self.blocks[process] = block;
-        self.stats.blocks += 1;
-        self.stats.bytes += u64::from(g.bytes);
-        self.stats.mcs_sum += u64::from(g.mcs);
-        p
-    }
-
-    /// The block of `tti` is sent once more, unless a MAC reset has taken it.
-    pub fn repeat(&mut self, tti: Tti) -> bool {
-        let p = self.harq.get_mut(process_of(tti));
-        if p.state != State::Failed {
-            return false;
-        }
-        p.transmissions += 1;
-        p.sent = tti;
-        self.stats.retransmissions += 1;
-        true
-    }
-
     /// A semi-persistent grant is for `tti`.
     pub fn is_occasion(&self, tti: Tti) -> bool {
         self.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
-    }
-
-    /// True if what was granted for `tti` was sent.
-    pub fn sends(&self, tti: Tti, g: &Granted) -> bool {
-        let process = process_of(tti);
-        let p = self.harq.get(process);
-        let again = self.blocks[process].first != tti;
-        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
     }
 }
 
@@ -241,6 +223,7 @@ impl UplinkContext {
     /// Of a UE in a cell of `config`.
     pub fn new(config: &UplinkConfig) -> UplinkContext {
         UplinkContext {
+            granted: Default::default(),
             received: Receptions::default(),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),
@@ -253,6 +236,25 @@ impl UplinkContext {
             proactive: false,
             served: None,
         }
+    }
+
+    /// A transmission of `process` arrives as it was granted: the first of a new block, or one more.
+    pub fn on_transmission(&mut self, process: usize, g: &Granted, collided: bool) {
+        let p = &mut self.granted[process];
+        let Granted { rbs, mcs, bytes, content, .. } = *g;
+        if content != Content::Again {
+            *p = GrantedProcess { bytes, mcs, msg3: content == Content::Msg3, ..GrantedProcess::default() };
+        }
+        p.transmissions += 1;
+        (p.state, p.rbs) = (State::Awaiting, rbs);
+        p.collided |= collided;
+    }
+
+    /// Whether the block that was sent in `sent` is decoded; None if its process has another one
+    /// meanwhile.
+    pub fn outcome(&self, process: usize, sent: Tti) -> Option<bool> {
+        let (p, received) = (&self.granted[process], &self.received[process]);
+        (p.state == State::Awaiting && received.sent == sent).then_some(received.decoded)
     }
 
     /// `block` is decoded: what its report says of the UE's buffers, or
@@ -300,6 +302,8 @@ impl UplinkUe {
             RequestConfig::RandomAccess | RequestConfig::Rac { .. } => None,
         };
         UplinkUe {
+            harq: Processes::default(),
+            blocks: std::array::from_fn(|_| Block::new()),
             sr: SchedulingRequest::new(&config.sr, opportunities),
             bsr: Reporting::new(&config.bsr),
             phr: HeadroomReporting::new(&config.phr),
@@ -319,6 +323,62 @@ impl UplinkUe {
     pub fn add(&mut self, qos: &Qos) {
         self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
+    }
+
+    /// A new transport block, `block`, is sent in `tti` as it was granted.
+    pub fn put(&mut self, tti: Tti, g: &Granted, block: Block) {
+        let process = process_of(tti);
+        let p = self.harq.get_mut(process);
+        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
+        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.state = State::Awaiting;
+        self.blocks[process] = block;
+    }
+
+    /// The block of `tti` is sent once more, on `rbs`, unless a MAC reset has taken it.
+    pub fn repeat(&mut self, tti: Tti, rbs: RbSet) -> bool {
+        let p = self.harq.get_mut(process_of(tti));
+        if p.state != State::Failed {
+            return false;
+        }
+        p.transmissions += 1;
+        (p.state, p.sent, p.rbs) = (State::Awaiting, tti, rbs);
+        true
+    }
+
+    /// No ACK for the block of `process`: it is kept for a retransmission.
+    pub fn keep(&mut self, process: usize) {
+        self.harq.get_mut(process).state = State::Failed;
+    }
+
+    /// The buffer of `process` is flushed, and its block gone: RLC PDUs, and what it carried beside
+    /// them. The memory of the former comes back with [`recycle`](Self::recycle).
+    pub fn flush(&mut self, process: usize) -> (Parts, Block) {
+        let p = self.harq.get_mut(process);
+        let parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        (parts, std::mem::replace(&mut self.blocks[process], Block::new()))
+    }
+
+    /// Memory for the RLC PDUs of the next block of `process`.
+    pub fn recycle(&mut self, process: usize, parts: Parts) {
+        self.harq.get_mut(process).parts = parts;
+    }
+
+    /// True if what was granted for `tti` was sent.
+    pub fn sends(&self, tti: Tti, g: &Granted) -> bool {
+        let process = process_of(tti);
+        let p = self.harq.get(process);
+        let again = self.blocks[process].first != tti;
+        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
+    }
+
+    /// Buffers of all processes are flushed.
+    pub fn reset_harq(&mut self) {
+        for (process, block) in self.harq.iter_mut().zip(&mut self.blocks) {
+            process.free(|_| ());
+            *block = Block::new();
+        }
     }
 
     /// True if it is to be woken in `tti`, which is done then.

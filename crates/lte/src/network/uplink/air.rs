@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use super::super::state::{Cell, Link, Ue, UeContext};
-use crate::mac::harq::{Reception, State, process_of};
+use crate::mac::harq::{Reception, process_of};
 use crate::network::bearers::Bearers;
 use crate::network::state::plan::{Content, Granted};
 use crate::phy::TTI;
@@ -54,7 +54,7 @@ impl RadioNetwork {
 impl UplinkAir<'_> {
     /// True if what was granted for this TTI was sent.
     pub(super) fn sends(&self, g: &Granted) -> bool {
-        self.links[g.ue].uplink.sends(self.tti, g)
+        self.ues[g.ue].uplink.sends(self.tti, g)
     }
 
     /// With all transmissions of this TTI known: what arrives at `cell`.
@@ -71,10 +71,9 @@ impl UplinkAir<'_> {
             self.begin(&g);
             let collided = g.content == Content::Msg3 && self.is_collided(i);
             let decoded = !collided && self.judge_uplink(&g);
-            self.links[g.ue].uplink.blocks[process].collided |= collided;
-            let p = self.links[g.ue].uplink.harq.get_mut(process);
-            p.state = State::Awaiting;
-            self.contexts[g.ue].uplink.received[process].decoded = decoded;
+            let cx = &mut self.contexts[g.ue].uplink;
+            cx.on_transmission(process, &g, collided);
+            cx.received[process].decoded = decoded;
             let process = process as u8;
             let due = Due::UplinkDecoded { ue: g.ue, process, sent: self.tti };
             if lead.is_zero() {
@@ -92,13 +91,13 @@ impl UplinkAir<'_> {
         let process = process_of(self.tti);
         let received = &mut self.contexts[g.ue].uplink.received[process];
         if g.content == Content::Again {
-            received.missed = false;
+            (received.sent, received.missed) = (self.tti, false);
             return;
         }
         let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
         let combining = self.cell.uplink.config.harq.combining;
         let uniform = self.links[g.ue].uplink.errors.uniform(self.tti.0);
-        *received = Reception::new(block, SoftBuffer::new(combining.into()), uniform);
+        *received = Reception::new(self.tti, block, SoftBuffer::new(combining.into()), uniform);
     }
 
     /// True if others send their Msg3 on the same blocks: all had the same preamble. Their

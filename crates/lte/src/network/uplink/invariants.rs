@@ -35,8 +35,15 @@ impl UplinkAir<'_> {
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");
             let link = &self.links[g.ue];
             assert_eq!(link.serving, cell, "a UE of another cell");
-            let p = link.uplink.harq.get(process_of(tti));
-            let block = &link.uplink.blocks[process_of(tti)];
+            let ue = &self.ues[g.ue].uplink;
+            let p = ue.harq.get(process_of(tti));
+            let block = &ue.blocks[process_of(tti)];
+            let known = &self.contexts[g.ue].uplink.granted[process_of(tti)];
+            assert_eq!(
+                (known.state, known.transmissions, known.mcs, known.bytes, known.rbs),
+                (p.state, p.transmissions, p.mcs, p.bytes, p.rbs),
+                "{tti:?}: the eNB's record is of another block"
+            );
             let shared = if g.content == Content::Msg3 { used.without(msg3) } else { used };
             assert!(shared.and(g.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= g.rbs;

@@ -64,7 +64,7 @@ impl Sending<'_> {
         let (now, bearers) = (layer2.now, &mut *layer2.bearers);
         let active = link.drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
         let read = now + self.config.timing.uplink_fill;
-        let parts = &mut link.uplink.harq.get_mut(process_of(self.tti)).parts;
+        let parts = &mut self.ue.harq.get_mut(process_of(self.tti)).parts;
         for bearer in &link.drbs {
             if bearers[*bearer].layers.wants(End::Ue) {
                 bearers.pull_by_reports(read, *bearer, End::Ue, bytes / active.max(1), parts);

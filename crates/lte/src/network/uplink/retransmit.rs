@@ -48,11 +48,10 @@ impl Granting<'_> {
     /// where it is.
     fn may_move(&self, target: Tti, i: usize) -> bool {
         let g = self.cell.uplink.plan.granted(target)[i];
-        let link = &self.links[g.ue].uplink;
-        let p = link.harq.get(process_of(target));
-        let msg3 =
-            link.blocks[process_of(target)].content == Content::Msg3 || self.uu.is_in_random_access(g.ue);
-        let missed = self.contexts[g.ue].uplink.received[process_of(target)].missed;
+        let cx = &self.contexts[g.ue].uplink;
+        let p = &cx.granted[process_of(target)];
+        let msg3 = p.msg3 || self.uu.is_in_random_access(g.ue);
+        let missed = cx.received[process_of(target)].missed;
         g.content == Content::Again && p.state == State::Failed && !missed && !msg3
     }
 
@@ -68,9 +67,8 @@ impl Granting<'_> {
         let slot = self.cell.uplink.plan.slot(target);
         slot.granted[i].rbs = rbs;
         let ue = slot.granted[i].ue;
-        let link = &mut self.links[ue].uplink;
-        link.harq.get_mut(process_of(target)).rbs = rbs;
-        link.stats.moved += 1;
+        self.contexts[ue].uplink.granted[process_of(target)].rbs = rbs;
+        self.links[ue].uplink.stats.moved += 1;
         self.trace.step(self.tti, Step::Grant, ue, target, 0, rbs);
         self.hears_of_move(target, ue);
     }
@@ -85,13 +83,15 @@ impl Granting<'_> {
         self.wait_for_next_move(target, ue);
     }
 
-    /// The block of `ue` that was sent in `sent` failed: it comes once more on the same resource
-    /// blocks, unless a sidelink has them.
-    pub(super) fn repeat(&mut self, ue: UeId, process: usize, sent: Tti) {
-        let p = self.links[ue].uplink.harq.get_mut(process);
+    /// The last transmission of `process` of `ue` failed: the block comes once more on the same
+    /// resource blocks, unless a sidelink has them.
+    pub(super) fn repeat(&mut self, ue: UeId, process: usize) {
+        let cx = &mut self.contexts[ue].uplink;
+        let p = &mut cx.granted[process];
         p.state = State::Failed;
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
-        let again = sent.plus(HARQ_PERIOD);
+        let again = cx.received[process].sent.plus(HARQ_PERIOD);
+        self.uu.keep_block(ue, process);
         if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
             // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
             // trip (TS 36.321 clause 5.4.2.1).
@@ -166,13 +166,15 @@ impl Granting<'_> {
     // transmission".
     pub(in crate::network) fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
         let most = self.cell.uplink.config.harq.transmissions;
-        let p = self.links[ue].uplink.harq.get_mut(process);
-        let missed = self.contexts[ue].uplink.received[process].missed;
-        if p.state != State::Failed || !missed || p.sent >= target {
+        let cx = &mut self.contexts[ue].uplink;
+        let (p, received) = (&mut cx.granted[process], &cx.received[process]);
+        if p.state != State::Failed || !received.missed || received.sent >= target {
             return false;
         }
         p.transmissions += 1;
+        self.uu.skip_transmission(ue, process);
         if p.transmissions >= most {
+            p.state = State::Idle;
             return true;
         }
         let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
@@ -185,7 +187,7 @@ impl Granting<'_> {
             self.wait_for_next_move(again, ue);
             return false;
         };
-        self.links[ue].uplink.harq.get_mut(process).rbs = rbs;
+        self.contexts[ue].uplink.granted[process].rbs = rbs;
         self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
         self.hears_of_move(again, ue);
         false
@@ -226,8 +228,8 @@ mod tests {
         ];
         for (ue, rbs, content) in entries {
             if content == Content::Again {
-                let p = network.links[ue].uplink.harq.get_mut(process_of(target));
-                (p.state, p.sent, p.transmissions, p.rbs) = (State::Failed, Tti(96), 1, rbs);
+                let p = &mut network.contexts[ue].uplink.granted[process_of(target)];
+                (p.state, p.transmissions, p.rbs) = (State::Failed, 1, rbs);
             }
             let slot = network.cells[cell].uplink.plan.slot(target);
             slot.used |= rbs;

@@ -4,7 +4,7 @@ use lasthop_units::{CellId, Duration, IndexVec, Tti, UeId};
 
 use super::super::RadioNetwork;
 use super::super::trace::Step;
-use crate::mac::harq::PROCESSES;
+use crate::mac::harq::{State, process_of};
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation, tbs_bytes};
 use crate::network::calendar::{Agenda, Due};
@@ -125,17 +125,16 @@ impl Granting<'_> {
 
     /// The UEs that could send in `target`, and their order.
     fn gather_uplink(&mut self, target: Tti, active: &[UeId]) {
-        let process = (target.0 % PROCESSES as u64) as usize;
+        let process = process_of(target);
         let widest = largest_allocation(self.cell.uplink.band.len());
         self.cell.uplink.candidates.clear();
         for ue in active {
             self.sound(*ue);
             let c = &mut self.cell.uplink;
             let full = self.links[*ue].full_buffer[Direction::Uplink.index()];
-            let link = &mut self.links[*ue].uplink;
             let cx = &mut self.contexts[*ue].uplink;
             let msg3 = |g: &Granted| g.ue == *ue && g.content == Content::Msg3;
-            let busy = link.harq.get(process).state != crate::mac::harq::State::Idle
+            let busy = cx.granted[process].state != State::Idle
                 || cx.view.granted_until() == Some(target)
                 || c.plan.granted(target).iter().any(msg3);
             if busy {

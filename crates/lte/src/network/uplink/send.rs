@@ -58,7 +58,7 @@ impl RadioNetwork {
                     || self.mobility.as_ref().is_some_and(|m| m.asks_for_its_connection(g.ue)));
             let mut sending = self.sending(now, tti, g.ue, out);
             if sending.flushes(g) {
-                self.ue_bearers(now, g.ue, out).give_up_block(process_of(tti));
+                sending.give_up_block(process_of(tti));
                 self.serve(now, out);
                 sending = self.sending(now, tti, g.ue, out);
             }
@@ -69,9 +69,9 @@ impl RadioNetwork {
         (slot.granted, slot.missed) = (granted, missed);
     }
 
-    /// `ue`, which has a grant for `tti`.
+    /// `ue`, which sends in `tti`, or is to.
     #[inline]
-    fn sending<'a>(
+    pub(in crate::network) fn sending<'a>(
         &'a mut self,
         now: Instant,
         tti: Tti,
@@ -111,13 +111,26 @@ impl Sending<'_> {
         if takes && g.content != Content::Msg3 {
             self.ue.bsr.on_grant(self.tti);
         }
-        takes && link.harq.get(process_of(self.tti)).state != State::Idle
+        takes && self.ue.harq.get(process_of(self.tti)).state != State::Idle
+    }
+
+    /// The UE flushes the buffer of `process`: the PDUs in it will not arrive.
+    #[cold]
+    pub(super) fn give_up_block(&mut self, process: usize) {
+        self.link.uplink.stats.lost += 1;
+        let (mut parts, block) = self.ue.flush(process);
+        self.layer2.hand_up(End::Ue, &mut parts, false);
+        self.ue.recycle(process, parts);
+        let report = block.sidelink;
+        if let Some(s) = self.layer2.sidelink.as_deref_mut().filter(|_| !report.is_empty()) {
+            s.lose_report(&report, self.layer2.bearers);
+        }
     }
 
     /// What was granted goes on the air. `asks`: Msg3 carries an RRC message.
     fn send(&mut self, g: &Granted, asks: bool) {
         let sends = match g.content {
-            Content::Again => self.repeat(),
+            Content::Again => self.repeat(g),
             Content::Msg3 => self.send_msg3(g, asks),
             Content::New | Content::ReportOnly => {
                 self.send_block(g, asks);
@@ -131,10 +144,11 @@ impl Sending<'_> {
     }
 
     /// The block of this TTI's process once more; not of a process that Msg3 takes.
-    fn repeat(&mut self) -> bool {
-        let again = !self.ue.access.sends_msg3(self.tti) && self.link.uplink.repeat(self.tti);
+    fn repeat(&mut self, g: &Granted) -> bool {
+        let again = !self.ue.access.sends_msg3(self.tti) && self.ue.repeat(self.tti, g.rbs);
         if again {
-            let p = self.link.uplink.harq.get(process_of(self.tti));
+            self.link.uplink.stats.retransmissions += 1;
+            let p = self.ue.harq.get(process_of(self.tti));
             self.trace.block(self.tti, Step::Again, TraceLink::Uplink, self.id, p);
         }
         again
@@ -158,7 +172,12 @@ impl Sending<'_> {
         block.content = g.content;
         block.first = self.tti;
         self.fill_block(g, asks, &mut block);
-        let p = self.link.uplink.put(self.tti, g, block);
+        self.ue.put(self.tti, g, block);
+        let stats = &mut self.link.uplink.stats;
+        stats.blocks += 1;
+        stats.bytes += u64::from(g.bytes);
+        stats.mcs_sum += u64::from(g.mcs);
+        let p = self.ue.harq.get(process_of(self.tti));
         self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
         self.terminal().arm();
     }
@@ -214,11 +233,12 @@ impl Sending<'_> {
     /// RLC PDUs of the UE's bearers into `room` bytes.
     fn fill_data(&mut self, room: u32) {
         let drbs = &self.link.drbs;
-        let parts = &mut self.link.uplink.harq.get_mut(process_of(self.tti)).parts;
+        let UplinkUe { harq, mux, .. } = &mut *self.ue;
+        let parts = &mut harq.get_mut(process_of(self.tti)).parts;
         debug_assert!(parts.is_empty());
         // Both closures look at the bearers, one after the other.
         let layer2 = std::cell::RefCell::new(&mut self.layer2);
-        self.ue.mux.fill(
+        mux.fill(
             self.tti,
             room,
             |i| layer2.borrow().bearers[drbs[i]].layers.buffer_status(End::Ue).total(),
