@@ -1,11 +1,12 @@
 //! A UE and the cell that serves it: what either keeps because of the other.
 
-use lasthop_units::{CellId, IndexVec, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Tti, UeId};
 
 use super::calendar::{Agenda, Due};
 use super::state::{Cell, Link, Ue, UeContext};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::Average;
+use crate::mac::scheduler::qci::Qos;
 use lasthop_bearer::Direction;
 
 /// A UE, at both ends of its link, and the cells.
@@ -21,6 +22,21 @@ pub(super) struct Attachment<'a> {
 impl Attachment<'_> {
     fn cell(&self) -> &Cell {
         &self.cells[self.link.serving]
+    }
+
+    /// RRC's settings at both ends: the bearers `drbs`, of `qos`, in the order of their logical
+    /// channels, and semi-persistent grants.
+    pub fn configure<'a>(&mut self, drbs: &[BearerId], qos: impl Iterator<Item = &'a Qos>) {
+        self.link.drbs.extend(drbs);
+        for (i, qos) in qos.enumerate() {
+            self.ue.uplink.add(qos);
+            self.context.uplink.add(i, qos);
+        }
+        let grants = [self.link.downlink.persistent.is_some(), self.link.uplink.persistent.is_some()];
+        let cell = &mut self.cells[self.link.serving];
+        for direction in Direction::BOTH.into_iter().filter(|d| grants[d.index()]) {
+            cell.persistent(direction).push(self.id);
+        }
     }
 
     /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.

@@ -10,6 +10,7 @@ use std::ops::Index;
 
 use lasthop_units::{BearerId, Duration, Id, IndexVec, Instant, PacketId, UeId};
 
+use super::config::NetworkConfig;
 use super::core_network::Core;
 use super::ip_buffer::IpBuffer;
 use super::{NetworkEvent, NetworkOutput};
@@ -87,8 +88,25 @@ impl Index<BearerId> for Bearers {
 }
 
 impl Bearers {
+    /// Those of `config`, with the draws of the run `seed`: of UEs, of pairs, of the receivers of
+    /// groups.
+    pub fn of(config: &NetworkConfig, seed: u64) -> Bearers {
+        let mut all = Bearers::default();
+        for drb in &config.bearers {
+            let id = all.add(drb.ue, &drb.layers, drb.qos, false, seed);
+            let buffer = drb.ip_buffer.as_ref().map(|ip| IpBuffer::new(ip, seed, id.index() as u64));
+            all.drbs[id].ip = buffer.map(Box::new);
+        }
+        let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
+        let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
+        for (ue, layers) in pairs.chain(groups) {
+            all.add(ue, layers, Qos::default(), true, seed);
+        }
+        all
+    }
+
     /// One more bearer; `direct`: between two UEs.
-    pub fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
+    fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
         let mut layers = LteBearer::new(config);
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
         let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.needs_rate());
@@ -100,10 +118,6 @@ impl Bearers {
         self.drbs.ids()
     }
 
-    /// From now on the network's packets for `bearer` wait in `buffer` until MAC asks for them.
-    pub fn set_ip_buffer(&mut self, bearer: BearerId, buffer: IpBuffer) {
-        self.drbs[bearer].ip = Some(Box::new(buffer));
-    }
     /// The IP buffer above `bearer`.
     pub fn ip_mut(&mut self, bearer: BearerId) -> Option<&mut IpBuffer> {
         self.drbs[bearer].ip.as_deref_mut()

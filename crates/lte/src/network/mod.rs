@@ -43,11 +43,13 @@ mod prefetch;
 pub mod profile;
 mod reading;
 mod rrc;
+mod setup;
 mod sidelink;
 mod state;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+mod traffic;
 mod ue_bearers;
 mod uplink;
 mod uu;
@@ -63,21 +65,16 @@ pub use state::uplink::UplinkCounters;
 pub use uplink::{Silence, Silenced};
 pub use view::NetworkView;
 
-use lasthop_net::Item;
-use lasthop_units::{BearerId, CellId, FlowId, Id, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{CellId, Id, IndexVec, Instant, Tti, UeId};
 
-use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
 use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use crate::rrc::mobility::Input;
-use bearers::{Bearers, Notice};
+use bearers::Bearers;
 use calendar::{Agenda, Due};
 use core_network::Core;
-use ip_buffer::IpBuffer;
-use lasthop_bearer::earlier;
-use lasthop_bearer::{Direction, End, Sdu};
-use layer2::Layer2;
+use lasthop_bearer::{Direction, earlier};
 use rrc::Mobility;
 use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
@@ -117,124 +114,6 @@ pub struct RadioNetwork {
 }
 
 impl RadioNetwork {
-    /// The network of `config`, which must be valid, with the draws of the run `seed`.
-    pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
-        let ues = || config.ues.enumerate().map(|(id, ue)| (id, ue, &config.cells[ue.serving]));
-        let mut network = RadioNetwork {
-            cells: config.cells.enumerate().map(|(id, cell)| Cell::new(id, cell)).collect(),
-            ues: ues().map(|(id, ue, cell)| Ue::new(id, ue, cell, seed)).collect(),
-            contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
-            links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
-            bearers: Bearers::default(),
-            calendar: Agenda::new(TTI),
-            air: measure::air(config, seed),
-            on_air: Vec::new(),
-            work: downlink::Work::default(),
-            memory: measure::Memory::default(),
-            preambles: Vec::new(),
-            due: Vec::new(),
-            occasions: Vec::new(),
-            waiting: Vec::new(),
-            block_sdus: Vec::new(),
-            mobility: config.handover.as_ref().map(|h| Box::new(Mobility::new(config, h))),
-            core: None,
-            sidelink: None,
-            trace: trace::Trace::default(),
-        };
-        for drb in &config.bearers {
-            let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
-            if let Some(queue) = &drb.ip_buffer {
-                network.bearers.set_ip_buffer(id, IpBuffer::new(queue, seed, id.index() as u64));
-            }
-            network.links[drb.ue].drbs.push(id);
-        }
-        let kind = |bearer| network.bearers[bearer].layers.handover_kind();
-        network.core = config.handover.as_ref().map(|h| Box::new(Core::new(config, h, kind)));
-        let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
-        let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
-        for (ue, config) in pairs.chain(groups) {
-            network.bearers.add(ue, config, Qos::default(), true, seed);
-        }
-        let RadioNetwork { cells, links, calendar, .. } = &mut network;
-        network.sidelink = Sidelink::of(config, cells, links, calendar, seed);
-        for ue in network.ues.ids() {
-            // MAC serves the bearers in the order of their classes' priorities.
-            let bearers = &network.bearers;
-            let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
-            if network.links[ue].downlink.persistent.is_some() {
-                let serving = network.links[ue].serving;
-                network.cells[serving].persistent.push(ue);
-            }
-            if network.links[ue].uplink.persistent.is_some() {
-                let serving = network.links[ue].serving;
-                network.cells[serving].uplink.persistent.push(ue);
-            }
-            network.links[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
-            for i in 0..network.links[ue].drbs.len() {
-                let qos = network.bearers[network.links[ue].drbs[i]].qos;
-                network.ues[ue].uplink.add(&qos);
-                network.contexts[ue].uplink.add(i, &qos);
-            }
-            for direction in Direction::BOTH {
-                if network.links[ue].full_buffer[direction.index()] {
-                    network.attachment(ue).wake(direction);
-                }
-            }
-        }
-        for ue in network.ues.ids() {
-            let mut out = NetworkOutput::default();
-            network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.begin(), &mut out);
-            if network.links[ue].rrc.is_connected() {
-                network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.connected(), &mut out);
-            }
-        }
-        for cell in network.cells.ids() {
-            if network.cells[cell].config.down {
-                network.set_cell_down(Instant::ZERO, cell, true);
-            }
-        }
-        network
-    }
-
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
-    /// be delivered at the other.
-    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
-        self.calendar.advance_to(now);
-        if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
-            return self.layer2(now, out).enter_gateway(bearer, packet);
-        }
-        self.bearers.push(now, bearer, end, packet);
-        self.settle(now, bearer, out);
-    }
-
-    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
-    pub fn push_of(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        end: End,
-        packet: Sdu,
-        flow: FlowId,
-        out: &mut NetworkOutput,
-    ) {
-        self.calendar.advance_to(now);
-        let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
-            return self.push(now, bearer, end, packet, out);
-        };
-        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
-        ip.enqueue(now, item);
-        self.bearers.settle_ip(bearer, out);
-        let ue = self.bearers[bearer].ue;
-        self.contexts[ue].activity = self.calendar.next();
-        match self.links[ue].rrc.is_connected() {
-            true => self.attachment(ue).wake(Direction::Downlink),
-            false => {
-                let tti = Tti::containing(now, TTI);
-                self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
-            }
-        }
-    }
-
     /// When the next TTI in which something happens starts; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
         let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
@@ -408,27 +287,6 @@ impl RadioNetwork {
         }
     }
 
-    /// When a timer of PDCP or RLC may expire next.
-    pub fn next_timer(&self) -> Option<Instant> {
-        let backhaul = self.core.as_ref().and_then(|core| core.next());
-        let early = self.calendar.next_early();
-        earlier(earlier(self.bearers.next_timer(), backhaul), early)
-    }
-
-    /// Timers of PDCP and RLC that have expired act.
-    pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
-        self.calendar.advance_to(now);
-        while self.layer2(now, out).take_arrival() {
-            self.serve(now, out);
-        }
-        while let Some(due) = self.calendar.take_early(now) {
-            self.dispatch(now, Tti::containing(now, TTI), due, out);
-        }
-        while let Some(bearer) = self.bearers.expire(now) {
-            self.settle(now, bearer, out);
-        }
-    }
-
     /// Another scheduler in `cell` from now on, such as one of the caller's own.
     pub fn set_scheduler(&mut self, cell: CellId, direction: Direction, scheduler: Scheduler) {
         match direction {
@@ -443,60 +301,5 @@ impl RadioNetwork {
             let c = &mut self.cells[cell];
             c.downlink.scheduler.fault().or_else(|| c.uplink.scheduler.fault())
         })
-    }
-
-    /// Layer 2 of all bearers.
-    #[inline]
-    fn layer2<'a>(&'a mut self, now: Instant, out: &'a mut NetworkOutput) -> Layer2<'a> {
-        let RadioNetwork { bearers, core, sidelink, calendar, .. } = self;
-        let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
-        Layer2 { now, bearers, core, sidelink, calendar, out }
-    }
-
-    /// Passes on what the layers of `bearer` said; MAC and RRC hear of it.
-    #[inline]
-    fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
-        debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
-        let notice = self.layer2(now, out).pass_on(bearer);
-        self.hear(now, notice, out);
-        self.serve(now, out);
-    }
-
-    /// MAC and RRC hear what has moved in layer 2.
-    #[inline]
-    fn serve(&mut self, now: Instant, out: &mut NetworkOutput) {
-        while let Some(notice) = self.bearers.next_notice() {
-            self.hear(now, notice, out);
-        }
-    }
-
-    /// MAC looks at what a bearer wants to send; RRC learns that a link has failed, or that there
-    /// are data for a UE without a connection.
-    #[inline]
-    fn hear(&mut self, now: Instant, notice: Notice, out: &mut NetworkOutput) {
-        let Notice { bearer, of_ue, failed } = notice;
-        if self.bearers[bearer].direct {
-            return self.sidelink_data(bearer);
-        }
-        let ue = self.bearers[bearer].ue;
-        if failed {
-            self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.link_failure(), out);
-        }
-        self.contexts[ue].activity = self.calendar.next();
-        if self.links[ue].away {
-            return;
-        }
-        if !self.links[ue].rrc.is_connected() {
-            let from_ue = self.bearers[bearer].layers.wants(End::Ue);
-            let wants = [self.bearers.network_wants(bearer), from_ue];
-            return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
-        }
-        let active = self.contexts[ue].active[Direction::Downlink.index()];
-        if !active && self.bearers.network_wants(bearer) {
-            self.attachment(ue).wake(Direction::Downlink);
-        }
-        if of_ue {
-            self.uplink_data(now, ue, bearer);
-        }
     }
 }

@@ -4,6 +4,7 @@ use lasthop_units::{BearerId, CellId, Db, Duration, Ecn, Id, Instant, PacketId, 
 
 use super::*;
 use crate::mac::scheduler::qci::Qos;
+use lasthop_bearer::{End, Sdu};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
 use lasthop_net::aqm::{AbcParams, AqmConfig};

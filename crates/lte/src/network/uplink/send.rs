@@ -116,7 +116,7 @@ impl Sending<'_> {
 
     /// The UE flushes the buffer of `process`: the PDUs in it will not arrive.
     #[cold]
-    pub(super) fn give_up_block(&mut self, process: usize) {
+    pub(in crate::network) fn give_up_block(&mut self, process: usize) {
         self.link.uplink.stats.lost += 1;
         let (mut parts, block) = self.ue.flush(process);
         self.layer2.hand_up(End::Ue, &mut parts, false);

@@ -1,0 +1,127 @@
+//! Packets that enter, timers of PDCP and RLC, and what MAC and RRC do when layer 2 has moved.
+
+use lasthop_net::Item;
+use lasthop_units::{BearerId, FlowId, Instant, Tti};
+
+use super::bearers::Notice;
+use super::layer2::Layer2;
+use super::{NetworkOutput, RadioNetwork};
+use crate::phy::TTI;
+use lasthop_bearer::{Direction, End, Sdu, earlier};
+
+impl RadioNetwork {
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
+    /// be delivered at the other.
+    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
+        self.calendar.advance_to(now);
+        if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
+            return self.layer2(now, out).enter_gateway(bearer, packet);
+        }
+        self.bearers.push(now, bearer, end, packet);
+        self.settle(now, bearer, out);
+    }
+
+    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
+    pub fn push_of(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        packet: Sdu,
+        flow: FlowId,
+        out: &mut NetworkOutput,
+    ) {
+        self.calendar.advance_to(now);
+        let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
+            return self.push(now, bearer, end, packet, out);
+        };
+        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
+        ip.enqueue(now, item);
+        self.bearers.settle_ip(bearer, out);
+        let ue = self.bearers[bearer].ue;
+        self.contexts[ue].activity = self.calendar.next();
+        match self.links[ue].rrc.is_connected() {
+            true => self.attachment(ue).wake(Direction::Downlink),
+            false => {
+                let tti = Tti::containing(now, TTI);
+                self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
+            }
+        }
+    }
+
+    /// When a timer of PDCP or RLC may expire next.
+    pub fn next_timer(&self) -> Option<Instant> {
+        let backhaul = self.core.as_ref().and_then(|core| core.next());
+        let early = self.calendar.next_early();
+        earlier(earlier(self.bearers.next_timer(), backhaul), early)
+    }
+
+    /// Timers of PDCP and RLC that have expired act.
+    pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
+        self.calendar.advance_to(now);
+        while self.layer2(now, out).take_arrival() {
+            self.serve(now, out);
+        }
+        while let Some(due) = self.calendar.take_early(now) {
+            self.dispatch(now, Tti::containing(now, TTI), due, out);
+        }
+        while let Some(bearer) = self.bearers.expire(now) {
+            self.settle(now, bearer, out);
+        }
+    }
+
+    /// Layer 2 of all bearers.
+    #[inline]
+    pub(super) fn layer2<'a>(&'a mut self, now: Instant, out: &'a mut NetworkOutput) -> Layer2<'a> {
+        let RadioNetwork { bearers, core, sidelink, calendar, .. } = self;
+        let (core, sidelink) = (core.as_deref_mut(), sidelink.as_deref_mut());
+        Layer2 { now, bearers, core, sidelink, calendar, out }
+    }
+
+    /// Passes on what the layers of `bearer` said; MAC and RRC act on it.
+    #[inline]
+    pub(super) fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
+        debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
+        let notice = self.layer2(now, out).pass_on(bearer);
+        self.on_notice(now, notice, out);
+        self.serve(now, out);
+    }
+
+    /// MAC and RRC act on what has moved in layer 2.
+    #[inline]
+    pub(super) fn serve(&mut self, now: Instant, out: &mut NetworkOutput) {
+        while let Some(notice) = self.bearers.next_notice() {
+            self.on_notice(now, notice, out);
+        }
+    }
+
+    /// MAC looks at what a bearer wants to send; RRC learns that a link has failed, or that there
+    /// are data for a UE without a connection.
+    #[inline]
+    fn on_notice(&mut self, now: Instant, notice: Notice, out: &mut NetworkOutput) {
+        let Notice { bearer, of_ue, failed } = notice;
+        if self.bearers[bearer].direct {
+            return self.sidelink_data(bearer);
+        }
+        let ue = self.bearers[bearer].ue;
+        if failed {
+            self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.link_failure(), out);
+        }
+        self.contexts[ue].activity = self.calendar.next();
+        if self.links[ue].away {
+            return;
+        }
+        if !self.links[ue].rrc.is_connected() {
+            let from_ue = self.bearers[bearer].layers.wants(End::Ue);
+            let wants = [self.bearers.network_wants(bearer), from_ue];
+            return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
+        }
+        let active = self.contexts[ue].active[Direction::Downlink.index()];
+        if !active && self.bearers.network_wants(bearer) {
+            self.attachment(ue).wake(Direction::Downlink);
+        }
+        if of_ue {
+            self.uplink_data(now, ue, bearer);
+        }
+    }
+}
