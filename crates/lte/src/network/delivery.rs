@@ -6,7 +6,7 @@ use lasthop_units::{BearerId, Tti, UeId};
 use super::NetworkOutput;
 use super::bearers::Bearers;
 use super::calendar::{Agenda, Due};
-use super::state::sidelink::{Lane, Sidelink};
+use super::state::sidelink::{Receiver, Sidelink};
 use lasthop_bearer::{DropCause, End, Sdu};
 
 impl Sidelink {
@@ -32,7 +32,7 @@ impl Sidelink {
         let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
         for item in arrived {
             let lane = self.lane_of_packet(bearers[bearer].ue, item);
-            let order = lane.and_then(|l| Some((l, self.lanes[l as usize].receiver.order.as_mut()?)));
+            let order = lane.and_then(|l| Some((l, self.receivers[l as usize].order.as_mut()?)));
             let Some((lane, order)) = order else {
                 out.delivered.push(item);
                 continue;
@@ -50,14 +50,15 @@ impl Sidelink {
         if let Some(first) = self.lane_of(bearer) {
             return Some(if end == End::Ue { first } else { first + 1 });
         }
-        let knows = |l: &Lane| l.receiver.order.as_ref().is_some_and(|o| o.knows(sdu.id));
-        let found = self.lanes.iter().position(|l| l.rx == ue && knows(l)).filter(|_| end == End::Ue);
+        let knows = |r: &Receiver| r.order.as_ref().is_some_and(|o| o.knows(sdu.id));
+        let mut lanes = self.lanes.iter().zip(&self.receivers);
+        let found = lanes.position(|(l, r)| l.rx == ue && knows(r)).filter(|_| end == End::Ue);
         found.map(|lane| lane as u32)
     }
 
     /// The receiver of `lane` stops waiting for what is missing.
     pub fn stop_waiting(&mut self, tti: Tti, lane: u32, calendar: &mut Agenda, out: &mut NetworkOutput) {
-        let Some(order) = &mut self.lanes[lane as usize].receiver.order else { return };
+        let Some(order) = &mut self.receivers[lane as usize].order else { return };
         order.on_tti(tti, &mut out.delivered);
         if let Some(until) = order.until {
             calendar.note(until, Due::Reordering { lane });
@@ -67,7 +68,7 @@ impl Sidelink {
     /// Receivers that deliver in order do not wait for what was dropped.
     pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {
-            self.lanes.iter_mut().filter_map(|l| l.receiver.order.as_mut()).for_each(|o| o.lost(sdu.id));
+            self.receivers.iter_mut().filter_map(|r| r.order.as_mut()).for_each(|o| o.lost(sdu.id));
         }
     }
 

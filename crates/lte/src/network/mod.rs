@@ -116,7 +116,7 @@ pub struct RadioNetwork {
 impl RadioNetwork {
     /// When the next TTI in which something happens starts; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
-        let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
+        let direct = self.sidelink.as_ref().is_some_and(|s| !s.grants.active.is_empty());
         let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.calendar.next());
         earlier(scheduling, self.calendar.next_due()).map(|tti| tti.start(TTI))
     }
@@ -271,11 +271,7 @@ impl RadioNetwork {
                 self.serve(now, out);
             }
             Due::SidelinkOccasion { lane } => {
-                let tx = self.sidelink.as_ref().map(|s| s.lanes[lane as usize].tx);
-                let cell = tx.map(|tx| self.links[tx].serving);
-                if let Some(mut lanes) = cell.and_then(|cell| self.lane_scheduling(tti, cell)) {
-                    lanes.occasion(lane);
-                }
+                self.sidelink_occasion(tti, lane);
                 self.serve(now, out);
             }
             Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),

@@ -5,10 +5,9 @@ use lasthop_units::{CellId, Db, IndexVec, Tti, UeId};
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use super::invariants::Check;
-use crate::mac::harq::{Process, Reception, State, process_of};
+use crate::mac::harq::{Process, Reception, process_of};
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
-use crate::network::state::sidelink::group::Member;
-use crate::network::state::sidelink::{LaneGrant, Sidelink};
+use crate::network::state::sidelink::{LaneGrant, Receiver, Sidelink};
 use crate::network::state::{Cell, Link, Ue};
 use crate::phy::air::Air;
 use lasthop_radio::linear;
@@ -43,11 +42,11 @@ impl LaneAir<'_> {
         let tti = self.tti;
         let process = process_of(tti);
         let mut i = 0;
-        while let Some(g) = self.sidelink.plan.granted(tti).get(i).copied() {
+        while let Some(g) = self.sidelink.grants.plan.granted(tti).get(i).copied() {
             i += 1;
             let s = &*self.sidelink;
             let l = &s.lanes[g.lane as usize];
-            let p = l.harq.get(process);
+            let p = s.senders[g.lane as usize].harq.get(process);
             if p.sent != tti || p.transmissions == 0 {
                 continue;
             }
@@ -64,7 +63,8 @@ impl LaneAir<'_> {
             }
             let s = &mut *self.sidelink;
             let l = &mut s.lanes[g.lane as usize];
-            let decoded = l.receiver.received[process].decoded;
+            let decoded = s.receivers[g.lane as usize].received[process].decoded;
+            s.grants.of[g.lane as usize].busy[process] = true;
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
             l.stats.errors += u64::from(!decoded);
@@ -76,24 +76,26 @@ impl LaneAir<'_> {
 
     /// The first transmission of a block begins.
     fn begin(&mut self, g: &LaneGrant) {
-        let l = &mut self.sidelink.lanes[g.lane as usize];
+        let l = &self.sidelink.lanes[g.lane as usize];
+        let receiver = &mut self.sidelink.receivers[g.lane as usize];
         let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
         let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        let (soft, uniform) = (SoftBuffer::new(combining.into()), l.errors.uniform(self.tti.0));
-        l.receiver.received[process_of(self.tti)] = Reception::new(self.tti, block, soft, uniform);
-        if let Some(group) = &mut l.group {
-            group.begin_block(self.tti, soft);
-        }
+        let (soft, uniform) = (SoftBuffer::new(combining.into()), receiver.errors.uniform(self.tti.0));
+        receiver.received[process_of(self.tti)] = Reception::new(self.tti, block, soft, uniform);
+        receiver.members.iter_mut().for_each(|m| m.begin_block(self.tti, soft));
+    }
+
+    /// Blocks of the UE that sends on `lane` may fail.
+    fn blocks_fail(&self, lane: u32) -> bool {
+        let tx = self.sidelink.lanes[lane as usize].tx;
+        self.cells[self.links[tx].serving].uplink.config.data_errors
     }
 
     /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
     /// transmission.
     fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
-        let s = &mut *self.sidelink;
-        let l = &mut s.lanes[g.lane as usize];
-        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-        let process = process_of(self.tti);
-        let r = &mut l.receiver.received[process];
+        let errors = self.blocks_fail(g.lane);
+        let r = &mut self.sidelink.receivers[g.lane as usize].received[process_of(self.tti)];
         r.sent = self.tti;
         r.decoded = match (received, r.block) {
             (Some(mi), Some(block)) => {
@@ -102,13 +104,12 @@ impl LaneAir<'_> {
             }
             _ => false,
         };
-        l.harq.get_mut(process).state = State::Awaiting;
     }
 
     /// Mutual information of the transmission `g` at `rx`.
     fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
         let l = &self.sidelink.lanes[g.lane as usize];
-        let block = l.receiver.received[process_of(self.tti)].block?;
+        let block = self.sidelink.receivers[g.lane as usize].received[process_of(self.tti)].block?;
         let sinr = match &l.link.quality {
             LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
             LinkQuality::Pinned { steps } => {
@@ -130,38 +131,30 @@ impl LaneAir<'_> {
         let process = process_of(self.tti);
         let now = |p: &Process| p.sent == self.tti && p.transmissions > 0;
         now(self.ues[rx].uplink.harq.get(process))
-            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
+            || s.of_ue[rx].iter().any(|own| now(s.senders[*own as usize].harq.get(process)))
     }
 
     /// What arrives at the receivers of a group in `tti`.
     fn air_group(&mut self, g: &LaneGrant) {
-        let process = process_of(self.tti);
-        let Some(group) = &self.sidelink.lanes[g.lane as usize].group else { return };
-        let all = group.members.len();
+        let (process, errors) = (process_of(self.tti), self.blocks_fail(g.lane));
+        let members = self.sidelink.receivers[g.lane as usize].members.len();
         let mut missing = false;
-        for k in 0..all {
-            let Some(m) = self.member(g.lane, k).filter(|m| !m.received[process].decoded) else { continue };
-            let rx = m.ue;
+        for k in 0..members {
+            if self.sidelink.receivers[g.lane as usize].members[k].received[process].decoded {
+                continue;
+            }
+            let l = &self.sidelink.lanes[g.lane as usize];
+            let Some(rx) = l.group.as_ref().map(|group| group.members[k].ue) else { return };
             let received = if self.is_transmitting(rx) { None } else { self.information(g, rx) };
-            let s = &mut *self.sidelink;
-            let l = &mut s.lanes[g.lane as usize];
-            let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-            let (block, Some(group)) = (l.receiver.received[process].block, &mut l.group) else { return };
-            let h = &mut group.members[k].received[process];
-            if let (Some(mi), Some(block)) = (received, block) {
+            let Receiver { received: all, members, .. } = &mut self.sidelink.receivers[g.lane as usize];
+            let h = &mut members[k].received[process];
+            if let (Some(mi), Some(block)) = (received, all[process].block) {
                 h.soft.add(&block, mi);
                 h.decoded = !errors || h.uniform >= block.combined_error(&h.soft);
             }
             missing |= !h.decoded;
         }
-        let l = &mut self.sidelink.lanes[g.lane as usize];
-        l.harq.get_mut(process).state = State::Awaiting;
-        let all = &mut l.receiver.received[process];
+        let all = &mut self.sidelink.receivers[g.lane as usize].received[process];
         (all.sent, all.decoded) = (self.tti, !missing);
-    }
-
-    fn member(&self, lane: u32, k: usize) -> Option<&Member> {
-        let l = &self.sidelink.lanes[lane as usize];
-        l.group.as_ref()?.members.get(k)
     }
 }

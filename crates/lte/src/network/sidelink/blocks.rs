@@ -1,6 +1,6 @@
 //! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
 
-use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
 use super::super::calendar::{Agenda, Due};
 use super::super::{NetworkOutput, RadioNetwork};
@@ -8,11 +8,12 @@ use crate::mac::harq::{HARQ_PERIOD, Parts, State, process_of};
 use crate::network::bearers::Bearers;
 use crate::network::layer2::Layer2;
 use crate::network::state::sidelink::group::Member;
-use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
+use crate::network::state::sidelink::{Lane, LaneGrant, Sender, Sidelink};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::phy::TTI;
 use crate::phy::air::Air;
+use lasthop_bearer::End;
 use lasthop_radio::milliwatts;
 
 /// The UEs of lanes, which fill transport blocks and take what they have decoded.
@@ -44,7 +45,7 @@ impl RadioNetwork {
     pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, out: &mut NetworkOutput) {
         let mut i = 0;
         while let Some(mut blocks) = self.lane_blocks(now, out) {
-            let Some(g) = blocks.sidelink.plan.granted(blocks.tti()).get(i).copied() else { return };
+            let Some(g) = blocks.sidelink.grants.plan.granted(blocks.tti()).get(i).copied() else { return };
             let sends = blocks.prepare(&g);
             self.serve(now, out);
             if let Some(mut blocks) = self.lane_blocks(now, out).filter(|_| sends) {
@@ -69,12 +70,22 @@ impl LaneBlocks<'_> {
     /// The block of `g` is filled, or is there still to be sent again; false if it is not sent.
     fn prepare(&mut self, g: &LaneGrant) -> bool {
         let tti = self.tti();
-        let l = &mut self.sidelink.lanes[g.lane as usize];
+        let Sidelink { lanes, senders, grants, .. } = &mut *self.sidelink;
+        let (l, sender) = (&mut lanes[g.lane as usize], &mut senders[g.lane as usize]);
         if g.again {
-            return l.repeat(tti);
+            let sends = sender.repeat(tti);
+            l.stats.retransmissions += u64::from(sends);
+            return sends;
         }
         let bearer = l.bearer;
-        let sends = l.fill(self.now, tti, g, self.bearers);
+        // Grants are always received.
+        let is_last = grants.of[g.lane as usize].granted_until.is_none_or(|t| t <= tti);
+        let sends = sender.fill(self.now, tti, (g, is_last), l, self.bearers);
+        if sends {
+            l.stats.blocks += 1;
+            l.stats.bytes += u64::from(g.bytes);
+            l.stats.mcs_sum += u64::from(g.mcs);
+        }
         self.layer2().settle(bearer);
         sends
     }
@@ -90,22 +101,23 @@ impl LaneBlocks<'_> {
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
     pub(in crate::network) fn decoded(&mut self, lane: u32, process: usize, sent: Tti) {
-        let l = &mut self.sidelink.lanes[lane as usize];
-        let (end, most) = (l.end, l.link.transmissions);
-        let p = l.harq.get_mut(process);
+        let s = &mut *self.sidelink;
+        let l = &s.lanes[lane as usize];
+        let (end, most, is_group) = (l.end, l.link.transmissions, l.group.is_some());
+        let p = s.senders[lane as usize].harq.get(process);
         if p.state != State::Awaiting || p.sent != sent {
             return;
         }
-        let decoded = l.receiver.received[process].decoded;
-        if l.group.is_some() {
+        let decoded = s.receivers[lane as usize].received[process].decoded;
+        if is_group {
             return self.group_decoded(lane, process);
         }
         if p.transmissions == 1 {
-            l.grants.quality.first_transmission(decoded);
+            s.grants.of[lane as usize].quality.first_transmission(decoded);
         }
         self.note(if decoded { Step::Decoded } else { Step::Failed }, lane);
-        let l = &mut self.sidelink.lanes[lane as usize];
-        let p = l.harq.get_mut(process);
+        let s = &mut *self.sidelink;
+        let (l, p) = (&mut s.lanes[lane as usize], s.senders[lane as usize].harq.get_mut(process));
         if !decoded && p.transmissions < most {
             return self.repeat_later(lane, process);
         }
@@ -116,22 +128,36 @@ impl LaneBlocks<'_> {
         }
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
+        s.grants.of[lane as usize].busy[process] = false;
         self.layer2().hand_up(end, &mut parts, decoded);
         // The memory goes back to the process.
-        self.sidelink.lanes[lane as usize].harq.get_mut(process).parts = parts;
+        self.sidelink.senders[lane as usize].harq.get_mut(process).parts = parts;
     }
 
     /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
     fn repeat_later(&mut self, lane: u32, process: usize) {
-        let l = &mut self.sidelink.lanes[lane as usize];
-        let p = l.harq.get_mut(process);
+        let s = &mut *self.sidelink;
+        let p = s.senders[lane as usize].harq.get_mut(process);
         p.state = State::Failed;
         let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
         let again = p.sent.plus(HARQ_PERIOD);
-        let cell = self.links[l.tx].serving;
-        self.sidelink.plan.slot(again).push(g);
+        let cell = self.links[s.lanes[lane as usize].tx].serving;
+        s.grants.plan.slot(again).push(g);
         self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
         self.calendar.note(again, Due::Transmit);
+    }
+
+    /// The bearer of the sender of `lane`, and its end.
+    fn bearer_of(&self, lane: u32) -> (BearerId, End) {
+        let l = &self.sidelink.lanes[lane as usize];
+        (l.bearer, l.end)
+    }
+
+    /// The block of `process` of `lane` was sent as often as it may be.
+    fn is_last(&self, lane: u32, process: usize) -> bool {
+        let s = &*self.sidelink;
+        let sent = s.senders[lane as usize].harq.get(process).transmissions;
+        sent >= s.lanes[lane as usize].link.transmissions
     }
 
     /// From a transmission of `lane` to its decoding [TTI].
@@ -149,26 +175,26 @@ impl LaneBlocks<'_> {
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
     fn group_decoded(&mut self, lane: u32, process: usize) {
-        let l = &self.sidelink.lanes[lane as usize];
-        let (first, end) = (l.bearer, l.end);
-        let last = l.harq.get(process).transmissions >= l.link.transmissions;
-        let all = l.group.as_ref().map_or(0, |g| g.members.len());
+        let (first, end) = self.bearer_of(lane);
+        let last = self.is_last(lane, process);
+        let members = self.sidelink.receivers[lane as usize].members.len();
         if !last {
             self.repeat_later(lane, process);
         }
-        let l = &mut self.sidelink.lanes[lane as usize];
-        let mut parts = std::mem::take(&mut l.harq.get_mut(process).parts);
-        for k in 0..all {
+        let sender = &mut self.sidelink.senders[lane as usize];
+        let mut parts = std::mem::take(&mut sender.harq.get_mut(process).parts);
+        for k in 0..members {
             self.member_decoded(lane, k, process, &parts);
         }
         if last {
             parts.drain(..).for_each(|(_, pdu)| self.bearers.recycle(first, end, pdu));
         }
-        let l = &mut self.sidelink.lanes[lane as usize];
-        let p = l.harq.get_mut(process);
+        let s = &mut *self.sidelink;
+        let (l, p) = (&mut s.lanes[lane as usize], s.senders[lane as usize].harq.get_mut(process));
         p.parts = parts;
         if last {
-            let all_have_it = l.receiver.received[process].decoded;
+            let all_have_it = s.receivers[lane as usize].received[process].decoded;
+            s.grants.of[lane as usize].busy[process] = false;
             l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
             l.stats.lost += u64::from(!all_have_it);
             p.free(|_| ());
@@ -178,25 +204,29 @@ impl LaneBlocks<'_> {
     /// Receiver number `k` takes `parts` if it has decoded them only now, and has lost them if it
     /// has not after the last transmission.
     fn member_decoded(&mut self, lane: u32, k: usize, process: usize, parts: &Parts) {
-        let l = &mut self.sidelink.lanes[lane as usize];
+        let last = self.is_last(lane, process);
+        let l = &self.sidelink.lanes[lane as usize];
         let end = l.end;
-        let last = l.harq.get(process).transmissions >= l.link.transmissions;
-        let Some(m) = l.group.as_mut().map(|g| &mut g.members[k]) else { return };
+        let Some(bearer) = l.group.as_ref().map(|g| g.members[k].bearer) else { return };
+        let m = &mut self.sidelink.receivers[lane as usize].members[k];
         let h = &mut m.received[process];
         let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
         let loses = last && !h.decoded;
         m.lost += u64::from(loses);
-        let bearer = m.bearer;
         if !takes && !loses {
             return;
         }
         if self.trace.is_on() {
             let step = if takes { Step::Decoded } else { Step::Failed };
             let (tti, decode) = (self.tti(), self.decode(lane));
-            let l = &self.sidelink.lanes[lane as usize];
+            let (s, process) = (&*self.sidelink, process_of(Tti(tti.0 - decode)));
+            let l = &s.lanes[lane as usize];
             if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
-                let record = l.record_at(tti, step, m, decode, self.bearers, parts);
-                self.trace.note(|| record);
+                let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
+                let record = record.with(s.senders[lane as usize].harq.get(process));
+                let mut packets: Vec<_> = packets_of(m, end, self.bearers, parts).collect();
+                packets.dedup();
+                self.trace.note(|| TraceRecord { peer: Some(m.ue), packets, ..record });
             }
         }
         for (_, pdu) in parts {
@@ -209,7 +239,7 @@ impl LaneBlocks<'_> {
     }
 }
 
-impl Lane {
+impl Sender {
     /// The block of `tti` is sent once more, if it is there still.
     fn repeat(&mut self, tti: Tti) -> bool {
         let p = self.harq.get_mut(process_of(tti));
@@ -218,39 +248,42 @@ impl Lane {
             return false;
         }
         p.transmissions += 1;
-        p.sent = tti;
-        self.stats.retransmissions += 1;
+        (p.state, p.sent) = (State::Awaiting, tti);
         true
     }
 
-    /// A new block on `g` from what waits; false if nothing does.
-    fn fill(&mut self, now: Instant, tti: Tti, g: &LaneGrant, bearers: &mut Bearers) -> bool {
-        let l = self;
+    /// A new block of `l` on `g` from what waits, with another grant to come or the last one; false
+    /// if nothing does.
+    fn fill(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        (g, is_last): (&LaneGrant, bool),
+        l: &Lane,
+        bearers: &mut Bearers,
+    ) -> bool {
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
         let before = bearers[bearer].layers.buffer_status(end).total();
         let bearers = std::cell::RefCell::new(bearers);
-        let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
+        let mut parts = std::mem::take(&mut self.harq.get_mut(process_of(tti)).parts);
         debug_assert!(parts.is_empty());
         let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
-        l.sender.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
+        self.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
             bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
         });
         let after = backlog(0);
-        l.sender.covered = l.sender.covered.saturating_sub(before.saturating_sub(after));
-        if l.granted_until.is_none_or(|t| t <= tti) {
+        self.covered = self.covered.saturating_sub(before.saturating_sub(after));
+        if is_last {
             // No further grant: whatever is left must be asked for. Nobody but the peer hears this
             // block, so no report can go with it.
-            l.sender.covered = 0;
+            self.covered = 0;
         }
         let sends = !parts.is_empty();
-        let p = l.harq.get_mut(process_of(tti));
+        let p = self.harq.get_mut(process_of(tti));
         p.parts = parts;
         if sends {
             (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
             p.state = State::Awaiting;
-            l.stats.blocks += 1;
-            l.stats.bytes += u64::from(g.bytes);
-            l.stats.mcs_sum += u64::from(g.mcs);
         }
         sends
     }
@@ -266,15 +299,14 @@ impl Sidelink {
             Step::Decoded | Step::Failed => tti.0 - decode,
             _ => tti.0,
         };
-        let p = l.harq.get(process_of(Tti(sent)));
+        let p = self.senders[lane as usize].harq.get(process_of(Tti(sent)));
         let mut record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(p);
         (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(lane));
         if let Some(group) = &l.group {
             // Each receiver has its own copy of a packet.
             record.packets.clear();
             for m in &group.members {
-                let layers = &bearers[m.bearer].layers;
-                record.packets.extend(p.parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)));
+                record.packets.extend(packets_of(m, l.end, bearers, &p.parts));
             }
             record.packets.dedup();
         }
@@ -282,24 +314,14 @@ impl Sidelink {
     }
 }
 
-impl Lane {
-    /// What the trace says of a block sent `decode` TTIs ago, at a receiver of its group:
-    /// with the packets that are its own.
-    fn record_at(
-        &self,
-        tti: Tti,
-        step: Step,
-        m: &Member,
-        decode: u64,
-        bearers: &Bearers,
-        parts: &Parts,
-    ) -> TraceRecord {
-        let layers = &bearers[m.bearer].layers;
-        let mut packets: Vec<_> =
-            parts.iter().flat_map(|(_, pdu)| layers.packets_of(self.end, pdu)).collect();
-        packets.dedup();
-        let sent = process_of(Tti(tti.0 - decode));
-        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, self.tx).with(self.harq.get(sent));
-        TraceRecord { peer: Some(m.ue), packets, ..record }
-    }
+/// The packets of a block in `parts` as the receiver `m` of a group has them: its copies of what
+/// `end` sends.
+fn packets_of<'a>(
+    m: &Member,
+    end: End,
+    bearers: &'a Bearers,
+    parts: &'a Parts,
+) -> impl Iterator<Item = PacketId> + 'a {
+    let layers = &bearers[m.bearer].layers;
+    parts.iter().flat_map(move |(_, pdu)| layers.packets_of(end, pdu))
 }

@@ -10,7 +10,7 @@ use crate::mac::pdu;
 use crate::mac::sidelink::Reuse;
 use crate::mac::uplink::{largest_allocation, tbs_bytes};
 use crate::network::state::sidelink::group::Member;
-use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
+use crate::network::state::sidelink::{LaneGrant, Sidelink};
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
@@ -30,7 +30,7 @@ impl Check<'_> {
     #[cold]
     pub(super) fn run(&self) {
         let (tti, s) = (self.tti, self.sidelink);
-        let granted = s.plan.granted(tti);
+        let granted = s.grants.plan.granted(tti);
         for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(g)) {
             let l = &s.lanes[g.lane as usize];
             let cell = self.links[l.tx].serving;
@@ -54,8 +54,8 @@ impl Check<'_> {
                     );
                 }
             }
-            self.check_group(l);
-            let p = l.harq.get(process_of(tti));
+            self.check_group(g.lane);
+            let p = s.senders[g.lane as usize].harq.get(process_of(tti));
             assert!(matches!(p.state, State::Awaiting | State::Failed), "{tti:?}: {:?}", p.state);
             assert!((1..=l.link.transmissions).contains(&p.transmissions), "{tti:?}: {}", p.transmissions);
             assert_eq!(g.again, p.transmissions > 1, "{tti:?}: a block sent again is not new");
@@ -77,7 +77,7 @@ impl Check<'_> {
 
     fn lane_sends(&self, g: &LaneGrant) -> bool {
         let tti = self.tti;
-        let p = self.sidelink.lanes[g.lane as usize].harq.get(process_of(tti));
+        let p = self.sidelink.senders[g.lane as usize].harq.get(process_of(tti));
         p.sent == tti && p.transmissions > 0 && g.again == (p.transmissions > 1)
     }
 
@@ -105,16 +105,16 @@ impl Check<'_> {
 
     /// Invariants of groups: the copies of all packets are in, and a block that is on the air is
     /// kept until it was sent for the last time.
-    fn check_group(&self, l: &Lane) {
-        let tti = self.tti;
-        let Some(g) = &l.group else { return };
+    fn check_group(&self, lane: u32) {
+        let (tti, s) = (self.tti, self.sidelink);
+        let Some(g) = &s.lanes[lane as usize].group else { return };
         let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
         assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
         assert!(
-            !l.harq.get(process_of(tti)).parts.is_empty(),
+            !s.senders[lane as usize].harq.get(process_of(tti)).parts.is_empty(),
             "{tti:?}: a block of a group without its contents"
         );
-        for m in &g.members {
+        for m in &s.receivers[lane as usize].members {
             let h = &m.received[process_of(tti)];
             assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
         }

@@ -24,6 +24,7 @@ pub use view::Sidelinks;
 
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
+use super::bearers::Notice;
 use super::calendar::{Agenda, Due};
 use super::config::NetworkConfig;
 use super::state::sidelink::{Persistent, Sidelink};
@@ -46,22 +47,37 @@ impl RadioNetwork {
         }
     }
 
+    /// A persistent occasion of `lane`: the bearer is looked at again, for the next one.
+    pub(super) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
+        let Some(s) = &mut self.sidelink else { return };
+        s.senders[lane as usize].occasion = None;
+        let l = &s.lanes[lane as usize];
+        let (bearer, cell) = (l.bearer, self.links[l.tx].serving);
+        let has_data = self.bearers[bearer].layers.buffer_status(l.end).total() > 0;
+        if has_data && l.persistent.is_some() && l.mode == LinkMode::Direct {
+            if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
+                lanes.occasion(lane);
+            }
+            self.bearers.notify(Notice::of(bearer));
+        }
+    }
+
     /// What the senders of a bearer have waiting may have changed.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
         let from = self.calendar.first_open();
         let Some(lanes) = self.sidelink.as_ref().map(|s| s.lanes_of(bearer)) else { return };
         for lane in lanes {
             let Some(s) = &mut self.sidelink else { return };
-            let l = &mut s.lanes[lane as usize];
+            let (l, sender) = (&s.lanes[lane as usize], &mut s.senders[lane as usize]);
             let backlog = self.bearers[bearer].layers.buffer_status(l.end).total();
             if let Some(p) = &l.persistent {
                 let next = p.next(from);
-                if backlog > 0 && l.mode == LinkMode::Direct && l.sender.occasion.is_none() {
-                    l.sender.occasion = Some(next);
+                if backlog > 0 && l.mode == LinkMode::Direct && sender.occasion.is_none() {
+                    sender.occasion = Some(next);
                     self.calendar.note(next, Due::SidelinkOccasion { lane });
                 }
-            } else if backlog > l.sender.covered && !l.sender.wants {
-                l.sender.wants = true;
+            } else if backlog > sender.covered && !sender.wants {
+                sender.wants = true;
                 let tx = l.tx;
                 self.ues[tx].uplink.direct_wants = true;
                 self.terminal(tx).arm();
@@ -112,11 +128,11 @@ impl Sidelink {
 
     /// Where `packet` for receiver number `member` of a lane enters.
     fn entrance(&mut self, lane: u32, member: u32, packet: Sdu) -> (BearerId, End) {
-        let l = &mut self.lanes[lane as usize];
+        let l = &self.lanes[lane as usize];
         if let Some(group) = &l.group {
             return (group.members[member as usize].bearer, End::Network);
         }
-        if let Some(order) = &mut l.receiver.order {
+        if let Some(order) = &mut self.receivers[lane as usize].order {
             order.sent(packet.id);
         }
         match l.mode {

@@ -4,11 +4,10 @@ use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
-use crate::mac::harq::{PROCESSES, State};
-use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
+use crate::mac::harq::process_of;
+use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::{fewest_blocks, tbs_bytes};
-use crate::network::bearers::{Bearers, Notice};
-use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink};
+use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink, SidelinkGrants, reserved};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::network::uu::Uu;
@@ -28,9 +27,9 @@ pub(in crate::network) struct LaneScheduling<'a> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
-    pub sidelink: &'a mut Sidelink,
+    pub lanes: &'a mut [Lane],
+    pub grants: &'a mut SidelinkGrants,
     pub links: &'a IndexVec<UeId, Link>,
-    pub bearers: &'a mut Bearers,
     pub uu: Uu<'a>,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
@@ -43,13 +42,14 @@ impl RadioNetwork {
         tti: Tti,
         cell: CellId,
     ) -> Option<LaneScheduling<'_>> {
+        let Sidelink { lanes, grants, .. } = self.sidelink.as_deref_mut()?;
         Some(LaneScheduling {
             tti,
             id: cell,
             cell: &mut self.cells[cell],
-            sidelink: self.sidelink.as_deref_mut()?,
+            lanes,
+            grants,
             links: &self.links,
-            bearers: &mut self.bearers,
             uu: Uu::new(&mut self.ues, &mut self.air),
             calendar: &mut self.calendar,
             trace: &mut self.trace,
@@ -58,33 +58,29 @@ impl RadioNetwork {
 }
 
 impl LaneScheduling<'_> {
-    /// A persistent occasion of `lane`: its blocks, with the MCS of the activation. The bearer is
-    /// looked at again, for the next one.
+    /// A persistent occasion of `lane`, whose UE has something to send: its blocks, with the MCS of
+    /// the activation.
     pub(in crate::network) fn occasion(&mut self, lane: u32) {
-        let process = (self.tti.0 % PROCESSES as u64) as usize;
-        let l = &mut self.sidelink.lanes[lane as usize];
-        l.sender.occasion = None;
-        let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
-        let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
-        let (tx, bearer, busy) = (l.tx, l.bearer, l.harq.get(process).state != State::Idle);
+        let l = &self.lanes[lane as usize];
+        let (Some(p), tx) = (l.persistent, l.tx) else { return };
+        let busy = self.grants.of[lane as usize].busy[process_of(self.tti)];
         let mcs = p.mcs.or_else(|| {
             self.learn_lane(lane);
             let mcs = Mcs::new(self.lane_mcs(lane)?);
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
-        let s = &mut *self.sidelink;
         // What is sent again has its blocks already: the occasion is left to it.
-        let taken = s.plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        let plan = &mut self.grants.plan;
+        let taken = plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
-            if let Some(p) = &mut s.lanes[lane as usize].persistent {
+            if let Some(p) = &mut self.lanes[lane as usize].persistent {
                 p.mcs = Some(mcs);
             }
             let bytes = tbs_bytes(mcs, p.rbs.len());
-            s.plan.slot(self.tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
+            plan.slot(self.tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
             self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, self.tti);
         }
-        self.bearers.notify(Notice::of(bearer));
     }
 
     /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
@@ -93,22 +89,19 @@ impl LaneScheduling<'_> {
     #[cold]
     pub(in crate::network) fn hold_for_lanes(&mut self) -> RbSet {
         let target = self.tti.plus(self.cell.config.timing.grant);
-        let process = (target.0 % PROCESSES as u64) as usize;
-        if self.sidelink.active.is_empty() {
+        let process = process_of(target);
+        if self.grants.active.is_empty() {
             return RbSet::EMPTY;
         }
-        let s = &*self.sidelink;
         let c = &self.cell.uplink;
-        let free = c.band.without(c.plan.used(target) | s.reserved(target));
+        let free = c.band.without(c.plan.used(target) | reserved(self.lanes, target));
         let most = free.len() / 2;
         let mut need = 0;
-        let lanes = s.active.len();
-        for i in 0..lanes {
-            let s = &*self.sidelink;
-            let lane = s.active[i];
-            let l = &s.lanes[lane as usize];
-            let idle = self.links[l.tx].serving == self.id && l.harq.get(process).state == State::Idle;
-            let waiting = l.grants.view.waiting();
+        for i in 0..self.grants.active.len() {
+            let lane = self.grants.active[i];
+            let (l, known) = (&self.lanes[lane as usize], &self.grants.of[lane as usize]);
+            let idle = self.links[l.tx].serving == self.id && !known.busy[process];
+            let waiting = known.view.waiting();
             if need >= most || !idle || waiting == 0 {
                 continue;
             }
@@ -139,31 +132,29 @@ impl LaneScheduling<'_> {
     /// one that was served longest ago first, each an equal share.
     pub(in crate::network) fn schedule_sidelinks(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
-        let process = (target.0 % PROCESSES as u64) as usize;
-        let s = &mut *self.sidelink;
-        if s.active.is_empty() {
+        let process = process_of(target);
+        if self.grants.active.is_empty() {
             return;
         }
-        let mut active = std::mem::take(&mut s.active);
-        let mut order = std::mem::take(&mut s.order);
+        let mut active = std::mem::take(&mut self.grants.active);
+        let mut order = std::mem::take(&mut self.grants.order);
         order.clear();
         active.retain(|lane| {
-            let l = &mut s.lanes[*lane as usize];
-            l.grants.active = l.grants.view.waiting() > 0;
-            if l.grants.active && self.links[l.tx].serving == self.id {
-                order.push((l.grants.served, *lane));
+            let (l, known) = (&self.lanes[*lane as usize], &mut self.grants.of[*lane as usize]);
+            known.active = known.view.waiting() > 0;
+            if known.active && self.links[l.tx].serving == self.id {
+                order.push((known.served, *lane));
             }
-            l.grants.active
+            known.active
         });
-        s.active = active;
+        self.grants.active = active;
         order.sort_unstable();
         self.find_conflicts();
-        let s = &*self.sidelink;
-        let reserved = s.reserved(target);
+        let reserved = reserved(self.lanes, target);
         let c = &mut self.cell.uplink;
         // What the uplink has, without what other lanes have: those may be shared.
         let mut lanes = RbSet::EMPTY;
-        s.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
+        self.grants.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
         let used = c.plan.slot(target).used;
         let uplink = used.without(lanes);
         let exclusive = c.band.without(used | reserved);
@@ -172,12 +163,11 @@ impl LaneScheduling<'_> {
         for (_, lane) in &order {
             self.learn_lane(*lane);
             let mcs = self.lane_mcs(*lane);
-            let s = &*self.sidelink;
-            let l = &s.lanes[*lane as usize];
-            let sends = |g: &LaneGrant| s.lanes[g.lane as usize].tx == l.tx;
-            let granted = s.plan.granted(target);
-            let busy = l.harq.get(process).state != State::Idle
-                || l.granted_until == Some(target)
+            let (l, known) = (&self.lanes[*lane as usize], &self.grants.of[*lane as usize]);
+            let sends = |g: &LaneGrant| self.lanes[g.lane as usize].tx == l.tx;
+            let granted = self.grants.plan.granted(target);
+            let busy = known.busy[process]
+                || known.granted_until == Some(target)
                 || granted.iter().any(sends)
                 || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *lane);
             let Some(mcs) = mcs.filter(|_| !busy) else {
@@ -188,8 +178,8 @@ impl LaneScheduling<'_> {
                 true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
                 false => {
                     let band = self.cell.uplink.band.without(uplink | reserved);
-                    let n = s.lanes.len();
-                    let clash = |g: &&LaneGrant| s.conflicts[*lane as usize * n + g.lane as usize];
+                    let n = self.lanes.len();
+                    let clash = |g: &&LaneGrant| self.grants.conflicts[*lane as usize * n + g.lane as usize];
                     granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
                 }
             };
@@ -197,7 +187,7 @@ impl LaneScheduling<'_> {
             let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
             waiting -= 1;
             let most = share.min(free.longest().1);
-            let bytes = l.grants.view.waiting() + OVERHEAD + u64::from(l.link.header);
+            let bytes = known.view.waiting() + OVERHEAD + u64::from(l.link.header);
             let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
             let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
             let Some((blocks, bytes)) = sized else { continue };
@@ -205,7 +195,7 @@ impl LaneScheduling<'_> {
             let mcs = mcs.index();
             self.grant_lane(target, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
         }
-        self.sidelink.order = order;
+        self.grants.order = order;
     }
 
     fn is_half_duplex(&self) -> bool {
@@ -216,20 +206,18 @@ impl LaneScheduling<'_> {
     /// radio does not do both. What the receivers of a group do is not asked: among many
     /// somebody always sends.
     fn conflicts_in_half_duplex(&self, target: Tti, lane: u32) -> bool {
-        let s = &*self.sidelink;
-        let l = &s.lanes[lane as usize];
+        let l = &self.lanes[lane as usize];
         let rx = l.group.is_none().then_some(l.rx);
-        let mut others = s.plan.granted(target).iter().map(|g| &s.lanes[g.lane as usize]);
+        let mut others = self.grants.plan.granted(target).iter().map(|g| &self.lanes[g.lane as usize]);
         others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
             || self.cell.uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
     }
 
     fn grant_lane(&mut self, target: Tti, grant: LaneGrant) {
-        let s = &mut *self.sidelink;
-        s.plan.slot(target).push(grant);
-        let l = &mut s.lanes[grant.lane as usize];
-        l.grants.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
-        (l.grants.served, l.granted_until) = (self.tti, Some(target));
+        self.grants.plan.slot(target).push(grant);
+        let (l, known) = (&self.lanes[grant.lane as usize], &mut self.grants.of[grant.lane as usize]);
+        known.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
+        (known.served, known.granted_until) = (self.tti, Some(target));
         let (tx, peer) = (l.tx, l.peer());
         let group = l.group.is_some().then_some(grant.lane);
         self.cell.uplink.plan.slot(target).used |= grant.rbs;
@@ -245,9 +233,8 @@ impl LaneScheduling<'_> {
     /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst
     /// link.
     pub(super) fn learn_lane(&mut self, lane: u32) {
-        let s = &mut *self.sidelink;
-        let l = &mut s.lanes[lane as usize];
-        if !l.grants.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
+        let (l, known) = (&mut self.lanes[lane as usize], &mut self.grants.of[lane as usize]);
+        if !known.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
             return;
         }
         let level = match &l.link.quality {
@@ -265,37 +252,38 @@ impl LaneScheduling<'_> {
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };
-        l.grants.quality.learn(self.tti, level);
+        known.quality.learn(self.tti, level);
     }
 
     /// The MCS of a new block of `lane`.
     pub(super) fn lane_mcs(&mut self, lane: u32) -> Option<u8> {
-        let s = &*self.sidelink;
-        let l = &s.lanes[lane as usize];
+        let l = &self.lanes[lane as usize];
         if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
             return Some(mcs_of_cqi(cqi));
         }
         match &l.link.quality {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
-            LinkQuality::Physical => self.cell.uplink.adaptation.mcs(l.grants.quality.level()?),
+            LinkQuality::Physical => {
+                self.cell.uplink.adaptation.mcs(self.grants.of[lane as usize].quality.level()?)
+            }
         }
     }
 
     /// Which lanes of `cell` must not share a block.
     fn find_conflicts(&mut self) {
         let reuse = self.cell.config.sidelink.reuse;
-        let s = &mut *self.sidelink;
+        let (s, lanes) = (&mut *self.grants, &*self.lanes);
         if reuse == Reuse::None || (self.tti < s.conflicts_until && !s.conflicts.is_empty()) {
             return;
         }
-        let n = s.lanes.len();
+        let n = lanes.len();
         let mut conflicts = std::mem::take(&mut s.conflicts);
         conflicts.clear();
         conflicts.resize(n * n, false);
         s.conflicts_until = self.tti.plus(CONFLICTS_HOLD);
         for a in 0..n {
             for b in 0..a {
-                let (la, lb) = (&s.lanes[a], &s.lanes[b]);
+                let (la, lb) = (&lanes[a], &lanes[b]);
                 // Nobody hears anything while it sends on the same blocks.
                 let own = la.shares_a_ue_with(lb);
                 let clash = match reuse {
@@ -317,7 +305,7 @@ impl LaneScheduling<'_> {
             }
             conflicts[a * n + a] = true;
         }
-        self.sidelink.conflicts = conflicts;
+        self.grants.conflicts = conflicts;
     }
 }
 

@@ -85,7 +85,7 @@ impl RadioNetwork {
             LinkMode::Infrastructure => (old, End::Ue),
         };
         l.mode = mode;
-        let lossless = l.receiver.order.is_some();
+        let lossless = s.receivers[lane as usize].order.is_some();
         s.pairs[lane as usize / 2].switched = Some(tti);
         s.flush_harq(lane, bearer, &mut self.ues[tx].uplink.harq, &mut self.bearers);
         s.reset_requests(lane, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
@@ -112,11 +112,12 @@ impl Sidelink {
     /// Transport blocks of the old connection that are on the air or wait for a retransmission are
     /// gone.
     fn flush_harq(&mut self, lane: u32, bearer: BearerId, up: &mut Processes, bearers: &mut Bearers) {
-        let l = &mut self.lanes[lane as usize];
+        let l = &self.lanes[lane as usize];
         if bearer == l.bearer {
-            let end = l.end;
-            l.harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
-            self.plan.forget(lane);
+            let (end, harq) = (l.end, &mut self.senders[lane as usize].harq);
+            harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
+            self.grants.of[lane as usize].busy.fill(false);
+            self.grants.plan.forget(lane);
             return;
         }
         for p in up.iter_mut() {
@@ -134,9 +135,11 @@ impl Sidelink {
 
     /// Requests and reports of the sender begin anew, at both of their ends.
     fn reset_requests(&mut self, lane: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
-        let l = &mut self.lanes[lane as usize];
-        (l.sender.covered, l.sender.wants, l.granted_until) = (0, false, None);
-        l.grants.view.reset();
+        let (l, sender) = (&mut self.lanes[lane as usize], &mut self.senders[lane as usize]);
+        (sender.covered, sender.wants) = (0, false);
+        let grants = &mut self.grants.of[lane as usize];
+        grants.granted_until = None;
+        grants.view.reset();
         if let Some(p) = &mut l.persistent {
             p.mcs = None;
         }

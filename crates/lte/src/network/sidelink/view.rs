@@ -33,12 +33,12 @@ impl<'a> Sidelinks<'a> {
 
     /// Blocks of a group that its receiver number `member` could not decode.
     pub fn lost(self, lane: u32, member: usize) -> Option<u64> {
-        Some(self.lane(lane)?.group.as_ref()?.members.get(member)?.lost)
+        Some(self.0?.receivers.get(lane as usize)?.members.get(member)?.lost)
     }
 
     /// Packets that wait for their turn at a receiver.
     pub fn reordering(self) -> usize {
-        self.all().iter().filter_map(|l| l.receiver.order.as_ref()).map(|o| o.inside()).sum()
+        self.0.iter().flat_map(|s| &s.receivers).filter_map(|r| r.order.as_ref()).map(|o| o.inside()).sum()
     }
 
     fn all(self) -> &'a [Lane] {

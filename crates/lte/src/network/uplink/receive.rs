@@ -80,8 +80,8 @@ impl Granting<'_> {
         let (parts, block) = self.uu.take_block(ue, process);
         cx.hear_block(&block, c.config.bsr.trailing);
         let direct = &block.sidelink;
-        if let Some(s) = self.sidelink.as_deref_mut().filter(|_| !direct.is_empty()) {
-            s.hear_report(block.first, direct);
+        if let Some(grants) = self.lane_grants.as_deref_mut().filter(|_| !direct.is_empty()) {
+            grants.on_report(block.first, direct);
         }
         if self.trace.is_on() && (block.report.is_some() || !direct.is_empty()) {
             self.trace.step(self.tti, Step::ReportReceived, ue, block.first, 0, RbSet::EMPTY);

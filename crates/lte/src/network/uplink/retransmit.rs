@@ -13,6 +13,7 @@ use super::super::trace::Step;
 use super::schedule::Granting;
 use crate::mac::harq::{HARQ_PERIOD, State, process_of};
 use crate::network::state::plan::{Content, Granted};
+use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
 
 impl Granting<'_> {
@@ -92,7 +93,7 @@ impl Granting<'_> {
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = cx.received[process].sent.plus(HARQ_PERIOD);
         self.uu.keep_block(ue, process);
-        if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
+        if !granted.rbs.and(reserved(self.lanes, again)).is_empty() {
             // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
             // trip (TS 36.321 clause 5.4.2.1).
             return self.wait_for_next_move(again, ue);
@@ -110,11 +111,6 @@ impl Granting<'_> {
         slot.used |= granted.rbs;
         slot.granted.push(granted);
         self.calendar.note(again, Due::Transmit);
-    }
-
-    /// What persistent sidelinks have in the TTI `at`.
-    pub(super) fn reserved_for_lanes(&self, at: Tti) -> RbSet {
-        self.sidelink.as_deref().map_or(RbSet::EMPTY, |s| s.reserved(at))
     }
 
     pub(super) fn wait_for_next_move(&mut self, target: Tti, ue: UeId) {
@@ -179,7 +175,7 @@ impl Granting<'_> {
         }
         let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
         let again = target.plus(HARQ_PERIOD);
-        let others = self.persistent_blocks(again) | self.reserved_for_lanes(again);
+        let others = self.persistent_blocks(again) | reserved(self.lanes, again);
         let c = &mut self.cell.uplink;
         let free = c.band.without(c.plan.slot(again).used).without(others);
         let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };

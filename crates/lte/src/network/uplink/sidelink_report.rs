@@ -7,7 +7,7 @@ use super::super::bearers::{Bearers, Notice};
 use super::super::trace::Step;
 use super::send::Sending;
 use crate::mac::bsr::{Report, level};
-use crate::network::state::sidelink::{Sidelink, SidelinkReport};
+use crate::network::state::sidelink::{Sidelink, SidelinkGrants, SidelinkReport};
 use crate::phy::RbSet;
 
 /// What a report of `lanes` lanes takes with its subheader [B].
@@ -24,10 +24,10 @@ impl Sidelink {
     pub fn report(&mut self, ue: UeId, bearers: &Bearers, room: u32) -> SidelinkReport {
         let mut report = Vec::new();
         for lane in &self.of_ue[ue] {
-            let l = &mut self.lanes[*lane as usize];
+            let (l, sender) = (&self.lanes[*lane as usize], &mut self.senders[*lane as usize]);
             let backlog = bearers[l.bearer].layers.buffer_status(l.end).total();
-            if l.sender.wants && size(report.len() + 1) <= room {
-                (l.sender.covered, l.sender.wants) = (backlog, false);
+            if sender.wants && size(report.len() + 1) <= room {
+                (sender.covered, sender.wants) = (backlog, false);
                 report.push((*lane, level(backlog)));
             }
         }
@@ -36,26 +36,26 @@ impl Sidelink {
 
     /// Lanes of `ue` wait for a report.
     pub fn wants(&self, ue: UeId) -> bool {
-        self.of_ue[ue].iter().any(|l| self.lanes[*l as usize].sender.wants)
-    }
-
-    /// The eNB hears a report that was written in `first`.
-    #[cold]
-    pub fn hear_report(&mut self, first: Tti, report: &SidelinkReport) {
-        for (lane, level) in report {
-            let l = &mut self.lanes[*lane as usize];
-            l.grants.view.on_report(first, Report::Short { group: 0, level: *level });
-            self.wake(*lane);
-        }
+        self.of_ue[ue].iter().any(|l| self.senders[*l as usize].wants)
     }
 
     /// A report was lost with its block: what it said is said again.
     #[cold]
     pub fn lose_report(&mut self, report: &SidelinkReport, bearers: &mut Bearers) {
         for (lane, _) in report {
-            let l = &mut self.lanes[*lane as usize];
-            l.sender.covered = 0;
-            bearers.notify(Notice::of(l.bearer));
+            self.senders[*lane as usize].covered = 0;
+            bearers.notify(Notice::of(self.lanes[*lane as usize].bearer));
+        }
+    }
+}
+
+impl SidelinkGrants {
+    /// The eNB receives a report that was written in `first`.
+    #[cold]
+    pub fn on_report(&mut self, first: Tti, report: &SidelinkReport) {
+        for (lane, level) in report {
+            self.of[*lane as usize].view.on_report(first, Report::Short { group: 0, level: *level });
+            self.wake(*lane);
         }
     }
 }
@@ -71,7 +71,7 @@ impl Sending<'_> {
         if report.is_empty() {
             return (report, 0);
         }
-        let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].sender.covered).sum();
+        let bytes = report.iter().map(|(lane, _)| s.senders[*lane as usize].covered).sum();
         self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, RbSet::EMPTY);
         let size = size(report.len());
         (report, size)

@@ -27,8 +27,13 @@ pub struct Group {
 #[derive(Debug)]
 pub struct Member {
     pub ue: UeId,
-    /// Its bearer, whose end [`End::Ue`] it is.
+    /// Its bearer, whose end [`End::Ue`](lasthop_bearer::End::Ue) it is.
     pub bearer: BearerId,
+}
+
+/// What a receiver of a group knows.
+#[derive(Debug)]
+pub struct MemberReceiver {
     /// One draw per transport block.
     errors: Draw,
     /// By process of the sender: what it has received of the block.
@@ -48,25 +53,28 @@ pub struct Received {
 }
 
 impl Group {
-    /// `first`: the bearer of the first receiver; the others' follow. `entity`: of the draws, its
-    /// low 24 bits free.
-    pub fn new(config: &GroupConfig, first: usize, entity: u64, seed: u64) -> Group {
-        let member = |(k, ue): (usize, &UeId)| Member {
-            ue: *ue,
-            bearer: BearerId::from_index(first + k),
+    /// `first`: the bearer of the first receiver; the others' follow.
+    pub fn new(config: &GroupConfig, first: usize) -> Group {
+        let member = |(k, ue): (usize, &UeId)| Member { ue: *ue, bearer: BearerId::from_index(first + k) };
+        Group { members: config.to.iter().enumerate().map(member).collect(), cqi: config.cqi }
+    }
+}
+
+impl MemberReceiver {
+    /// `members` of them. `entity`: of the draws, its low 24 bits free.
+    pub fn of(members: usize, entity: u64, seed: u64) -> Vec<MemberReceiver> {
+        let member = |k: usize| MemberReceiver {
             errors: Draw::new(seed, Purpose::BlockError, GROUP | entity | k as u64),
             received: [Received::default(); PROCESSES],
             lost: 0,
         };
-        Group { members: config.to.iter().enumerate().map(member).collect(), cqi: config.cqi }
+        (0..members).map(member).collect()
     }
 
     /// A new block is sent in `tti`.
     pub fn begin_block(&mut self, tti: Tti, soft: SoftBuffer) {
-        for m in &mut self.members {
-            let uniform = m.errors.uniform(tti.0);
-            m.received[process_of(tti)] = Received { soft, uniform, decoded: false, taken: false };
-        }
+        let uniform = self.errors.uniform(tti.0);
+        self.received[process_of(tti)] = Received { soft, uniform, decoded: false, taken: false };
     }
 }
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
 
-use self::group::Group;
+use self::group::{Group, MemberReceiver};
 use self::reorder::Reorder;
 use crate::mac::downlink::LinkStats;
-use crate::mac::harq::{Processes, Receptions};
+use crate::mac::harq::{PROCESSES, Processes, Receptions};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::sidelink::{LinkMode, SidelinkConfig, SidelinkPersistent};
 use crate::mac::uplink::{BufferView, UplinkQuality};
@@ -39,25 +39,15 @@ pub struct Lane {
     pub link: Arc<SidelinkConfig>,
     /// All receivers of a group.
     pub group: Option<Box<Group>>,
-    /// What the UE that sends knows.
-    pub sender: Sender,
-    /// What the eNB knows.
-    pub grants: Grants,
-    /// What the UE that receives knows; the members of a group have theirs.
-    pub receiver: Receiver,
-    /// The transport blocks on their way.
-    pub harq: Processes,
-    /// The last TTI for which there is a grant.
-    pub granted_until: Option<Tti>,
     pub persistent: Option<Persistent>,
-    /// One draw per transport block.
-    pub errors: Draw,
     pub stats: LinkStats,
 }
 
 /// What the sender of a lane knows.
 #[derive(Debug)]
 pub struct Sender {
+    /// The transport blocks on their way.
+    pub harq: Processes,
     pub mux: Multiplexer,
     /// Bytes that the last report covers and that were not sent yet [B].
     pub covered: u64,
@@ -70,6 +60,10 @@ pub struct Sender {
 /// What the eNB knows of a lane.
 #[derive(Debug)]
 pub struct Grants {
+    /// By HARQ process: a block is on its way.
+    pub busy: [bool; PROCESSES],
+    /// The last TTI for which there is a grant.
+    pub granted_until: Option<Tti>,
     pub view: BufferView,
     pub quality: UplinkQuality,
     pub active: bool,
@@ -77,12 +71,16 @@ pub struct Grants {
 }
 
 /// What the receiver of a pair's lane knows; of a group's, whether all have a block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Receiver {
+    /// One draw per transport block.
+    pub errors: Draw,
     /// By HARQ process: what it has received of the block.
     pub received: Receptions,
     /// Lossless switches.
     pub order: Option<Box<Reorder>>,
+    /// What the members of a group know.
+    pub members: Vec<MemberReceiver>,
 }
 
 /// Blocks set aside for a lane.
@@ -97,16 +95,7 @@ pub struct Persistent {
 }
 
 impl Lane {
-    fn new(
-        id: u32,
-        ues: [UeId; 2],
-        bearer: BearerId,
-        end: End,
-        link: &Arc<SidelinkConfig>,
-        seed: u64,
-    ) -> Lane {
-        let mut mux = Multiplexer::default();
-        mux.add(0, LogicalChannelConfig::default());
+    fn new(ues: [UeId; 2], bearer: BearerId, end: End, link: &Arc<SidelinkConfig>) -> Lane {
         Lane {
             tx: ues[0],
             rx: ues[1],
@@ -115,18 +104,7 @@ impl Lane {
             mode: LinkMode::Direct,
             link: link.clone(),
             group: None,
-            sender: Sender { mux, covered: 0, wants: false, occasion: None },
-            grants: Grants {
-                view: BufferView::default(),
-                quality: UplinkQuality::new(None),
-                active: false,
-                served: Tti(0),
-            },
-            receiver: Receiver::default(),
-            harq: Processes::default(),
-            granted_until: None,
             persistent: None,
-            errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
             stats: LinkStats::default(),
         }
     }
@@ -146,6 +124,39 @@ impl Lane {
     pub fn receivers(&self) -> impl Iterator<Item = UeId> + '_ {
         let one = self.group.is_none().then_some(self.rx);
         one.into_iter().chain(self.group.iter().flat_map(|g| g.members.iter().map(|m| m.ue)))
+    }
+}
+
+impl Sender {
+    fn new() -> Sender {
+        let mut mux = Multiplexer::default();
+        mux.add(0, LogicalChannelConfig::default());
+        Sender { harq: Processes::default(), mux, covered: 0, wants: false, occasion: None }
+    }
+}
+
+impl Grants {
+    fn new(outer_loop: Option<OllaConfig>) -> Grants {
+        Grants {
+            busy: [false; PROCESSES],
+            granted_until: None,
+            view: BufferView::default(),
+            quality: UplinkQuality::new(outer_loop),
+            active: false,
+            served: Tti(0),
+        }
+    }
+}
+
+impl Receiver {
+    /// Of lane `id`.
+    fn new(id: u32, seed: u64) -> Receiver {
+        Receiver {
+            errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
+            received: Receptions::default(),
+            order: None,
+            members: Vec::new(),
+        }
     }
 }
 
@@ -212,26 +223,59 @@ impl SidelinkPlan {
     }
 }
 
-/// All sidelinks.
+/// What the eNBs know of all lanes, and what they have granted.
 #[derive(Debug)]
-pub struct Sidelink {
-    pub pairs: Vec<Pair>,
-    pub lanes: Vec<Lane>,
+pub struct SidelinkGrants {
+    /// By lane.
+    pub of: Vec<Grants>,
     pub plan: SidelinkPlan,
     /// Lanes for which the eNB believes that data wait, ascending.
     pub active: Vec<u32>,
-    /// Lanes that a UE sends on.
-    pub of_ue: IndexVec<UeId, Vec<u32>>,
     /// By lane times lanes plus lane: the two must not share a block; worked out again at
     /// `conflicts_until`.
     pub conflicts: Vec<bool>,
     pub conflicts_until: Tti,
     /// Memory of the scheduler.
     pub order: Vec<(Tti, u32)>,
+}
+
+impl SidelinkGrants {
+    /// The eNB looks at `lane` from the next scheduling on.
+    pub fn wake(&mut self, lane: u32) {
+        if !std::mem::replace(&mut self.of[lane as usize].active, true) {
+            let place = self.active.partition_point(|other| *other < lane);
+            self.active.insert(place, lane);
+        }
+    }
+}
+
+/// All sidelinks.
+#[derive(Debug)]
+pub struct Sidelink {
+    pub pairs: Vec<Pair>,
+    pub lanes: Vec<Lane>,
+    /// By lane: what the UE that sends knows, and what the UE that receives does.
+    pub senders: Vec<Sender>,
+    pub receivers: Vec<Receiver>,
+    /// What the eNBs know.
+    pub grants: SidelinkGrants,
+    /// Lanes that a UE sends on.
+    pub of_ue: IndexVec<UeId, Vec<u32>>,
     /// The bearer of pair 0, or of the first group's first receiver.
     pub first_bearer: usize,
     /// By bearer of a group, in order: its lane and which receiver's it is.
     pub of_group: Vec<(u32, u32)>,
+}
+
+/// Blocks that persistent grants of `lanes` have in `tti`.
+pub fn reserved(lanes: &[Lane], tti: Tti) -> RbSet {
+    let mut set = RbSet::EMPTY;
+    for lane in lanes.iter().filter(|l| l.mode == LinkMode::Direct) {
+        if let Some(p) = lane.persistent.filter(|p| p.is_occasion(tti)) {
+            set |= p.rbs;
+        }
+    }
+    set
 }
 
 impl Sidelink {
@@ -245,16 +289,15 @@ impl Sidelink {
         outer_loop: impl Fn(UeId) -> Option<OllaConfig>,
         seed: u64,
     ) -> Sidelink {
-        let mut lanes: Vec<Lane> = Vec::new();
+        let (mut lanes, mut grants, mut receivers) = (Vec::new(), Vec::new(), Vec::new());
         for (i, pair) in pairs.iter().enumerate() {
             let (bearer, link) = (BearerId::from_index(first_bearer + i), Arc::new(pair.link.clone()));
             for (k, end) in [End::Network, End::Ue].into_iter().enumerate() {
                 let (tx, rx) = (pair.ues[k], pair.ues[1 - k]);
-                let mut lane = Lane::new(lanes.len() as u32, [tx, rx], bearer, end, &link, seed);
-                lane.mode = pair.mode[k];
-                lane.grants.quality = UplinkQuality::new(outer_loop(tx));
-                lane.receiver.order = pair.lossless.then(Box::default);
-                lanes.push(lane);
+                let order = pair.lossless.then(Box::default);
+                receivers.push(Receiver { order, ..Receiver::new(lanes.len() as u32, seed) });
+                lanes.push(Lane { mode: pair.mode[k], ..Lane::new([tx, rx], bearer, end, &link) });
+                grants.push(Grants::new(outer_loop(tx)));
             }
         }
         let mut of_group = Vec::new();
@@ -263,20 +306,28 @@ impl Sidelink {
             let ends = [config.from, config.to[0]];
             let link = Arc::new(config.link.clone());
             of_group.extend((0..config.to.len()).map(|k| (id, k as u32)));
+            let members = MemberReceiver::of(config.to.len(), SIDELINK | u64::from(id) << 24, seed);
+            receivers.push(Receiver { members, ..Receiver::new(id, seed) });
             lanes.push(Lane {
-                group: Some(Box::new(Group::new(config, first, SIDELINK | u64::from(id) << 24, seed))),
-                ..Lane::new(id, ends, BearerId::from_index(first), End::Network, &link, seed)
+                group: Some(Box::new(Group::new(config, first))),
+                ..Lane::new(ends, BearerId::from_index(first), End::Network, &link)
             });
+            grants.push(Grants::new(None));
         }
         let mut of_ue: IndexVec<UeId, Vec<u32>> = (0..ues).map(|_| Vec::new()).collect();
-        (0..).zip(&lanes).for_each(|(id, lane)| of_ue[lane.tx].push(id));
+        (0..).zip(&lanes).for_each(|(id, lane): (u32, &Lane)| of_ue[lane.tx].push(id));
         Sidelink {
             pairs: pairs.iter().map(|p| Pair { config: p.clone(), switched: None }).collect(),
-            conflicts: Vec::new(),
-            conflicts_until: Tti(0),
-            plan: SidelinkPlan::new(),
-            active: Vec::new(),
-            order: Vec::new(),
+            senders: lanes.iter().map(|_| Sender::new()).collect(),
+            receivers,
+            grants: SidelinkGrants {
+                of: grants,
+                plan: SidelinkPlan::new(),
+                active: Vec::new(),
+                conflicts: Vec::new(),
+                conflicts_until: Tti(0),
+                order: Vec::new(),
+            },
             of_ue,
             first_bearer,
             of_group,
@@ -308,23 +359,6 @@ impl Sidelink {
             (None, Some((lane, 0))) => lane..lane + 1,
             _ => 0..0,
         }
-    }
-    /// The eNB looks at `lane` from the next scheduling on.
-    pub fn wake(&mut self, lane: u32) {
-        if !std::mem::replace(&mut self.lanes[lane as usize].grants.active, true) {
-            let place = self.active.partition_point(|other| *other < lane);
-            self.active.insert(place, lane);
-        }
-    }
-    /// Blocks that persistent grants have in `tti`.
-    pub fn reserved(&self, tti: Tti) -> RbSet {
-        let mut set = RbSet::EMPTY;
-        for lane in self.lanes.iter().filter(|l| l.mode == LinkMode::Direct) {
-            if let Some(p) = lane.persistent.filter(|p| p.is_occasion(tti)) {
-                set |= p.rbs;
-            }
-        }
-        set
     }
 }
 
