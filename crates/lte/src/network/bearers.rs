@@ -348,10 +348,15 @@ impl Bearers {
     pub fn set_rate(&mut self, now: Instant, bearer: BearerId, rate: Bitrate) {
         self.drbs[bearer].layers.set_rate(now, End::Network, rate);
     }
-    /// True if the reports of RLC at the UE's end have news, which are taken.
-    pub fn take_fresh_report(&mut self, bearer: BearerId) -> bool {
+    /// What RLC of `drbs` at the UE's end has reported [B], if that of `bearer` has news, which are
+    /// taken.
+    pub fn take_report(&mut self, bearer: BearerId, drbs: &[BearerId]) -> Option<u64> {
         let rlc = self.drbs[bearer].layers.rlc_mut(End::Ue);
-        rlc.reports_mut().is_some_and(|r| r.take_fresh())
+        if !rlc.reports_mut().is_some_and(|r| r.take_fresh()) {
+            return None;
+        }
+        let reports = drbs.iter().filter_map(|b| self.drbs[*b].layers.rlc(End::Ue).reports());
+        Some(reports.map(|r| r.total()).sum())
     }
 
     /// RLC and PDCP begin anew on both ends.

@@ -10,8 +10,8 @@ mod zone;
 
 use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 
-use super::bearers::Bearers;
 use super::calendar::Agenda;
+use super::ends::EnbBearers;
 use super::measure::{CellOf, Memory};
 use super::state::{Cell, Link, UeContext};
 use super::trace::Trace;
@@ -25,7 +25,7 @@ use crate::mac::allocation::{Groups, Need, allocate};
 use crate::mac::scheduler::qci::priority_of;
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::phy::air::Scheme;
-use lasthop_bearer::{Direction, End};
+use lasthop_bearer::Direction;
 
 /// A downlink transmission of this TTI.
 #[derive(Clone, Copy, Debug)]
@@ -68,19 +68,17 @@ const HEADERS_PER_PACKET: u64 = 2;
 
 /// The eNB of a cell that schedules its downlink in one TTI: what it sees.
 pub(super) struct Scheduling<'a> {
-    pub now: Instant,
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub links: &'a mut IndexVec<UeId, Link>,
-    pub bearers: &'a mut Bearers,
+    pub bearers: EnbBearers<'a>,
     pub air: &'a mut Air,
     pub memory: &'a mut Memory,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
     pub on_air: &'a mut Vec<OnAir>,
-    pub out: &'a mut NetworkOutput,
 }
 
 impl RadioNetwork {
@@ -94,19 +92,17 @@ impl RadioNetwork {
     ) {
         let dropped = out.dropped.len();
         let mut scheduling = Scheduling {
-            now,
             tti,
             id: cell,
             cell: &mut self.cells[cell],
             contexts: &mut self.contexts,
             links: &mut self.links,
-            bearers: &mut self.bearers,
+            bearers: EnbBearers::new(now, &mut self.bearers, out),
             air: &mut self.air,
             memory: &mut self.memory,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
             on_air: &mut self.on_air,
-            out,
         };
         scheduling.schedule(&mut self.work);
         if let Some(s) = &mut self.sidelink {
@@ -164,9 +160,8 @@ impl Scheduling<'_> {
     /// arrived, and nothing that makes a link fail. That the UE is in the active list is known.
     #[inline]
     pub(super) fn settle(&mut self, bearer: BearerId) {
-        let failed = self.bearers.settle(self.now, bearer, None, self.out);
-        debug_assert!(!failed, "RLC gives up when a STATUS report or a timer says so");
-        self.contexts[self.bearers[bearer].ue].activity = self.calendar.next();
+        self.bearers.settle(bearer);
+        self.contexts[self.bearers.ue(bearer)].activity = self.calendar.next();
     }
 
     /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
@@ -177,7 +172,7 @@ impl Scheduling<'_> {
         let cx = &mut self.contexts[ue];
         let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
         for b in &link.drbs {
-            let rlc = self.bearers[*b].layers.rlc(End::Network);
+            let rlc = self.bearers.rlc(*b);
             if let Some(reports) = rlc.reports() {
                 backlog += reports.total();
                 continue;
@@ -188,8 +183,7 @@ impl Scheduling<'_> {
                 backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
             }
             // While RLC's window is full nothing from above could be sent either.
-            if let Some(ip) = self.bearers[*b].ip.as_deref().filter(|_| waits == rlc.buffer_status().total())
-            {
+            if let Some(ip) = self.bearers.ip(*b).filter(|_| waits == rlc.buffer_status().total()) {
                 // PDCP and RLC fields of each packet that is not numbered yet.
                 backlog += ip.bytes() + HEADERS * ip.packets() as u64;
             }
@@ -257,16 +251,15 @@ impl Scheduling<'_> {
     fn qos_of(&self, candidate: &mut Candidate) {
         let mut best = f64::INFINITY;
         for b in &self.links[candidate.ue].drbs {
-            let drb = &self.bearers[*b];
-            candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
-            let rlc = drb.layers.rlc(End::Network);
+            let (qos, rlc) = (self.bearers.qos(*b), self.bearers.rlc(*b));
+            candidate.guaranteed += qos.downlink.0 as f64 * 1e-3;
             let waits = rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0
-                || self.bearers.waits_above(*b);
-            if waits && priority_of(drb.qos.qci) < best {
-                best = priority_of(drb.qos.qci);
-                candidate.qci = drb.qos.qci;
-                let since = drb.layers.rlc(End::Network).oldest();
-                candidate.head_delay = since.map_or(Duration::ZERO, |t| self.now.since(t));
+                || self.bearers.ip(*b).is_some_and(|ip| ip.packets() > 0);
+            if waits && priority_of(qos.qci) < best {
+                best = priority_of(qos.qci);
+                candidate.qci = qos.qci;
+                let now = self.bearers.now();
+                candidate.head_delay = rlc.oldest().map_or(Duration::ZERO, |t| now.since(t));
             }
         }
     }

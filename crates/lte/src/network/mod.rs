@@ -35,6 +35,7 @@ mod control;
 mod core_network;
 mod delivery;
 mod downlink;
+mod ends;
 mod ip_buffer;
 mod layer2;
 mod measure;
@@ -45,6 +46,7 @@ mod reading;
 mod rrc;
 mod setup;
 mod sidelink;
+mod sidelink_report;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,6 @@ mod report;
 mod retransmit;
 mod schedule;
 mod send;
-mod sidelink_report;
 #[cfg(test)]
 mod tests;
 
@@ -41,9 +40,12 @@ impl RadioNetwork {
     pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
             let RadioNetwork { links, cells, bearers, calendar, .. } = self;
-            let (link, of) = (&links[ue], (ue, bearer));
-            let config = &cells[link.serving].config;
-            return report::pass_report_on(now, of, link, config, bearers, calendar);
+            if let Some(bytes) = bearers.take_report(bearer, &links[ue].drbs) {
+                let serving = links[ue].serving;
+                let cell = (serving, &cells[serving].config);
+                report::pass_report_on(now, ue, bytes, cell, calendar);
+            }
+            return;
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
         let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);

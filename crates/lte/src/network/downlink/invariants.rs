@@ -6,7 +6,6 @@ use super::Scheduling;
 use crate::mac::harq::State;
 use crate::mac::reuse::Zone;
 use crate::phy::RbSet;
-use lasthop_bearer::End;
 
 impl Scheduling<'_> {
     /// Invariants: what the cell sends from place `from` of the list on keeps the rules of the air.
@@ -27,7 +26,7 @@ impl Scheduling<'_> {
             let zones = [Zone::Centre, Zone::Edge].map(|zone| c.reuse.map(|r| c.band.blocks(r.groups(zone))));
             let table = c.adaptation.mcs_table();
             let most = self.cell.config.downlink.harq.transmissions;
-            let bearers = &*self.bearers;
+            let bearers = &self.bearers;
             let Some(p) = self.contexts[t.ue].downlink.process(t.process) else {
                 panic!("a process that is not there")
             };
@@ -46,7 +45,7 @@ impl Scheduling<'_> {
             }
             // Subheaders of 3 B, of 1 B for the last PDU: what is left over is padding.
             let sizes = p.parts.iter().map(|(bearer, pdu)| {
-                let rlc = bearers[*bearer].layers.rlc(End::Network);
+                let rlc = bearers.rlc(*bearer);
                 // LENA's MAC adds no subheaders.
                 rlc.format().map_or(0, |f| pdu.size(f)) + if rlc.reports().is_some() { 0 } else { 3 }
             });

@@ -11,9 +11,7 @@ use crate::network::reading;
 use crate::network::trace::{Step, TraceLink};
 use crate::phy::RbSet;
 use crate::phy::air::{Scheme, layers_of};
-use lasthop_bearer::{End, Sdu};
 use lasthop_lte_l2::rlc::Grant;
-use lasthop_net::Ecn;
 
 impl Scheduling<'_> {
     /// Retransmissions come first, those that have waited longest before the others. Asynchronous
@@ -140,15 +138,15 @@ impl Scheduling<'_> {
                 continue;
             }
             let grant = Grant { bytes: left, per_pdu: 3 };
-            if self.bearers[bearer].ip.is_some() {
-                self.request_from_ip(bearer, left.into());
+            if self.bearers.ip(bearer).is_some() {
+                self.bearers.request_from_ip(bearer, left.into());
             }
-            if self.bearers[bearer].tells_rate {
+            if self.bearers.tells_rate(bearer) {
                 let rate = self.fair_rate(ue);
-                self.bearers.set_rate(self.now, bearer, rate);
+                self.bearers.set_rate(bearer, rate);
             }
             if let Some(p) = self.contexts[ue].downlink.process(process) {
-                left -= self.bearers.pull(self.now, bearer, End::Network, grant, &mut p.parts);
+                left -= self.bearers.pull(bearer, grant, &mut p.parts);
             }
             self.settle(bearer);
         }
@@ -168,28 +166,6 @@ impl Scheduling<'_> {
         self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }
 
-    /// MAC has room for `bytes` of `bearer`: as many packets go down as fill it.
-    fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
-        while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
-            let Some(ip) = self.bearers.ip_mut(bearer) else { return };
-            let item = ip.dequeue(self.now);
-            self.bearers.settle_ip(bearer, self.out);
-            let Some(item) = item else { return };
-            let before = self.out.dropped.len();
-            let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
-            if item.ecn == Ecn::Ce {
-                self.out.marked.push((bearer, End::Network, sdu));
-            }
-            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
-            self.bearers.push(self.now, bearer, End::Network, sdu);
-            self.settle(bearer);
-            // A buffer below that refuses would be asked for ever.
-            if self.out.dropped.len() > before {
-                return;
-            }
-        }
-    }
-
     /// One active UE's part of what the carrier would carry for `ue`.
     fn fair_rate(&mut self, ue: UeId) -> Bitrate {
         self.learn_quality(ue);
@@ -202,7 +178,7 @@ impl Scheduling<'_> {
     /// equally among the bearers that want something by their last report; None elsewhere.
     #[inline]
     fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
-        let rlc = |b: &BearerId| self.bearers[*b].layers.rlc(End::Network);
+        let rlc = |b: &BearerId| self.bearers.rlc(*b);
         let drbs = &self.links[ue].drbs;
         drbs.first().and_then(|b| rlc(b).reports())?;
         let active = drbs.iter().filter(|b| rlc(b).wants()).count() as u32;
@@ -212,13 +188,12 @@ impl Scheduling<'_> {
     /// The opportunity of one such bearer.
     #[cold]
     fn fill_reporting(&mut self, bearer: BearerId, process: u8, share: u32) {
-        let drb = &self.bearers[bearer];
-        if !drb.layers.rlc(End::Network).wants() {
+        if !self.bearers.rlc(bearer).wants() {
             return;
         }
-        let ue = drb.ue;
+        let ue = self.bearers.ue(bearer);
         if let Some(p) = self.contexts[ue].downlink.process(process) {
-            self.bearers.pull_by_reports(self.now, bearer, End::Network, share, &mut p.parts);
+            self.bearers.pull_by_reports(bearer, share, &mut p.parts);
         }
         self.settle(bearer);
     }

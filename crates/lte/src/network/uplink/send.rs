@@ -8,15 +8,16 @@ use super::Terminal;
 use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
 use crate::mac::phr;
-use crate::network::CellConfig;
+use crate::network::ends::UeLayer2;
 use crate::network::layer2::Layer2;
 use crate::network::state::plan::{Content, Granted};
+use crate::network::state::sidelink::SidelinkReport;
 use crate::network::state::uplink::{Block, UplinkCounters, UplinkUe};
 use crate::network::state::{Cell, Link};
+use crate::network::{CellConfig, sidelink_report};
 use crate::phy::air::Air;
 use crate::phy::power::SentWith;
 use crate::phy::{RbSet, TTI};
-use lasthop_bearer::End;
 
 /// A UE that has a grant for a TTI: what it knows of its uplink, its bearers, and the air.
 pub(in crate::network) struct Sending<'a> {
@@ -28,7 +29,7 @@ pub(in crate::network) struct Sending<'a> {
     pub config: &'a CellConfig,
     /// Counts what is sent to the cell.
     pub counters: &'a mut UplinkCounters,
-    pub layer2: Layer2<'a>,
+    pub layer2: UeLayer2<'a>,
     pub air: &'a mut Air,
     pub trace: &'a mut Trace,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
@@ -88,7 +89,7 @@ impl RadioNetwork {
             config,
             counters: &mut uplink.counters,
             link,
-            layer2: Layer2 { now, bearers, core: None, sidelink, calendar, out },
+            layer2: UeLayer2::new(Layer2 { now, bearers, core: None, sidelink, calendar, out }),
             air,
             trace,
             sdus: &mut self.block_sdus,
@@ -119,12 +120,8 @@ impl Sending<'_> {
     pub(in crate::network) fn give_up_block(&mut self, process: usize) {
         self.link.uplink.stats.lost += 1;
         let (mut parts, block) = self.ue.flush(process);
-        self.layer2.hand_up(End::Ue, &mut parts, false);
+        self.layer2.give_up(&mut parts, &block.sidelink);
         self.ue.recycle(process, parts);
-        let report = block.sidelink;
-        if let Some(s) = self.layer2.sidelink.as_deref_mut().filter(|_| !report.is_empty()) {
-            s.lose_report(&report, self.layer2.bearers);
-        }
     }
 
     /// What was granted goes on the air. `asks`: Msg3 carries an RRC message.
@@ -197,8 +194,8 @@ impl Sending<'_> {
         }
         let u = &mut *self.ue;
         u.bsr.on_tti(tti, u.had.contains(&true));
-        let (drbs, bearers) = (&self.link.drbs, &*self.layer2.bearers);
-        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let (drbs, layer2) = (&self.link.drbs, &self.layer2);
+        let waiting = |i: usize| layer2.waiting(drbs[i]);
         let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
             let config = &self.config.uplink.power_control;
@@ -217,8 +214,8 @@ impl Sending<'_> {
             self.fill_data(pdu.room());
         }
         let u = &mut *self.ue;
-        let (drbs, bearers) = (&self.link.drbs, &*self.layer2.bearers);
-        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let (drbs, layer2) = (&self.link.drbs, &self.layer2);
+        let waiting = |i: usize| layer2.waiting(drbs[i]);
         let (report, padding) = pdu.finish(self.sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
         if let (Some(report), true) = (report, self.trace.is_on()) {
             self.trace.step(tti, Step::Report, self.id, tti, report.bytes(), RbSet::EMPTY);
@@ -228,6 +225,22 @@ impl Sending<'_> {
         let padding = u64::from(padding);
         self.counters.padding_bytes += padding;
         self.link.uplink.stats.padding_bytes += padding;
+    }
+
+    /// A report of the UE's lanes for its block with `room` bytes left, if one is due and fits; and
+    /// its size [B].
+    #[cold]
+    fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
+        let Some((report, bytes, wants)) = self.layer2.sidelink_report(self.id, room) else {
+            return (Vec::new(), 0);
+        };
+        self.ue.direct_wants = wants;
+        if report.is_empty() {
+            return (report, 0);
+        }
+        self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, RbSet::EMPTY);
+        let size = sidelink_report::size(report.len());
+        (report, size)
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
@@ -241,15 +254,15 @@ impl Sending<'_> {
         mux.fill(
             self.tti,
             room,
-            |i| layer2.borrow().bearers[drbs[i]].layers.buffer_status(End::Ue).total(),
-            |i, grant| layer2.borrow_mut().pull_of_ue(drbs[i], grant, parts),
+            |i| layer2.borrow().waiting(drbs[i]),
+            |i, grant| layer2.borrow_mut().pull(drbs[i], grant, parts),
         );
-        let bearers = &*self.layer2.bearers;
-        self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
+        let layer2 = layer2.into_inner();
+        self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(layer2.format(*b))));
         for i in 0..self.link.drbs.len() {
             let bearer = self.link.drbs[i];
             self.layer2.settle_for_enb(bearer);
-            let has = self.layer2.bearers[bearer].layers.has_something(End::Ue);
+            let has = self.layer2.has_something(bearer);
             if has != self.ue.had[i] {
                 self.terminal().on_data(i, has);
             }
@@ -295,7 +308,7 @@ impl Sending<'_> {
             config: self.config,
             counters: self.counters,
             air: self.air,
-            calendar: self.layer2.calendar,
+            calendar: self.layer2.calendar(),
             trace: self.trace,
         }
     }

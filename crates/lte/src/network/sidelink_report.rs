@@ -3,17 +3,14 @@
 
 use lasthop_units::{Tti, UeId};
 
-use super::super::bearers::{Bearers, Notice};
-use super::super::trace::Step;
-use super::send::Sending;
+use super::bearers::{Bearers, Notice};
+use super::state::sidelink::{Sidelink, SidelinkGrants, SidelinkReport};
 use crate::mac::bsr::{Report, level};
-use crate::network::state::sidelink::{Sidelink, SidelinkGrants, SidelinkReport};
-use crate::phy::RbSet;
 
 /// What a report of `lanes` lanes takes with its subheader [B].
 // TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for
 // each; the subheader has a length.
-const fn size(lanes: usize) -> u32 {
+pub(super) const fn size(lanes: usize) -> u32 {
     2 + (lanes as u32 * 12).div_ceil(8)
 }
 
@@ -57,23 +54,5 @@ impl SidelinkGrants {
             self.of[*lane as usize].view.on_report(first, Report::Short { group: 0, level: *level });
             self.wake(*lane);
         }
-    }
-}
-
-impl Sending<'_> {
-    /// A report of the UE's lanes for its block with `room` bytes left, if one is due and fits; and
-    /// its size [B].
-    #[cold]
-    pub(super) fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
-        let Some(s) = &mut self.layer2.sidelink else { return (Vec::new(), 0) };
-        let report = s.report(self.id, self.layer2.bearers, room);
-        self.ue.direct_wants = s.wants(self.id);
-        if report.is_empty() {
-            return (report, 0);
-        }
-        let bytes = report.iter().map(|(lane, _)| s.senders[*lane as usize].covered).sum();
-        self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, RbSet::EMPTY);
-        let size = size(report.len());
-        (report, size)
     }
 }
