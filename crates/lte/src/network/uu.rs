@@ -43,11 +43,13 @@ impl<'a> Uu<'a> {
         self.ues[ue].downlink.control.misses(tti, (id, ue), &cell.control, self.air)
     }
 
-    /// True if `ue` is so near to `cell`, which is `id` and alone on its carrier, that it receives
-    /// every grant: fades of the whole carrier that deep are not worth a look at the channel for
-    /// each grant.
+    /// True if `cell`, which is `id`, is alone and `ue` so near to it that it receives every grant:
+    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
     #[inline]
     pub fn receives_grants(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
+        if self.air.cells() > 1 {
+            return false;
+        }
         let gain = f64::from(self.air.gains(tti, id, ue).downlink);
         cell.reference_power * gain > GRANT_SAFE * self.ues[ue].uplink.noise
     }

@@ -355,6 +355,11 @@ impl<const WORDS: usize> Air<WORDS> {
         self.fading.is_some()
     }
 
+    /// How many cells there are.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
     /// All resource blocks of `cell`.
     pub fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
         RbSet::range(0, self.cells[cell].blocks)

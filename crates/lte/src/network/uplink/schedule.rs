@@ -31,8 +31,6 @@ pub(in crate::network) struct Granting<'a> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
-    /// No other cell is on its carrier.
-    pub is_alone: bool,
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub links: &'a mut IndexVec<UeId, Link>,
     pub uu: Uu<'a>,
@@ -54,7 +52,6 @@ impl RadioNetwork {
         Granting {
             tti,
             id: cell,
-            is_alone: self.cells.len() == 1,
             cell: &mut self.cells[cell],
             contexts: &mut self.contexts,
             links: &mut self.links,
@@ -275,9 +272,7 @@ impl Granting<'_> {
     /// True if `ue` misses a grant.
     #[inline]
     pub(super) fn misses_grant(&mut self, ue: UeId) -> bool {
-        let near = self.is_alone
-            && !self.links[ue].uplink.pinned
-            && self.uu.receives_grants(self.tti, self.id, ue, self.cell);
+        let near = !self.links[ue].uplink.pinned && self.uu.receives_grants(self.tti, self.id, ue, self.cell);
         !near && self.uu.misses_control(self.tti, self.id, ue, self.cell)
     }
 
