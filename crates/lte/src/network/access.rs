@@ -42,7 +42,7 @@ impl Answering<'_> {
             let Some(answer) = c.responder.respond(&c.config.random_access, self.tti) else { break };
             c.plan.slot(self.tti.plus(MSG3_DELAY)).used |= rbs;
             for ue in &answer.ues {
-                if !self.is_heard_by(*ue) {
+                if !self.reaches(*ue) {
                     continue;
                 }
                 if self.completes_handover(*ue) && self.uu.complete(*ue, &answer, self.tti) {
@@ -73,7 +73,7 @@ impl Answering<'_> {
 
     /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
     /// well enough.
-    fn is_heard_by(&mut self, ue: UeId) -> bool {
+    fn reaches(&mut self, ue: UeId) -> bool {
         let link = &self.links[ue];
         link.serving == self.id && !(link.away && self.uu.misses_control(self.tti, self.id, ue, self.cell))
     }

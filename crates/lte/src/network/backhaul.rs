@@ -10,9 +10,9 @@ use crate::rrc::{BackhaulConfig, HandoverConfig};
 use lasthop_bearer::Sdu;
 use lasthop_lte_l2::pdcp::ForwardedSdu;
 
-/// What travels through a pipe.
+/// What the tunnels of S1 and X2 carry (GTP-U, TS 29.281).
 #[derive(Clone, Copy, Debug)]
-pub enum Cargo {
+pub enum GtpMessage {
     /// From the gateway to an eNB.
     Down(BearerId, Sdu),
     /// From an eNB to the gateway.
@@ -21,7 +21,7 @@ pub enum Cargo {
     Forward(BearerId, ForwardedSdu),
     /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
     /// marker).
-    Marker(UeId),
+    EndMarker(UeId),
 }
 
 /// Bytes of an end marker on its way: GTP-U, UDP and IPv4 (TS 29.281 clause 7.3.2).
@@ -43,7 +43,7 @@ struct Pipe {
     limit: Option<u64>,
     /// When the last packet is on its way.
     free: Instant,
-    inside: VecDeque<(Instant, Cargo)>,
+    inside: VecDeque<(Instant, GtpMessage)>,
 }
 
 impl Pipe {
@@ -58,7 +58,7 @@ impl Pipe {
     }
 
     /// Takes `packet` of `size` bytes; false if there is no room.
-    fn send(&mut self, now: Instant, size: u32, packet: Cargo) -> bool {
+    fn send(&mut self, now: Instant, size: u32, packet: GtpMessage) -> bool {
         let start = self.free.max(now);
         if let Some(limit) = self.limit {
             let waiting = u128::from(start.since(now).0) * u128::from(self.rate.0) / 8_000_000_000;
@@ -117,7 +117,7 @@ impl Backhaul {
 
     /// What has arrived by `now`, and where; one at a time, in order.
     #[inline]
-    pub fn arrived(&mut self, now: Instant) -> Option<(Way, Cargo)> {
+    pub fn arrived(&mut self, now: Instant) -> Option<(Way, GtpMessage)> {
         while let Some(Reverse((at, way))) = self.heads.peek().copied().filter(|Reverse((t, _))| *t <= now) {
             self.heads.pop();
             let Some(pipe) = self.pipes.get_mut(&way) else { continue };
@@ -136,15 +136,15 @@ impl Backhaul {
     }
 
     /// `packet` goes this way; false: the pipe is full, and the caller has it still.
-    pub fn send(&mut self, now: Instant, way: Way, packet: Cargo) -> bool {
+    pub fn send(&mut self, now: Instant, way: Way, packet: GtpMessage) -> bool {
         let config = match way {
             Way::S1Down(_) | Way::S1Up(_) => &self.config.s1,
             Way::X2(..) => &self.config.x2,
         };
         let size = match &packet {
-            Cargo::Down(_, sdu) | Cargo::Up(_, sdu) => sdu.size + TUNNEL,
-            Cargo::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size + TUNNEL,
-            Cargo::Marker(_) => MARKER,
+            GtpMessage::Down(_, sdu) | GtpMessage::Up(_, sdu) => sdu.size + TUNNEL,
+            GtpMessage::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size + TUNNEL,
+            GtpMessage::EndMarker(_) => MARKER,
         };
         let pipe = self.pipes.entry(way).or_insert_with(|| Pipe::new(config));
         let empty = pipe.inside.is_empty();
@@ -182,11 +182,11 @@ impl Backhaul {
         let Some(pipe) = self.pipes.get_mut(&way) else { return back };
         let head = pipe.inside.front().map(|(t, _)| *t);
         pipe.inside.retain(|(_, packet)| match packet {
-            Cargo::Forward(bearer, forwarded_sdu) if mine(*bearer) => {
+            GtpMessage::Forward(bearer, forwarded_sdu) if mine(*bearer) => {
                 back.push((*bearer, *forwarded_sdu));
                 false
             }
-            Cargo::Marker(ue) => Some(*ue) != marked,
+            GtpMessage::EndMarker(ue) => Some(*ue) != marked,
             _ => true,
         });
         // What is taken out is not sent any more.
@@ -196,7 +196,7 @@ impl Backhaul {
             self.heads.push(Reverse((*at, way)));
         }
         for (bearer, forwarded_sdu) in &back {
-            self.count(&Cargo::Forward(*bearer, *forwarded_sdu), false);
+            self.count(&GtpMessage::Forward(*bearer, *forwarded_sdu), false);
         }
         back
     }
@@ -211,12 +211,12 @@ impl Backhaul {
         self.inside[bearer][0] -= 1;
     }
 
-    fn count(&mut self, packet: &Cargo, enters: bool) {
+    fn count(&mut self, packet: &GtpMessage, enters: bool) {
         let (bearer, direction) = match packet {
-            Cargo::Down(bearer, _) => (*bearer, 0),
-            Cargo::Up(bearer, _) => (*bearer, 1),
-            Cargo::Forward(bearer, forwarded_sdu) if forwarded_sdu.count.is_none() => (*bearer, 0),
-            Cargo::Forward(..) | Cargo::Marker(_) => return,
+            GtpMessage::Down(bearer, _) => (*bearer, 0),
+            GtpMessage::Up(bearer, _) => (*bearer, 1),
+            GtpMessage::Forward(bearer, forwarded_sdu) if forwarded_sdu.count.is_none() => (*bearer, 0),
+            GtpMessage::Forward(..) | GtpMessage::EndMarker(_) => return,
         };
         let n = &mut self.inside[bearer][direction];
         *n = if enters { *n + 1 } else { *n - 1 };
@@ -253,20 +253,20 @@ mod tests {
         let mut b = backhaul(8_000_000, None);
         let way = Way::X2(0, 1);
         for i in 0..2 {
-            assert!(b.send(Instant::ZERO, way, Cargo::Forward(BEARER(0), forwarded_sdu(i, 960))));
+            assert!(b.send(Instant::ZERO, way, GtpMessage::Forward(BEARER(0), forwarded_sdu(i, 960))));
         }
-        assert!(b.send(Instant::ZERO, way, Cargo::Marker(UeId::from_index(0))));
+        assert!(b.send(Instant::ZERO, way, GtpMessage::EndMarker(UeId::from_index(0))));
         assert_eq!((b.next(), b.inside(BEARER(0), 0)), (Some(Instant::from_millis(7)), 2));
         assert!(b.arrived(Instant::from_millis(6)).is_none());
-        let serial = |c: Option<(Way, Cargo)>| match c {
-            Some((_, Cargo::Forward(_, p))) => Some(p.sdu.serial),
+        let serial = |c: Option<(Way, GtpMessage)>| match c {
+            Some((_, GtpMessage::Forward(_, p))) => Some(p.sdu.serial),
             _ => None,
         };
         assert_eq!(serial(b.arrived(Instant::from_millis(8))), Some(0));
         assert_eq!(serial(b.arrived(Instant::from_millis(8))), Some(1));
         assert!(b.arrived(Instant::from_millis(8)).is_none());
         assert_eq!(b.next(), Some(Instant(8_036_000)));
-        assert!(matches!(b.arrived(Instant(8_036_000)), Some((_, Cargo::Marker(_)))));
+        assert!(matches!(b.arrived(Instant(8_036_000)), Some((_, GtpMessage::EndMarker(_)))));
         assert_eq!((b.next(), b.inside(BEARER(0), 0)), (None, 0));
     }
 
@@ -275,8 +275,9 @@ mod tests {
     #[test]
     fn a_full_pipe_refuses() {
         let mut b = backhaul(8_000_000, Some(2000));
-        let sent = [0, 1, 2]
-            .map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), forwarded_sdu(i, 960))));
+        let sent = [0, 1, 2].map(|i| {
+            b.send(Instant::ZERO, Way::X2(0, 1), GtpMessage::Forward(BEARER(0), forwarded_sdu(i, 960)))
+        });
         assert_eq!(sent, [true, true, false]);
     }
 
@@ -287,7 +288,7 @@ mod tests {
             b.send(
                 Instant::ZERO,
                 Way::X2(0, 1),
-                Cargo::Forward(BEARER(i as usize % 2), forwarded_sdu(i, 960)),
+                GtpMessage::Forward(BEARER(i as usize % 2), forwarded_sdu(i, 960)),
             );
         }
         let back = b.recall(Way::X2(0, 1), |bearer| bearer == BEARER(0));

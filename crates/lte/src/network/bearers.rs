@@ -136,7 +136,7 @@ impl Bearers {
 
     /// True if MAC has a reason to serve the network's end of `bearer`.
     #[inline]
-    pub fn network_wants(&self, bearer: BearerId) -> bool {
+    pub fn network_has_data(&self, bearer: BearerId) -> bool {
         self.waits_above(bearer) || self.drbs[bearer].layers.wants(End::Network)
     }
 

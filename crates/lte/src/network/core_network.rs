@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use super::NetworkOutput;
-use super::backhaul::{Backhaul, Cargo, Way};
+use super::backhaul::{Backhaul, GtpMessage, Way};
 use super::config::NetworkConfig;
 use crate::rrc::HandoverConfig;
 use crate::rrc::mobility::{DataPath, Enb, ttis};
@@ -112,7 +112,7 @@ impl Core {
     /// A packet enters at the gateway; false if there is no room on the way to its eNB.
     pub fn enter(&mut self, now: Instant, bearer: BearerId, sdu: Sdu) -> bool {
         let anchor = self.routes[self.bearers[bearer].0].anchor;
-        self.backhaul.send(now, Way::S1Down(anchor), Cargo::Down(bearer, sdu))
+        self.backhaul.send(now, Way::S1Down(anchor), GtpMessage::Down(bearer, sdu))
     }
 
     /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
@@ -130,7 +130,7 @@ impl Core {
         for (end, sdu) in said.delivered.drain(..) {
             if end == End::Ue {
                 out.delivered.push((bearer, end, sdu));
-            } else if !self.backhaul.send(now, Way::S1Up(home), Cargo::Up(bearer, sdu)) {
+            } else if !self.backhaul.send(now, Way::S1Up(home), GtpMessage::Up(bearer, sdu)) {
                 out.dropped.push((bearer, End::Ue, sdu, DropCause::BackhaulFull));
             }
         }
@@ -145,20 +145,22 @@ impl Core {
             }
             let (way, packet) = self.backhaul.arrived(now)?;
             let passage = match (way, packet) {
-                (_, Cargo::Up(bearer, sdu)) => Some(Passage::Gateway(bearer, sdu)),
-                (_, Cargo::Forward(bearer, forwarded_sdu)) => Some(Passage::Accept(bearer, forwarded_sdu)),
-                (Way::S1Down(enb), Cargo::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu),
-                (Way::S1Down(enb), Cargo::Marker(ue)) => {
+                (_, GtpMessage::Up(bearer, sdu)) => Some(Passage::Gateway(bearer, sdu)),
+                (_, GtpMessage::Forward(bearer, forwarded_sdu)) => {
+                    Some(Passage::Accept(bearer, forwarded_sdu))
+                }
+                (Way::S1Down(enb), GtpMessage::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu),
+                (Way::S1Down(enb), GtpMessage::EndMarker(ue)) => {
                     // The source passes the end marker on.
                     let home = self.routes[ue].home;
-                    self.backhaul.send(now, Way::X2(enb, home), Cargo::Marker(ue));
+                    self.backhaul.send(now, Way::X2(enb, home), GtpMessage::EndMarker(ue));
                     None
                 }
-                (Way::X2(..), Cargo::Marker(ue)) => {
+                (Way::X2(..), GtpMessage::EndMarker(ue)) => {
                     self.end_forwarding(ue);
                     None
                 }
-                (_, Cargo::Down(..) | Cargo::Marker(_)) => None,
+                (_, GtpMessage::Down(..) | GtpMessage::EndMarker(_)) => None,
             };
             if passage.is_some() {
                 return passage;
@@ -200,7 +202,7 @@ impl Core {
         let way = Way::X2(enb, self.routes[ue].home);
         match kind {
             HandoverKind::None => Passage::Lose(bearer, forwarded_sdu, DropCause::NotForwarded),
-            _ if self.backhaul.send(now, way, Cargo::Forward(bearer, forwarded_sdu)) => {
+            _ if self.backhaul.send(now, way, GtpMessage::Forward(bearer, forwarded_sdu)) => {
                 Passage::Forwarded(bearer, forwarded_sdu)
             }
             _ => Passage::Lose(bearer, forwarded_sdu, DropCause::BackhaulFull),
@@ -278,7 +280,7 @@ impl Core {
         route.switch = None;
         let old = std::mem::replace(&mut route.anchor, route.home);
         if old != route.home {
-            self.backhaul.send(now, Way::S1Down(old), Cargo::Marker(ue));
+            self.backhaul.send(now, Way::S1Down(old), GtpMessage::EndMarker(ue));
         }
     }
 

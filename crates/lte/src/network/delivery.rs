@@ -28,7 +28,7 @@ impl Sidelink {
         if self.pairs.iter().all(|p| !p.config.lossless) {
             return;
         }
-        self.hear_of_drops(&out.dropped[dropped..]);
+        self.forget_dropped(&out.dropped[dropped..]);
         let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
         for item in arrived {
             let lane = self.lane_of_packet(bearers[bearer].ue, item);
@@ -66,7 +66,7 @@ impl Sidelink {
     }
 
     /// Receivers that deliver in order do not wait for what was dropped.
-    pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
+    pub fn forget_dropped(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {
             self.receivers.iter_mut().filter_map(|r| r.order.as_mut()).for_each(|o| o.lost(sdu.id));
         }

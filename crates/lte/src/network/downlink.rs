@@ -106,7 +106,7 @@ impl RadioNetwork {
         };
         scheduling.schedule(&mut self.work);
         if let Some(s) = &mut self.sidelink {
-            s.hear_of_drops(&out.dropped[dropped..]);
+            s.forget_dropped(&out.dropped[dropped..]);
         }
     }
 }
@@ -120,7 +120,7 @@ impl Scheduling<'_> {
         let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
         work.backlogs.clear();
         work.failed.clear();
-        active.retain(|&ue| self.downlink_wants(ue, work));
+        active.retain(|&ue| self.gather_backlog(ue, work));
         self.find_zones(&active);
         let users = active.len();
         // Whoever asks for a UE's part of the carrier counts those in the list.
@@ -167,7 +167,7 @@ impl Scheduling<'_> {
     /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
     /// leaves the active list.
     #[inline]
-    fn downlink_wants(&mut self, ue: UeId, work: &mut Work) -> bool {
+    fn gather_backlog(&mut self, ue: UeId, work: &mut Work) -> bool {
         let link = &mut self.links[ue];
         let cx = &mut self.contexts[ue];
         let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };

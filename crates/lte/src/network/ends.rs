@@ -183,6 +183,6 @@ impl<'a> UeLayer2<'a> {
         let s = self.0.sidelink.as_deref_mut()?;
         let report = s.report(ue, self.0.bearers, room);
         let bytes = report.iter().map(|(lane, _)| s.senders[*lane as usize].covered).sum();
-        Some((report, bytes, s.wants(ue)))
+        Some((report, bytes, s.is_triggered(ue)))
     }
 }

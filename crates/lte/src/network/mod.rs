@@ -240,7 +240,7 @@ impl RadioNetwork {
             Due::UplinkTimers { ue } => self.uplink_timers(now, tti, ue, out),
             Due::Proactive { ue } => self.granting(tti, self.links[ue].serving).grant_proactively(ue),
             Due::RequestReceived { ue, sent } => {
-                self.granting(tti, self.links[ue].serving).hear_request(ue, sent)
+                self.granting(tti, self.links[ue].serving).on_request(ue, sent)
             }
             Due::Responses { cell } => self.respond(tti, cell, out),
             Due::GrantMissed { ue, target } => {
@@ -250,7 +250,7 @@ impl RadioNetwork {
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::BufferReport { cell, ue, bytes } => {
-                self.granting(tti, self.links[ue].serving).hear_report(cell, ue, bytes)
+                self.granting(tti, self.links[ue].serving).on_report(cell, ue, bytes)
             }
             Due::Transmit => {}
             Due::Rrc { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.connection_step(), out),

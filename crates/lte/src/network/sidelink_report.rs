@@ -23,8 +23,8 @@ impl Sidelink {
         for lane in &self.of_ue[ue] {
             let (l, sender) = (&self.lanes[*lane as usize], &mut self.senders[*lane as usize]);
             let backlog = bearers[l.bearer].layers.buffer_status(l.end).total();
-            if sender.wants && size(report.len() + 1) <= room {
-                (sender.covered, sender.wants) = (backlog, false);
+            if sender.bsr_triggered && size(report.len() + 1) <= room {
+                (sender.covered, sender.bsr_triggered) = (backlog, false);
                 report.push((*lane, level(backlog)));
             }
         }
@@ -32,8 +32,8 @@ impl Sidelink {
     }
 
     /// Lanes of `ue` wait for a report.
-    pub fn wants(&self, ue: UeId) -> bool {
-        self.of_ue[ue].iter().any(|l| self.senders[*l as usize].wants)
+    pub fn is_triggered(&self, ue: UeId) -> bool {
+        self.of_ue[ue].iter().any(|l| self.senders[*l as usize].bsr_triggered)
     }
 
     /// A report was lost with its block: what it said is said again.

@@ -113,11 +113,11 @@ impl RadioNetwork {
         }
         if !self.links[ue].rrc.is_connected() {
             let from_ue = self.bearers[bearer].layers.wants(End::Ue);
-            let wants = [self.bearers.network_wants(bearer), from_ue];
+            let wants = [self.bearers.network_has_data(bearer), from_ue];
             return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
         }
         let active = self.contexts[ue].active[Direction::Downlink.index()];
-        if !active && self.bearers.network_wants(bearer) {
+        if !active && self.bearers.network_has_data(bearer) {
             self.attachment(ue).wake(Direction::Downlink);
         }
         if of_ue {

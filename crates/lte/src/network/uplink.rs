@@ -80,7 +80,7 @@ impl RadioNetwork {
                 let serving = terminal.link.serving;
                 let cell = &mut self.cells[serving];
                 let mut gain = || self.air.gains(tti, serving, ue).uplink;
-                if power.is_none_or(|power| cell.hears_preamble(power, gain())) {
+                if power.is_none_or(|power| cell.detects_preamble(power, gain())) {
                     cell.uplink.responder.preamble(ue, preamble);
                     self.preambles.push(serving);
                 }
@@ -159,9 +159,7 @@ impl Terminal<'_> {
     #[inline]
     fn asks(&self, tti: Tti) -> bool {
         let u = &*self.ue;
-        u.wants_request()
-            && !u.access.is_running()
-            && !u.is_granted(tti, self.link.uplink.persistent.as_ref())
+        u.needs_grant() && !u.access.is_running() && !u.is_granted(tti, self.link.uplink.persistent.as_ref())
     }
 
     /// Timers of reports, opportunities of requests and preambles. What random access does.

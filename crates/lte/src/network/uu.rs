@@ -57,7 +57,7 @@ impl<'a> Uu<'a> {
     /// `ue` receives a grant for `target` in `tti`; it answers a request, or does not.
     #[inline]
     pub fn grant(&mut self, tti: Tti, ue: UeId, target: Tti, answers: bool) {
-        self.ues[ue].uplink.hear_grant(tti, target, answers);
+        self.ues[ue].uplink.on_grant(tti, target, answers);
     }
 
     /// `ue` receives no ACK for the block of `process`, or a grant for its retransmission later: it

@@ -133,7 +133,7 @@ const SUBHEADER: u32 = 1;
 /// The reporting procedure of a UE.
 ///
 /// Its owner says when data has come ([`on_data`](Self::on_data)) and when a grant for new data has
-/// ([`on_grant`](Self::on_grant)); while [`wants_request`](Self::wants_request) holds and there is
+/// ([`on_grant`](Self::on_grant)); while [`needs_grant`](Self::needs_grant) holds and there is
 /// no grant, a scheduling request is due.
 #[derive(Clone, Debug)]
 pub struct Reporting {
@@ -228,7 +228,7 @@ impl Reporting {
     }
 
     /// A regular report waits: without a grant a scheduling request is due.
-    pub const fn wants_request(&self) -> bool {
+    pub const fn needs_grant(&self) -> bool {
         self.regular_triggered
     }
 
@@ -358,11 +358,11 @@ mod tests {
             let mut r = reporting(None);
             assert_eq!(r.reserve(102, 540, &buffers(bytes, 0)), 0, "nothing was triggered");
             r.on_data();
-            assert!(r.wants_request());
+            assert!(r.needs_grant());
             assert_eq!(r.reserve(102, 540, &buffers(bytes, 0)), reserved);
             let after = buffers([400, 0, bytes[2], 0], 0);
             assert_eq!(r.compose(Tti(7), reserved, &buffers(bytes, 0), &after), Some(report));
-            assert!(!r.wants_request());
+            assert!(!r.needs_grant());
         }
     }
 
@@ -384,9 +384,9 @@ mod tests {
             let mut r = reporting(None);
             r.on_data();
             assert_eq!(r.reserve(100, need, &buffers([50, 0, 0, 0], 0)), reserved, "{need} B");
-            assert!(r.wants_request(), "the block is not built yet");
+            assert!(r.needs_grant(), "the block is not built yet");
             r.accommodated();
-            assert!(!r.wants_request());
+            assert!(!r.needs_grant());
         }
     }
 
@@ -405,13 +405,13 @@ mod tests {
         let b = buffers([500, 0, 0, 0], 0);
         r.on_data();
         assert_eq!((r.reserve(100, 505, &b), r.pad(Tti(1), 4, &b)), (0, None), "nobody has answered");
-        assert!(r.wants_request());
+        assert!(r.needs_grant());
         r.on_answer();
         assert_eq!(r.reserve(100, 505, &b), 2);
         assert!(r.compose(Tti(2), 2, &b, &b).is_some());
         r.on_tti(Tti(12), true);
-        assert!(!r.wants_request());
-        assert_eq!((r.reserve(100, 505, &b), r.wants_request()), (0, true));
+        assert!(!r.needs_grant());
+        assert_eq!((r.reserve(100, 505, &b), r.needs_grant()), (0, true));
     }
 
     #[test]
@@ -440,7 +440,7 @@ mod tests {
         r.on_tti(Tti(14), true);
         assert_eq!(r.reserve(50, 200, &b), 0);
         r.on_tti(Tti(15), true);
-        assert_eq!((r.reserve(50, 200, &b), r.wants_request()), (4, false));
+        assert_eq!((r.reserve(50, 200, &b), r.needs_grant()), (4, false));
     }
 
     #[test]
@@ -451,11 +451,11 @@ mod tests {
         r.compose(Tti(0), 2, &b, &b);
         r.on_grant(Tti(100));
         r.on_tti(Tti(320), true);
-        assert!(!r.wants_request(), "restarted at 100");
+        assert!(!r.needs_grant(), "restarted at 100");
         r.on_tti(Tti(420), false);
-        assert!(!r.wants_request(), "no data, no report");
+        assert!(!r.needs_grant(), "no data, no report");
         r.on_grant(Tti(500));
         r.on_tti(Tti(820), true);
-        assert!(r.wants_request());
+        assert!(r.needs_grant());
     }
 }

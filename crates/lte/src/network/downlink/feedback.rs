@@ -56,7 +56,7 @@ impl RadioNetwork {
             return;
         };
         let (config, stats) = (&self.cells[link.serving].config, &mut link.downlink.stats);
-        match cx.hear_feedback(now, config, stats, process, feedback) {
+        match cx.on_feedback(now, config, stats, process, feedback) {
             None | Some(Verdict::Acknowledged) => {}
             Some(Verdict::Again) => self.attachment(ue).wake(Direction::Downlink),
             Some(Verdict::GivenUp) => {
@@ -84,7 +84,7 @@ enum Verdict {
 impl DownlinkContext {
     /// The `feedback` of the block of `process` that was sent one feedback delay ago; None if that is
     /// another one now.
-    fn hear_feedback(
+    fn on_feedback(
         &mut self,
         now: Instant,
         config: &CellConfig,

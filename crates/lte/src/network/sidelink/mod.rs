@@ -76,10 +76,10 @@ impl RadioNetwork {
                     sender.occasion = Some(next);
                     self.calendar.note(next, Due::SidelinkOccasion { lane });
                 }
-            } else if backlog > sender.covered && !sender.wants {
-                sender.wants = true;
+            } else if backlog > sender.covered && !sender.bsr_triggered {
+                sender.bsr_triggered = true;
                 let tx = l.tx;
-                self.ues[tx].uplink.direct_wants = true;
+                self.ues[tx].uplink.sidelink_bsr = true;
                 self.terminal(tx).arm();
             }
         }

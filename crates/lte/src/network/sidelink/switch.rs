@@ -136,14 +136,14 @@ impl Sidelink {
     /// Requests and reports of the sender begin anew, at both of their ends.
     fn reset_requests(&mut self, lane: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
         let (l, sender) = (&mut self.lanes[lane as usize], &mut self.senders[lane as usize]);
-        (sender.covered, sender.wants) = (0, false);
+        (sender.covered, sender.bsr_triggered) = (0, false);
         let grants = &mut self.grants.of[lane as usize];
         grants.granted_until = None;
         grants.view.reset();
         if let Some(p) = &mut l.persistent {
             p.mcs = None;
         }
-        u.direct_wants = self.wants(self.lanes[lane as usize].tx);
+        u.sidelink_bsr = self.is_triggered(self.lanes[lane as usize].tx);
         u.rac_blocked_until = Tti(0);
         u.sr.cancel();
         u.bsr.reset();

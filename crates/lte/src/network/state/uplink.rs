@@ -155,7 +155,7 @@ pub struct UplinkUe {
     /// The last TTI for which it has a grant for new data.
     pub granted_until: Option<Tti>,
     /// Data for a sidelink wait for a grant.
-    pub direct_wants: bool,
+    pub sidelink_bsr: bool,
     /// No second RAC before this TTI.
     pub rac_blocked_until: Tti,
     /// When it is woken next.
@@ -259,7 +259,7 @@ impl UplinkContext {
 
     /// `block` is decoded: what its report says of the UE's buffers, or
     /// that it is full.
-    pub fn hear_block(&mut self, block: &Block, trailing: Trailing) {
+    pub fn on_block(&mut self, block: &Block, trailing: Trailing) {
         let first = block.first;
         if let Some(report) = block.report {
             self.view.on_report(first, report);
@@ -311,7 +311,7 @@ impl UplinkUe {
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
             granted_until: None,
-            direct_wants: false,
+            sidelink_bsr: false,
             rac_blocked_until: Tti(0),
             wake: None,
             power: TransmitPower::new(radio.power),
@@ -388,13 +388,13 @@ impl UplinkUe {
 
     /// True if something waits for which it has to ask.
     #[inline]
-    pub const fn wants_request(&self) -> bool {
-        self.bsr.wants_request() || self.direct_wants
+    pub const fn needs_grant(&self) -> bool {
+        self.bsr.needs_grant() || self.sidelink_bsr
     }
 
     /// A grant for `target` comes in `tti`; it answers a request, or does not.
     #[inline]
-    pub fn hear_grant(&mut self, tti: Tti, target: Tti, answers: bool) {
+    pub fn on_grant(&mut self, tti: Tti, target: Tti, answers: bool) {
         self.bsr.on_grant(tti);
         if answers {
             self.bsr.on_answer();

@@ -215,7 +215,7 @@ impl Silence<'_> {
 impl Cell {
     /// Whether a preamble of `power` is loud enough for the cell, which receives it with `gain`. A
     /// threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is taken for all.
-    pub fn hears_preamble(&self, power: Dbm, gain: f32) -> bool {
+    pub fn detects_preamble(&self, power: Dbm, gain: f32) -> bool {
         let noise = thermal_noise(PRACH_BANDWIDTH, self.config.radio.noise_figure);
         power.0 + db(f64::from(gain)) - noise.0 >= self.config.uplink.random_access.detection.0
     }

@@ -33,7 +33,7 @@ impl RadioNetwork {
         let Some(decoded) = self.contexts[ue].uplink.outcome(process, sent) else { return };
         let step = if decoded { Step::Decoded } else { Step::Failed };
         self.trace.block(tti, step, TraceLink::Uplink, ue, self.ues[ue].uplink.harq.get(process));
-        match self.granting(tti, self.links[ue].serving).hear_block(ue, process, decoded) {
+        match self.granting(tti, self.links[ue].serving).on_block(ue, process, decoded) {
             Outcome::Again => {}
             Outcome::GivenUp => {
                 self.sending(now, tti, ue, out).give_up_block(process);
@@ -58,7 +58,7 @@ impl RadioNetwork {
 
 impl Granting<'_> {
     /// The last transmission of `process` of `ue` is `decoded`, or is not.
-    fn hear_block(&mut self, ue: UeId, process: usize, decoded: bool) -> Outcome {
+    fn on_block(&mut self, ue: UeId, process: usize, decoded: bool) -> Outcome {
         let lowest = self.cell.uplink.adaptation.lowest();
         let cx = &mut self.contexts[ue].uplink;
         let p = &cx.granted[process];
@@ -78,7 +78,7 @@ impl Granting<'_> {
         p.state = State::Idle;
         let (rbs, msg3) = (p.rbs, p.msg3);
         let (parts, block) = self.uu.take_block(ue, process);
-        cx.hear_block(&block, c.config.bsr.trailing);
+        cx.on_block(&block, c.config.bsr.trailing);
         let direct = &block.sidelink;
         if let Some(grants) = self.lane_grants.as_deref_mut().filter(|_| !direct.is_empty()) {
             grants.on_report(block.first, direct);

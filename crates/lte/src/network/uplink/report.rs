@@ -33,7 +33,7 @@ pub(super) fn pass_report_on(
 impl Granting<'_> {
     /// A report of `bytes` to this cell reaches it; its scheduler forgets what it has granted
     /// since.
-    pub(in crate::network) fn hear_report(&mut self, cell: CellId, ue: UeId, bytes: u32) {
+    pub(in crate::network) fn on_report(&mut self, cell: CellId, ue: UeId, bytes: u32) {
         if !self.links[ue].away && self.id == cell {
             self.contexts[ue].uplink.view.replace(bytes);
             self.wake(ue);

@@ -71,11 +71,11 @@ impl Granting<'_> {
         self.contexts[ue].uplink.granted[process_of(target)].rbs = rbs;
         self.links[ue].uplink.stats.moved += 1;
         self.trace.step(self.tti, Step::Grant, ue, target, 0, rbs);
-        self.hears_of_move(target, ue);
+        self.announce_move(target, ue);
     }
 
     /// The UE hears the grant of its retransmission in `target`, or nothing comes.
-    fn hears_of_move(&mut self, target: Tti, ue: UeId) {
+    fn announce_move(&mut self, target: Tti, ue: UeId) {
         if !self.cell.uplink.config.control_errors || !self.misses_grant(ue) {
             return;
         }
@@ -185,7 +185,7 @@ impl Granting<'_> {
         };
         self.contexts[ue].uplink.granted[process].rbs = rbs;
         self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
-        self.hears_of_move(again, ue);
+        self.announce_move(again, ue);
         false
     }
 }

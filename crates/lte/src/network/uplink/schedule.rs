@@ -79,7 +79,7 @@ impl Granting<'_> {
     }
 
     /// A scheduling request that was sent in `sent` reaches the eNB.
-    pub(in crate::network) fn hear_request(&mut self, ue: UeId, sent: Tti) {
+    pub(in crate::network) fn on_request(&mut self, ue: UeId, sent: Tti) {
         if !self.links[ue].away {
             self.contexts[ue].uplink.view.on_request(sent);
             self.wake(ue);

@@ -202,7 +202,7 @@ impl Sending<'_> {
             block.headroom = Some(phr::level(u.power.headroom(config, g.rbs.len(), path_loss)));
         }
         let mut direct = false;
-        if u.direct_wants {
+        if u.sidelink_bsr {
             let (report, size) = self.sidelink_report(pdu.room());
             direct = !report.is_empty();
             block.sidelink = report;
@@ -234,7 +234,7 @@ impl Sending<'_> {
         let Some((report, bytes, wants)) = self.layer2.sidelink_report(self.id, room) else {
             return (Vec::new(), 0);
         };
-        self.ue.direct_wants = wants;
+        self.ue.sidelink_bsr = wants;
         if report.is_empty() {
             return (report, 0);
         }

@@ -52,7 +52,7 @@ pub struct Sender {
     /// Bytes that the last report covers and that were not sent yet [B].
     pub covered: u64,
     /// There is more than that.
-    pub wants: bool,
+    pub bsr_triggered: bool,
     /// An occasion is in the calendar.
     pub occasion: Option<Tti>,
 }
@@ -131,7 +131,7 @@ impl Sender {
     fn new() -> Sender {
         let mut mux = Multiplexer::default();
         mux.add(0, LogicalChannelConfig::default());
-        Sender { harq: Processes::default(), mux, covered: 0, wants: false, occasion: None }
+        Sender { harq: Processes::default(), mux, covered: 0, bsr_triggered: false, occasion: None }
     }
 }
 
