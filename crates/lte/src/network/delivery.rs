@@ -1,5 +1,5 @@
-//! What bearers of sidelinks deliver and drop: the packets of a pair in the order in which they were
-//! sent, and the copies of a packet for a group.
+//! What bearers of sidelinks deliver and drop: the packets of a pair in the order in which they
+//! were sent, and the copies of a packet for a group.
 
 use lasthop_units::{BearerId, Tti, UeId};
 

@@ -66,13 +66,14 @@ impl<'a> Uu<'a> {
         self.ues[ue].uplink.keep(process);
     }
 
-    /// A transmission of `process` was due and `ue`, which knew of none, has not sent: it counts it.
+    /// A transmission of `process` was due and `ue`, which knew of none, has not sent: it counts
+    /// it.
     pub fn skip_transmission(&mut self, ue: UeId, process: usize) {
         self.ues[ue].uplink.harq.get_mut(process).transmissions += 1;
     }
 
-    /// The block of `process` of `ue` is decoded, and `ue` receives ACK and flushes its buffer: what
-    /// the block carries.
+    /// The block of `process` of `ue` is decoded, and `ue` receives ACK and flushes its buffer:
+    /// what the block carries.
     pub fn take_block(&mut self, ue: UeId, process: usize) -> (Parts, Block) {
         self.ues[ue].uplink.flush(process)
     }

@@ -82,8 +82,8 @@ enum Verdict {
 }
 
 impl DownlinkContext {
-    /// The `feedback` of the block of `process` that was sent one feedback delay ago; None if that is
-    /// another one now.
+    /// The `feedback` of the block of `process` that was sent one feedback delay ago; None if that
+    /// is another one now.
     fn on_feedback(
         &mut self,
         now: Instant,

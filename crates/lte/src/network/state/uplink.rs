@@ -238,7 +238,8 @@ impl UplinkContext {
         }
     }
 
-    /// A transmission of `process` arrives as it was granted: the first of a new block, or one more.
+    /// A transmission of `process` arrives as it was granted: the first of a new block, or one
+    /// more.
     pub fn on_transmission(&mut self, process: usize, g: &Granted, collided: bool) {
         let p = &mut self.granted[process];
         let Granted { rbs, mcs, bytes, content, .. } = *g;

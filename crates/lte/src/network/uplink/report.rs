@@ -12,8 +12,8 @@ use crate::mac::harq::process_of;
 use crate::network::CellConfig;
 use crate::phy::TTI;
 
-/// RLC of `ue` has reported `bytes` in all: LteUeMac sends the sum of all bearers at the start of the
-/// next TTI.
+/// RLC of `ue` has reported `bytes` in all: LteUeMac sends the sum of all bearers at the start of
+/// the next TTI.
 #[cold]
 pub(super) fn pass_report_on(
     now: Instant,
