@@ -173,9 +173,9 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
 
 /// Two groups of three: three pairs, three flows between those that are paired, each second end 10
 /// to 20 m from its first (the sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0
-/// everywhere shows the distance), and rows of each lane in `radio`.
+/// everywhere shows the distance), and rows of each destination in `radio`.
 #[test]
-fn groups_are_paired_one_to_one_and_lanes_have_rows() {
+fn groups_are_paired_one_to_one_and_destinations_have_rows() {
     let text = STATIC
         .replace("[ue.a]\n", "[ue.a]\ncount = 3\ndrop = { kind = \"disc\", radius = \"100 m\" }\n")
         .replacen("position = [\"20 m\", \"0 m\", ", "position = [\"0 m\", \"0 m\", ", 1)

@@ -48,11 +48,11 @@ pub(super) enum Due {
     /// The gateway hears that the UE is at home elsewhere.
     PathSwitch { ue: UeId },
     /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
-    SidelinkDecoded { lane: u32, process: u8, sent: Tti },
+    SidelinkDecoded { destination: u32, process: u8, sent: Tti },
     /// A persistent grant of a sidelink.
-    SidelinkOccasion { lane: u32 },
+    SidelinkOccasion { destination: u32 },
     /// Sidelink or infrastructure?
     ModeSelection { pair: u32 },
     /// A receiver of a pair stops waiting for what is missing.
-    Reordering { lane: u32 },
+    Reordering { destination: u32 },
 }

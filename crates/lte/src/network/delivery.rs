@@ -31,37 +31,43 @@ impl Sidelink {
         self.forget_dropped(&out.dropped[dropped..]);
         let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
         for item in arrived {
-            let lane = self.lane_of_packet(bearers[bearer].ue, item);
-            let order = lane.and_then(|l| Some((l, self.receivers[l as usize].order.as_mut()?)));
-            let Some((lane, order)) = order else {
+            let destination = self.destination_of_packet(bearers[bearer].ue, item);
+            let order = destination.and_then(|l| Some((l, self.receivers[l as usize].order.as_mut()?)));
+            let Some((destination, order)) = order else {
                 out.delivered.push(item);
                 continue;
             };
             let before = order.until;
             order.arrived(tti, item, &mut out.delivered);
             if let Some(until) = order.until.filter(|_| before.is_none()) {
-                calendar.note(until.max(calendar.first_open()), Due::Reordering { lane });
+                calendar.note(until.max(calendar.first_open()), Due::Reordering { destination });
             }
         }
     }
 
-    /// The lane of a packet that came out of a bearer of `ue`, if it is one's.
-    fn lane_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
-        if let Some(first) = self.lane_of(bearer) {
+    /// The destination of a packet that came out of a bearer of `ue`, if it is one's.
+    fn destination_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
+        if let Some(first) = self.destination_of(bearer) {
             return Some(if end == End::Ue { first } else { first + 1 });
         }
         let knows = |r: &Receiver| r.order.as_ref().is_some_and(|o| o.knows(sdu.id));
-        let mut lanes = self.lanes.iter().zip(&self.receivers);
-        let found = lanes.position(|(l, r)| l.rx == ue && knows(r)).filter(|_| end == End::Ue);
-        found.map(|lane| lane as u32)
+        let mut destinations = self.destinations.iter().zip(&self.receivers);
+        let found = destinations.position(|(l, r)| l.rx == ue && knows(r)).filter(|_| end == End::Ue);
+        found.map(|destination| destination as u32)
     }
 
-    /// The receiver of `lane` stops waiting for what is missing.
-    pub fn stop_waiting(&mut self, tti: Tti, lane: u32, calendar: &mut Agenda, out: &mut NetworkOutput) {
-        let Some(order) = &mut self.receivers[lane as usize].order else { return };
+    /// The receiver of `destination` stops waiting for what is missing.
+    pub fn stop_waiting(
+        &mut self,
+        tti: Tti,
+        destination: u32,
+        calendar: &mut Agenda,
+        out: &mut NetworkOutput,
+    ) {
+        let Some(order) = &mut self.receivers[destination as usize].order else { return };
         order.on_tti(tti, &mut out.delivered);
         if let Some(until) = order.until {
-            calendar.note(until, Due::Reordering { lane });
+            calendar.note(until, Due::Reordering { destination });
         }
     }
 
@@ -75,8 +81,8 @@ impl Sidelink {
     /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
     /// receive.
     fn drop_copies(&self, bearer: BearerId, from: usize, bearers: &mut Bearers, out: &mut NetworkOutput) {
-        let Some((lane, 0)) = self.group_of(bearer) else { return };
-        let Some(g) = &self.lanes[lane as usize].group else { return };
+        let Some((destination, 0)) = self.group_of(bearer) else { return };
+        let Some(g) = &self.destinations[destination as usize].group else { return };
         for i in from..out.dropped.len() {
             let (_, _, sdu, cause) = out.dropped[i];
             // What the first receiver lost by itself is not the sender's.

@@ -102,7 +102,7 @@ impl<'a> EnbBearers<'a> {
     }
 }
 
-/// The terminal's ends of bearers, and the lanes of a UE.
+/// The terminal's ends of bearers, and the destinations of a UE.
 pub(super) struct UeLayer2<'a>(Layer2<'a>);
 
 impl<'a> UeLayer2<'a> {
@@ -176,13 +176,13 @@ impl<'a> UeLayer2<'a> {
         }
     }
 
-    /// A report of the lanes of `ue` into `room` bytes, how much it is of [B], and whether one more
-    /// is due; None without sidelinks.
+    /// A report of the destinations of `ue` into `room` bytes, how much it is of [B], and whether
+    /// one more is due; None without sidelinks.
     #[cold]
     pub fn sidelink_report(&mut self, ue: UeId, room: u32) -> Option<(SidelinkReport, u64, bool)> {
         let s = self.0.sidelink.as_deref_mut()?;
         let report = s.report(ue, self.0.bearers, room);
-        let bytes = report.iter().map(|(lane, _)| s.senders[*lane as usize].covered).sum();
+        let bytes = report.iter().map(|(destination, _)| s.senders[*destination as usize].covered).sum();
         Some((report, bytes, s.is_triggered(ue)))
     }
 }

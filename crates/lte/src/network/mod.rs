@@ -188,19 +188,20 @@ impl RadioNetwork {
                 prefetch.scheduling(CellId::from_index(cell.index() + 1));
             }
             self.schedule_downlink(now, tti, cell, out);
-            let lanes = self.lane_scheduling(tti, cell);
-            let held = lanes.map_or(RbSet::EMPTY, |mut lanes| lanes.hold_for_lanes());
+            let destinations = self.sidelink_scheduling(tti, cell);
+            let held =
+                destinations.map_or(RbSet::EMPTY, |mut destinations| destinations.hold_for_sidelinks());
             self.granting(tti, cell).schedule();
             if !held.is_empty()
-                && let Some(mut lanes) = self.lane_scheduling(tti, cell)
+                && let Some(mut destinations) = self.sidelink_scheduling(tti, cell)
             {
-                lanes.release_to_lanes(held);
+                destinations.release_to_sidelinks(held);
             }
         }
         if self.sidelink.is_some() {
             for cell in self.cells.ids() {
-                if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
-                    lanes.schedule_sidelinks();
+                if let Some(mut destinations) = self.sidelink_scheduling(tti, cell) {
+                    destinations.schedule_sidelinks();
                 }
             }
         }
@@ -266,20 +267,20 @@ impl RadioNetwork {
                     core.switch_path(now, tti, ue);
                 }
             }
-            Due::SidelinkDecoded { lane, process, sent } => {
-                if let Some(mut blocks) = self.lane_blocks(now, out) {
-                    blocks.decoded(lane, process.into(), sent);
+            Due::SidelinkDecoded { destination, process, sent } => {
+                if let Some(mut blocks) = self.sidelink_blocks(now, out) {
+                    blocks.decoded(destination, process.into(), sent);
                 }
                 self.serve(now, out);
             }
-            Due::SidelinkOccasion { lane } => {
-                self.sidelink_occasion(tti, lane);
+            Due::SidelinkOccasion { destination } => {
+                self.sidelink_occasion(tti, destination);
                 self.serve(now, out);
             }
             Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
-            Due::Reordering { lane } => {
+            Due::Reordering { destination } => {
                 if let Some(s) = &mut self.sidelink {
-                    s.stop_waiting(tti, lane, &mut self.calendar, out);
+                    s.stop_waiting(tti, destination, &mut self.calendar, out);
                 }
             }
         }

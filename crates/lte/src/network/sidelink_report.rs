@@ -7,31 +7,32 @@ use super::bearers::{Bearers, Notice};
 use super::state::sidelink::{Sidelink, SidelinkGrants, SidelinkReport};
 use crate::mac::bsr::{Report, level};
 
-/// What a report of `lanes` lanes takes with its subheader [B].
+/// What a report of `destinations` destinations takes with its subheader [B].
 // TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for
 // each; the subheader has a length.
-pub(super) const fn size(lanes: usize) -> u32 {
-    2 + (lanes as u32 * 12).div_ceil(8)
+pub(super) const fn size(destinations: usize) -> u32 {
+    2 + (destinations as u32 * 12).div_ceil(8)
 }
 
 impl Sidelink {
-    /// A report of the lanes of `ue` for an uplink block with `room` bytes, of those whose data no
-    /// report covers, as far as it fits.
+    /// A report of the destinations of `ue` for an uplink block with `room` bytes, of those whose
+    /// data no report covers, as far as it fits.
     #[cold]
     pub fn report(&mut self, ue: UeId, bearers: &Bearers, room: u32) -> SidelinkReport {
         let mut report = Vec::new();
-        for lane in &self.of_ue[ue] {
-            let (l, sender) = (&self.lanes[*lane as usize], &mut self.senders[*lane as usize]);
+        for destination in &self.of_ue[ue] {
+            let (l, sender) =
+                (&self.destinations[*destination as usize], &mut self.senders[*destination as usize]);
             let backlog = bearers[l.bearer].layers.buffer_status(l.end).total();
             if sender.bsr_triggered && size(report.len() + 1) <= room {
                 (sender.covered, sender.bsr_triggered) = (backlog, false);
-                report.push((*lane, level(backlog)));
+                report.push((*destination, level(backlog)));
             }
         }
         report
     }
 
-    /// Lanes of `ue` wait for a report.
+    /// Destinations of `ue` wait for a report.
     pub fn is_triggered(&self, ue: UeId) -> bool {
         self.of_ue[ue].iter().any(|l| self.senders[*l as usize].bsr_triggered)
     }
@@ -39,9 +40,9 @@ impl Sidelink {
     /// A report was lost with its block: what it said is said again.
     #[cold]
     pub fn lose_report(&mut self, report: &SidelinkReport, bearers: &mut Bearers) {
-        for (lane, _) in report {
-            self.senders[*lane as usize].covered = 0;
-            bearers.notify(Notice::of(self.lanes[*lane as usize].bearer));
+        for (destination, _) in report {
+            self.senders[*destination as usize].covered = 0;
+            bearers.notify(Notice::of(self.destinations[*destination as usize].bearer));
         }
     }
 }
@@ -50,9 +51,9 @@ impl SidelinkGrants {
     /// The eNB receives a report that was written in `first`.
     #[cold]
     pub fn on_report(&mut self, first: Tti, report: &SidelinkReport) {
-        for (lane, level) in report {
-            self.of[*lane as usize].view.on_report(first, Report::Short { group: 0, level: *level });
-            self.wake(*lane);
+        for (destination, level) in report {
+            self.of[*destination as usize].view.on_report(first, Report::Short { group: 0, level: *level });
+            self.wake(*destination);
         }
     }
 }

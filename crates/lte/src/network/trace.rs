@@ -82,7 +82,7 @@ pub struct TraceRecord {
     pub ue: UeId,
     /// The receiver of a sidelink; None for a block that goes to a group.
     pub peer: Option<UeId>,
-    /// The lane, if it leads to a group.
+    /// The destination, if it leads to a group.
     pub group: Option<u32>,
     /// The TTI that is meant.
     pub about: Tti,

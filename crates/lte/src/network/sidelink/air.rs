@@ -7,7 +7,7 @@ use super::super::calendar::{Agenda, Due};
 use super::invariants::Check;
 use crate::mac::harq::{Process, Reception, process_of};
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
-use crate::network::state::sidelink::{LaneGrant, Receiver, Sidelink};
+use crate::network::state::sidelink::{Receiver, Sidelink, SidelinkGrant};
 use crate::network::state::{Cell, Link, Ue};
 use crate::phy::air::Air;
 use lasthop_radio::linear;
@@ -21,12 +21,12 @@ impl RadioNetwork {
         if cfg!(debug_assertions) {
             Check { tti, sidelink, cells, links, ues, bearers }.run();
         }
-        LaneAir { tti, sidelink, cells, links, ues, air, calendar }.run();
+        SidelinkAir { tti, sidelink, cells, links, ues, air, calendar }.run();
     }
 }
 
-/// What the UEs of all lanes receive in one TTI.
-struct LaneAir<'a> {
+/// What the UEs of all destinations receive in one TTI.
+struct SidelinkAir<'a> {
     tti: Tti,
     sidelink: &'a mut Sidelink,
     cells: &'a IndexVec<CellId, Cell>,
@@ -36,7 +36,7 @@ struct LaneAir<'a> {
     calendar: &'a mut Agenda,
 }
 
-impl LaneAir<'_> {
+impl SidelinkAir<'_> {
     /// With all transmissions of this TTI known: what arrives at the peers.
     fn run(&mut self) {
         let tti = self.tti;
@@ -45,8 +45,8 @@ impl LaneAir<'_> {
         while let Some(g) = self.sidelink.grants.plan.granted(tti).get(i).copied() {
             i += 1;
             let s = &*self.sidelink;
-            let l = &s.lanes[g.lane as usize];
-            let p = s.senders[g.lane as usize].harq.get(process);
+            let l = &s.destinations[g.destination as usize];
+            let p = s.senders[g.destination as usize].harq.get(process);
             if p.sent != tti || p.transmissions == 0 {
                 continue;
             }
@@ -62,22 +62,23 @@ impl LaneAir<'_> {
                 self.air_pair(&g, received);
             }
             let s = &mut *self.sidelink;
-            let l = &mut s.lanes[g.lane as usize];
-            let decoded = s.receivers[g.lane as usize].received[process].decoded;
-            s.grants.of[g.lane as usize].busy[process] = true;
+            let l = &mut s.destinations[g.destination as usize];
+            let decoded = s.receivers[g.destination as usize].received[process].decoded;
+            s.grants.of[g.destination as usize].busy[process] = true;
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
             l.stats.errors += u64::from(!decoded);
             let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
-            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
+            let due_item =
+                Due::SidelinkDecoded { destination: g.destination, process: process as u8, sent: tti };
             self.calendar.note(due, due_item);
         }
     }
 
     /// The first transmission of a block begins.
-    fn begin(&mut self, g: &LaneGrant) {
-        let l = &self.sidelink.lanes[g.lane as usize];
-        let receiver = &mut self.sidelink.receivers[g.lane as usize];
+    fn begin(&mut self, g: &SidelinkGrant) {
+        let l = &self.sidelink.destinations[g.destination as usize];
+        let receiver = &mut self.sidelink.receivers[g.destination as usize];
         let combining = self.cells[self.links[l.tx].serving].uplink.config.harq.combining;
         let block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
         let (soft, uniform) = (SoftBuffer::new(combining.into()), receiver.errors.uniform(self.tti.0));
@@ -85,17 +86,17 @@ impl LaneAir<'_> {
         receiver.members.iter_mut().for_each(|m| m.begin_block(self.tti, soft));
     }
 
-    /// Blocks of the UE that sends on `lane` may fail.
-    fn blocks_fail(&self, lane: u32) -> bool {
-        let tx = self.sidelink.lanes[lane as usize].tx;
+    /// Blocks of the UE that sends on `destination` may fail.
+    fn blocks_fail(&self, destination: u32) -> bool {
+        let tx = self.sidelink.destinations[destination as usize].tx;
         self.cells[self.links[tx].serving].uplink.config.data_errors
     }
 
-    /// What arrives at the receiver of a pair's lane; `received`: mutual information of the
+    /// What arrives at the receiver of a pair's destination; `received`: mutual information of the
     /// transmission.
-    fn air_pair(&mut self, g: &LaneGrant, received: Option<f32>) {
-        let errors = self.blocks_fail(g.lane);
-        let r = &mut self.sidelink.receivers[g.lane as usize].received[process_of(self.tti)];
+    fn air_pair(&mut self, g: &SidelinkGrant, received: Option<f32>) {
+        let errors = self.blocks_fail(g.destination);
+        let r = &mut self.sidelink.receivers[g.destination as usize].received[process_of(self.tti)];
         r.sent = self.tti;
         r.decoded = match (received, r.block) {
             (Some(mi), Some(block)) => {
@@ -107,9 +108,9 @@ impl LaneAir<'_> {
     }
 
     /// Mutual information of the transmission `g` at `rx`.
-    fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
-        let l = &self.sidelink.lanes[g.lane as usize];
-        let block = self.sidelink.receivers[g.lane as usize].received[process_of(self.tti)].block?;
+    fn information(&mut self, g: &SidelinkGrant, rx: UeId) -> Option<f32> {
+        let l = &self.sidelink.destinations[g.destination as usize];
+        let block = self.sidelink.receivers[g.destination as usize].received[process_of(self.tti)].block?;
         let sinr = match &l.link.quality {
             LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
             LinkQuality::Pinned { steps } => {
@@ -135,18 +136,19 @@ impl LaneAir<'_> {
     }
 
     /// What arrives at the receivers of a group in `tti`.
-    fn air_group(&mut self, g: &LaneGrant) {
-        let (process, errors) = (process_of(self.tti), self.blocks_fail(g.lane));
-        let members = self.sidelink.receivers[g.lane as usize].members.len();
+    fn air_group(&mut self, g: &SidelinkGrant) {
+        let (process, errors) = (process_of(self.tti), self.blocks_fail(g.destination));
+        let members = self.sidelink.receivers[g.destination as usize].members.len();
         let mut missing = false;
         for k in 0..members {
-            if self.sidelink.receivers[g.lane as usize].members[k].received[process].decoded {
+            if self.sidelink.receivers[g.destination as usize].members[k].received[process].decoded {
                 continue;
             }
-            let l = &self.sidelink.lanes[g.lane as usize];
+            let l = &self.sidelink.destinations[g.destination as usize];
             let Some(rx) = l.group.as_ref().map(|group| group.members[k].ue) else { return };
             let received = if self.is_transmitting(rx) { None } else { self.information(g, rx) };
-            let Receiver { received: all, members, .. } = &mut self.sidelink.receivers[g.lane as usize];
+            let Receiver { received: all, members, .. } =
+                &mut self.sidelink.receivers[g.destination as usize];
             let h = &mut members[k].received[process];
             if let (Some(mi), Some(block)) = (received, all[process].block) {
                 h.soft.add(&block, mi);
@@ -154,7 +156,7 @@ impl LaneAir<'_> {
             }
             missing |= !h.decoded;
         }
-        let all = &mut self.sidelink.receivers[g.lane as usize].received[process];
+        let all = &mut self.sidelink.receivers[g.destination as usize].received[process];
         (all.sent, all.decoded) = (self.tti, !missing);
     }
 }

@@ -8,7 +8,7 @@ use crate::mac::harq::{HARQ_PERIOD, Parts, State, process_of};
 use crate::network::bearers::Bearers;
 use crate::network::layer2::Layer2;
 use crate::network::state::sidelink::group::Member;
-use crate::network::state::sidelink::{Lane, LaneGrant, Sender, Sidelink};
+use crate::network::state::sidelink::{Destination, Sender, Sidelink, SidelinkGrant};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::phy::TTI;
@@ -16,8 +16,8 @@ use crate::phy::air::Air;
 use lasthop_bearer::End;
 use lasthop_radio::milliwatts;
 
-/// The UEs of lanes, which fill transport blocks and take what they have decoded.
-pub(in crate::network) struct LaneBlocks<'a> {
+/// The UEs of destinations, which fill transport blocks and take what they have decoded.
+pub(in crate::network) struct SidelinkBlocks<'a> {
     pub now: Instant,
     pub sidelink: &'a mut Sidelink,
     pub cells: &'a mut IndexVec<CellId, Cell>,
@@ -30,25 +30,25 @@ pub(in crate::network) struct LaneBlocks<'a> {
 }
 
 impl RadioNetwork {
-    /// The UEs of lanes at a moment; None without lanes.
-    pub(in crate::network) fn lane_blocks<'a>(
+    /// The UEs of destinations at a moment; None without destinations.
+    pub(in crate::network) fn sidelink_blocks<'a>(
         &'a mut self,
         now: Instant,
         out: &'a mut NetworkOutput,
-    ) -> Option<LaneBlocks<'a>> {
+    ) -> Option<SidelinkBlocks<'a>> {
         let RadioNetwork { sidelink, cells, links, bearers, air, calendar, trace, .. } = self;
         let sidelink = sidelink.as_deref_mut()?;
-        Some(LaneBlocks { now, sidelink, cells, links, bearers, air, calendar, trace, out })
+        Some(SidelinkBlocks { now, sidelink, cells, links, bearers, air, calendar, trace, out })
     }
 
     /// UEs whose sidelink grant is for this TTI put their blocks on the air.
     pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, out: &mut NetworkOutput) {
         let mut i = 0;
-        while let Some(mut blocks) = self.lane_blocks(now, out) {
+        while let Some(mut blocks) = self.sidelink_blocks(now, out) {
             let Some(g) = blocks.sidelink.grants.plan.granted(blocks.tti()).get(i).copied() else { return };
             let sends = blocks.prepare(&g);
             self.serve(now, out);
-            if let Some(mut blocks) = self.lane_blocks(now, out).filter(|_| sends) {
+            if let Some(mut blocks) = self.sidelink_blocks(now, out).filter(|_| sends) {
                 blocks.send(&g);
             }
             i += 1;
@@ -56,22 +56,22 @@ impl RadioNetwork {
     }
 }
 
-impl LaneBlocks<'_> {
+impl SidelinkBlocks<'_> {
     fn tti(&self) -> Tti {
         Tti::containing(self.now, TTI)
     }
 
     fn layer2(&mut self) -> Layer2<'_> {
-        let LaneBlocks { now, sidelink, bearers, calendar, out, .. } = self;
+        let SidelinkBlocks { now, sidelink, bearers, calendar, out, .. } = self;
         // A bearer between UEs does not lead to the core network.
         Layer2 { now: *now, bearers, core: None, sidelink: Some(sidelink), calendar, out }
     }
 
     /// The block of `g` is filled, or is there still to be sent again; false if it is not sent.
-    fn prepare(&mut self, g: &LaneGrant) -> bool {
+    fn prepare(&mut self, g: &SidelinkGrant) -> bool {
         let tti = self.tti();
-        let Sidelink { lanes, senders, grants, .. } = &mut *self.sidelink;
-        let (l, sender) = (&mut lanes[g.lane as usize], &mut senders[g.lane as usize]);
+        let Sidelink { destinations, senders, grants, .. } = &mut *self.sidelink;
+        let (l, sender) = (&mut destinations[g.destination as usize], &mut senders[g.destination as usize]);
         if g.again {
             let sends = sender.repeat(tti);
             l.stats.retransmissions += u64::from(sends);
@@ -79,7 +79,7 @@ impl LaneBlocks<'_> {
         }
         let bearer = l.bearer;
         // Grants are always received.
-        let is_last = grants.of[g.lane as usize].granted_until.is_none_or(|t| t <= tti);
+        let is_last = grants.of[g.destination as usize].granted_until.is_none_or(|t| t <= tti);
         let sends = sender.fill(self.now, tti, (g, is_last), l, self.bearers);
         if sends {
             l.stats.blocks += 1;
@@ -91,35 +91,38 @@ impl LaneBlocks<'_> {
     }
 
     /// The block of `g` goes on the air.
-    fn send(&mut self, g: &LaneGrant) {
+    fn send(&mut self, g: &SidelinkGrant) {
         let tti = self.tti();
-        let l = &self.sidelink.lanes[g.lane as usize];
+        let l = &self.sidelink.destinations[g.destination as usize];
         let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
         self.air.ue_transmits_each(tti, l.tx, g.rbs, each);
-        self.note(if g.again { Step::Again } else { Step::Data }, g.lane);
+        self.note(if g.again { Step::Again } else { Step::Data }, g.destination);
     }
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
-    pub(in crate::network) fn decoded(&mut self, lane: u32, process: usize, sent: Tti) {
+    pub(in crate::network) fn decoded(&mut self, destination: u32, process: usize, sent: Tti) {
         let s = &mut *self.sidelink;
-        let l = &s.lanes[lane as usize];
+        let l = &s.destinations[destination as usize];
         let (end, most, is_group) = (l.end, l.link.transmissions, l.group.is_some());
-        let p = s.senders[lane as usize].harq.get(process);
+        let p = s.senders[destination as usize].harq.get(process);
         if p.state != State::Awaiting || p.sent != sent {
             return;
         }
-        let decoded = s.receivers[lane as usize].received[process].decoded;
+        let decoded = s.receivers[destination as usize].received[process].decoded;
         if is_group {
-            return self.group_decoded(lane, process);
+            return self.group_decoded(destination, process);
         }
         if p.transmissions == 1 {
-            s.grants.of[lane as usize].quality.first_transmission(decoded);
+            s.grants.of[destination as usize].quality.first_transmission(decoded);
         }
-        self.note(if decoded { Step::Decoded } else { Step::Failed }, lane);
+        self.note(if decoded { Step::Decoded } else { Step::Failed }, destination);
         let s = &mut *self.sidelink;
-        let (l, p) = (&mut s.lanes[lane as usize], s.senders[lane as usize].harq.get_mut(process));
+        let (l, p) = (
+            &mut s.destinations[destination as usize],
+            s.senders[destination as usize].harq.get_mut(process),
+        );
         if !decoded && p.transmissions < most {
-            return self.repeat_later(lane, process);
+            return self.repeat_later(destination, process);
         }
         if decoded {
             l.stats.decoded_bytes += u64::from(p.bytes);
@@ -128,73 +131,80 @@ impl LaneBlocks<'_> {
         }
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        s.grants.of[lane as usize].busy[process] = false;
+        s.grants.of[destination as usize].busy[process] = false;
         self.layer2().hand_up(end, &mut parts, decoded);
         // The memory goes back to the process.
-        self.sidelink.senders[lane as usize].harq.get_mut(process).parts = parts;
+        self.sidelink.senders[destination as usize].harq.get_mut(process).parts = parts;
     }
 
     /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
-    fn repeat_later(&mut self, lane: u32, process: usize) {
+    fn repeat_later(&mut self, destination: u32, process: usize) {
         let s = &mut *self.sidelink;
-        let p = s.senders[lane as usize].harq.get_mut(process);
+        let p = s.senders[destination as usize].harq.get_mut(process);
         p.state = State::Failed;
-        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+        let g = SidelinkGrant { destination, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
         let again = p.sent.plus(HARQ_PERIOD);
-        let cell = self.links[s.lanes[lane as usize].tx].serving;
+        let cell = self.links[s.destinations[destination as usize].tx].serving;
         s.grants.plan.slot(again).push(g);
         self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
         self.calendar.note(again, Due::Transmit);
     }
 
-    /// The bearer of the sender of `lane`, and its end.
-    fn bearer_of(&self, lane: u32) -> (BearerId, End) {
-        let l = &self.sidelink.lanes[lane as usize];
+    /// The bearer of the sender of `destination`, and its end.
+    fn bearer_of(&self, destination: u32) -> (BearerId, End) {
+        let l = &self.sidelink.destinations[destination as usize];
         (l.bearer, l.end)
     }
 
-    /// The block of `process` of `lane` was sent as often as it may be.
-    fn is_last(&self, lane: u32, process: usize) -> bool {
+    /// The block of `process` of `destination` was sent as often as it may be.
+    fn is_last(&self, destination: u32, process: usize) -> bool {
         let s = &*self.sidelink;
-        let sent = s.senders[lane as usize].harq.get(process).transmissions;
-        sent >= s.lanes[lane as usize].link.transmissions
+        let sent = s.senders[destination as usize].harq.get(process).transmissions;
+        sent >= s.destinations[destination as usize].link.transmissions
     }
 
-    /// From a transmission of `lane` to its decoding [TTI].
-    fn decode(&self, lane: u32) -> u64 {
-        self.cells[self.links[self.sidelink.lanes[lane as usize].tx].serving].config.timing.decode
+    /// From a transmission of `destination` to its decoding [TTI].
+    fn decode(&self, destination: u32) -> u64 {
+        self.cells[self.links[self.sidelink.destinations[destination as usize].tx].serving]
+            .config
+            .timing
+            .decode
     }
 
-    fn note(&mut self, step: Step, lane: u32) {
+    fn note(&mut self, step: Step, destination: u32) {
         if self.trace.is_on() {
-            let record = self.sidelink.record(self.tti(), step, lane, self.decode(lane), self.bearers);
+            let record =
+                self.sidelink.record(self.tti(), step, destination, self.decode(destination), self.bearers);
             self.trace.note(|| record);
         }
     }
 
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
-    fn group_decoded(&mut self, lane: u32, process: usize) {
-        let (first, end) = self.bearer_of(lane);
-        let last = self.is_last(lane, process);
-        let members = self.sidelink.receivers[lane as usize].members.len();
+    fn group_decoded(&mut self, destination: u32, process: usize) {
+        let (first, end) = self.bearer_of(destination);
+        let last = self.is_last(destination, process);
+        let members = self.sidelink.receivers[destination as usize].members.len();
         if !last {
-            self.repeat_later(lane, process);
+            self.repeat_later(destination, process);
         }
-        let sender = &mut self.sidelink.senders[lane as usize];
+        let sender = &mut self.sidelink.senders[destination as usize];
         let mut parts = std::mem::take(&mut sender.harq.get_mut(process).parts);
         for k in 0..members {
-            self.member_decoded(lane, k, process, &parts);
+            self.member_decoded(destination, k, process, &parts);
         }
         if last {
             parts.drain(..).for_each(|(_, pdu)| self.bearers.recycle(first, end, pdu));
         }
         let s = &mut *self.sidelink;
-        let (l, p) = (&mut s.lanes[lane as usize], s.senders[lane as usize].harq.get_mut(process));
+        let (l, p) = (
+            &mut s.destinations[destination as usize],
+            s.senders[destination as usize].harq.get_mut(process),
+        );
         p.parts = parts;
         if last {
-            let all_have_it = s.receivers[lane as usize].received[process].decoded;
-            s.grants.of[lane as usize].busy[process] = false;
+            let all_have_it = s.receivers[destination as usize].received[process].decoded;
+            s.grants.of[destination as usize].busy[process] = false;
             l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
             l.stats.lost += u64::from(!all_have_it);
             p.free(|_| ());
@@ -203,12 +213,12 @@ impl LaneBlocks<'_> {
 
     /// Receiver number `k` takes `parts` if it has decoded them only now, and has lost them if it
     /// has not after the last transmission.
-    fn member_decoded(&mut self, lane: u32, k: usize, process: usize, parts: &Parts) {
-        let last = self.is_last(lane, process);
-        let l = &self.sidelink.lanes[lane as usize];
+    fn member_decoded(&mut self, destination: u32, k: usize, process: usize, parts: &Parts) {
+        let last = self.is_last(destination, process);
+        let l = &self.sidelink.destinations[destination as usize];
         let end = l.end;
         let Some(bearer) = l.group.as_ref().map(|g| g.members[k].bearer) else { return };
-        let m = &mut self.sidelink.receivers[lane as usize].members[k];
+        let m = &mut self.sidelink.receivers[destination as usize].members[k];
         let h = &mut m.received[process];
         let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
         let loses = last && !h.decoded;
@@ -218,12 +228,12 @@ impl LaneBlocks<'_> {
         }
         if self.trace.is_on() {
             let step = if takes { Step::Decoded } else { Step::Failed };
-            let (tti, decode) = (self.tti(), self.decode(lane));
+            let (tti, decode) = (self.tti(), self.decode(destination));
             let (s, process) = (&*self.sidelink, process_of(Tti(tti.0 - decode)));
-            let l = &s.lanes[lane as usize];
+            let l = &s.destinations[destination as usize];
             if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
                 let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
-                let record = record.with(s.senders[lane as usize].harq.get(process));
+                let record = record.with(s.senders[destination as usize].harq.get(process));
                 let mut packets: Vec<_> = packets_of(m, end, self.bearers, parts).collect();
                 packets.dedup();
                 self.trace.note(|| TraceRecord { peer: Some(m.ue), packets, ..record });
@@ -258,8 +268,8 @@ impl Sender {
         &mut self,
         now: Instant,
         tti: Tti,
-        (g, is_last): (&LaneGrant, bool),
-        l: &Lane,
+        (g, is_last): (&SidelinkGrant, bool),
+        l: &Destination,
         bearers: &mut Bearers,
     ) -> bool {
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
@@ -290,18 +300,18 @@ impl Sender {
 }
 
 impl Sidelink {
-    /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was
-    /// sent.
-    fn record(&self, tti: Tti, step: Step, lane: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
-        let l = &self.lanes[lane as usize];
+    /// What the trace says of the block of `destination`, which is decoded `decode` TTIs after it
+    /// was sent.
+    fn record(&self, tti: Tti, step: Step, destination: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
+        let l = &self.destinations[destination as usize];
         // The process is that of the transmission.
         let sent = match step {
             Step::Decoded | Step::Failed => tti.0 - decode,
             _ => tti.0,
         };
-        let p = self.senders[lane as usize].harq.get(process_of(Tti(sent)));
+        let p = self.senders[destination as usize].harq.get(process_of(Tti(sent)));
         let mut record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(p);
-        (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(lane));
+        (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(destination));
         if let Some(group) = &l.group {
             // Each receiver has its own copy of a packet.
             record.packets.clear();

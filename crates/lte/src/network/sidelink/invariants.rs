@@ -10,7 +10,7 @@ use crate::mac::pdu;
 use crate::mac::sidelink::Reuse;
 use crate::mac::uplink::{largest_allocation, tbs_bytes};
 use crate::network::state::sidelink::group::Member;
-use crate::network::state::sidelink::{LaneGrant, Sidelink};
+use crate::network::state::sidelink::{Sidelink, SidelinkGrant};
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
@@ -31,8 +31,8 @@ impl Check<'_> {
     pub(super) fn run(&self) {
         let (tti, s) = (self.tti, self.sidelink);
         let granted = s.grants.plan.granted(tti);
-        for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(g)) {
-            let l = &s.lanes[g.lane as usize];
+        for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.is_sent(g)) {
+            let l = &s.destinations[g.destination as usize];
             let cell = self.links[l.tx].serving;
             let band = self.cells[cell].uplink.band;
             assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
@@ -43,19 +43,19 @@ impl Check<'_> {
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");
             let uplink = self.sent_up(cell);
             assert!(uplink.and(g.rbs).is_empty(), "{tti:?}: a resource block for uplink and sidelink");
-            for other in granted[..i].iter().filter(|o| self.lane_sends(o)) {
-                assert_ne!(other.lane, g.lane, "{tti:?}: a lane sends twice");
-                if self.links[s.lanes[other.lane as usize].tx].serving == cell {
+            for other in granted[..i].iter().filter(|o| self.is_sent(o)) {
+                assert_ne!(other.destination, g.destination, "{tti:?}: a destination sends twice");
+                if self.links[s.destinations[other.destination as usize].tx].serving == cell {
                     assert!(
                         other.rbs.and(g.rbs).is_empty() || self.may_share(cell, other, g),
-                        "{tti:?}: lanes {} and {} on a resource block",
-                        other.lane,
-                        g.lane
+                        "{tti:?}: destinations {} and {} on a resource block",
+                        other.destination,
+                        g.destination
                     );
                 }
             }
-            self.check_group(g.lane);
-            let p = s.senders[g.lane as usize].harq.get(process_of(tti));
+            self.check_group(g.destination);
+            let p = s.senders[g.destination as usize].harq.get(process_of(tti));
             assert!(matches!(p.state, State::Awaiting | State::Failed), "{tti:?}: {:?}", p.state);
             assert!((1..=l.link.transmissions).contains(&p.transmissions), "{tti:?}: {}", p.transmissions);
             assert_eq!(g.again, p.transmissions > 1, "{tti:?}: a block sent again is not new");
@@ -75,9 +75,9 @@ impl Check<'_> {
         }
     }
 
-    fn lane_sends(&self, g: &LaneGrant) -> bool {
+    fn is_sent(&self, g: &SidelinkGrant) -> bool {
         let tti = self.tti;
-        let p = self.sidelink.senders[g.lane as usize].harq.get(process_of(tti));
+        let p = self.sidelink.senders[g.destination as usize].harq.get(process_of(tti));
         p.sent == tti && p.transmissions > 0 && g.again == (p.transmissions > 1)
     }
 
@@ -93,10 +93,10 @@ impl Check<'_> {
         all
     }
 
-    /// The rule of reuse: lanes that share no UE, where blocks may be shared at all. Persistent
-    /// grants beyond the width of the band share by configuration.
-    fn may_share(&self, cell: CellId, a: &LaneGrant, b: &LaneGrant) -> bool {
-        let [a, b] = [a, b].map(|g| &self.sidelink.lanes[g.lane as usize]);
+    /// The rule of reuse: destinations that share no UE, where blocks may be shared at all.
+    /// Persistent grants beyond the width of the band share by configuration.
+    fn may_share(&self, cell: CellId, a: &SidelinkGrant, b: &SidelinkGrant) -> bool {
+        let [a, b] = [a, b].map(|g| &self.sidelink.destinations[g.destination as usize]);
         if a.persistent.is_some() && b.persistent.is_some() {
             return true;
         }
@@ -105,16 +105,16 @@ impl Check<'_> {
 
     /// Invariants of groups: the copies of all packets are in, and a block that is on the air is
     /// kept until it was sent for the last time.
-    fn check_group(&self, lane: u32) {
+    fn check_group(&self, destination: u32) {
         let (tti, s) = (self.tti, self.sidelink);
-        let Some(g) = &s.lanes[lane as usize].group else { return };
+        let Some(g) = &s.destinations[destination as usize].group else { return };
         let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
         assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
         assert!(
-            !s.senders[lane as usize].harq.get(process_of(tti)).parts.is_empty(),
+            !s.senders[destination as usize].harq.get(process_of(tti)).parts.is_empty(),
             "{tti:?}: a block of a group without its contents"
         );
-        for m in &s.receivers[lane as usize].members {
+        for m in &s.receivers[destination as usize].members {
             let h = &m.received[process_of(tti)];
             assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
         }

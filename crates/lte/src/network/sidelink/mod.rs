@@ -1,11 +1,11 @@
 //! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
 //!
-//! A lane is one direction of a pair, or from one UE to a [`group`](super::state::sidelink::group);
-//! its bearer, RLC, PDCP, multiplexer and HARQ processes are those of any other link. A UE with
-//! data for a lane asks as for the uplink and reports in an uplink block; the eNB grants blocks
-//! that it takes from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and
-//! tells both ([`blocks`], [`air`]). [`switch`] moves a lane between the sidelink and the way over
-//! the eNB.
+//! A destination (TS 36.321 clause 5.14) is one direction of a pair, or from one UE to a
+//! [`group`](super::state::sidelink::group); its bearer, RLC, PDCP, multiplexer and HARQ processes
+//! are those of any other link. A UE with data for a destination asks as for the uplink and reports
+//! in an uplink block; the eNB grants blocks that it takes from the uplink's ([`schedule`]); the UE
+//! fills them, the peer decodes them and tells both ([`blocks`], [`air`]). [`switch`] moves
+//! what goes to a destination between the sidelink and the way over the eNB.
 //!
 //! # Simplifications
 //! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always
@@ -35,28 +35,35 @@ use crate::phy::RbSet;
 use lasthop_bearer::{End, Sdu};
 
 impl RadioNetwork {
-    /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on
-    /// its way there. A group has a copy of it for each receiver, number `member`: they enter
-    /// together, those of the later receivers first, and with that of receiver 0 the packet is
-    /// sent. A pair has receiver 0 alone.
-    pub fn push_lane(&mut self, now: Instant, lane: u32, member: u32, packet: Sdu, out: &mut NetworkOutput) {
+    /// `packet` enters at the sender of `destination`, to be delivered at the receiver, or at the
+    /// eNB on its way there. A group has a copy of it for each receiver, number `member`: they
+    /// enter together, those of the later receivers first, and with that of receiver 0 the packet
+    /// is sent. A pair has receiver 0 alone.
+    pub fn push_direct(
+        &mut self,
+        now: Instant,
+        destination: u32,
+        member: u32,
+        packet: Sdu,
+        out: &mut NetworkOutput,
+    ) {
         let Some(s) = &mut self.sidelink else { return };
-        match s.entrance(lane, member, packet) {
+        match s.entrance(destination, member, packet) {
             (bearer, end) if member == 0 => self.push(now, bearer, end, packet, out),
             (bearer, end) => self.bearers.push_copy(bearer, end, packet),
         }
     }
 
-    /// A persistent occasion of `lane`: the bearer is looked at again, for the next one.
-    pub(super) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
+    /// A persistent occasion of `destination`: the bearer is looked at again, for the next one.
+    pub(super) fn sidelink_occasion(&mut self, tti: Tti, destination: u32) {
         let Some(s) = &mut self.sidelink else { return };
-        s.senders[lane as usize].occasion = None;
-        let l = &s.lanes[lane as usize];
+        s.senders[destination as usize].occasion = None;
+        let l = &s.destinations[destination as usize];
         let (bearer, cell) = (l.bearer, self.links[l.tx].serving);
         let has_data = self.bearers[bearer].layers.buffer_status(l.end).total() > 0;
         if has_data && l.persistent.is_some() && l.mode == LinkMode::Direct {
-            if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
-                lanes.occasion(lane);
+            if let Some(mut destinations) = self.sidelink_scheduling(tti, cell) {
+                destinations.occasion(destination);
             }
             self.bearers.notify(Notice::of(bearer));
         }
@@ -65,16 +72,16 @@ impl RadioNetwork {
     /// What the senders of a bearer have waiting may have changed.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
         let from = self.calendar.first_open();
-        let Some(lanes) = self.sidelink.as_ref().map(|s| s.lanes_of(bearer)) else { return };
-        for lane in lanes {
+        let Some(destinations) = self.sidelink.as_ref().map(|s| s.destinations_of(bearer)) else { return };
+        for destination in destinations {
             let Some(s) = &mut self.sidelink else { return };
-            let (l, sender) = (&s.lanes[lane as usize], &mut s.senders[lane as usize]);
+            let (l, sender) = (&s.destinations[destination as usize], &mut s.senders[destination as usize]);
             let backlog = self.bearers[bearer].layers.buffer_status(l.end).total();
             if let Some(p) = &l.persistent {
                 let next = p.next(from);
                 if backlog > 0 && l.mode == LinkMode::Direct && sender.occasion.is_none() {
                     sender.occasion = Some(next);
-                    self.calendar.note(next, Due::SidelinkOccasion { lane });
+                    self.calendar.note(next, Due::SidelinkOccasion { destination });
                 }
             } else if backlog > sender.covered && !sender.bsr_triggered {
                 sender.bsr_triggered = true;
@@ -105,9 +112,9 @@ impl Sidelink {
         // Persistent blocks lie one after the other from the upper end of the band, phases
         // likewise.
         let mut top = None;
-        for i in 0..all.lanes.len() {
-            let Some(persistent) = all.lanes[i].link.persistent else { continue };
-            let cell = &cells[links[all.lanes[i].tx].serving];
+        for i in 0..all.destinations.len() {
+            let Some(persistent) = all.destinations[i].link.persistent else { continue };
+            let cell = &cells[links[all.destinations[i].tx].serving];
             let band = cell.uplink.band;
             let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
             let first = band.first().unwrap_or(0);
@@ -116,7 +123,7 @@ impl Sidelink {
             top = Some(end - blocks);
             let rbs = RbSet::range(end - blocks, blocks);
             let phase = i as u64 % persistent.period.as_millis();
-            all.lanes[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
+            all.destinations[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
         }
         for (i, pair) in config.pairs.iter().enumerate() {
             if let Some(selection) = &pair.selection {
@@ -126,18 +133,18 @@ impl Sidelink {
         Some(Box::new(all))
     }
 
-    /// Where `packet` for receiver number `member` of a lane enters.
-    fn entrance(&mut self, lane: u32, member: u32, packet: Sdu) -> (BearerId, End) {
-        let l = &self.lanes[lane as usize];
+    /// Where `packet` for receiver number `member` of a destination enters.
+    fn entrance(&mut self, destination: u32, member: u32, packet: Sdu) -> (BearerId, End) {
+        let l = &self.destinations[destination as usize];
         if let Some(group) = &l.group {
             return (group.members[member as usize].bearer, End::Network);
         }
-        if let Some(order) = &mut self.receivers[lane as usize].order {
+        if let Some(order) = &mut self.receivers[destination as usize].order {
             order.sent(packet.id);
         }
         match l.mode {
             LinkMode::Direct => (l.bearer, l.end),
-            LinkMode::Infrastructure => (self.infrastructure(lane), End::Ue),
+            LinkMode::Infrastructure => (self.infrastructure(destination), End::Ue),
         }
     }
 }

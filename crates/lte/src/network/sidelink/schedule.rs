@@ -7,7 +7,7 @@ use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::process_of;
 use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::{fewest_blocks, tbs_bytes};
-use crate::network::state::sidelink::{Lane, LaneGrant, Sidelink, SidelinkGrants, reserved};
+use crate::network::state::sidelink::{Destination, Sidelink, SidelinkGrant, SidelinkGrants, reserved};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::network::uu::Uu;
@@ -22,12 +22,12 @@ const OVERHEAD: u64 = 8;
 /// How long the table of conflicts holds [TTI]: UEs move little in that time.
 const CONFLICTS_HOLD: u64 = 100;
 
-/// The eNB of a cell that grants blocks to its lanes in one TTI.
-pub(in crate::network) struct LaneScheduling<'a> {
+/// The eNB of a cell that grants blocks to its destinations in one TTI.
+pub(in crate::network) struct SidelinkScheduling<'a> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
-    pub lanes: &'a mut [Lane],
+    pub destinations: &'a mut [Destination],
     pub grants: &'a mut SidelinkGrants,
     pub links: &'a IndexVec<UeId, Link>,
     pub uu: Uu<'a>,
@@ -36,18 +36,18 @@ pub(in crate::network) struct LaneScheduling<'a> {
 }
 
 impl RadioNetwork {
-    /// `cell` grants to its lanes in `tti`; None without lanes.
-    pub(in crate::network) fn lane_scheduling(
+    /// `cell` grants to its destinations in `tti`; None without destinations.
+    pub(in crate::network) fn sidelink_scheduling(
         &mut self,
         tti: Tti,
         cell: CellId,
-    ) -> Option<LaneScheduling<'_>> {
-        let Sidelink { lanes, grants, .. } = self.sidelink.as_deref_mut()?;
-        Some(LaneScheduling {
+    ) -> Option<SidelinkScheduling<'_>> {
+        let Sidelink { destinations, grants, .. } = self.sidelink.as_deref_mut()?;
+        Some(SidelinkScheduling {
             tti,
             id: cell,
             cell: &mut self.cells[cell],
-            lanes,
+            destinations,
             grants,
             links: &self.links,
             uu: Uu::new(&mut self.ues, &mut self.air),
@@ -57,56 +57,57 @@ impl RadioNetwork {
     }
 }
 
-impl LaneScheduling<'_> {
-    /// A persistent occasion of `lane`, whose UE has something to send: its blocks, with the MCS of
-    /// the activation.
-    pub(in crate::network) fn occasion(&mut self, lane: u32) {
-        let l = &self.lanes[lane as usize];
+impl SidelinkScheduling<'_> {
+    /// A persistent occasion of `destination`, whose UE has something to send: its blocks, with the
+    /// MCS of the activation.
+    pub(in crate::network) fn occasion(&mut self, destination: u32) {
+        let l = &self.destinations[destination as usize];
         let (Some(p), tx) = (l.persistent, l.tx) else { return };
-        let busy = self.grants.of[lane as usize].busy[process_of(self.tti)];
+        let busy = self.grants.of[destination as usize].busy[process_of(self.tti)];
         let mcs = p.mcs.or_else(|| {
-            self.learn_lane(lane);
-            let mcs = Mcs::new(self.lane_mcs(lane)?);
+            self.learn_sidelink(destination);
+            let mcs = Mcs::new(self.sidelink_mcs(destination)?);
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
         // What is sent again has its blocks already: the occasion is left to it.
         let plan = &mut self.grants.plan;
         let taken = plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
-            if let Some(p) = &mut self.lanes[lane as usize].persistent {
+            if let Some(p) = &mut self.destinations[destination as usize].persistent {
                 p.mcs = Some(mcs);
             }
             let bytes = tbs_bytes(mcs, p.rbs.len());
-            plan.slot(self.tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
+            plan.slot(self.tti).push(SidelinkGrant { destination, rbs: p.rbs, mcs, bytes, again: false });
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
             self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, self.tti);
         }
     }
 
-    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
-    /// what they need, up to half of what is free. Without it a full uplink buffer would starve
-    /// every sidelink of the cell.
+    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for destinations that
+    /// wait: what they need, up to half of what is free. Without it a full uplink buffer would
+    /// starve every sidelink of the cell.
     #[cold]
-    pub(in crate::network) fn hold_for_lanes(&mut self) -> RbSet {
+    pub(in crate::network) fn hold_for_sidelinks(&mut self) -> RbSet {
         let target = self.tti.plus(self.cell.config.timing.grant);
         let process = process_of(target);
         if self.grants.active.is_empty() {
             return RbSet::EMPTY;
         }
         let c = &self.cell.uplink;
-        let free = c.band.without(c.plan.used(target) | reserved(self.lanes, target));
+        let free = c.band.without(c.plan.used(target) | reserved(self.destinations, target));
         let most = free.len() / 2;
         let mut need = 0;
         for i in 0..self.grants.active.len() {
-            let lane = self.grants.active[i];
-            let (l, known) = (&self.lanes[lane as usize], &self.grants.of[lane as usize]);
+            let destination = self.grants.active[i];
+            let (l, known) =
+                (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
             let idle = self.links[l.tx].serving == self.id && !known.busy[process];
             let waiting = known.view.waiting();
             if need >= most || !idle || waiting == 0 {
                 continue;
             }
             let bytes = waiting + OVERHEAD + u64::from(l.link.header);
-            let mcs = self.lane_mcs(lane).map(Mcs::new);
+            let mcs = self.sidelink_mcs(destination).map(Mcs::new);
             let i_tbs =
                 mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
             need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
@@ -120,16 +121,16 @@ impl LaneScheduling<'_> {
         held
     }
 
-    /// The uplink is scheduled: lanes may have what was kept for them.
+    /// The uplink is scheduled: destinations may have what was kept for them.
     #[cold]
-    pub(in crate::network) fn release_to_lanes(&mut self, held: RbSet) {
+    pub(in crate::network) fn release_to_sidelinks(&mut self, held: RbSet) {
         let target = self.tti.plus(self.cell.config.timing.grant);
         let slot = self.cell.uplink.plan.slot(target);
         slot.used = slot.used.without(held);
     }
 
-    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the
-    /// one that was served longest ago first, each an equal share.
+    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the destinations of `cell`:
+    /// the one that was served longest ago first, each an equal share.
     pub(in crate::network) fn schedule_sidelinks(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
         let process = process_of(target);
@@ -139,37 +140,39 @@ impl LaneScheduling<'_> {
         let mut active = std::mem::take(&mut self.grants.active);
         let mut order = std::mem::take(&mut self.grants.order);
         order.clear();
-        active.retain(|lane| {
-            let (l, known) = (&self.lanes[*lane as usize], &mut self.grants.of[*lane as usize]);
+        active.retain(|destination| {
+            let (l, known) =
+                (&self.destinations[*destination as usize], &mut self.grants.of[*destination as usize]);
             known.active = known.view.waiting() > 0;
             if known.active && self.links[l.tx].serving == self.id {
-                order.push((known.served, *lane));
+                order.push((known.served, *destination));
             }
             known.active
         });
         self.grants.active = active;
         order.sort_unstable();
         self.find_conflicts();
-        let reserved = reserved(self.lanes, target);
+        let reserved = reserved(self.destinations, target);
         let c = &mut self.cell.uplink;
-        // What the uplink has, without what other lanes have: those may be shared.
-        let mut lanes = RbSet::EMPTY;
-        self.grants.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
+        // What the uplink has, without what other destinations have: those may be shared.
+        let mut destinations = RbSet::EMPTY;
+        self.grants.plan.granted(target).iter().for_each(|g| destinations |= g.rbs);
         let used = c.plan.slot(target).used;
-        let uplink = used.without(lanes);
+        let uplink = used.without(destinations);
         let exclusive = c.band.without(used | reserved);
         let alone = self.cell.config.sidelink.reuse == Reuse::None;
         let mut waiting = order.len() as u32;
-        for (_, lane) in &order {
-            self.learn_lane(*lane);
-            let mcs = self.lane_mcs(*lane);
-            let (l, known) = (&self.lanes[*lane as usize], &self.grants.of[*lane as usize]);
-            let sends = |g: &LaneGrant| self.lanes[g.lane as usize].tx == l.tx;
+        for (_, destination) in &order {
+            self.learn_sidelink(*destination);
+            let mcs = self.sidelink_mcs(*destination);
+            let (l, known) =
+                (&self.destinations[*destination as usize], &self.grants.of[*destination as usize]);
+            let sends = |g: &SidelinkGrant| self.destinations[g.destination as usize].tx == l.tx;
             let granted = self.grants.plan.granted(target);
             let busy = known.busy[process]
                 || known.granted_until == Some(target)
                 || granted.iter().any(sends)
-                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *lane);
+                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *destination);
             let Some(mcs) = mcs.filter(|_| !busy) else {
                 waiting -= 1;
                 continue;
@@ -178,8 +181,10 @@ impl LaneScheduling<'_> {
                 true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
                 false => {
                     let band = self.cell.uplink.band.without(uplink | reserved);
-                    let n = self.lanes.len();
-                    let clash = |g: &&LaneGrant| self.grants.conflicts[*lane as usize * n + g.lane as usize];
+                    let n = self.destinations.len();
+                    let clash = |g: &&SidelinkGrant| {
+                        self.grants.conflicts[*destination as usize * n + g.destination as usize]
+                    };
                     granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
                 }
             };
@@ -193,7 +198,10 @@ impl LaneScheduling<'_> {
             let Some((blocks, bytes)) = sized else { continue };
             let Some(rbs) = free.run(blocks) else { continue };
             let mcs = mcs.index();
-            self.grant_lane(target, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
+            self.grant_sidelink(
+                target,
+                SidelinkGrant { destination: *destination, rbs, mcs, bytes, again: false },
+            );
         }
         self.grants.order = order;
     }
@@ -202,24 +210,26 @@ impl LaneScheduling<'_> {
         self.cell.config.sidelink.half_duplex
     }
 
-    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
-    /// radio does not do both. What the receivers of a group do is not asked: among many
-    /// somebody always sends.
-    fn conflicts_in_half_duplex(&self, target: Tti, lane: u32) -> bool {
-        let l = &self.lanes[lane as usize];
+    /// The receiver of `destination` sends in `target`, or its sender hears another destination: a
+    /// UE with one radio does not do both. What the receivers of a group do is not asked: among
+    /// many somebody always sends.
+    fn conflicts_in_half_duplex(&self, target: Tti, destination: u32) -> bool {
+        let l = &self.destinations[destination as usize];
         let rx = l.group.is_none().then_some(l.rx);
-        let mut others = self.grants.plan.granted(target).iter().map(|g| &self.lanes[g.lane as usize]);
+        let mut others =
+            self.grants.plan.granted(target).iter().map(|g| &self.destinations[g.destination as usize]);
         others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
             || self.cell.uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
     }
 
-    fn grant_lane(&mut self, target: Tti, grant: LaneGrant) {
+    fn grant_sidelink(&mut self, target: Tti, grant: SidelinkGrant) {
         self.grants.plan.slot(target).push(grant);
-        let (l, known) = (&self.lanes[grant.lane as usize], &mut self.grants.of[grant.lane as usize]);
+        let (l, known) =
+            (&self.destinations[grant.destination as usize], &mut self.grants.of[grant.destination as usize]);
         known.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
         (known.served, known.granted_until) = (self.tti, Some(target));
         let (tx, peer) = (l.tx, l.peer());
-        let group = l.group.is_some().then_some(grant.lane);
+        let group = l.group.is_some().then_some(grant.destination);
         self.cell.uplink.plan.slot(target).used |= grant.rbs;
         self.calendar.note(target, Due::Transmit);
         self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, target);
@@ -230,10 +240,11 @@ impl LaneScheduling<'_> {
         });
     }
 
-    /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst
-    /// link.
-    pub(super) fn learn_lane(&mut self, lane: u32) {
-        let (l, known) = (&mut self.lanes[lane as usize], &mut self.grants.of[lane as usize]);
+    /// The eNB learns of the quality of `destination` if what it knows is old; of a group, of its
+    /// worst link.
+    pub(super) fn learn_sidelink(&mut self, destination: u32) {
+        let (l, known) =
+            (&mut self.destinations[destination as usize], &mut self.grants.of[destination as usize]);
         if !known.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
             return;
         }
@@ -255,42 +266,42 @@ impl LaneScheduling<'_> {
         known.quality.learn(self.tti, level);
     }
 
-    /// The MCS of a new block of `lane`.
-    pub(super) fn lane_mcs(&mut self, lane: u32) -> Option<u8> {
-        let l = &self.lanes[lane as usize];
+    /// The MCS of a new block of `destination`.
+    pub(super) fn sidelink_mcs(&mut self, destination: u32) -> Option<u8> {
+        let l = &self.destinations[destination as usize];
         if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
             return Some(mcs_of_cqi(cqi));
         }
         match &l.link.quality {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
             LinkQuality::Physical => {
-                self.cell.uplink.adaptation.mcs(self.grants.of[lane as usize].quality.level()?)
+                self.cell.uplink.adaptation.mcs(self.grants.of[destination as usize].quality.level()?)
             }
         }
     }
 
-    /// Which lanes of `cell` must not share a block.
+    /// Which destinations of `cell` must not share a block.
     fn find_conflicts(&mut self) {
         let reuse = self.cell.config.sidelink.reuse;
-        let (s, lanes) = (&mut *self.grants, &*self.lanes);
+        let (s, destinations) = (&mut *self.grants, &*self.destinations);
         if reuse == Reuse::None || (self.tti < s.conflicts_until && !s.conflicts.is_empty()) {
             return;
         }
-        let n = lanes.len();
+        let n = destinations.len();
         let mut conflicts = std::mem::take(&mut s.conflicts);
         conflicts.clear();
         conflicts.resize(n * n, false);
         s.conflicts_until = self.tti.plus(CONFLICTS_HOLD);
         for a in 0..n {
             for b in 0..a {
-                let (la, lb) = (&lanes[a], &lanes[b]);
+                let (la, lb) = (&destinations[a], &destinations[b]);
                 // Nobody hears anything while it sends on the same blocks.
                 let own = la.shares_a_ue_with(lb);
                 let clash = match reuse {
                     Reuse::All => own,
                     Reuse::None => true,
                     Reuse::Above { min_sir } => {
-                        let mut too_near = |l: &Lane, other: &Lane| {
+                        let mut too_near = |l: &Destination, other: &Destination| {
                             l.receivers().any(|r| {
                                 let wanted = self.uu.air.between(self.tti, l.tx, r).max(1e-30);
                                 let unwanted = self.uu.air.between(self.tti, other.tx, r).max(1e-30);
@@ -309,8 +320,8 @@ impl LaneScheduling<'_> {
     }
 }
 
-/// The CQI of the longest way from the sender of a lane to a receiver.
-pub(super) fn worst_cqi(air: &mut Air, tti: Tti, lane: &Lane, steps: &[CqiStep]) -> u8 {
-    let cqi = |rx| cqi_at(steps, air.distance_between(tti, lane.tx, rx));
-    lane.receivers().map(cqi).min().unwrap_or(1)
+/// The CQI of the longest way from the sender of a destination to a receiver.
+pub(super) fn worst_cqi(air: &mut Air, tti: Tti, destination: &Destination, steps: &[CqiStep]) -> u8 {
+    let cqi = |rx| cqi_at(steps, air.distance_between(tti, destination.tx, rx));
+    destination.receivers().map(cqi).min().unwrap_or(1)
 }

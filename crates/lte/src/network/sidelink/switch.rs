@@ -1,4 +1,4 @@
-//! Mode selection, and the switch of a lane between the sidelink and the way over the eNB.
+//! Mode selection, and the switch of a destination between the sidelink and the way over the eNB.
 
 use lasthop_units::{BearerId, Instant, Tti};
 
@@ -26,22 +26,24 @@ impl RadioNetwork {
         pair: u32,
         out: &mut NetworkOutput,
     ) {
-        let lane = 2 * pair;
+        let destination = 2 * pair;
         let Some(s) = &self.sidelink else { return };
-        let Some(selection) = s.pair(lane).selection else { return };
+        let Some(selection) = s.pair(destination).selection else { return };
         self.calendar.note(tti.plus(selection.period.as_millis()), Due::ModeSelection { pair });
-        let l = &s.lanes[lane as usize];
+        let l = &s.destinations[destination as usize];
         let (tx, mode) = (l.tx, l.mode);
         let switched = s.pairs[pair as usize].switched;
         if switched.is_some_and(|t| t.plus(selection.dwell.as_millis()) > tti) {
             return;
         }
         let cell = self.links[tx].serving;
-        if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
-            lanes.learn_lane(lane);
+        if let Some(mut destinations) = self.sidelink_scheduling(tti, cell) {
+            destinations.learn_sidelink(destination);
         }
         self.granting(tti, cell).sound(tx);
-        let direct = self.lane_scheduling(tti, cell).and_then(|mut lanes| lanes.lane_mcs(lane));
+        let direct = self
+            .sidelink_scheduling(tti, cell)
+            .and_then(|mut destinations| destinations.sidelink_mcs(destination));
         let c = &self.cells[cell].uplink;
         let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
         let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));
@@ -63,9 +65,9 @@ impl RadioNetwork {
     /// The directions of `pair` go the ways of `modes` from now on: from its first UE to its
     /// second, and back.
     pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
-        for (lane, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
-            if self.view().sidelinks().mode(lane).is_some_and(|old| old != mode) {
-                self.switch_lane(now, lane, mode, out);
+        for (destination, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
+            if self.view().sidelinks().mode(destination).is_some_and(|old| old != mode) {
+                self.switch_mode(now, destination, mode, out);
             }
         }
     }
@@ -73,22 +75,22 @@ impl RadioNetwork {
     /// The sender drops what RLC, MAC and HARQ of the old connection hold; what the eNB has decoded
     /// goes on to the peer. With a lossless switch PDCP keeps it and sends it over the new
     /// connection.
-    fn switch_lane(&mut self, now: Instant, lane: u32, mode: LinkMode, out: &mut NetworkOutput) {
+    fn switch_mode(&mut self, now: Instant, destination: u32, mode: LinkMode, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         self.calendar.skip_to(tti);
         let Some(s) = &mut self.sidelink else { return };
-        let old = s.infrastructure(lane);
-        let l = &mut s.lanes[lane as usize];
+        let old = s.infrastructure(destination);
+        let l = &mut s.destinations[destination as usize];
         let (tx, rx) = (l.tx, l.rx);
         let (bearer, end) = match l.mode {
             LinkMode::Direct => (l.bearer, l.end),
             LinkMode::Infrastructure => (old, End::Ue),
         };
         l.mode = mode;
-        let lossless = s.receivers[lane as usize].order.is_some();
-        s.pairs[lane as usize / 2].switched = Some(tti);
-        s.flush_harq(lane, bearer, &mut self.ues[tx].uplink.harq, &mut self.bearers);
-        s.reset_requests(lane, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
+        let lossless = s.receivers[destination as usize].order.is_some();
+        s.pairs[destination as usize / 2].switched = Some(tti);
+        s.flush_harq(destination, bearer, &mut self.ues[tx].uplink.harq, &mut self.bearers);
+        s.reset_requests(destination, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
         // Everything that the bearer says before is passed on, so that what is dropped below is the
         // switch's.
         self.settle(now, bearer, out);
@@ -99,7 +101,7 @@ impl RadioNetwork {
         let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: lost.len() as u64, bytes };
         out.events.push((tx, switched));
         for sdu in kept {
-            self.push_lane(now, lane, 0, sdu, out);
+            self.push_direct(now, destination, 0, sdu, out);
         }
         for i in 0..self.links[tx].drbs.len() {
             let drb = self.links[tx].drbs[i];
@@ -111,13 +113,13 @@ impl RadioNetwork {
 impl Sidelink {
     /// Transport blocks of the old connection that are on the air or wait for a retransmission are
     /// gone.
-    fn flush_harq(&mut self, lane: u32, bearer: BearerId, up: &mut Processes, bearers: &mut Bearers) {
-        let l = &self.lanes[lane as usize];
+    fn flush_harq(&mut self, destination: u32, bearer: BearerId, up: &mut Processes, bearers: &mut Bearers) {
+        let l = &self.destinations[destination as usize];
         if bearer == l.bearer {
-            let (end, harq) = (l.end, &mut self.senders[lane as usize].harq);
+            let (end, harq) = (l.end, &mut self.senders[destination as usize].harq);
             harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
-            self.grants.of[lane as usize].busy.fill(false);
-            self.grants.plan.forget(lane);
+            self.grants.of[destination as usize].busy.fill(false);
+            self.grants.plan.forget(destination);
             return;
         }
         for p in up.iter_mut() {
@@ -134,16 +136,17 @@ impl Sidelink {
     }
 
     /// Requests and reports of the sender begin anew, at both of their ends.
-    fn reset_requests(&mut self, lane: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
-        let (l, sender) = (&mut self.lanes[lane as usize], &mut self.senders[lane as usize]);
+    fn reset_requests(&mut self, destination: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
+        let (l, sender) =
+            (&mut self.destinations[destination as usize], &mut self.senders[destination as usize]);
         (sender.covered, sender.bsr_triggered) = (0, false);
-        let grants = &mut self.grants.of[lane as usize];
+        let grants = &mut self.grants.of[destination as usize];
         grants.granted_until = None;
         grants.view.reset();
         if let Some(p) = &mut l.persistent {
             p.mcs = None;
         }
-        u.sidelink_bsr = self.is_triggered(self.lanes[lane as usize].tx);
+        u.sidelink_bsr = self.is_triggered(self.destinations[destination as usize].tx);
         u.rac_blocked_until = Tti(0);
         u.sr.cancel();
         u.bsr.reset();

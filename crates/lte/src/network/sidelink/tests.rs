@@ -39,7 +39,7 @@ fn pinned(cqi: u8) -> SidelinkConfig {
 struct World {
     network: RadioNetwork,
     out: NetworkOutput,
-    /// The pair's receivers: lane, packet, moment.
+    /// The pair's receivers: destination, packet, moment.
     delivered: Vec<(usize, Instant)>,
     dropped: Vec<(usize, DropCause)>,
     switches: Vec<(Instant, NetworkEvent)>,
@@ -103,11 +103,11 @@ impl World {
         World::new(simulte(), &[[20.0, 0.0], [40.0, 0.0]], link, change)
     }
 
-    fn push(&mut self, at: Instant, lane: u32, size: u32) -> usize {
+    fn push(&mut self, at: Instant, destination: u32, size: u32) -> usize {
         self.run_until(at);
         let id = self.packets;
         self.packets += 1;
-        self.network.push_lane(at, lane, 0, Sdu::new(PacketId::from_index(id), size), &mut self.out);
+        self.network.push_direct(at, destination, 0, Sdu::new(PacketId::from_index(id), size), &mut self.out);
         self.take(at, None);
         id
     }
@@ -116,8 +116,8 @@ impl World {
         self.network.next_tti().into_iter().chain(self.network.next_timer()).min()
     }
 
-    /// Everything before `until`; what arrives goes to `answer` at once, which may name a lane and
-    /// a size to send.
+    /// Everything before `until`; what arrives goes to `answer` at once, which may name a
+    /// destination and a size to send.
     fn run_answering(&mut self, until: Instant, answer: Option<(u32, u32)>) {
         while let Some(now) = self.next().filter(|t| *t < until) {
             match self.network.next_tti() == Some(now) {
@@ -149,8 +149,8 @@ impl World {
         self.dropped.extend(self.out.dropped.drain(..).map(|(_, _, sdu, cause)| (sdu.id.index(), cause)));
         let events = self.out.events.drain(..).filter(|(_, e)| matches!(e, NetworkEvent::ModeSwitch { .. }));
         self.switches.extend(events.map(|(_, e)| (now, e)));
-        if let Some((lane, size)) = answer.filter(|_| answers > 0) {
-            self.push(now, lane, size);
+        if let Some((destination, size)) = answer.filter(|_| answers > 0) {
+            self.push(now, destination, size);
         }
     }
 
@@ -327,7 +327,7 @@ fn the_mode_with_more_bits_per_block_is_taken() {
 }
 
 /// No request and no report: a packet that comes in TTI 20 goes in the next occasion (phase 0 of 5
-/// TTIs for lane 0), 4 TTIs on the air and in decoding.
+/// TTIs for destination 0), 4 TTIs on the air and in decoding.
 #[test]
 fn a_persistent_grant_needs_no_request() {
     let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
@@ -374,7 +374,7 @@ fn the_sidelinks_retransmissions_are_synchronous() {
         ..SidelinkConfig::default()
     };
     let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |_| ());
-    if let Some(p) = &mut w.network.sidelink.as_mut().unwrap().lanes[0].persistent {
+    if let Some(p) = &mut w.network.sidelink.as_mut().unwrap().destinations[0].persistent {
         p.mcs = Some(28);
     }
     w.push(MS(639), 0, 100);
@@ -387,7 +387,7 @@ fn the_sidelinks_retransmissions_are_synchronous() {
 
 /// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the
 /// 15 TTIs of an empty cell: the request is answered (of two UEs with the same channel the one
-/// served longest ago is first), and blocks are kept for the lane.
+/// served longest ago is first), and blocks are kept for the destination.
 #[test]
 fn a_full_uplink_does_not_starve_a_sidelink() {
     let mut w = World::pair(&pinned(15), |p| p.mode = [Infrastructure, Direct]);
@@ -406,9 +406,9 @@ fn a_full_uplink_does_not_starve_a_sidelink() {
     assert_eq!(w.delivered.len(), 401);
 }
 
-/// Both lanes have the whole band every 3 TTIs, lane 0 in 30, lane 1 in 31. What fails in 30 goes
-/// again in 38 and 46; 46 is lane 1's by 3 n + 1, which waits for 49 and arrives at 53; without the
-/// failures it would have gone in 46.
+/// Both destinations have the whole band every 3 TTIs, destination 0 in 30, destination 1 in 31.
+/// What fails in 30 goes again in 38 and 46; 46 is destination 1's by 3 n + 1, which waits for 49
+/// and arrives at 53; without the failures it would have gone in 46.
 #[test]
 fn a_persistent_occasion_is_left_to_a_retransmission() {
     for (fails, expected) in [(false, 50), (true, 53)] {
@@ -417,7 +417,9 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
         let persistent = SidelinkPersistent { period: Duration::from_millis(3), blocks: 50 };
         let link = SidelinkConfig { persistent: Some(persistent), transmissions: 3, ..pinned(1) };
         let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |_| ());
-        if let Some(p) = w.network.sidelink.as_mut().unwrap().lanes[0].persistent.as_mut().filter(|_| fails) {
+        if let Some(p) =
+            w.network.sidelink.as_mut().unwrap().destinations[0].persistent.as_mut().filter(|_| fails)
+        {
             // At a CQI of 1 this is never decoded.
             p.mcs = Some(28);
         }
@@ -435,8 +437,8 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
 
 /// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31:
 /// with two radios both arrive at 35; with one the eNB grants them after each other. A persistent
-/// grant in a TTI in which the peer sends is lost and comes again 8 TTIs later: lane 0 (phase 0 of
-/// 5) at 25, while the peer's report is on the air in 25.
+/// grant in a TTI in which the peer sends is lost and comes again 8 TTIs later: destination 0
+/// (phase 0 of 5) at 25, while the peer's report is on the air in 25.
 #[test]
 fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
     for (half_duplex, expected) in [(false, [35, 35]), (true, [35, 36])] {
@@ -455,7 +457,8 @@ fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
         cell.sidelink.half_duplex = half_duplex;
         let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
         let link = SidelinkConfig { persistent: Some(persistent), ..pinned(15) };
-        // Lane 1 goes over the eNB: its sender, the receiver of lane 0, asks in 20 and reports in
+        // Destination 1 goes over the eNB: its sender, the receiver of destination 0, asks in 20
+        // and reports in
         // 25.
         let mut w =
             World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |p| p.mode = [Direct, Infrastructure]);

@@ -2,11 +2,11 @@
 
 use lasthop_units::UeId;
 
-use super::super::state::sidelink::{Lane, Sidelink};
+use super::super::state::sidelink::{Destination, Sidelink};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
 
-/// The sidelinks of a network, to look at; a network without pairs and groups has no lanes.
+/// The sidelinks of a network, to look at; a network without pairs and groups has no destinations.
 #[derive(Clone, Copy, Debug)]
 pub struct Sidelinks<'a>(Option<&'a Sidelink>);
 
@@ -16,24 +16,24 @@ impl<'a> Sidelinks<'a> {
         Sidelinks(all)
     }
 
-    /// Lanes, with the UEs that send and receive; of a group, the first that does.
-    pub fn lanes(self) -> impl Iterator<Item = (u32, UeId, UeId)> + 'a {
-        (0..).zip(self.all()).map(|(id, lane)| (id, lane.tx, lane.rx))
+    /// Destinations, with the UEs that send and receive; of a group, the first that does.
+    pub fn destinations(self) -> impl Iterator<Item = (u32, UeId, UeId)> + 'a {
+        (0..).zip(self.all()).map(|(id, destination)| (id, destination.tx, destination.rx))
     }
 
-    /// Which way the packets of a lane go.
-    pub fn mode(self, lane: u32) -> Option<LinkMode> {
-        self.lane(lane).map(|l| l.mode)
+    /// Which way the packets of a destination go.
+    pub fn mode(self, destination: u32) -> Option<LinkMode> {
+        self.destination(destination).map(|l| l.mode)
     }
 
-    /// What was counted on a lane's sidelink.
-    pub fn stats(self, lane: u32) -> Option<&'a LinkStats> {
-        self.lane(lane).map(|l| &l.stats)
+    /// What was counted on a destination's sidelink.
+    pub fn stats(self, destination: u32) -> Option<&'a LinkStats> {
+        self.destination(destination).map(|l| &l.stats)
     }
 
     /// Blocks of a group that its receiver number `member` could not decode.
-    pub fn lost(self, lane: u32, member: usize) -> Option<u64> {
-        Some(self.0?.receivers.get(lane as usize)?.members.get(member)?.lost)
+    pub fn lost(self, destination: u32, member: usize) -> Option<u64> {
+        Some(self.0?.receivers.get(destination as usize)?.members.get(member)?.lost)
     }
 
     /// Packets that wait for their turn at a receiver.
@@ -41,11 +41,11 @@ impl<'a> Sidelinks<'a> {
         self.0.iter().flat_map(|s| &s.receivers).filter_map(|r| r.order.as_ref()).map(|o| o.inside()).sum()
     }
 
-    fn all(self) -> &'a [Lane] {
-        self.0.map_or(&[], |s| &s.lanes)
+    fn all(self) -> &'a [Destination] {
+        self.0.map_or(&[], |s| &s.destinations)
     }
 
-    fn lane(self, lane: u32) -> Option<&'a Lane> {
-        self.all().get(lane as usize)
+    fn destination(self, destination: u32) -> Option<&'a Destination> {
+        self.all().get(destination as usize)
     }
 }

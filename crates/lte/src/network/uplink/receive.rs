@@ -80,7 +80,7 @@ impl Granting<'_> {
         let (parts, block) = self.uu.take_block(ue, process);
         cx.on_block(&block, c.config.bsr.trailing);
         let direct = &block.sidelink;
-        if let Some(grants) = self.lane_grants.as_deref_mut().filter(|_| !direct.is_empty()) {
+        if let Some(grants) = self.sidelink_grants.as_deref_mut().filter(|_| !direct.is_empty()) {
             grants.on_report(block.first, direct);
         }
         if self.trace.is_on() && (block.report.is_some() || !direct.is_empty()) {

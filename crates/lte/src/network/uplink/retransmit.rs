@@ -93,7 +93,7 @@ impl Granting<'_> {
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = cx.received[process].sent.plus(HARQ_PERIOD);
         self.uu.keep_block(ue, process);
-        if !granted.rbs.and(reserved(self.lanes, again)).is_empty() {
+        if !granted.rbs.and(reserved(self.destinations, again)).is_empty() {
             // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
             // trip (TS 36.321 clause 5.4.2.1).
             return self.wait_for_next_move(again, ue);
@@ -175,7 +175,7 @@ impl Granting<'_> {
         }
         let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
         let again = target.plus(HARQ_PERIOD);
-        let others = self.persistent_blocks(again) | reserved(self.lanes, again);
+        let others = self.persistent_blocks(again) | reserved(self.destinations, again);
         let c = &mut self.cell.uplink;
         let free = c.band.without(c.plan.slot(again).used).without(others);
         let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };

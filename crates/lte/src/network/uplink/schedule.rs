@@ -9,7 +9,7 @@ use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation, tbs_bytes};
 use crate::network::calendar::{Agenda, Due};
 use crate::network::state::plan::{Content, Granted};
-use crate::network::state::sidelink::{Lane, Sidelink, SidelinkGrants, reserved};
+use crate::network::state::sidelink::{Destination, Sidelink, SidelinkGrants, reserved};
 use crate::network::state::{Cell, Link, UeContext};
 use crate::network::trace::Trace;
 use crate::network::uu::Uu;
@@ -34,10 +34,10 @@ pub(in crate::network) struct Granting<'a> {
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub links: &'a mut IndexVec<UeId, Link>,
     pub uu: Uu<'a>,
-    /// Which lanes have blocks of the uplink beside it; none without sidelinks.
-    pub lanes: &'a [Lane],
+    /// Which destinations have blocks of the uplink beside it; none without sidelinks.
+    pub destinations: &'a [Destination],
     /// What it knows of them.
-    pub lane_grants: Option<&'a mut SidelinkGrants>,
+    pub sidelink_grants: Option<&'a mut SidelinkGrants>,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
@@ -45,8 +45,8 @@ pub(in crate::network) struct Granting<'a> {
 impl RadioNetwork {
     /// `cell` grants in `tti`.
     pub(in crate::network) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
-        let (lanes, lane_grants) = match self.sidelink.as_deref_mut() {
-            Some(Sidelink { lanes, grants, .. }) => (&lanes[..], Some(grants)),
+        let (destinations, sidelink_grants) = match self.sidelink.as_deref_mut() {
+            Some(Sidelink { destinations, grants, .. }) => (&destinations[..], Some(grants)),
             None => (&[][..], None),
         };
         Granting {
@@ -56,8 +56,8 @@ impl RadioNetwork {
             contexts: &mut self.contexts,
             links: &mut self.links,
             uu: Uu::new(&mut self.ues, &mut self.air),
-            lanes,
-            lane_grants,
+            destinations,
+            sidelink_grants,
             calendar: &mut self.calendar,
             trace: &mut self.trace,
         }
@@ -103,8 +103,8 @@ impl Granting<'_> {
     /// `cell`.
     pub(in crate::network) fn schedule(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
-        if !self.lanes.is_empty() {
-            self.cell.uplink.plan.slot(target).used |= reserved(self.lanes, target);
+        if !self.destinations.is_empty() {
+            self.cell.uplink.plan.slot(target).used |= reserved(self.destinations, target);
         }
         let mut active = std::mem::take(&mut self.cell.active[Direction::Uplink.index()]);
         active.retain(|ue| {

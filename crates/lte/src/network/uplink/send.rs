@@ -227,8 +227,8 @@ impl Sending<'_> {
         self.link.uplink.stats.padding_bytes += padding;
     }
 
-    /// A report of the UE's lanes for its block with `room` bytes left, if one is due and fits; and
-    /// its size [B].
+    /// A report of the UE's destinations for its block with `room` bytes left, if one is due and
+    /// fits; and its size [B].
     #[cold]
     fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
         let Some((report, bytes, wants)) = self.layer2.sidelink_report(self.id, room) else {

@@ -14,38 +14,43 @@ type Tables = Box<[u32]>;
 /// The sidelinks of a scenario.
 #[derive(Default)]
 pub(super) struct Direct {
-    /// By sender and the receiver's node: the lane, and the tables of the flows that it carries
-    /// (none: all).
-    lanes: BTreeMap<(UeId, NodeId), (u32, Tables)>,
+    /// By sender and the receiver's node: the destination, and the tables of the flows that it
+    /// carries (none: all).
+    destinations: BTreeMap<(UeId, NodeId), (u32, Tables)>,
     /// The bearer of the first pair, and for each pair its name and the node at the network's end
     /// of its bearer.
     first_bearer: usize,
     pairs: Vec<(Box<str>, NodeId)>,
-    /// Names of the multicast groups; their lanes follow each other from `first_group` on.
+    /// Names of the multicast groups; their destinations follow each other from `first_group` on.
     groups: Vec<Box<str>>,
     first_group: u32,
-    /// The lane of the group to which the flows of a table go.
+    /// The destination of the group to which the flows of a table go.
     multicast: BTreeMap<u32, u32>,
 }
 
 impl Direct {
     /// `ues` are the nodes of the UEs.
     pub fn new(all: &Cellular, ues: &[NodeId], tables: &FlowTables, network: &RadioNetwork) -> Direct {
-        let flows = |lane: u32| all.pairs[lane as usize / 2].flows.iter().map(|f| tables.number(f)).collect();
+        let flows = |destination: u32| {
+            all.pairs[destination as usize / 2].flows.iter().map(|f| tables.number(f)).collect()
+        };
         let of_pairs = 2 * all.pairs.len();
-        let lane = |(lane, tx, rx): (u32, UeId, UeId)| ((tx, ues[rx.index()]), (lane, flows(lane)));
+        let destination = |(destination, tx, rx): (u32, UeId, UeId)| {
+            ((tx, ues[rx.index()]), (destination, flows(destination)))
+        };
         let names = all.pairs.iter().map(|p| p.name.as_str().into());
         let mut direct = Direct {
-            lanes: network.view().sidelinks().lanes().take(of_pairs).map(lane).collect(),
+            destinations: network.view().sidelinks().destinations().take(of_pairs).map(destination).collect(),
             first_bearer: all.config.bearers.len(),
             pairs: names.zip(all.config.pairs.iter().map(|p| ues[p.ues[0].index()])).collect(),
             groups: all.groups.iter().map(|name| name.as_str().into()).collect(),
             first_group: of_pairs as u32,
             multicast: BTreeMap::new(),
         };
-        let lane_to =
+        let destination_to =
             |to: &str| direct.groups.iter().position(|g| **g == *to).map(|i| of_pairs as u32 + i as u32);
-        direct.multicast = tables.ends().filter_map(|(table, to)| Some((table, lane_to(to)?))).collect();
+        direct.multicast =
+            tables.ends().filter_map(|(table, to)| Some((table, destination_to(to)?))).collect();
         direct
     }
 
@@ -53,20 +58,20 @@ impl Direct {
         self.pairs.is_empty() && self.groups.is_empty()
     }
 
-    /// The lane that carries packets of flows of `table` from `ue` to `to`.
-    pub fn lane(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
-        let (lane, flows) = self.lanes.get(&(ue, to))?;
-        (flows.is_empty() || flows.contains(&table)).then_some(*lane)
+    /// The destination that carries packets of flows of `table` from `ue` to `to`.
+    pub fn destination(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
+        let (destination, flows) = self.destinations.get(&(ue, to))?;
+        (flows.is_empty() || flows.contains(&table)).then_some(*destination)
     }
 
-    /// The lane to the group to which flows of `table` go.
-    pub fn lane_to_group(&self, table: u32) -> Option<u32> {
+    /// The destination to the group to which flows of `table` go.
+    pub fn destination_of_group(&self, table: u32) -> Option<u32> {
         self.multicast.get(&table).copied()
     }
 
-    /// The name of the group that `lane` leads to.
-    pub fn group_name(&self, lane: u32) -> Option<&str> {
-        let group = lane.checked_sub(self.first_group)?;
+    /// The name of the group that `destination` leads to.
+    pub fn group_name(&self, destination: u32) -> Option<&str> {
+        let group = destination.checked_sub(self.first_group)?;
         self.groups.get(group as usize).map(|g| &**g)
     }
 

@@ -89,8 +89,8 @@ pub struct LteAccess {
     output: NetworkOutput,
     /// What each UE had counted at the last sample, downlink and uplink.
     sampled: IndexVec<UeId, [LinkStats; 2]>,
-    /// The same of each lane of a sidelink.
-    sampled_lanes: Vec<LinkStats>,
+    /// The same of each destination of a sidelink.
+    sampled_destinations: Vec<LinkStats>,
 }
 
 /// The cells and UEs of a scenario.
@@ -139,10 +139,10 @@ impl Adapter for LteAccess {
             self.note_entry(now, (ue, end), self.ues[ue].bearer_of(flow.table), (item.id, flow.member), out);
         }
         let direct = end == End::Ue && !self.direct.is_empty();
-        if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
-            self.network.push_lane(now, lane, flow.member, sdu, &mut self.output);
-        } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
-            self.network.push_lane(now, lane, 0, sdu, &mut self.output);
+        if direct && let Some(destination) = self.direct.destination_of_group(flow.table) {
+            self.network.push_direct(now, destination, flow.member, sdu, &mut self.output);
+        } else if direct && let Some(destination) = self.direct.destination(ue, dst, flow.table) {
+            self.network.push_direct(now, destination, 0, sdu, &mut self.output);
         } else {
             let bearer = self.ues[ue].bearer_of(flow.table);
             self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
@@ -307,7 +307,7 @@ impl LteAccess {
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
-            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
+            sampled_destinations: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
         })
     }
 

@@ -30,9 +30,9 @@ impl LteAccess {
         }
     }
 
-    /// Rows for the UEs and lanes that had transport blocks since the last sample.
+    /// Rows for the UEs and destinations that had transport blocks since the last sample.
     fn sample_links(&mut self, now: Instant, table: &mut Table<tables::Radio<'static>>) {
-        let LteAccess { network, ues, cells, sampled, sampled_lanes, .. } = self;
+        let LteAccess { network, ues, cells, sampled, sampled_destinations, .. } = self;
         for (id, ue) in ues.enumerate() {
             for direction in Direction::BOTH {
                 let stats = network.view().link_stats(id, direction);
@@ -44,9 +44,9 @@ impl LteAccess {
                 }
             }
         }
-        for (lane, tx, _) in network.view().sidelinks().lanes() {
-            let Some(stats) = network.view().sidelinks().stats(lane) else { continue };
-            let last = std::mem::replace(&mut sampled_lanes[lane as usize], *stats);
+        for (destination, tx, _) in network.view().sidelinks().destinations() {
+            let Some(stats) = network.view().sidelinks().stats(destination) else { continue };
+            let last = std::mem::replace(&mut sampled_destinations[destination as usize], *stats);
             if stats.ttis > last.ttis {
                 let names = [&*ues[tx].name, &cells[network.view().serving(tx)], "sidelink"];
                 radio_row(table, now, names, [&last, stats]);

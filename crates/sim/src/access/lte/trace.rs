@@ -46,7 +46,7 @@ impl LteAccess {
     /// Who acts in a step, and towards whom.
     fn ends(&self, r: &TraceRecord) -> (&str, &str) {
         let (ue, enb) = (&*self.ues[r.ue].name, &*self.ues[r.ue].enb_name);
-        let group = r.group.and_then(|lane| self.direct.group_name(lane));
+        let group = r.group.and_then(|destination| self.direct.group_name(destination));
         let (sender, receiver) = match r.link {
             TraceLink::Downlink => (enb, ue),
             TraceLink::Uplink => (ue, enb),

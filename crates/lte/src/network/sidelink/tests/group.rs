@@ -62,7 +62,7 @@ impl World {
         self.packets += n;
         for k in (0..n).rev() {
             let sdu = Sdu::new(PacketId::from_index(first + k), size);
-            self.network.push_lane(at, 0, k as u32, sdu, &mut self.out);
+            self.network.push_direct(at, 0, k as u32, sdu, &mut self.out);
         }
         self.take(at, None);
         first

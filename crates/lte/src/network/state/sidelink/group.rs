@@ -1,8 +1,8 @@
 //! Multicast: one transmission of a UE that several others receive (one-to-many, TS 36.300 clause
 //! 23.10).
 //!
-//! A group has one lane, so its requests, reports, grants and blocks are those of one link, however
-//! many receive. Each receiver has a bearer of its own
+//! A group has one destination, so its requests, reports, grants and blocks are those of one link,
+//! however many receive. Each receiver has a bearer of its own
 //! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP,
 //! its draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
 //! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
@@ -78,5 +78,5 @@ impl MemberReceiver {
     }
 }
 
-/// Tells the draws of a group's receivers from those of lanes.
+/// Tells the draws of a group's receivers from those of destinations.
 const GROUP: u64 = 1 << 60;

@@ -21,13 +21,14 @@ use crate::phy::RbSet;
 use lasthop_bearer::End;
 use lasthop_radio::lte::OllaConfig;
 
-/// A report of a UE's lanes: lane and level of each.
+/// A report of a UE's destinations: destination and level of each.
 pub type SidelinkReport = Vec<(u32, u8)>;
 
-/// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its
-/// first UE to its second, and back; those of the groups follow.
+/// A destination of a UE (TS 36.321 clause 5.14): one direction of a pair, or a group. Destinations
+/// 2i and 2i + 1 belong to pair i: from its first UE to its second, and back; those of the groups
+/// follow.
 #[derive(Debug)]
-pub struct Lane {
+pub struct Destination {
     /// The UE that sends, and the one that receives; of a group, the first of them.
     pub tx: UeId,
     pub rx: UeId,
@@ -43,7 +44,7 @@ pub struct Lane {
     pub stats: LinkStats,
 }
 
-/// What the sender of a lane knows.
+/// What the sender of a destination knows.
 #[derive(Debug)]
 pub struct Sender {
     /// The transport blocks on their way.
@@ -57,7 +58,7 @@ pub struct Sender {
     pub occasion: Option<Tti>,
 }
 
-/// What the eNB knows of a lane.
+/// What the eNB knows of a destination.
 #[derive(Debug)]
 pub struct Grants {
     /// By HARQ process: a block is on its way.
@@ -70,7 +71,7 @@ pub struct Grants {
     pub served: Tti,
 }
 
-/// What the receiver of a pair's lane knows; of a group's, whether all have a block.
+/// What the receiver of a pair's destination knows; of a group's, whether all have a block.
 #[derive(Debug)]
 pub struct Receiver {
     /// One draw per transport block.
@@ -83,7 +84,7 @@ pub struct Receiver {
     pub members: Vec<MemberReceiver>,
 }
 
-/// Blocks set aside for a lane.
+/// Blocks set aside for a destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Persistent {
     pub config: SidelinkPersistent,
@@ -94,9 +95,9 @@ pub struct Persistent {
     pub mcs: Option<u8>,
 }
 
-impl Lane {
-    fn new(ues: [UeId; 2], bearer: BearerId, end: End, link: &Arc<SidelinkConfig>) -> Lane {
-        Lane {
+impl Destination {
+    fn new(ues: [UeId; 2], bearer: BearerId, end: End, link: &Arc<SidelinkConfig>) -> Destination {
+        Destination {
             tx: ues[0],
             rx: ues[1],
             bearer,
@@ -115,7 +116,7 @@ impl Lane {
     }
 
     /// A UE sends on both, or receives on both, or sends on one and receives on the other.
-    pub fn shares_a_ue_with(&self, other: &Lane) -> bool {
+    pub fn shares_a_ue_with(&self, other: &Destination) -> bool {
         let has = |ue| other.tx == ue || other.receivers().any(|r| r == ue);
         has(self.tx) || self.receivers().any(has)
     }
@@ -149,7 +150,7 @@ impl Grants {
 }
 
 impl Receiver {
-    /// Of lane `id`.
+    /// Of destination `id`.
     fn new(id: u32, seed: u64) -> Receiver {
         Receiver {
             errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
@@ -181,8 +182,8 @@ pub struct Pair {
 
 /// A transmission on a sidelink.
 #[derive(Clone, Copy, Debug)]
-pub struct LaneGrant {
-    pub lane: u32,
+pub struct SidelinkGrant {
+    pub destination: u32,
     pub rbs: RbSet,
     pub mcs: u8,
     pub bytes: u32,
@@ -196,14 +197,14 @@ const SLOTS: u64 = 32;
 /// Sidelink transmissions by TTI.
 #[derive(Debug)]
 pub struct SidelinkPlan {
-    slots: Vec<(Tti, Vec<LaneGrant>)>,
+    slots: Vec<(Tti, Vec<SidelinkGrant>)>,
 }
 
 impl SidelinkPlan {
     fn new() -> SidelinkPlan {
         SidelinkPlan { slots: (0..SLOTS).map(|_| (Tti(0), Vec::new())).collect() }
     }
-    pub fn slot(&mut self, tti: Tti) -> &mut Vec<LaneGrant> {
+    pub fn slot(&mut self, tti: Tti) -> &mut Vec<SidelinkGrant> {
         let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
         if slot.0 != tti {
             slot.0 = tti;
@@ -211,28 +212,28 @@ impl SidelinkPlan {
         }
         &mut slot.1
     }
-    pub fn granted(&self, tti: Tti) -> &[LaneGrant] {
+    pub fn granted(&self, tti: Tti) -> &[SidelinkGrant] {
         let slot = &self.slots[(tti.0 % SLOTS) as usize];
         if slot.0 == tti { &slot.1 } else { &[] }
     }
-    /// Grants of `lane` lapse.
-    pub fn forget(&mut self, lane: u32) {
+    /// Grants of `destination` lapse.
+    pub fn forget(&mut self, destination: u32) {
         for slot in &mut self.slots {
-            slot.1.retain(|g| g.lane != lane);
+            slot.1.retain(|g| g.destination != destination);
         }
     }
 }
 
-/// What the eNBs know of all lanes, and what they have granted.
+/// What the eNBs know of all destinations, and what they have granted.
 #[derive(Debug)]
 pub struct SidelinkGrants {
-    /// By lane.
+    /// By destination.
     pub of: Vec<Grants>,
     pub plan: SidelinkPlan,
-    /// Lanes for which the eNB believes that data wait, ascending.
+    /// Destinations for which the eNB believes that data wait, ascending.
     pub active: Vec<u32>,
-    /// By lane times lanes plus lane: the two must not share a block; worked out again at
-    /// `conflicts_until`.
+    /// By destination times destinations plus destination: the two must not share a block; worked
+    /// out again at `conflicts_until`.
     pub conflicts: Vec<bool>,
     pub conflicts_until: Tti,
     /// Memory of the scheduler.
@@ -240,11 +241,11 @@ pub struct SidelinkGrants {
 }
 
 impl SidelinkGrants {
-    /// The eNB looks at `lane` from the next scheduling on.
-    pub fn wake(&mut self, lane: u32) {
-        if !std::mem::replace(&mut self.of[lane as usize].active, true) {
-            let place = self.active.partition_point(|other| *other < lane);
-            self.active.insert(place, lane);
+    /// The eNB looks at `destination` from the next scheduling on.
+    pub fn wake(&mut self, destination: u32) {
+        if !std::mem::replace(&mut self.of[destination as usize].active, true) {
+            let place = self.active.partition_point(|other| *other < destination);
+            self.active.insert(place, destination);
         }
     }
 }
@@ -253,25 +254,25 @@ impl SidelinkGrants {
 #[derive(Debug)]
 pub struct Sidelink {
     pub pairs: Vec<Pair>,
-    pub lanes: Vec<Lane>,
-    /// By lane: what the UE that sends knows, and what the UE that receives does.
+    pub destinations: Vec<Destination>,
+    /// By destination: what the UE that sends knows, and what the UE that receives does.
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
     /// What the eNBs know.
     pub grants: SidelinkGrants,
-    /// Lanes that a UE sends on.
+    /// Destinations that a UE sends on.
     pub of_ue: IndexVec<UeId, Vec<u32>>,
     /// The bearer of pair 0, or of the first group's first receiver.
     pub first_bearer: usize,
-    /// By bearer of a group, in order: its lane and which receiver's it is.
+    /// By bearer of a group, in order: its destination and which receiver's it is.
     pub of_group: Vec<(u32, u32)>,
 }
 
-/// Blocks that persistent grants of `lanes` have in `tti`.
-pub fn reserved(lanes: &[Lane], tti: Tti) -> RbSet {
+/// Blocks that persistent grants of `destinations` have in `tti`.
+pub fn reserved(destinations: &[Destination], tti: Tti) -> RbSet {
     let mut set = RbSet::EMPTY;
-    for lane in lanes.iter().filter(|l| l.mode == LinkMode::Direct) {
-        if let Some(p) = lane.persistent.filter(|p| p.is_occasion(tti)) {
+    for destination in destinations.iter().filter(|l| l.mode == LinkMode::Direct) {
+        if let Some(p) = destination.persistent.filter(|p| p.is_occasion(tti)) {
             set |= p.rbs;
         }
     }
@@ -289,36 +290,41 @@ impl Sidelink {
         outer_loop: impl Fn(UeId) -> Option<OllaConfig>,
         seed: u64,
     ) -> Sidelink {
-        let (mut lanes, mut grants, mut receivers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut destinations, mut grants, mut receivers) = (Vec::new(), Vec::new(), Vec::new());
         for (i, pair) in pairs.iter().enumerate() {
             let (bearer, link) = (BearerId::from_index(first_bearer + i), Arc::new(pair.link.clone()));
             for (k, end) in [End::Network, End::Ue].into_iter().enumerate() {
                 let (tx, rx) = (pair.ues[k], pair.ues[1 - k]);
                 let order = pair.lossless.then(Box::default);
-                receivers.push(Receiver { order, ..Receiver::new(lanes.len() as u32, seed) });
-                lanes.push(Lane { mode: pair.mode[k], ..Lane::new([tx, rx], bearer, end, &link) });
+                receivers.push(Receiver { order, ..Receiver::new(destinations.len() as u32, seed) });
+                destinations.push(Destination {
+                    mode: pair.mode[k],
+                    ..Destination::new([tx, rx], bearer, end, &link)
+                });
                 grants.push(Grants::new(outer_loop(tx)));
             }
         }
         let mut of_group = Vec::new();
         for config in groups {
-            let (id, first) = (lanes.len() as u32, first_bearer + pairs.len() + of_group.len());
+            let (id, first) = (destinations.len() as u32, first_bearer + pairs.len() + of_group.len());
             let ends = [config.from, config.to[0]];
             let link = Arc::new(config.link.clone());
             of_group.extend((0..config.to.len()).map(|k| (id, k as u32)));
             let members = MemberReceiver::of(config.to.len(), SIDELINK | u64::from(id) << 24, seed);
             receivers.push(Receiver { members, ..Receiver::new(id, seed) });
-            lanes.push(Lane {
+            destinations.push(Destination {
                 group: Some(Box::new(Group::new(config, first))),
-                ..Lane::new(ends, BearerId::from_index(first), End::Network, &link)
+                ..Destination::new(ends, BearerId::from_index(first), End::Network, &link)
             });
             grants.push(Grants::new(None));
         }
         let mut of_ue: IndexVec<UeId, Vec<u32>> = (0..ues).map(|_| Vec::new()).collect();
-        (0..).zip(&lanes).for_each(|(id, lane): (u32, &Lane)| of_ue[lane.tx].push(id));
+        (0..)
+            .zip(&destinations)
+            .for_each(|(id, destination): (u32, &Destination)| of_ue[destination.tx].push(id));
         Sidelink {
             pairs: pairs.iter().map(|p| Pair { config: p.clone(), switched: None }).collect(),
-            senders: lanes.iter().map(|_| Sender::new()).collect(),
+            senders: destinations.iter().map(|_| Sender::new()).collect(),
             receivers,
             grants: SidelinkGrants {
                 of: grants,
@@ -331,32 +337,32 @@ impl Sidelink {
             of_ue,
             first_bearer,
             of_group,
-            lanes,
+            destinations,
         }
     }
 
-    /// The pair of a lane; a group's lane has none.
-    pub fn pair(&self, lane: u32) -> &PairConfig {
-        &self.pairs[lane as usize / 2].config
+    /// The pair of a destination; a group's destination has none.
+    pub fn pair(&self, destination: u32) -> &PairConfig {
+        &self.pairs[destination as usize / 2].config
     }
-    /// The bearer that carries a lane's packets to the eNB.
-    pub fn infrastructure(&self, lane: u32) -> BearerId {
-        self.pair(lane).infrastructure[lane as usize % 2]
+    /// The bearer that carries a destination's packets to the eNB.
+    pub fn infrastructure(&self, destination: u32) -> BearerId {
+        self.pair(destination).infrastructure[destination as usize % 2]
     }
-    /// The first lane of the pair whose bearer it is.
-    pub fn lane_of(&self, bearer: BearerId) -> Option<u32> {
+    /// The first destination of the pair whose bearer it is.
+    pub fn destination_of(&self, bearer: BearerId) -> Option<u32> {
         let pair = bearer.index().checked_sub(self.first_bearer)?;
         (pair < self.pairs.len()).then_some(2 * pair as u32)
     }
-    /// The group's lane whose bearer it is, and which receiver's.
+    /// The group's destination whose bearer it is, and which receiver's.
     pub fn group_of(&self, bearer: BearerId) -> Option<(u32, u32)> {
         self.of_group.get(bearer.index().checked_sub(self.first_bearer + self.pairs.len())?).copied()
     }
-    /// The lanes whose senders' data are in `bearer`.
-    pub fn lanes_of(&self, bearer: BearerId) -> Range<u32> {
-        match (self.lane_of(bearer), self.group_of(bearer)) {
+    /// The destinations whose senders' data are in `bearer`.
+    pub fn destinations_of(&self, bearer: BearerId) -> Range<u32> {
+        match (self.destination_of(bearer), self.group_of(bearer)) {
             (Some(first), _) => first..first + 2,
-            (None, Some((lane, 0))) => lane..lane + 1,
+            (None, Some((destination, 0))) => destination..destination + 1,
             _ => 0..0,
         }
     }
