@@ -19,13 +19,15 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, Db, Dbm, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, IndexVec, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 use super::calendar::{Agenda, Due};
+use super::state::sidelink::{Destination, Sidelink, SidelinkGrants};
 use super::state::uplink::{UplinkCounters, UplinkUe};
-use super::state::{Cell, Link};
+use super::state::{Cell, Link, UeContext};
 use super::trace::{Step, Trace};
+use super::uu::Uu;
 use super::{CellConfig, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
@@ -51,6 +53,26 @@ impl RadioNetwork {
         let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);
         if has != self.ues[ue].uplink.had[index] {
             self.terminal(ue).on_data(index, has);
+        }
+    }
+
+    /// `cell` grants in `tti`.
+    pub(super) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
+        let (destinations, sidelink_grants) = match self.sidelink.as_deref_mut() {
+            Some(Sidelink { destinations, grants, .. }) => (&destinations[..], Some(grants)),
+            None => (&[][..], None),
+        };
+        Granting {
+            tti,
+            id: cell,
+            cell: &mut self.cells[cell],
+            contexts: &mut self.contexts,
+            links: &mut self.links,
+            uu: Uu::new(&mut self.ues, &mut self.air),
+            destinations,
+            sidelink_grants,
+            calendar: &mut self.calendar,
+            trace: &mut self.trace,
         }
     }
 
@@ -92,6 +114,22 @@ impl RadioNetwork {
             self.terminal(ue).arm();
         }
     }
+}
+
+/// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that hear of it.
+pub(super) struct Granting<'a> {
+    pub tti: Tti,
+    pub id: CellId,
+    pub cell: &'a mut Cell,
+    pub contexts: &'a mut IndexVec<UeId, UeContext>,
+    pub links: &'a mut IndexVec<UeId, Link>,
+    pub uu: Uu<'a>,
+    /// Which destinations have blocks of the uplink beside it; none without sidelinks.
+    pub destinations: &'a [Destination],
+    /// What it knows of them.
+    pub sidelink_grants: Option<&'a mut SidelinkGrants>,
+    pub calendar: &'a mut Agenda,
+    pub trace: &'a mut Trace,
 }
 
 /// A UE that acts: what it knows of its uplink, and how it reaches its cell.

@@ -4,7 +4,7 @@
 use lasthop_units::{Tti, UeId};
 
 use super::super::calendar::Due;
-use super::schedule::Granting;
+use super::Granting;
 use crate::mac::uplink::{ConfiguredGrant, fewest_blocks, tbs_bytes};
 use crate::network::state::plan::{Content, Granted};
 use crate::phy::RbSet;

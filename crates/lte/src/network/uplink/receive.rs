@@ -4,7 +4,7 @@ use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::trace::{Step, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
-use super::schedule::Granting;
+use super::Granting;
 use crate::mac::harq::{Parts, State};
 use crate::phy::RbSet;
 use lasthop_bearer::{Direction, End};

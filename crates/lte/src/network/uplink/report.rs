@@ -5,10 +5,8 @@
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
 use super::super::calendar::{Agenda, Due};
-use super::schedule::Granting;
-use super::send::Sending;
+use super::Granting;
 use crate::mac::bsr;
-use crate::mac::harq::process_of;
 use crate::network::CellConfig;
 use crate::phy::TTI;
 
@@ -37,36 +35,6 @@ impl Granting<'_> {
         if !self.links[ue].away && self.id == cell {
             self.contexts[ue].uplink.view.replace(bytes);
             self.wake(ue);
-        }
-    }
-}
-
-impl Sending<'_> {
-    /// The UE's MAC follows RLC's reports.
-    #[inline]
-    pub(super) fn follows_reports(&self) -> bool {
-        self.link.drbs.first().is_some_and(|b| self.layer2.reports(*b))
-    }
-
-    /// Fills a grant of `bytes` for such a UE.
-    #[cold]
-    pub(super) fn fill_by_reports(&mut self, bytes: u32) {
-        let (drbs, layer2) = (&self.link.drbs, &mut self.layer2);
-        let now = layer2.now();
-        let active = drbs.iter().filter(|b| layer2.wants(**b)).count() as u32;
-        let read = now + self.config.timing.uplink_fill;
-        let parts = &mut self.ue.harq.get_mut(process_of(self.tti)).parts;
-        for bearer in drbs {
-            if layer2.wants(*bearer) {
-                layer2.pull_by_reports(read, *bearer, bytes / active.max(1), parts);
-            }
-        }
-        for bearer in drbs {
-            layer2.settle(*bearer);
-            if let Some(bytes) = layer2.take_report(*bearer, drbs) {
-                let cell = (self.link.serving, self.config);
-                pass_report_on(now, self.id, bytes, cell, layer2.calendar());
-            }
         }
     }
 }

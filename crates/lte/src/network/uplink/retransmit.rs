@@ -10,7 +10,7 @@ use lasthop_units::{Tti, UeId};
 
 use super::super::calendar::Due;
 use super::super::trace::Step;
-use super::schedule::Granting;
+use super::Granting;
 use crate::mac::harq::{HARQ_PERIOD, State, process_of};
 use crate::network::state::plan::{Content, Granted};
 use crate::network::state::sidelink::reserved;

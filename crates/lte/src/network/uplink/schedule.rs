@@ -1,18 +1,15 @@
 //! Grants: who sends on which resource blocks in a coming TTI.
 
-use lasthop_units::{CellId, Duration, IndexVec, Tti, UeId};
+use lasthop_units::{Duration, Tti, UeId};
 
-use super::super::RadioNetwork;
 use super::super::trace::Step;
+use super::Granting;
 use crate::mac::harq::{State, process_of};
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation, tbs_bytes};
-use crate::network::calendar::{Agenda, Due};
+use crate::network::calendar::Due;
 use crate::network::state::plan::{Content, Granted};
-use crate::network::state::sidelink::{Destination, Sidelink, SidelinkGrants, reserved};
-use crate::network::state::{Cell, Link, UeContext};
-use crate::network::trace::Trace;
-use crate::network::uu::Uu;
+use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
 use lasthop_bearer::Direction;
 use lasthop_radio::lte::{Mcs, McsTable};
@@ -25,44 +22,6 @@ const PROACTIVE: u64 = 100;
 
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
-
-/// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that hear of it.
-pub(in crate::network) struct Granting<'a> {
-    pub tti: Tti,
-    pub id: CellId,
-    pub cell: &'a mut Cell,
-    pub contexts: &'a mut IndexVec<UeId, UeContext>,
-    pub links: &'a mut IndexVec<UeId, Link>,
-    pub uu: Uu<'a>,
-    /// Which destinations have blocks of the uplink beside it; none without sidelinks.
-    pub destinations: &'a [Destination],
-    /// What it knows of them.
-    pub sidelink_grants: Option<&'a mut SidelinkGrants>,
-    pub calendar: &'a mut Agenda,
-    pub trace: &'a mut Trace,
-}
-
-impl RadioNetwork {
-    /// `cell` grants in `tti`.
-    pub(in crate::network) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
-        let (destinations, sidelink_grants) = match self.sidelink.as_deref_mut() {
-            Some(Sidelink { destinations, grants, .. }) => (&destinations[..], Some(grants)),
-            None => (&[][..], None),
-        };
-        Granting {
-            tti,
-            id: cell,
-            cell: &mut self.cells[cell],
-            contexts: &mut self.contexts,
-            links: &mut self.links,
-            uu: Uu::new(&mut self.ues, &mut self.air),
-            destinations,
-            sidelink_grants,
-            calendar: &mut self.calendar,
-            trace: &mut self.trace,
-        }
-    }
-}
 
 impl Granting<'_> {
     /// `ue`, unless it is on its way between cells, has something to send.

@@ -4,7 +4,7 @@ use lasthop_units::{CellId, Instant, Tti, UeId};
 
 use super::super::trace::{Step, Trace, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
-use super::Terminal;
+use super::{Terminal, report};
 use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
 use crate::mac::phr;
@@ -241,6 +241,34 @@ impl Sending<'_> {
         self.trace.step(self.tti, Step::Report, self.id, self.tti, bytes, RbSet::EMPTY);
         let size = sidelink_report::size(report.len());
         (report, size)
+    }
+
+    /// The UE's MAC follows RLC's reports.
+    #[inline]
+    fn follows_reports(&self) -> bool {
+        self.link.drbs.first().is_some_and(|b| self.layer2.reports(*b))
+    }
+
+    /// Fills a grant of `bytes` for such a UE.
+    #[cold]
+    fn fill_by_reports(&mut self, bytes: u32) {
+        let (drbs, layer2) = (&self.link.drbs, &mut self.layer2);
+        let now = layer2.now();
+        let active = drbs.iter().filter(|b| layer2.wants(**b)).count() as u32;
+        let read = now + self.config.timing.uplink_fill;
+        let parts = &mut self.ue.harq.get_mut(process_of(self.tti)).parts;
+        for bearer in drbs {
+            if layer2.wants(*bearer) {
+                layer2.pull_by_reports(read, *bearer, bytes / active.max(1), parts);
+            }
+        }
+        for bearer in drbs {
+            layer2.settle(*bearer);
+            if let Some(bytes) = layer2.take_report(*bearer, drbs) {
+                let cell = (self.link.serving, self.config);
+                report::pass_report_on(now, self.id, bytes, cell, layer2.calendar());
+            }
+        }
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
