@@ -77,6 +77,7 @@ use bearers::Bearers;
 use calendar::{Agenda, Due};
 use core_network::Core;
 use lasthop_bearer::{Direction, earlier};
+use prefetch::Prefetch;
 use rrc::Mobility;
 use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
@@ -144,7 +145,7 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.begin(tti, &mut due);
         for i in 0..due.len() {
-            if let Some(prefetch) = self.prefetch() {
+            if let Some(prefetch) = Prefetch::of(self) {
                 prefetch.due(&due, i);
             }
             self.dispatch(now, tti, due[i], out);
@@ -184,7 +185,7 @@ impl RadioNetwork {
             if !self.cells[cell].is_active() {
                 continue;
             }
-            if let Some(prefetch) = self.prefetch() {
+            if let Some(prefetch) = Prefetch::of(self) {
                 prefetch.scheduling(CellId::from_index(cell.index() + 1));
             }
             self.schedule_downlink(now, tti, cell, out);

@@ -40,20 +40,18 @@ pub(super) struct Prefetch<'a> {
     pub bearers: &'a Bearers,
 }
 
-impl RadioNetwork {
-    /// What is brought near, where looking ahead is worth its while.
+impl<'a> Prefetch<'a> {
+    /// Of `network`, where looking ahead is worth its while.
     #[inline]
-    pub(super) fn prefetch(&self) -> Option<Prefetch<'_>> {
-        (self.ues.len() >= MANY).then_some(Prefetch {
-            cells: &self.cells,
-            contexts: &self.contexts,
-            links: &self.links,
-            bearers: &self.bearers,
+    pub fn of(network: &'a RadioNetwork) -> Option<Prefetch<'a>> {
+        (network.ues.len() >= MANY).then_some(Prefetch {
+            cells: &network.cells,
+            contexts: &network.contexts,
+            links: &network.links,
+            bearers: &network.bearers,
         })
     }
-}
 
-impl Prefetch<'_> {
     /// `cell` schedules its downlink next.
     pub fn scheduling(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };

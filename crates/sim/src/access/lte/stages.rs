@@ -166,7 +166,7 @@ fn wait_of_uplink(id: PacketId, p: Inside, ue: &UeState, until: Instant, out: &m
 }
 
 impl LteAccess {
-    /// A packet enters at an end of `bearer`, or goes to a lane of a sidelink.
+    /// A packet enters at an end of `bearer`, or goes to a destination of a sidelink.
     #[cold]
     pub(super) fn note_entry(
         &mut self,
