@@ -61,7 +61,7 @@ pub(super) struct Bearers {
     drbs: IndexVec<BearerId, Drb>,
     /// Timers of PDCP and RLC: wake-ups, possibly early or void.
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
-    /// What layers have said since the last [`settle`](Self::settle).
+    /// Output of the layers since the last [`settle`](Self::settle).
     said: LteBearerOutput,
     /// What MAC and RRC have not received of yet, in order.
     notices: VecDeque<Notice>,
@@ -167,7 +167,7 @@ impl Bearers {
         None
     }
 
-    /// True if layers have said something that is not passed on yet.
+    /// True if there is output of layers that is not passed on yet.
     #[inline]
     pub const fn has_output(&self) -> bool {
         let LteBearerOutput { delivered, dropped, marked, events } = &self.said;
@@ -379,7 +379,7 @@ impl Bearers {
     pub fn abandon(&mut self, now: Instant, bearer: BearerId, cause: DropCause) {
         self.drbs[bearer].layers.abandon(now, cause, &mut self.said);
     }
-    /// What `end` holds is gone; it is returned. With `keeps` nobody else hears of that.
+    /// What `end` holds is gone; it is returned. With `keeps` it is not reported as dropped.
     pub fn sever(&mut self, bearer: BearerId, end: End, keeps: bool) -> Vec<Sdu> {
         self.drbs[bearer].layers.sever(end, &mut self.said);
         let gone = self.said.dropped.iter().map(|(_, sdu, _)| *sdu).collect();

@@ -45,7 +45,7 @@ pub(super) enum Due {
     Look { ue: UeId },
     /// A step of a handover or a re-establishment, or a report.
     Mobility { ue: UeId },
-    /// The gateway hears that the UE is at home elsewhere.
+    /// The gateway switches the path of the UE's data (TS 36.300 clause 10.1.2.2).
     PathSwitch { ue: UeId },
     /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
     SidelinkDecoded { destination: u32, process: u8, sent: Tti },

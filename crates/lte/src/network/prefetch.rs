@@ -1,6 +1,6 @@
 //! What is about to be read. With hundreds of UEs no near cache holds what the network knows of all
 //! of them, and one that comes up every TTI is far away each time. Its turn is known before it
-//! comes: what it will need is brought near meanwhile, and what lies behind a pointer one step
+//! comes: what it will need is prefetched meanwhile, and what lies behind a pointer one step
 //! later. Nothing but time depends on it.
 
 use lasthop_engine::simd::prefetch;

@@ -274,7 +274,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
         Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut self.work.scratch))
     }
 
-    /// Brings near what says how the link at `index` stands.
+    /// Prefetches what says how the link at `index` stands.
     #[inline]
     pub fn prefetch(&self, index: Option<LinkIndex>) {
         if let Some(link) = index.and_then(|s| self.links.get(s.index())) {
@@ -282,7 +282,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the link at `index` in `tti` reads.
+    /// Prefetches what a look at the blocks `rbs` of the link at `index` in `tti` reads.
     #[inline]
     pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };

@@ -144,13 +144,13 @@ impl<const WORDS: usize> Air<WORDS> {
         self.ues[ue].around.rays[i]
     }
 
-    /// Brings near what the next question about the downlink of `ue` reads first.
+    /// Prefetches what the next question about the downlink of `ue` reads first.
     #[inline]
     pub fn prefetch(&self, ue: UeId) {
         prefetch(&self.ues[ue].around);
     }
 
-    /// Brings near what is known of the links of `ue`, after [`prefetch`](Self::prefetch).
+    /// Prefetches what is known of the links of `ue`, after [`prefetch`](Self::prefetch).
     #[inline]
     pub fn prefetch_links(&self, ue: UeId) {
         if let Some(fading) = &self.fading {
@@ -158,7 +158,7 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
+    /// Prefetches what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
     /// after [`prefetch_links`](Self::prefetch_links).
     #[inline]
     pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
