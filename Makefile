@@ -49,10 +49,12 @@ types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells th
 	$(BIN)/mypy
 	$(BIN)/stubtest lasthop._core --ignore-missing-stub --mypy-config-file pyproject.toml
 
-# The crate `py` has no tests of its own, and a test binary of it would need libpython to link.
+# The crate `py` has no tests of its own, and a test binary of it would need libpython to link. Examples are compiled by
+# clippy in `lint-rust`; without `--tests` each would be linked here, too.
 test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
 	$(LANE)
-	cargo test --workspace --exclude lasthop-py --locked
+	cargo test --workspace --exclude lasthop-py --locked --tests
+	cargo test --workspace --exclude lasthop-py --locked --doc --quiet
 
 test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
 	$(LANE)
