@@ -116,7 +116,8 @@ impl RadioNetwork {
     }
 }
 
-/// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that receive its grants.
+/// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that receive its
+/// grants.
 pub(super) struct Granting<'a> {
     pub tti: Tti,
     pub id: CellId,
