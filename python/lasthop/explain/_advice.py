@@ -120,7 +120,8 @@ def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]
     tried = []
     for one in advice:
         if one.changes:
-            after = _numbers(scenario.with_(one.changes).run(), flow)
+            # Its tables would take longer than the run.
+            after = _numbers(scenario.with_([*one.changes, "output.explain=false"]).run(), flow)
             tried.append(Tried(one, [(name, value, after.get(name)) for name, value in before.items()]))
     return tried
 
