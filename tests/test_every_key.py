@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 import re
 import resource
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lasthop import LasthopError, _core
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _LINK = """
 [scenario]
@@ -189,8 +197,11 @@ def run_to_its_end(scenario: _core.Scenario) -> None:
         if time.monotonic() - began > LONGEST:
             raise TooLongError
 
+    # A capture is a file, which needs a folder.
+    captured = "capture" in tomllib.loads(scenario.to_toml()).get("output", {})
     try:
-        _core.run(scenario, None, watch)
+        with tempfile.TemporaryDirectory() as room:
+            _core.run(scenario, Path(room) / "run" if captured else None, watch)
     except TooLongError:
         assert time.monotonic() - began < 2 * LONGEST, "a run that cannot be stopped"
 

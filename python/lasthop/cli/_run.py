@@ -85,7 +85,7 @@ def run(
     Examples:
       lasthop run umts-download
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
-      lasthop run lte-download --capture run.pcapng --set 'output.capture.interfaces=["internet", "drops"]'
+      lasthop run lte-download --capture run.pcapng --set 'output.capture.interfaces=["drops"]'
       lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
       lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
