@@ -253,3 +253,94 @@ def test_the_base_class_does_what_rfc_5681_says() -> None:
     assert flow["goodput_bps"] > 1.8e6
     assert flow["timeouts"] == 0
     assert copy.copy(own(Plain)).duration == 20
+
+
+class Shown(Reno):
+    """Reno that shows a state of two changes per ACK, and its count."""
+
+    observables: ClassVar[dict[str, str]] = {"mine.state": "text", "mine.counted": "segments", "mine.never": "s"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = "idle"
+
+    def on_ack(self, ack: lh.AckSample) -> None:
+        super().on_ack(ack)
+        self.note("mine.state", "down")
+        self.note("mine.state", "cruise")
+        self.state = "idle"
+
+    def observe(self) -> dict[str, Any]:
+        return {"mine.state": self.state, "mine.counted": self.counted}
+
+
+def rows_of(results: lh.Results, variable: str) -> list[dict[str, Any]]:
+    return [row for row in results.table("cc").to_pylist() if row["variable"] == variable]
+
+
+def test_variables_of_an_own_control_are_rows_and_each_change_within_an_ack_has_one() -> None:
+    run = own(Shown).set("output.cc", "change").run()
+    states = [(row["time_s"], row["text"]) for row in rows_of(run, "mine.state")]
+    assert states[0][1] == "idle"
+    # Each ACK notes two changes, and `observe` shows a third value after them.
+    assert len(states) > 3000
+    assert (len(states) - 1) % 3 == 0
+    for n in range(1, len(states), 3):
+        (at, first), second, third = states[n : n + 3]
+        assert (first, *second, *third) == ("down", at, "cruise", at, "idle")
+    counted = rows_of(run, "mine.counted")
+    assert {row["unit"] for row in counted} == {"segments"}
+    assert counted[0]["value"] == 0
+    # Never given: one row without a value.
+    assert [(row["value"], row["text"]) for row in rows_of(run, "mine.never")] == [(None, None)]
+    assert own(Shown).run().tcp.equals(run.tcp)
+
+
+def test_a_control_is_asked_only_where_the_table_is_wanted() -> None:
+    asked: list[bool] = []
+
+    class Asked(Shown):
+        def observe(self) -> dict[str, Any]:
+            asked.append(self.observed)
+            return super().observe()
+
+    own(Asked).run()
+    assert asked == []
+    own(Asked).set("output.cc", "interval").run()
+    # 20 s at intervals of 100 ms, the first at 0.1 s; the other end shows nothing.
+    assert len(asked) == 200
+    assert all(asked)
+
+
+@pytest.mark.parametrize(
+    ("observables", "shown", "message"),
+    [
+        ({"a": "text"}, {"b": 1}, "`b` is not in the class attribute `observables`"),
+        ({"a": "text"}, {"a": 1}, "`a` is no text"),
+        ({"a": "s"}, {"a": "soon"}, "`a` is no number"),
+        ({"a": "s"}, {"a": float("nan")}, "`a` is no number"),
+        ({"a": "s"}, 7, "it returns no dict"),
+        ({"cwnd": "segments"}, {}, "`observables` has `cwnd`, which every sender shows"),
+        ({"a": 3}, {}, "`observables` must be a dict"),
+        (["a"], {}, "`observables` must be a dict"),
+    ],
+)
+def test_what_an_own_control_shows_wrongly_ends_the_run(observables: Any, shown: Any, message: str) -> None:
+    def observe(_self: Any) -> Any:
+        return shown
+
+    wrong = type("Wrong", (Reno,), {"observables": observables, "observe": observe})
+    for sampling in ("change", "interval"):
+        with pytest.raises(lh.LasthopError, match=message):
+            own(wrong).set("output.cc", sampling).run()
+
+
+def test_a_note_of_an_unknown_variable_names_the_callback() -> None:
+    class Wrong(Reno):
+        def on_ack(self, ack: lh.AckSample) -> None:
+            super().on_ack(ack)
+            self.note("mine.state", "up")
+
+    own(Wrong).run()
+    with pytest.raises(lh.LasthopError, match=r"`.*Wrong.on_ack` failed .*`mine.state` is not in the class"):
+        own(Wrong).set("output.cc", "ack").run()

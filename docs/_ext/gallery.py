@@ -94,21 +94,30 @@ def write(folder: Path) -> str:
         alt = f"Window and round trip over time of {len(names)} congestion controls: {title.lower()}"
         out.append(f"## {title}\n\n{text}\n\n![{alt}]({picture.name})\n")
     own_example(folder)
+    control_variables(folder)
     return "\n".join(out)
 
 
 def draw_if_stale(picture: Path, names: Sequence[str], scenarios: Sequence[Any], seconds: int) -> None:
     """Runs and draws unless the picture is of these scenarios, this extension and this file."""
+    if is_fresh(picture, scenarios):
+        return
+    results = importlib.import_module("lasthop").run_many(scenarios)
+    draw(picture, list(zip(names, results, strict=True)), seconds)
+
+
+def is_fresh(picture: Path, scenarios: Sequence[Any]) -> bool:
+    """True if the picture is of these scenarios, this extension and this file; else it will be once it is drawn."""
     core = Path(importlib.import_module("lasthop._core").__file__ or "")
     made_of = hashlib.blake2b(core.read_bytes() + Path(__file__).read_bytes())
     for scenario in scenarios:
         made_of.update(scenario.hash.encode())
     stamp, mark = picture.with_suffix(".stamp"), made_of.hexdigest()
     if picture.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
-        return
-    results = importlib.import_module("lasthop").run_many(scenarios)
-    draw(picture, list(zip(names, results, strict=True)), seconds)
+        return True
+    picture.unlink(missing_ok=True)
     stamp.write_text(mark, encoding="utf-8")
+    return False
 
 
 def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: int = 4) -> None:
@@ -171,3 +180,95 @@ def own_example(folder: Path) -> None:
     if picture.exists() and picture.stat().st_mtime > script.stat().st_mtime:
         return
     subprocess.run([sys.executable, str(script)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+#: Colour of each state of BBRv3 and of each region of CUBIC.
+STATES = {
+    "Startup": "#E69F00", "Drain": "#CC79A7", "ProbeBW_DOWN": "#D55E00", "ProbeBW_CRUISE": "#56B4E9",
+    "ProbeBW_REFILL": "#F0E442", "ProbeBW_UP": "#009E73", "ProbeRTT": "#999999",
+}  # fmt: skip
+REGIONS = {
+    "slow-start": "#E69F00", "waiting": "#999999", "reno-friendly": "#CC79A7", "concave": "#56B4E9",
+    "convex": "#009E73",
+}  # fmt: skip
+
+
+def control_variables(folder: Path) -> None:
+    """The figure of the guide on variables of congestion controls: BBRv3 and CUBIC on the same link."""
+    lasthop = importlib.import_module("lasthop")
+    keys = 'rate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = { kind = "droptail", packets = 110 }'
+    base = lasthop.Scenario.parse(SCENARIO.format(name="variables", keys=keys, seconds=30))
+    base = base.with_(output__cc="change")
+    scenarios = [base.set("flow.f.tcp.cc", cc) for cc in ("bbr3", "cubic")]
+    picture = folder / "control-variables.svg"
+    if is_fresh(picture, scenarios):
+        return
+    bbr, cubic = (Variables(r) for r in lasthop.run_many(scenarios))
+    style = importlib.import_module("lasthop.plot._style")
+    import matplotlib as mpl
+
+    with mpl.rc_context(style._RC):
+        fig = style.Figure(figsize=(7.6, 3.9), layout="constrained")
+        grid = fig.subplots(3, 2, sharex=True, squeeze=False, height_ratios=[0.35, 1, 1])
+        strip(grid[0][0], *bbr.words("bbr.state"), STATES, "BBRv3: bbr.state")
+        strip(grid[0][1], *cubic.words("cubic.region"), REGIONS, "CUBIC: cubic.region")
+        for name in ("bbr.max_bw", "bbr.pacing_rate"):
+            line(grid[1][0], *bbr.numbers(name), name, 1e-6)
+        for name in ("inflight", "bbr.inflight_at_1"):
+            line(grid[2][0], *bbr.numbers(name), name)
+        for name in ("cwnd", "cubic.w_max"):
+            line(grid[1][1], *cubic.numbers(name), name)
+        line(grid[2][1], *cubic.numbers("cubic.k"), "cubic.k")
+        labels = (("Mbit/s", "segments"), ("segments", "s"))
+        for column, names in zip(grid.T, labels, strict=True):
+            for ax, label in zip(column[1:], names, strict=True):
+                ax.set_ylabel(label, fontsize=6.5)
+                ax.set_ylim(bottom=0)
+                ax.grid(True)
+                ax.legend(frameon=False, fontsize=6, loc="upper right", ncols=2)
+            column[-1].set_xlabel("Time (s)", fontsize=6.5)
+            column[-1].set_xlim(0, 30)
+        grid[1][0].set_ylim(0, 20)
+        grid[2][0].set_ylim(0, 160)
+        grid[1][1].set_ylim(0, 220)
+        fig.savefig(picture)
+
+
+class Variables:
+    """The table `cc` of a run, by variable."""
+
+    def __init__(self, results: Any) -> None:
+        self._rows: dict[str, list[tuple[float, float | None, str | None]]] = {}
+        columns = results.table("cc").select(["time_s", "variable", "value", "text"]).to_pydict()
+        for time, variable, value, text in zip(*columns.values(), strict=True):
+            self._rows.setdefault(variable, []).append((time, value, text))
+
+    def numbers(self, name: str) -> tuple[list[float], list[float]]:
+        """Times and values of a number."""
+        known = [(time, value) for time, value, _ in self._rows[name] if value is not None]
+        return [time for time, _ in known], [value for _, value in known]
+
+    def words(self, name: str) -> tuple[list[float], list[str]]:
+        """Times and values of a state."""
+        return [time for time, _, _ in self._rows[name]], [text or "" for _, _, text in self._rows[name]]
+
+
+def line(ax: Any, times: list[float], values: list[float], label: str, scale: float = 1.0) -> None:
+    """A variable that keeps its value until the next row."""
+    ax.plot(times, [v * scale for v in values], label=label, drawstyle="steps-post", lw=0.8)
+
+
+def strip(ax: Any, times: list[float], words: list[str], colours: dict[str, str], title: str) -> None:
+    """A state over time as a strip of colours."""
+    from matplotlib.patches import Patch
+
+    for begin, end, word in zip(times, [*times[1:], 30.0], words, strict=True):
+        if end > begin:
+            ax.axvspan(begin, end, color=colours[word], lw=0)
+    ax.set_yticks([])
+    ax.set_title(title, loc="left", fontsize=7, fontweight="bold", pad=22)
+    handles = [Patch(color=colour, label=word) for word, colour in colours.items() if word in words]
+    ax.legend(
+        handles=handles, frameon=False, fontsize=5.5, ncols=4, loc="lower left", bbox_to_anchor=(-0.02, 0.95),
+        handlelength=1.0, columnspacing=0.8, borderaxespad=0.2,
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Protocol, TypedDict, final, type_check_only
 
 import pyarrow as pa
 from typing_extensions import NotRequired, Self, disjoint_base
@@ -94,6 +94,21 @@ class CongestionControl:
         """Fast recovery has ended."""
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
         """The last reduction was for nothing; the values before it. Default: never less than those."""
+    observables: ClassVar[dict[str, str]]
+    """Names of the variables that the table `cc` has of it, with their units; "text": a state. Default: none."""
+    @property
+    def observed(self) -> bool:
+        """True if the run has the table `cc` (`output.cc`); False while `__init__` runs."""
+    def observe(self) -> dict[str, Any]:
+        """The values of `observables` by name, numbers or texts; None or left out: not known. Default: none.
+
+        Called only where `observed` is true. A name that is not in `observables` ends the run.
+        """
+    def note(self, name: str, value: float | str) -> None:
+        """A variable of `observables` takes a value while a callback runs: each has a row, in the order of the calls.
+
+        For several changes within one ACK, of which `observe` shows the last. Nothing happens unless `observed`.
+        """
     def slow_start(self, ack: AckSample) -> float:
         """Grows cwnd by what the ACK delivered, to ssthresh at most; returns the segments that are left over."""
 

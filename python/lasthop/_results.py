@@ -146,6 +146,14 @@ class Results:
         return self.table("tcp")
 
     @cached_property
+    def cc(self) -> pa.Table:
+        """Variables of TCP senders and of their congestion controls by name.
+
+        Written where `output.cc` is not "off".
+        """
+        return self.table("cc")
+
+    @cached_property
     def packets(self) -> pa.Table:
         """Packets: sent by a transport, received by one, or dropped.
 

@@ -89,8 +89,8 @@ def of_plug_ins() -> Iterator[GoldenRun]:
     }
     for kind, (base, override, names) in fields.items():
         for name in names:
-            udp = ("flow.download.transport=udp",) if kind == "datagrams" else ()
-            yield GoldenRun(f"plug-in/{kind}/{name}", files[base], (*udp, override.format(name)), PLUG_IN_S)
+            more = {"datagrams": ("flow.download.transport=udp",), "linux-6-cc": ("output.cc=interval",)}.get(kind, ())
+            yield GoldenRun(f"plug-in/{kind}/{name}", files[base], (*more, override.format(name)), PLUG_IN_S)
 
 
 def of_studies() -> Iterator[GoldenRun]:

@@ -5,9 +5,11 @@
 //! window that the stack asks for several times a segment is kept here, so that only the callbacks
 //! cost.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Round, Setup};
+use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Observer, Round, Setup, Shown};
+use lasthop_sim::tcp::sender_variables;
 use lasthop_sim::units::{Bitrate, Instant};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -29,6 +31,28 @@ pub struct CongestionControl {
     /// "from" (the end that opened the connection) or "to".
     #[pyo3(get)]
     end: &'static str,
+    /// What it shows, where somebody looks.
+    watched: Option<Watched>,
+}
+
+/// What a class shows, and the changes that it has noted since somebody looked.
+struct Watched {
+    observables: Arc<[Observable]>,
+    notes: Vec<(usize, Noted)>,
+}
+
+/// An entry of the class attribute `observables`.
+struct Observable {
+    name: String,
+    /// "text": a state.
+    unit: String,
+}
+
+/// A value of a variable.
+#[derive(Clone, Debug)]
+enum Noted {
+    Number(f64),
+    Text(String),
 }
 
 #[pymethods]
@@ -42,7 +66,31 @@ impl CongestionControl {
             pacing_rate: None,
             flow: String::new(),
             end: "",
+            watched: None,
         }
+    }
+
+    /// Names of the variables that `observe` returns and `note` takes, with their units.
+    #[classattr]
+    fn observables(py: Python<'_>) -> Bound<'_, PyDict> {
+        PyDict::new(py)
+    }
+    #[getter]
+    const fn observed(&self) -> bool {
+        self.watched.is_some()
+    }
+    /// The variables by name.
+    fn observe<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        PyDict::new(py)
+    }
+    /// A variable changes while a callback runs.
+    fn note(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Some(watched) = &mut self.watched else { return Ok(()) };
+        let Some(i) = watched.observables.iter().position(|o| o.name == name) else {
+            return Err(PyValueError::new_err(undeclared(name)));
+        };
+        watched.notes.push((i, Noted::of(&watched.observables[i], value)?));
+        Ok(())
     }
 
     #[getter]
@@ -125,6 +173,24 @@ impl CongestionControl {
         self.cwnd = grown;
         left
     }
+}
+
+impl Noted {
+    fn of(observable: &Observable, value: &Bound<'_, PyAny>) -> PyResult<Noted> {
+        let Observable { name, unit } = observable;
+        if unit == "text" {
+            let text = value.extract::<String>();
+            return text.map(Noted::Text).map_err(|_| PyTypeError::new_err(format!("`{name}` is no text")));
+        }
+        match value.extract::<f64>() {
+            Ok(number) if !number.is_nan() => Ok(Noted::Number(number)),
+            _ => Err(PyTypeError::new_err(format!("`{name}` is no number"))),
+        }
+    }
+}
+
+fn undeclared(name: &str) -> String {
+    format!("`{name}` is not in the class attribute `observables`")
 }
 
 /// What an ACK reports.
@@ -272,6 +338,8 @@ struct PyControl {
     fault: Option<Fault>,
     /// A callback has failed: no other is called.
     broken: bool,
+    /// What went wrong when somebody looked at it.
+    unseen: RefCell<Option<Fault>>,
 }
 
 impl PyControl {
@@ -298,6 +366,10 @@ impl PyControl {
             base.end = if setup.place.opener { "from" } else { "to" };
             base.ssthresh = setup.config.initial_ssthresh();
         }
+        if setup.place.observed {
+            let observables = observables(&object).map_err(fail)?;
+            object.borrow_mut().watched = Some(Watched { observables, notes: Vec::new() });
+        }
         let (cwnd, ssthresh, pacing_rate) = {
             let b = object.borrow();
             (b.cwnd, b.ssthresh, b.pacing_rate)
@@ -314,7 +386,45 @@ impl PyControl {
             pacing_rate,
             fault: None,
             broken: false,
+            unseen: RefCell::default(),
         })
+    }
+
+    fn show(&self, py: Python<'_>, o: &mut Observer<'_>) -> PyResult<()> {
+        let object = self.object.bind(py);
+        let (observables, notes) = {
+            let mut base = object.borrow_mut();
+            (base.cwnd, base.ssthresh) = (self.cwnd, self.ssthresh);
+            let Some(watched) = &mut base.watched else { return Ok(()) };
+            (watched.observables.clone(), std::mem::take(&mut watched.notes))
+        };
+        for (i, noted) in &notes {
+            let Observable { name, unit } = &observables[*i];
+            let value = match noted {
+                Noted::Number(number) => Shown::NotedNumber(*number),
+                Noted::Text(text) => Shown::NotedText(text),
+            };
+            o.value(name, unit, "", value);
+        }
+        let shown = object.call_method0(intern!(py, "observe"))?;
+        let shown = shown.cast_into::<PyDict>().map_err(|_| PyTypeError::new_err("it returns no dict"))?;
+        for name in shown.keys() {
+            let name = name.extract::<String>()?;
+            if !observables.iter().any(|o| o.name == name) {
+                return Err(PyValueError::new_err(undeclared(&name)));
+            }
+        }
+        for observable in &*observables {
+            let value = shown.get_item(&observable.name)?.filter(|v| !v.is_none());
+            let value = value.map(|v| Noted::of(observable, &v)).transpose()?;
+            let value = match &value {
+                None => Shown::Number(None),
+                Some(Noted::Number(number)) => Shown::Number(Some(*number)),
+                Some(Noted::Text(text)) => Shown::Text(text),
+            };
+            o.value(&observable.name, &observable.unit, "", value);
+        }
+        Ok(())
     }
 
     /// Calls methods: the object sees the window in force, and what it leaves behind is in force
@@ -349,6 +459,29 @@ impl PyControl {
         }
     }
 }
+
+/// The class attribute `observables`, looked over.
+fn observables(object: &Bound<'_, CongestionControl>) -> PyResult<Arc<[Observable]>> {
+    let what = "`observables` must be a dict from the names of variables to their units, such as {\"mine.rate\": \"bit/s\"}";
+    let wrong = |_| PyTypeError::new_err(what);
+    let entries =
+        object.getattr("observables")?.cast_into::<PyDict>().map_err(|_| PyTypeError::new_err(what))?;
+    let mut found = Vec::new();
+    for (name, unit) in entries {
+        let (name, unit) =
+            (name.extract::<String>().map_err(wrong)?, unit.extract::<String>().map_err(wrong)?);
+        if name.is_empty() || name == ROUND || sender_variables().iter().any(|v| v.name == name) {
+            let message =
+                format!("`observables` has `{name}`, which every sender shows: choose another name");
+            return Err(PyValueError::new_err(message));
+        }
+        found.push(Observable { name, unit });
+    }
+    Ok(found.into())
+}
+
+/// What the simulator shows of every sender beside what the stack shows.
+const ROUND: &str = "round";
 
 impl Overrides {
     fn of(py: Python<'_>, class: &Bound<'_, PyType>) -> PyResult<Overrides> {
@@ -436,7 +569,18 @@ impl cc::CongestionControl for PyControl {
         });
     }
     fn fault(&mut self) -> Option<Fault> {
-        self.fault.take()
+        self.fault.take().or_else(|| self.unseen.take())
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        if self.broken || self.unseen.borrow().is_some() {
+            return;
+        }
+        Python::attach(|py| {
+            if let Err(e) = self.show(py, o) {
+                let what = format!("`{}.observe` failed in flow `{}`", self.class, self.flow);
+                *self.unseen.borrow_mut() = Some(fault(py, &what, e));
+            }
+        });
     }
 }
 
@@ -460,6 +604,7 @@ impl Clone for PyControl {
             fault,
             class: self.class.clone(),
             flow: self.flow.clone(),
+            unseen: self.unseen.clone(),
             ..*self
         }
     }

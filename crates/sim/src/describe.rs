@@ -4,10 +4,12 @@
 use lasthop_capture::{ColumnType, TableDef};
 use lasthop_lte::mac::scheduler::SCHEDULERS;
 use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
+use lasthop_tcp::AlgorithmInfo;
+use lasthop_tcp::cc::Variable;
 use serde_json::{Value, json};
 
 use crate::config;
-use crate::probe::tables;
+use crate::probe::{ROUND, tables};
 use crate::spec::{Spec, describe_cell_profiles, describe_runtime_keys, describe_scenario_profiles};
 
 /// JSON Schema of a scenario file.
@@ -21,7 +23,7 @@ pub fn describe() -> Value {
     let tcp = lasthop_tcp::registry();
     json!({
         "keys": config::reference::<Spec>(),
-        "cc": tcp.algorithms,
+        "cc": tcp.algorithms.iter().map(control).collect::<Vec<_>>(),
         "profile": tcp.profiles,
         "cell-profile": describe_cell_profiles(),
         "scenario-profile": describe_scenario_profiles(),
@@ -32,6 +34,15 @@ pub fn describe() -> Value {
         "runtime": describe_runtime_keys(),
         "tables": tables().collect::<Vec<_>>(),
     })
+}
+
+/// A congestion control, with what the table `cc` has of it and of every sender.
+fn control(algorithm: &AlgorithmInfo) -> Value {
+    let mut all = algorithm.variables.clone();
+    all.extend(lasthop_tcp::sender_variables());
+    let [name, unit, about] = ROUND.map(str::to_owned);
+    all.push(Variable { name, unit, about });
+    json!(AlgorithmInfo { variables: all, ..algorithm.clone() })
 }
 
 fn entries(table: &[Entry]) -> Value {

@@ -10,6 +10,7 @@ mod calibration;
 mod captures;
 mod cellular;
 mod cellular_pitfalls;
+mod control;
 mod determinism;
 mod drive;
 mod hints;

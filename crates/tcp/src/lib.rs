@@ -47,7 +47,7 @@ pub use config::{
     VegasReading, VegasRto, VegasSampleOrder, WestwoodConfig, WestwoodReading, WindowConfig, WindowReduction,
     ZeroInterval,
 };
-pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, Limit, OptionsInUse, WriteHint};
+pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, Limit, OptionsInUse, WriteHint, observe};
 pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};
@@ -57,7 +57,7 @@ pub use options::{
     LossOptions, NegotiatedOptions, OptionError, Options, ReadingOptions, TimerOptions, VegasOptions,
     WestwoodOptions, WindowOptions,
 };
-pub use registry::{AlgorithmInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
+pub use registry::{AlgorithmInfo, ProfileInfo, Registry, SettingInfo, registry, resolved, sender_variables};
 pub use relay::Relay;
 pub use sample::CaState;
 pub use segment::{

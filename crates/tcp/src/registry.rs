@@ -2,10 +2,14 @@
 
 use serde::Serialize;
 
-use crate::cc::{ALGORITHMS, Parameter};
+use lasthop_units::Seq;
+
+use crate::cc::{ALGORITHMS, Algorithm, CongestionControl, Parameter, Variable, variables};
 use crate::config::Config;
+use crate::name::CcName;
 use crate::options::SETTINGS;
 use crate::profile::Profile;
+use crate::{Endpoint, observe};
 
 /// One congestion control algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +24,8 @@ pub struct AlgorithmInfo {
     pub parameters: &'static [Parameter],
     /// Where ns-3, INET and Linux differ.
     pub differs: &'static str,
+    /// What its table `cc` has beside the variables of every sender.
+    pub variables: Vec<Variable>,
 }
 
 /// One value of a profile.
@@ -64,10 +70,24 @@ pub fn registry() -> Registry {
                 source: a.source,
                 differs: a.differs,
                 parameters: a.parameters,
+                variables: own_variables(a),
             })
             .collect(),
         profiles: Profile::ALL.iter().map(|&p| profile_info(p)).collect(),
     }
+}
+
+fn own_variables(a: &Algorithm) -> Vec<Variable> {
+    let config = Config { cc: a.id, ..Profile::default().config() };
+    let endpoint = Endpoint::new(config, Seq(0));
+    variables(|o| endpoint.congestion_control().observe(o))
+}
+
+/// What the table `cc` has of every sender.
+pub fn sender_variables() -> Vec<Variable> {
+    // This control shows nothing of its own.
+    let config = Config { cc: CcName::None, ..Profile::default().config() };
+    variables(|o| observe(&Endpoint::new(config, Seq(0)), o))
 }
 
 fn profile_info(profile: Profile) -> ProfileInfo {

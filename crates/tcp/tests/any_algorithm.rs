@@ -175,6 +175,22 @@ impl Bench {
         }
     }
 
+    /// Name and unit of what it shows, where no value is NaN.
+    fn shown(&self) -> Vec<(String, String)> {
+        let mut found = vec![];
+        let mut take = |o: &Observation<'_>| {
+            assert!(!matches!(o.value, Shown::Number(Some(v)) if v.is_nan()), "{}", o.name);
+            assert!(
+                !o.about.is_empty() && (o.unit == "text") != matches!(o.value, Shown::Number(_)),
+                "{}",
+                o.name
+            );
+            found.push((o.name.to_owned(), o.unit.to_owned()));
+        };
+        self.cc.observe(&mut Observer::new(&mut take));
+        found
+    }
+
     fn check(&mut self, name: &str) -> Result<(), TestCaseError> {
         let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
         prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "{name}: cwnd {cwnd}");
@@ -220,9 +236,12 @@ proptest! {
         for (name, config) in readings() {
             let mut bench = Bench::new(&config);
             let mut last = bench.now;
+            let shown = bench.shown();
+            prop_assert!(shown.is_empty() == (name.starts_with("none")), "{name}");
             for operation in &operations {
                 bench.take(operation);
                 bench.check(&name)?;
+                prop_assert_eq!(&bench.shown(), &shown, "{}", &name);
                 prop_assert!(bench.now >= last, "time moves on");
                 last = bench.now;
             }

@@ -26,9 +26,10 @@ impl Listener {
 
 /// All methods of the trait, in the order of their names. Clippy refuses the implementation below
 /// when one is missing there.
-const METHODS: [&str; 19] = [
+const METHODS: [&str; 20] = [
     "cwnd",
     "fault",
+    "observe",
     "oldest_is_overdue",
     "on_ack",
     "on_congestion",
@@ -126,6 +127,10 @@ impl CongestionControl for Listener {
         self.note("fault");
         self.reno.fault()
     }
+    fn observe(&self, o: &mut Observer<'_>) {
+        self.note("observe");
+        self.reno.observe(o);
+    }
 }
 
 /// A connection over 50 ms each way whose client has a `Listener`.
@@ -174,6 +179,8 @@ fn each_method_that_a_custom_control_overrides_is_called() {
     let hint = Hint { rate: Some(Bitrate(1_000_000)), ..Hint::at(pair.now) };
     pair.ends[0].handle_hint(&hint);
     assert!(pair.ends[0].control_fault().is_none());
+    let shown = variables(|o| observe(&pair.ends[0], o));
+    assert!(shown.iter().any(|v| v.name == "reno.counted"), "{shown:?}");
 
     // By time, where a round trip of 4 s all at once makes a timeout that was for nothing.
     let mut pair = connection("rack", &called);

@@ -6,7 +6,7 @@
 //! (kernel/time/timer.c, calc_wheel_index).
 
 use crate::util::*;
-use lasthop_tcp::cc::ALGORITHMS;
+use lasthop_tcp::cc::{ALGORITHMS, Observer, Shown};
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
 
@@ -286,6 +286,22 @@ fn f_rto_undoes_a_timeout_whose_originals_arrive() {
     assert_eq!(s.window().2, "open");
     assert!(s.window().0 >= 10.0, "{:?}", s.window());
     assert_eq!((s.e.counters().undone, s.e.counters().spurious_timeouts), (1, 1));
+    assert_eq!(undone(&s.e), [0.0, 1.0]);
+}
+
+/// What the table `cc` has: reductions undone after fast recovery, and after a timeout.
+fn undone(e: &Endpoint) -> [f64; 2] {
+    let mut found = [f64::NAN; 2];
+    observe(
+        e,
+        &mut Observer::new(&mut |o| {
+            let i = ["undone_fast", "undone_rto"].iter().position(|name| *name == o.name);
+            if let (Some(i), Shown::Number(Some(n))) = (i, o.value) {
+                found[i] = n;
+            }
+        }),
+    );
+    found
 }
 
 #[test]
@@ -316,6 +332,7 @@ fn a_duplicate_report_undoes_a_fast_retransmit_for_nothing() {
     s.until(300);
     s.ack(8, &[(0, 1)], 0);
     assert_eq!((s.window().2, s.e.counters().dsacks_received, s.e.counters().undone), ("open", 1, 1));
+    assert_eq!(undone(&s.e), [1.0, 0.0]);
     assert!(s.window().0 >= 10.0, "{:?}", s.window());
     // From now on a segment is waited for a quarter of the round trip and more.
     s.ack(10, &[], 0);

@@ -343,6 +343,10 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
         ]
         about = "meaning" if plugin["parameters"][0].get("summary") else "source"
         _output.table(("parameter", "default", about), rows)
+    if plugin.get("variables"):
+        _output.line()
+        rows = [(v["name"], v["unit"], v["about"]) for v in plugin["variables"]]
+        _output.table(("variable in the table cc", "unit", "meaning"), rows)
     if plugin.get("differs"):
         _output.line()
         _output.paragraph(f"How others differ: {_flowing(plugin['differs'])}")

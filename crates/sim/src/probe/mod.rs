@@ -9,8 +9,15 @@ use lasthop_units::{Duration, Instant};
 
 use crate::error::Error;
 use crate::sink::{Sink, Table};
-use crate::spec::{Scenario, Spec, TcpSampling};
+use crate::spec::{ControlSampling, Scenario, Spec, TcpSampling};
 use tables::{Events, Steps};
+
+/// The variable of the table `cc` that is counted here: name, unit, what it is.
+pub const ROUND: [&str; 3] = [
+    "round",
+    "rounds",
+    "round trips of the data: one ends with the first ACK of what was sent after its beginning (not with `output.cc = \"interval\"`)",
+];
 
 macro_rules! probes {
     ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
@@ -18,6 +25,7 @@ macro_rules! probes {
         pub struct Probes {
             $(pub(crate) $field: Option<Table<tables::$Row<'static>>>,)*
             pub(crate) sampling: TcpSampling,
+            pub(crate) control_sampling: ControlSampling,
             pub(crate) interval: Duration,
         }
 
@@ -45,7 +53,7 @@ macro_rules! probes {
                     let $field = if $wanted { Some(sink.table()?) } else { None };
                 )*
                 let (sampling, interval) = (spec.output.tcp, spec.output.interval);
-                Ok(Probes { $($field,)* sampling, interval })
+                Ok(Probes { $($field,)* sampling, control_sampling: spec.output.cc, interval })
             }
 
             /// The first write error, if there was one.
@@ -61,7 +69,8 @@ macro_rules! probes {
             /// True when something is sampled every `output.interval`.
             pub fn samples(&self) -> bool {
                 let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-                tcp $($(|| {
+                let control = self.control_sampling == ControlSampling::Interval;
+                tcp || control $($(|| {
                     // Only where the entry is marked.
                     const _: &str = stringify!($sampled);
                     self.$field.is_some()

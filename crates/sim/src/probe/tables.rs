@@ -143,6 +143,22 @@ table! {
 }
 
 table! {
+    "cc",
+    "Variables of TCP senders and of their congestion controls by name. Written where `output.cc` is not \"off\".";
+    series ["flow", "variable"];
+    /// A variable of a sender (only with `output.cc`).
+    pub struct Cc<'a> {
+        time_s: f64, "s", "virtual time since the start of the run";
+        flow: &'a str, "", "name of the flow";
+        variable: &'a str, "", "its name; `lasthop describe cc NAME` lists those of a control";
+        value: Option<f64>, "",
+            "the value in the unit of the row: inf is no bound, 1 and 0 are true and false; empty: not known yet, or a state";
+        text: Option<&'a str>, "", "of a state: its name";
+        unit: &'a str, "", "unit of the value; \"text\" of a state";
+    }
+}
+
+table! {
     "packets",
     "Packets: sent by a transport, received by one, or dropped. Written with `output.packets = true`, and for `output.explain`.";
     /// Every packet at its ends (only with `output.packets`).
@@ -438,6 +454,7 @@ macro_rules! tables_during_a_run {
     ($then:ident) => {
         $then! {
             tcp: Tcp, |s| s.output.tcp != TcpSampling::Off;
+            cc: Cc, |s| s.output.cc != ControlSampling::Off;
             packets: Packets, |s| s.output.packets || s.output.explain;
             steps: Steps, |s| s.output.steps && !s.ue.is_empty();
             stages: Stages, |s| s.output.explain;

@@ -238,6 +238,24 @@ pub enum TcpSampling {
     Change,
 }
 
+/// When the `cc` table gets rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlSampling {
+    /// No table.
+    #[default]
+    Off,
+    /// At fixed times, every `output.interval`: a row for each variable.
+    Interval,
+    /// At every ACK that reaches the sender, before it sends: a row for each variable. Between
+    /// them as with `change`. Grows with the run.
+    Ack,
+    /// A row for each variable that has changed, after every ACK and every timer before the sender
+    /// sends, and once more after it has sent. Several changes of a state at once have a row each.
+    /// Grows with the run.
+    Change,
+}
+
 /// What the run writes down. The `flows`, `events` and `drops` tables are always written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -247,6 +265,9 @@ pub struct Output {
     pub interval: Duration,
     /// When the `tcp` table gets a row.
     pub tcp: TcpSampling,
+    /// When the `cc` table, with the variables of congestion controls, gets rows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cc: ControlSampling,
     /// Sample the queues of links (table `queues`).
     pub queues: bool,
     /// Sample radio bearers (tables `rlc` and `mac`).
@@ -279,6 +300,7 @@ impl Default for Output {
         Output {
             interval: Duration::from_millis(100),
             tcp: TcpSampling::Interval,
+            cc: ControlSampling::Off,
             queues: true,
             radio: true,
             packets: false,

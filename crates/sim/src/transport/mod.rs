@@ -15,6 +15,7 @@ use crate::event::{End, Event};
 use crate::probe::tables;
 use crate::spec;
 
+pub use lasthop_tcp::cc::{Observation, Observer, Shown as Observed};
 pub use relay::Relays;
 use tcp::{Connection, Socket};
 
@@ -109,6 +110,8 @@ pub struct Ends<'a> {
     pub tcp: &'a [Options; 2],
     /// The congestion controls that there are.
     pub controls: &'a Controls,
+    /// The run has the table `cc`.
+    pub observed: bool,
 }
 
 /// What a packet is for the end at which it has arrived.
@@ -377,6 +380,16 @@ impl Transport {
     /// A row of the table `tcp` about the sender at an end, but for when, whose and why.
     pub fn sender_row(&self, end: End) -> Option<tables::Tcp<'static>> {
         self.tcp().map(|c| c.sender_row(end))
+    }
+    /// Shows the variables of the sender at an end and of its congestion control.
+    pub fn observe(&self, end: End, o: &mut Observer<'_>) {
+        if let Some(socket) = self.socket(end) {
+            socket.observe(o);
+        }
+    }
+    /// The first octet of an end's stream that is not acknowledged, and the next to be sent.
+    pub fn stream_octets_sent(&self, end: End) -> Option<[u64; 2]> {
+        self.socket(end).map(Socket::octets_sent)
     }
     /// `tcp_info` of an end, under Linux's names.
     pub fn tcp_info(&self, end: End) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! TCP as the transport of a flow.
 
 use lasthop_engine::{Draw, EventQueue, Purpose};
-use lasthop_tcp::cc::{CongestionControl, ControlContext, Fault};
+use lasthop_tcp::cc::{CongestionControl, ControlContext, Fault, Observer};
 use lasthop_tcp::{
     CaState, CloseReason, Endpoint, Event as TcpEvent, Flags, Guidance, Hint, Limit, Segment, State,
 };
@@ -112,7 +112,7 @@ impl Socket {
         let mut config =
             options.resolve_with(ends.controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
         config.host.up_before = ends.up[end as usize];
-        let place = ControlContext { flow: ends.name, opener: end == End::A };
+        let place = ControlContext { flow: ends.name, opener: end == End::A, observed: ends.observed };
         let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
         let endpoint = Endpoint::with_control(config, cc, isn);
         Ok(Socket { endpoint, wake: Wake::default(), delivered: 0, isn, highest_sent: isn })
@@ -228,6 +228,13 @@ impl Socket {
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
         }
+    }
+    pub fn observe(&self, o: &mut Observer<'_>) {
+        lasthop_tcp::observe(&self.endpoint, o);
+    }
+    pub fn octets_sent(&self) -> [u64; 2] {
+        let info = self.endpoint.info();
+        [info.una_offset, info.nxt_offset]
     }
     pub fn waits_without_timer(&self) -> Option<String> {
         let e = &self.endpoint;

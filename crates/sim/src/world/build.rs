@@ -22,7 +22,7 @@ use crate::observe::{Observed, Observer, Points};
 use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
-use crate::spec::{CaptureSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 use crate::transport::{Ends, Transport};
 
 impl World {
@@ -299,6 +299,7 @@ impl Builder {
             up: nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n])),
             tcp: options,
             controls: scenario.extensions().controls(),
+            observed: scenario.spec().output.cc != ControlSampling::Off,
         };
         let transport = Transport::new(spec.transport, &ends).map_err(Error::Policy)?;
         let processing = self.processing(scenario.spec(), name, spec, nodes);

@@ -3,6 +3,7 @@
 use lasthop_net::app::App;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
+use super::control::ControlWatch;
 use super::limit::LimitTrack;
 use crate::event::{End, Wake};
 use crate::transport::{Relays, SenderTotals, Shown, Transport};
@@ -38,6 +39,8 @@ pub struct Flow {
     pub(super) processing: Option<[AccessId; 2]>,
     /// What limits its sender, with `output.explain`.
     pub(super) limit: Option<Box<LimitTrack>>,
+    /// What the table `cc` has of the sender.
+    pub(super) control: Option<Box<ControlWatch>>,
 }
 
 /// The place of a connection in a flow that is split.
@@ -98,6 +101,7 @@ impl Flow {
             fresh_sample: false,
             processing: None,
             limit: None,
+            control: None,
         }
     }
     /// The connection at which the application's end is.

@@ -7,6 +7,7 @@ mod account;
 mod audit;
 mod build;
 mod change;
+mod control;
 mod flow;
 mod fragment;
 mod hint;

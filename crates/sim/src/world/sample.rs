@@ -1,17 +1,18 @@
 //! What goes into the tables, and when. A flow writes its rows itself: it needs the probes for it,
 //! not the world.
 
-use lasthop_units::Instant;
+use lasthop_units::{FlowId, Instant};
 use serde_json::Value;
 
 use super::World;
+use super::control::{Moment, Seen};
 use super::flow::Flow;
 use super::packet::Packet;
 use crate::access::Adapter;
 use crate::error::Error;
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
-use crate::spec::TcpSampling;
+use crate::spec::{ControlSampling, TcpSampling};
 use crate::transport::{ConnectionEvent, Report};
 
 impl World {
@@ -20,6 +21,14 @@ impl World {
         if self.probes.sampling == TcpSampling::Interval && self.probes.tcp.is_some() {
             for flow in self.flows.iter() {
                 flow.note_tcp(&mut self.probes, now, "interval");
+            }
+        }
+        if self.probes.control_sampling == ControlSampling::Interval {
+            for flow in self.flows.iter_mut() {
+                flow.note_control(&mut self.probes, now, Moment::Sample);
+                if let Some(fault) = flow.transport.fault(flow.data_end) {
+                    self.fault.get_or_insert_with(|| Box::new(fault));
+                }
             }
         }
         for id in self.accesses.ids() {
@@ -45,6 +54,14 @@ impl World {
         let f = &self.flows[flow];
         let info = f.transport.tcp_info(f.data_end);
         info.ok_or_else(|| Error::input(format!("flow `{name}` has no TCP")))
+    }
+}
+
+/// The sender of a flow's data may have changed.
+#[inline]
+pub(super) fn watch_control(world: &mut World, now: Instant, flow: FlowId, end: End, moment: Moment) {
+    if world.probes.cc.is_some() && end == world.flows[flow].data_end {
+        world.flows[flow].note_control(&mut world.probes, now, moment);
     }
 }
 
@@ -103,6 +120,15 @@ impl Flow {
     pub(super) fn write_limits(&mut self, probes: &mut Probes, over: bool) {
         if let (Some(track), Some(table)) = (&mut self.limit, &mut probes.limits) {
             track.write(table, &self.name, over);
+        }
+    }
+
+    /// Rows of the `cc` table.
+    #[cold]
+    pub(super) fn note_control(&mut self, probes: &mut Probes, now: Instant, moment: Moment) {
+        if self.started.is_some() {
+            let seen = Seen { name: &self.name, transport: &self.transport, end: self.data_end };
+            self.control.get_or_insert_default().note(seen, probes, now, moment);
         }
     }
 

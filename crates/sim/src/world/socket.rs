@@ -4,6 +4,8 @@ use lasthop_net::app::Action as AppAction;
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
+use super::control::Moment;
+use super::sample::watch_control;
 use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
 
@@ -53,6 +55,7 @@ impl World {
 
     pub(super) fn on_socket_timer(&mut self, now: Instant, flow: FlowId, end: End) {
         if self.flows[flow].transport.on_time(now, end) {
+            watch_control(self, now, flow, end, Moment::Other);
             self.service(now, flow, end);
         }
     }
@@ -60,6 +63,7 @@ impl World {
     /// The connection has taken a packet at an end.
     #[inline]
     pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
+        watch_control(self, now, flow, end, Moment::Arrival);
         self.service(now, flow, end);
         if end == self.flows[flow].data_end {
             self.flows[flow].watch_sender(&mut self.probes, now);
@@ -93,6 +97,7 @@ impl World {
             }
             self.do_app_actions_at(now, owner, Some(end));
         }
+        watch_control(self, now, flow, end, Moment::Other);
         let transport = &mut self.flows[flow].transport;
         transport.set_clock(&mut self.queue, flow, end);
         if let Some(fault) = transport.fault(end) {

@@ -13,7 +13,8 @@
 use lasthop_units::Instant;
 
 use super::{
-    AckSample, Cc, CcName, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal,
+    AckSample, Cc, CcName, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    Signal,
 };
 use crate::config::{Config, EcnMode};
 
@@ -124,6 +125,10 @@ impl CongestionControl for Abc {
     /// Marks are no reason for a reduction of recovery's.
     fn rules_recovery(&self) -> bool {
         true
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number("abc.window", "segments", "the window that accelerates and brakes move", self.window);
+        self.second.observe(o);
     }
 }
 

@@ -8,7 +8,9 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::Config;
 
 /// Below this window BIC is Reno.
@@ -137,6 +139,15 @@ impl CongestionControl for Bic {
         // The search starts anew.
         self.last_max = 0.0;
         self.per_ack = PER_ACK;
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number(
+            "bic.last_max",
+            "segments",
+            "the window of the last loss, the end of the binary search",
+            self.last_max,
+        );
+        o.number("bic.per", "segments", "delivered per segment of growth", self.per);
     }
 }
 

@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// Rounds over which gradients are summed.
@@ -269,6 +269,16 @@ impl CongestionControl for Cdg {
     }
     fn take_reduction(&mut self) -> bool {
         std::mem::take(&mut self.wanted)
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number(
+            "cdg.shadow",
+            "segments",
+            "the window of a sender that responds to losses only",
+            self.shadow,
+        );
+        o.count("cdg.backoffs", "", "back-offs by the delay gradient in a row", u64::from(self.backoffs));
+        o.flag("cdg.backing_off", "the last gradient led to a back-off", self.backing_off);
     }
 }
 

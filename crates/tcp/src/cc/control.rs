@@ -186,6 +186,9 @@ passed_on! {
         fn fault(&mut self) -> Option<Fault> {
             None
         }
+        /// Shows its variables: the same ones in the same order at each call. Only called where
+        /// somebody looks.
+        fn observe(&self, _o: &mut Observer<'_>) {}
     }
 }
 

@@ -5,7 +5,9 @@ use lasthop_units::{Duration, Instant};
 
 use super::hystart::SlowStartExit;
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
+};
 use crate::config::{Config, CubicConfig, CubicReading};
 use crate::jiffies::Timers;
 
@@ -91,6 +93,8 @@ struct Epoch {
     /// Segments delivered per segment of growth, when and for which window it was computed (Linux).
     per: f64,
     computed: Option<(Instant, f64)>,
+    /// W_est was ahead of the curve at the last look.
+    friendly: bool,
 }
 
 /// W_cubic(t) = C * (t - K)^3 + W_max (RFC 9438 equation 1).
@@ -136,6 +140,17 @@ impl Cubic {
         window * beta
     }
 
+    /// Where the window stands: RFC 9438 sections 4.3 to 4.5.
+    fn region(&self) -> &'static str {
+        match &self.epoch {
+            _ if self.w.in_slow_start() => "slow-start",
+            None => "waiting",
+            Some(e) if e.friendly => "reno-friendly",
+            Some(e) if self.w.cwnd < e.origin => "concave",
+            Some(_) => "convex",
+        }
+    }
+
     fn begin_epoch(&self, ack: &AckSample) -> Epoch {
         let cwnd = self.w.cwnd;
         let above = self.w_max <= cwnd;
@@ -150,6 +165,7 @@ impl Cubic {
             cwnd_prior: self.w_max,
             per: f64::INFINITY,
             computed: None,
+            friendly: false,
         }
     }
 
@@ -187,7 +203,8 @@ impl Cubic {
         let rtt = ack.srtt.map_or(0.0, Duration::as_secs_f64);
         let target = cubic_window(c.c, t + rtt, e.k, e.origin).clamp(cwnd, 1.5 * cwnd);
         e.per = cwnd / (target - cwnd);
-        if c.friendliness && cubic_window(c.c, t, e.k, e.origin) < e.reno {
+        e.friendly = c.friendliness && cubic_window(c.c, t, e.k, e.origin) < e.reno;
+        if e.friendly {
             // The Reno-friendly region: cwnd = W_est.
             e.per = f64::INFINITY;
             return (e.reno - cwnd).floor().max(0.0);
@@ -232,9 +249,9 @@ impl Cubic {
                 e.reno_counted -= per_segment;
                 e.reno += 1.0;
             }
-            if e.reno > cwnd {
-                e.per = e.per.min(cwnd / (e.reno - cwnd));
-            }
+            let per = if e.reno > cwnd { cwnd / (e.reno - cwnd) } else { f64::INFINITY };
+            e.friendly = per < e.per;
+            e.per = e.per.min(per);
         }
         e.per = e.per.floor().max(2.0);
     }
@@ -310,6 +327,34 @@ impl CongestionControl for Cubic {
             self.min_rtt = None;
         }
         self.exit.restart(c.now, self.nxt);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let e = self.epoch.as_ref();
+        o.number(
+            "cubic.w_max",
+            "segments",
+            "W_max, the window before the last cut; 0 before the first",
+            self.w_max,
+        );
+        o.maybe("cubic.k", "s", "K: from the beginning of the epoch to the plateau", e.map(|e| e.k));
+        o.maybe("cubic.origin", "segments", "the plateau of this epoch", e.map(|e| e.origin));
+        o.maybe(
+            "cubic.w_est",
+            "segments",
+            "W_est, the window of the Reno-friendly region",
+            e.map(|e| e.reno),
+        );
+        o.maybe(
+            "cubic.epoch_start",
+            "s",
+            "beginning of the epoch, pauses of the application added",
+            e.map(|e| e.start.as_secs_f64()),
+        );
+        o.text(
+            "cubic.region",
+            "slow-start, waiting (no ACK since the cut), reno-friendly, concave or convex",
+            self.region(),
+        );
     }
 }
 

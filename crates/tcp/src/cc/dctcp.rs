@@ -2,7 +2,9 @@
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::{Config, EcnMode};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -78,6 +80,9 @@ impl CongestionControl for Dctcp {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        self.share.observe(o, "dctcp.alpha");
     }
 }
 

@@ -14,8 +14,8 @@ use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Parameter,
-    Row,
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
+    Parameter, Row,
 };
 use crate::config::Config;
 use crate::hint::Hint;
@@ -146,6 +146,15 @@ impl CongestionControl for Guided {
     }
     fn fault(&mut self) -> Option<Fault> {
         self.base.fault()
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number(
+            "guided.ceiling",
+            "segments",
+            "rate times round trip; inf: there is no guidance",
+            self.ceiling,
+        );
+        self.base.observe(o);
     }
 }
 

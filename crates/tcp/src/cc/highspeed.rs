@@ -3,7 +3,7 @@
 use lasthop_engine::math;
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -167,6 +167,16 @@ impl CongestionControl for HighSpeed {
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(self.after_cut(c.flight), c.repeated);
         self.gathered = 0.0;
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let w = f64::from(ROWS[self.row]);
+        o.count("highspeed.a", "segments", "a(w): growth of the window in a round trip", self.row as u64 + 1);
+        o.number(
+            "highspeed.b",
+            "",
+            "b(w): the share of the window that a loss costs",
+            decrease_256ths(w) / 256.0,
+        );
     }
 }
 

@@ -11,7 +11,9 @@
 use lasthop_units::Instant;
 
 use super::window::Window;
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::Config;
 use crate::jiffies::Timers;
 
@@ -274,6 +276,23 @@ impl CongestionControl for Htcp {
             self.max_rtt = b.max_rtt;
             self.rate.max_before = b.max_rate;
         }
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let seconds = |jiffies: u64| (jiffies > 0).then(|| jiffies as f64 / self.clock.hz() as f64);
+        o.number(
+            "htcp.alpha",
+            "segments",
+            "growth of the window in a round trip",
+            self.alpha as f64 / ONE as f64,
+        );
+        o.number(
+            "htcp.beta",
+            "",
+            "the share of the window that a loss leaves",
+            self.beta as f64 / ONE as f64,
+        );
+        o.maybe("htcp.min_rtt", "s", "smallest round trip", seconds(self.min_rtt));
+        o.maybe("htcp.max_rtt", "s", "largest round trip, as it fades", seconds(self.max_rtt));
     }
 }
 

@@ -7,7 +7,9 @@
 use lasthop_units::Duration;
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::{CcReading, Config};
 
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
@@ -115,6 +117,15 @@ impl CongestionControl for Hybla {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number("hybla.rho", "", "the round trip in units of RTT0, at least 1", self.rho as f64 / 8.0);
+        o.maybe(
+            "hybla.min_rtt",
+            "s",
+            "smallest smoothed round trip",
+            self.min_rtt.map(Duration::as_secs_f64),
+        );
     }
 }
 

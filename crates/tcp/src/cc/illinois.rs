@@ -5,7 +5,7 @@
 //! SND.UNA passed, and a round begins afresh at a timeout.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// alpha is in 128ths: 0.3 to 10.
@@ -187,6 +187,23 @@ impl CongestionControl for Illinois {
         (self.above, self.low_rounds) = (false, 0);
         (self.sum, self.count, self.counted) = (0, 0, 0);
         self.begin_round = true;
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let known = self.max > 0;
+        o.number(
+            "illinois.alpha",
+            "segments",
+            "growth of the window in a round trip",
+            self.alpha as f64 / ALPHA_ONE as f64,
+        );
+        o.number(
+            "illinois.beta",
+            "",
+            "the share of the window that a loss costs",
+            self.beta as f64 / BETA_ONE as f64,
+        );
+        o.maybe("illinois.base_rtt", "s", "smallest round trip", known.then_some(self.base as f64 / 1e6));
+        o.maybe("illinois.max_rtt", "s", "largest round trip", known.then_some(self.max as f64 / 1e6));
     }
 }
 

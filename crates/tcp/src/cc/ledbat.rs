@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// TARGET.
@@ -127,6 +127,16 @@ impl CongestionControl for Ledbat {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let smallest = |d: &VecDeque<f64>| d.iter().copied().reduce(f64::min);
+        o.maybe("ledbat.base_delay", "s", "smallest round trip of the last minutes", smallest(&self.base));
+        o.maybe(
+            "ledbat.queueing",
+            "s",
+            "the filtered delay above it, to be compared with the target",
+            self.queueing(),
+        );
     }
 }
 

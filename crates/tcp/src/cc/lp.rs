@@ -10,7 +10,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{CcReading, Config};
 use crate::segment::Timestamps;
 
@@ -241,6 +241,15 @@ impl CongestionControl for Lp {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let [smoothed, min, max] = self.kernel.map_or([self.smoothed, self.min, self.max], |k| {
+            [f64::from(k.smoothed) / 8e3, f64::from(k.min) / 1e3, f64::from(k.max) / 1e3]
+        });
+        let known = |delay| (smoothed > 0.0).then_some(delay);
+        o.maybe("lp.smoothed", "s", "smoothed one-way delay, from an unknown zero", known(smoothed));
+        o.maybe("lp.min", "s", "smallest one-way delay, from the same zero", known(min));
+        o.maybe("lp.max", "s", "largest one-way delay, from the same zero", known(max));
     }
 }
 

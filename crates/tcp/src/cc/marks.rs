@@ -5,7 +5,7 @@
 //! three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia
 //! Bell Labs, and Linux commit aecfde23108b.
 
-use super::{AckSample, Congestion, Signal};
+use super::{AckSample, Congestion, Observer, Signal};
 
 /// g, the gain of the estimate.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
@@ -37,6 +37,10 @@ impl MarkedShare {
         let share = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
         self.alpha += GAIN * (share - self.alpha);
         (self.delivered, self.marked) = (0.0, 0.0);
+    }
+    /// Shows the estimate under the name of the control's own.
+    pub fn observe(&self, o: &mut Observer<'_>, name: &str) {
+        o.number(name, "", "alpha: the smoothed share of octets that met a mark", self.alpha);
     }
     /// What congestion leaves of the window in flight: a mark by alpha, a loss the half. RFC 8257
     /// section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional

@@ -12,7 +12,9 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::Config;
 
 const PAD: f64 = 10.0;
@@ -244,6 +246,14 @@ impl CongestionControl for Nv {
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight * LOSS_DEC, c.repeated);
         self.note_loss(true);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let known = |us: u64| (us != NO_RTT && us > 0).then(|| us as f64 / 1e6);
+        o.maybe("nv.min_rtt", "s", "smallest round trip", known(self.min_rtt));
+        o.maybe("nv.last_rtt", "s", "average round trip of this round", known(self.last_rtt));
+        o.number("nv.max_rate", "bit/s", "largest rate of this round", 100.0 * self.max_rate as f64);
+        o.number("nv.factor", "", "the growth in a round trip is 2^factor segments", f64::from(self.factor));
+        o.flag("nv.allow_growth", "the last decision found no congestion", self.allow_growth);
     }
 }
 

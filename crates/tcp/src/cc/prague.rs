@@ -7,7 +7,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{Config, EcnMode};
 
 /// A flow with a shorter round trip grows as if it had this one (the draft's RTT_virt).
@@ -117,6 +117,10 @@ impl CongestionControl for Prague {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        self.share.observe(o, "prague.alpha");
+        o.number("prague.carry", "segments", "growth that waits to be a whole segment", self.carry);
     }
 }
 

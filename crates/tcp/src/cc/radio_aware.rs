@@ -25,8 +25,8 @@ use super::evidence::{Evidence, LOST_SHARE};
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::window::Round;
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Parameter,
-    Row, Signal,
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
+    Parameter, Row, Signal,
 };
 use crate::config::{Config, HintConfig};
 use crate::hint::Hint;
@@ -323,6 +323,24 @@ impl CongestionControl for RadioAware {
     }
     fn fault(&mut self) -> Option<Fault> {
         self.base.fault()
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let reading = self.readings.newest();
+        o.maybe(
+            "radio-aware.window",
+            "segments",
+            "the window of the newest hint; empty: the base algorithm's is in force",
+            self.guided,
+        );
+        o.maybe("radio-aware.rate", "bit/s", "R(t) of the newest hint", reading.map(|r| 8.0 * r.rate));
+        o.maybe("radio-aware.queue", "B", "Q(t) of the newest hint", reading.map(|r| r.queue));
+        o.number(
+            "radio-aware.believe_at",
+            "s",
+            "hints are not believed before this time",
+            self.believe_at.as_secs_f64(),
+        );
+        self.base.observe(o);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Additive increase, multiplicative decrease: RFC 5681 section 3.1, with octets or ACKs counted.
 
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row, Signal};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
+};
 use crate::config::{Config, Growth};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -140,6 +142,14 @@ impl CongestionControl for Reno {
     fn set_cwnd(&mut self, segments: f64) {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
         self.counted = 0.0;
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number(
+            "reno.counted",
+            "segments",
+            "acknowledged towards the next increase in congestion avoidance",
+            self.counted,
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scalable TCP: a fixed number of ACKs per segment of growth, a cut by an eighth.
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 /// Segments delivered per segment of growth, at most.
@@ -43,6 +43,10 @@ impl Scalable {
         Scalable { w: Window::new(config), ns3: config.readings.cc_reading == CcReading::Ns3 }
     }
 
+    fn per_segment(&self) -> f64 {
+        self.w.cwnd.min(if self.ns3 { PER_SEGMENT_NS3 } else { PER_SEGMENT })
+    }
+
     fn after_cut(&self, window: f64) -> f64 {
         if self.ns3 { (window * 0.875).floor() } else { window - (window / 8.0).floor() }
     }
@@ -59,8 +63,7 @@ impl CongestionControl for Scalable {
         }
         let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
         if left > 0.0 {
-            let most = if self.ns3 { PER_SEGMENT_NS3 } else { PER_SEGMENT };
-            self.w.one_per(self.w.cwnd.min(most), left);
+            self.w.one_per(self.per_segment(), left);
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
@@ -68,6 +71,14 @@ impl CongestionControl for Scalable {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(self.after_cut(c.flight), c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number(
+            "scalable.per",
+            "segments",
+            "delivered per segment of growth, in avoidance",
+            self.per_segment(),
+        );
     }
 }
 

@@ -13,7 +13,8 @@
 use lasthop_units::{Duration, Instant};
 
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Needs, Parameter, Row,
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Needs, Observer,
+    Parameter, Row,
 };
 use crate::config::{Config, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder};
 use crate::name::Profile;
@@ -81,6 +82,8 @@ pub struct Vegas {
     uninflated: f64,
     /// ACKs that are still checked after a retransmission.
     worried: u32,
+    /// Segments beyond what the path holds, at the last decision.
+    diff: Option<f64>,
 }
 
 /// The fine-grained estimator: SRTT kept times 8, deviation times 4, no minimum and no ticks.
@@ -135,6 +138,7 @@ impl Vegas {
             ever_cut: false,
             uninflated: 0.0,
             worried: 0,
+            diff: None,
         }
     }
 
@@ -165,6 +169,7 @@ impl Vegas {
             // packet to send.
             let window = segments(nxt.saturating_sub(una), mss) + 1.0;
             let extra = vegas_extra_segments(window, in_transit, rtt, self.base_rtt);
+            self.diff = Some(extra);
             // int(x + 0.5) of C: cut towards zero.
             self.adjust((extra + 0.5).trunc());
         }
@@ -336,6 +341,20 @@ impl CongestionControl for Vegas {
 
     fn own_timeout(&self) -> Option<Duration> {
         (self.config.rto == VegasRto::Fine).then(|| Duration::from_secs_f64(self.fine.timeout))
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.maybe(
+            "vegas.base_rtt",
+            "s",
+            "smallest round trip",
+            self.base_rtt.is_finite().then_some(self.base_rtt),
+        );
+        o.maybe(
+            "vegas.diff",
+            "segments",
+            "beyond what the path holds, as the last round's decision saw it",
+            self.diff,
+        );
     }
 }
 

@@ -6,7 +6,7 @@
 //! minus target.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established};
+use super::{AckSample, CaState, Congestion, CongestionControl, Established, Observer};
 use crate::config::{Config, VegasReading};
 
 /// Vegas' window and round. Times in microseconds.
@@ -24,6 +24,8 @@ pub struct VegasLinux {
     working: bool,
     /// As ns-3 3.28 has it.
     ns3: bool,
+    /// Segments beyond what the path holds, at the last decision.
+    diff: Option<f64>,
 }
 
 impl VegasLinux {
@@ -40,6 +42,7 @@ impl VegasLinux {
             round: Round::default(),
             working: true,
             ns3: config.vegas.reading == VegasReading::Ns3,
+            diff: None,
         }
     }
 
@@ -55,6 +58,7 @@ impl VegasLinux {
         } else {
             (self.w.cwnd * (self.min - self.base) / self.base).floor()
         };
+        self.diff = Some(queued);
         if self.w.in_slow_start() {
             if queued > self.gamma {
                 self.w.cwnd = self.w.cwnd.min(target + 1.0);
@@ -136,6 +140,20 @@ impl CongestionControl for VegasLinux {
     }
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(self.after_loss(c.flight), c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.maybe(
+            "vegas.base_rtt",
+            "s",
+            "smallest round trip",
+            self.base.is_finite().then_some(self.base / 1e6),
+        );
+        o.maybe(
+            "vegas.diff",
+            "segments",
+            "beyond what the path holds, as the last round's decision saw it",
+            self.diff,
+        );
     }
 }
 

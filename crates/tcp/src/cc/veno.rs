@@ -1,7 +1,9 @@
 //! TCP Veno: Vegas' estimate of the queue distinguishes random losses from congestion.
 
 use super::window::{Window, has_window};
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::{CcReading, Config};
 
 /// Segments in the queue above which the path is congested.
@@ -133,6 +135,11 @@ impl CongestionControl for Veno {
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(self.after_cut(c.flight), c.repeated);
         self.pause();
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let seconds = |us: f64| us.is_finite().then_some(us / 1e6);
+        o.maybe("veno.base_rtt", "s", "smallest round trip", seconds(self.base));
+        o.number("veno.queued", "segments", "N: estimated to wait in the bottleneck's queue", self.queued);
     }
 }
 

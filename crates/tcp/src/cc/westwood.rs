@@ -4,7 +4,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{Config, WestwoodReading, ZeroInterval};
 use crate::jiffies::Timers;
 
@@ -326,6 +326,11 @@ impl CongestionControl for Westwood {
             let to = self.bdp();
             self.w.cut(to);
         }
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number("westwood.bandwidth", "bit/s", "the estimated rate", 8.0 * self.estimate());
+        o.maybe("westwood.min_rtt", "s", "smallest round trip", self.min_rtt.map(Duration::as_secs_f64));
+        o.number("westwood.bdp", "segments", "their product, to which a loss cuts the window", self.bdp());
     }
 }
 

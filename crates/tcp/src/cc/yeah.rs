@@ -6,7 +6,9 @@
 //! - round trips are whole microseconds, one more than measured.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+};
 use crate::config::{CcReading, Config};
 
 /// Segments that may queue.
@@ -190,6 +192,33 @@ impl CongestionControl for Yeah {
     fn on_timeout(&mut self, c: &Congestion) {
         let to = self.after_cut(c.flight);
         self.w.timeout(to, c.repeated);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.maybe(
+            "yeah.base_rtt",
+            "s",
+            "smallest round trip",
+            self.base.is_finite().then_some(self.base / 1e6),
+        );
+        o.number(
+            "yeah.queue",
+            "segments",
+            "estimated to wait in the bottleneck's queue, at the last round's end",
+            self.last_queue,
+        );
+        o.number("yeah.reno", "segments", "the window that Reno would have", self.reno);
+        o.count(
+            "yeah.slow_rounds",
+            "",
+            "rounds in a row in the slow mode (Reno's growth)",
+            u64::from(self.slow_rounds),
+        );
+        o.count(
+            "yeah.fast_rounds",
+            "",
+            "rounds in a row in the fast mode (Scalable's growth)",
+            u64::from(self.fast_rounds),
+        );
     }
 }
 

@@ -2,9 +2,9 @@
 
 use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
-use super::send::limit_of;
+use super::send::{self, limit_of};
 use super::{Counters, Endpoint, Limit};
-use crate::cc::{Cc, CongestionControl, Fault};
+use crate::cc::{Cc, CongestionControl, Fault, Observer};
 use crate::config::Config;
 use crate::recovery::CaState;
 use crate::state::State;
@@ -92,6 +92,11 @@ pub struct Info {
     pub last_data_recv: Instant,
     /// When data left last.
     pub last_data_sent: Instant,
+}
+
+/// Shows the variables of an endpoint's sender and of its congestion control.
+pub fn observe(endpoint: &Endpoint, o: &mut Observer<'_>) {
+    send::observe(&endpoint.send, &endpoint.conn, endpoint.ca_state(), o);
 }
 
 impl Endpoint {

@@ -83,6 +83,8 @@ pub struct Counters {
     pub dsacks_received: u64,
     /// Reductions undone because they were for nothing.
     pub undone: u64,
+    /// Of these: reductions by a timeout.
+    pub undone_timeouts: u64,
     /// Tail loss probes (RFC 8985 section 7).
     pub loss_probes: u64,
     /// Round-trip samples taken.

@@ -23,7 +23,7 @@ mod send;
 mod timers;
 mod transmit;
 
-pub use info::{Info, OptionsInUse};
+pub use info::{Info, OptionsInUse, observe};
 pub use meters::{CloseReason, Counters, Event};
 pub use send::{Limit, WriteHint};
 

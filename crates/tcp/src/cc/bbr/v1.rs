@@ -1,13 +1,16 @@
 //! BBR version 1: Cardwell and others 2016, as Linux 6.1 has it (tcp_bbr.c). Bandwidth in segments
 //! per second.
 
+mod observe;
+
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::max_filter::MaxFilter;
 use super::policer::LongTerm;
 use crate::cc::random::Random;
 use crate::cc::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Parameter, RateSample, Row,
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter,
+    RateSample, Row, Trail,
 };
 use crate::config::Config;
 use crate::jiffies::Timers;
@@ -146,7 +149,7 @@ pub struct Bbr {
     pub(super) mss: f64,
     random: Random,
     clock: Timers,
-    pub(super) mode: Mode,
+    pub(super) mode: Trail<Mode>,
     pub(super) pacing_gain: f64,
     cwnd_gain: f64,
     /// Octets per second; 0: not known yet.
@@ -162,6 +165,8 @@ pub struct Bbr {
     recovery: Recovery,
     extra: Extra,
     pub(super) lt: LongTerm,
+    /// The latest ACK's, to be shown.
+    sample: RateSample,
 }
 
 impl Bbr {
@@ -175,7 +180,7 @@ impl Bbr {
             mss: 1.0,
             random: Random::default(),
             clock: config.kernel_timers(),
-            mode: Mode::Startup,
+            mode: Trail::new(Mode::Startup),
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
@@ -195,6 +200,7 @@ impl Bbr {
             recovery: Recovery { prior_cwnd: 0.0, conserves: false, state_before: CaState::Open },
             extra: Extra { acked: [0.0; 2], slot: 0, rounds: 0, epoch_at: Instant::ZERO, epoch_acked: 0.0 },
             lt: LongTerm::default(),
+            sample: RateSample::default(),
         }
     }
 
@@ -207,12 +213,7 @@ impl Bbr {
     }
     /// The state's name as the papers write it.
     pub fn mode(&self) -> &'static str {
-        match self.mode {
-            Mode::Startup => "STARTUP",
-            Mode::Drain => "DRAIN",
-            Mode::ProbeBw => "PROBE_BW",
-            Mode::ProbeRtt => "PROBE_RTT",
-        }
+        self.mode.name()
     }
 
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
@@ -309,7 +310,7 @@ impl Bbr {
     }
 
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
-        self.mode = Mode::ProbeBw;
+        self.mode.go(Mode::ProbeBw);
         // Any phase but the one that drains.
         self.cycle.phase = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
         self.advance_cycle(now);
@@ -330,7 +331,7 @@ impl Bbr {
 
     fn check_drain(&mut self, ack: &AckSample) {
         if self.mode == Mode::Startup && self.pipe.is_full {
-            self.mode = Mode::Drain;
+            self.mode.go(Mode::Drain);
             self.ssthresh = self.inflight(self.max_bw(), 1.0);
         }
         let flight = ack.in_flight as f64 / self.mss;
@@ -359,7 +360,7 @@ impl Bbr {
             self.rtt.min_at = now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
+            self.mode.go(Mode::ProbeRtt);
             // Linux looks at the mode that is entered, so that a larger window of before remains.
             self.save_cwnd_in(true);
             self.rtt.done_at = None;
@@ -403,12 +404,12 @@ impl Bbr {
         if self.pipe.is_full {
             self.enter_probe_bw(now);
         } else {
-            self.mode = Mode::Startup;
+            self.mode.go(Mode::Startup);
         }
     }
 
     fn update_gains(&mut self) {
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+        (self.pacing_gain, self.cwnd_gain) = match *self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
             Mode::ProbeBw if self.lt.in_use => (1.0, CWND_GAIN),
@@ -516,6 +517,7 @@ impl CongestionControl for Bbr {
         let mut rate = ack.rate.unwrap_or_default();
         let [from, to] = self.rtt.sent;
         rate.app_limited |= (from..=to).contains(&rate.prior_delivered);
+        self.sample = rate;
         self.update_bandwidth(ack, &rate);
         self.update_aggregation(ack, &rate);
         self.update_cycle(ack, &rate);
@@ -541,7 +543,7 @@ impl CongestionControl for Bbr {
     fn on_transmit_start(&mut self, now: Instant, _: Duration) {
         self.idle_restart = true;
         (self.extra.epoch_at, self.extra.epoch_acked) = (now, 0.0);
-        match self.mode {
+        match *self.mode {
             Mode::ProbeBw => {
                 self.pacing_gain = 1.0;
                 self.set_pacing_rate(None);
@@ -567,6 +569,9 @@ impl CongestionControl for Bbr {
     }
     fn rules_recovery(&self) -> bool {
         true
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        self.show(o);
     }
 }
 
@@ -629,7 +634,8 @@ mod tests {
         f.run(9.0);
         let before = f.b.bandwidth();
         let start = f.delivered as u64 * MSS;
-        (f.b.mode, f.b.rtt.sent) = (Mode::ProbeRtt, [start, start]);
+        f.b.mode.go(Mode::ProbeRtt);
+        f.b.rtt.sent = [start, start];
         let rounds = f.b.round.count;
         for n in 0..12 {
             let prior = start + n * 5 * MSS;
@@ -673,7 +679,8 @@ mod tests {
             ..Options::default()
         });
         let mut b = Bbr::new(&config);
-        (b.pipe.is_full, b.mode) = (true, Mode::ProbeBw);
+        b.pipe.is_full = true;
+        b.mode.go(Mode::ProbeBw);
         b.update_min_rtt(&at_us(1_003_900, 50_000_000));
         b
     }
@@ -690,9 +697,9 @@ mod tests {
         let mut b = counting_jiffies();
         assert_eq!(b.rtt.min_at, Instant::from_millis(1_000));
         b.update_min_rtt(&at_us(11_003_950, 60_000_000));
-        assert_eq!((b.mode, b.rtt.min), (Mode::ProbeBw, Some(Duration::from_millis(50))));
+        assert_eq!((*b.mode, b.rtt.min), (Mode::ProbeBw, Some(Duration::from_millis(50))));
         b.update_min_rtt(&at_us(11_004_000, 60_000_000));
-        assert_eq!((b.mode, b.rtt.min), (Mode::ProbeRtt, Some(Duration::from_millis(60))));
+        assert_eq!((*b.mode, b.rtt.min), (Mode::ProbeRtt, Some(Duration::from_millis(60))));
         assert_eq!(b.rtt.min_at, Instant::from_millis(11_004));
     }
 
@@ -702,14 +709,14 @@ mod tests {
     #[test]
     fn probe_rtt_lasts_51_jiffies_of_4_ms() {
         let mut b = counting_jiffies();
-        b.mode = Mode::ProbeRtt;
+        b.mode.go(Mode::ProbeRtt);
         b.update_min_rtt(&at_us(12_003_900, 50_000_000));
         assert_eq!(b.rtt.done_at, Some(Instant::from_millis(12_200)));
         b.rtt.round_done = true;
         b.update_min_rtt(&at_us(12_203_950, 50_000_000));
         assert_eq!(b.mode, Mode::ProbeRtt);
         b.update_min_rtt(&at_us(12_204_000, 50_000_000));
-        assert_eq!((b.mode, b.rtt.min_at), (Mode::ProbeBw, Instant::from_millis(12_204)));
+        assert_eq!((*b.mode, b.rtt.min_at), (Mode::ProbeBw, Instant::from_millis(12_204)));
     }
 
     /// tcp_stamp_us_delta of two clocks cut to microseconds: sent at 49.999950 ms, acknowledged at

@@ -6,6 +6,7 @@ mod dispatch;
 mod dupack;
 mod in_flight;
 mod limit;
+mod observe;
 mod offload;
 mod output;
 mod pacing;
@@ -18,6 +19,7 @@ mod undo;
 mod usage;
 
 pub use self::limit::{Limit, limit_of};
+pub(super) use self::observe::observe;
 pub use self::offload::WriteHint;
 
 use lasthop_units::{Instant, Seq};

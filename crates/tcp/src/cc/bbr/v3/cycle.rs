@@ -24,14 +24,14 @@ pub(super) struct Probe {
     /// "is_bw_probe_sample": ACKs answer what was sent while probing.
     pub(super) is_sample: bool,
     pub(super) rounds_since: u32,
-    wait: Duration,
+    pub(super) wait: Duration,
     since: Instant,
-    up_rounds: u32,
+    pub(super) up_rounds: u32,
     up_acked: f64,
     /// Segments to be delivered for one more of "inflight_longterm".
-    up_per_segment: f64,
+    pub(super) up_per_segment: f64,
     pub(super) too_high: bool,
-    precautionary: bool,
+    pub(super) precautionary: bool,
 }
 
 /// The most rounds that Reno's pace lets pass between two probes.
@@ -57,7 +57,7 @@ impl Bbr3 {
             self.inflight_longterm = self.bdp().max(self.short.inflight_latest);
         }
         if self.state == State::Startup && self.full.reached {
-            self.state = State::Drain;
+            self.state.go(State::Drain);
             self.drain_start_round = self.rounds.count;
         }
     }
@@ -79,7 +79,7 @@ impl Bbr3 {
         self.probe.since = now;
         self.probe.phase = AckPhase::Stopping;
         self.start_round();
-        self.state = State::Down;
+        self.state.go(State::Down);
     }
 
     pub(super) fn start_refill(&mut self) {
@@ -88,7 +88,7 @@ impl Bbr3 {
         self.probe.precautionary = false;
         self.probe.phase = AckPhase::Refilling;
         self.start_round();
-        self.state = State::Refill;
+        self.state.go(State::Refill);
     }
 
     fn start_up(&mut self, s: &Sample) {
@@ -96,7 +96,7 @@ impl Bbr3 {
         self.start_round();
         self.full.reset();
         self.full.bw = s.rate;
-        self.state = State::Up;
+        self.state.go(State::Up);
         self.raise_slope();
     }
 
@@ -107,9 +107,9 @@ impl Bbr3 {
         }
         let flight = ack.in_flight as f64 / self.mss;
         let down = self.state == State::Up && self.is_time_to_go_down(ack, s, flight);
-        match self.state {
+        match *self.state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise(flight) => self.state = State::Cruise,
+            State::Down if self.is_time_to_cruise(flight) => self.state.go(State::Cruise),
             State::Refill if self.rounds.start => {
                 self.probe.is_sample = true;
                 self.start_up(s);
@@ -207,7 +207,7 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt(&mut self, ack: &AckSample) {
         if self.state != State::ProbeRtt && self.min_rtt.probe_expired {
             self.save_cwnd();
-            self.state = State::ProbeRtt;
+            self.state.go(State::ProbeRtt);
             self.probe_rtt_done_at = None;
             self.probe.phase = AckPhase::Stopping;
             self.start_round();
@@ -242,9 +242,9 @@ impl Bbr3 {
         self.short.unbound();
         if self.full.reached {
             self.start_down(now);
-            self.state = State::Cruise;
+            self.state.go(State::Cruise);
         } else {
-            self.state = State::Startup;
+            self.state.go(State::Startup);
         }
     }
 }

@@ -4,13 +4,14 @@
 
 mod cycle;
 mod model;
+mod observe;
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::cc::random::Random;
 use crate::cc::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, LossSample, Needs, Parameter,
-    RateSample, Row,
+    AckSample, CaState, Cc, Congestion, CongestionControl, Established, LossSample, Needs, Observer,
+    Parameter, RateSample, Row, Trail,
 };
 use crate::config::Config;
 use cycle::Probe;
@@ -141,7 +142,7 @@ pub struct Bbr3 {
     initial_window: f64,
     mss: f64,
     random: Random,
-    state: State,
+    state: Trail<State>,
     /// Octets per second.
     pacing_rate: f64,
 
@@ -166,6 +167,15 @@ pub struct Bbr3 {
     prior_cwnd: f64,
     previous: CaState,
     undo: Undo,
+    /// What the last ACK said, to be shown.
+    sample: Latest,
+}
+
+/// The latest ACK's rate sample, and whether the window limited the sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    rate_sample: RateSample,
+    cwnd_limited: bool,
 }
 
 impl Bbr3 {
@@ -178,7 +188,7 @@ impl Bbr3 {
             initial_window: 10.0,
             mss: 1.0,
             random: Random::default(),
-            state: State::Startup,
+            state: Trail::new(State::Startup),
             pacing_rate: 0.0,
             rounds: Rounds::default(),
             delivered: 0,
@@ -197,6 +207,7 @@ impl Bbr3 {
             prior_cwnd: 0.0,
             previous: CaState::Open,
             undo: Undo { state: None, short, inflight_longterm: f64::INFINITY },
+            sample: Latest::default(),
         }
     }
 
@@ -206,15 +217,7 @@ impl Bbr3 {
     }
     /// The state's name as the draft writes it.
     pub fn mode(&self) -> &'static str {
-        match self.state {
-            State::Startup => "Startup",
-            State::Drain => "Drain",
-            State::Down => "ProbeBW_DOWN",
-            State::Cruise => "ProbeBW_CRUISE",
-            State::Refill => "ProbeBW_REFILL",
-            State::Up => "ProbeBW_UP",
-            State::ProbeRtt => "ProbeRTT",
-        }
+        self.state.name()
     }
 
     // "UpdateControlParameters".
@@ -261,8 +264,12 @@ impl Bbr3 {
         }
     }
 
+    fn max_inflight(&self) -> f64 {
+        self.quantised(self.state.gains().1 * self.bdp() + self.aggregation.extra())
+    }
+
     fn set_window(&mut self, ack: &AckSample) {
-        let max_inflight = self.quantised(self.state.gains().1 * self.bdp() + self.aggregation.extra());
+        let max_inflight = self.max_inflight();
         let acked = ack.segments();
         if self.full.reached {
             self.cwnd = (self.cwnd + acked).min(max_inflight);
@@ -274,7 +281,7 @@ impl Bbr3 {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         // "BoundCwndForModel".
-        let cap = match self.state {
+        let cap = match *self.state {
             State::Down | State::Refill | State::Up => self.inflight_longterm,
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
@@ -348,6 +355,7 @@ impl CongestionControl for Bbr3 {
         self.delivered = ack.total_delivered;
         let mut rate = ack.rate.unwrap_or_default();
         rate.app_limited |= rate.prior_delivered < self.limited_until;
+        self.sample = Latest { rate_sample: rate, cwnd_limited: ack.cwnd_limited };
         if let Some(loss) = ack.loss {
             self.handle_lost(ack.now, loss, rate.app_limited);
         }
@@ -383,10 +391,10 @@ impl CongestionControl for Bbr3 {
             Some(State::Startup) if self.state != State::Startup => {
                 self.full.reached = false;
                 if self.state != State::ProbeRtt {
-                    self.state = State::Startup;
+                    self.state.go(State::Startup);
                 }
             }
-            Some(State::Up) if !matches!(self.state, State::Up | State::ProbeRtt) => self.start_refill(),
+            Some(State::Up) if !matches!(*self.state, State::Up | State::ProbeRtt) => self.start_refill(),
             _ => {}
         }
     }
@@ -398,6 +406,9 @@ impl CongestionControl for Bbr3 {
     }
     fn rules_recovery(&self) -> bool {
         true
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        self.show(o);
     }
 }
 

@@ -18,6 +18,8 @@ const EXTRA_ACKED_ROUNDS: u64 = 10;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxBw {
     cycles: [f64; 2],
+    /// "BBR.cycle_count".
+    pub(super) count: u64,
 }
 
 impl MaxBw {
@@ -31,6 +33,7 @@ impl MaxBw {
         // A cycle without a sample does not push the last one out.
         if self.cycles[1] > 0.0 {
             self.cycles = [self.cycles[1], 0.0];
+            self.count += 1;
         }
     }
 }
@@ -40,7 +43,7 @@ impl MaxBw {
 pub(super) struct MinRtt {
     min: Option<Duration>,
     at: Instant,
-    probe: Option<Duration>,
+    pub(super) probe: Option<Duration>,
     pub(super) probe_at: Instant,
     pub(super) probe_expired: bool,
 }
@@ -73,7 +76,7 @@ pub(super) struct FullPipe {
     pub(super) reached: bool,
     pub(super) now: bool,
     pub(super) bw: f64,
-    count: u32,
+    pub(super) count: u32,
 }
 
 impl FullPipe {
@@ -144,7 +147,7 @@ pub(super) struct ShortTerm {
     pub(super) loss_events: u32,
     pub(super) loss_round_delivered: u64,
     pub(super) loss_round_start: bool,
-    bw_latest: f64,
+    pub(super) bw_latest: f64,
     pub(super) inflight_latest: f64,
 }
 

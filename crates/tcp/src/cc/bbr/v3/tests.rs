@@ -90,7 +90,7 @@ fn a_loss_outside_a_probe_bounds_rate_and_volume_at_seven_tenths() {
     let mut f = fluid();
     f.run(1.9);
     let b = &mut f.b;
-    b.state = State::Cruise;
+    b.state.go(State::Cruise);
     b.cwnd = 100.0;
     let bw = b.max_bw.get();
     // The end of a round with a loss and nothing better seen.
@@ -114,19 +114,19 @@ fn a_probe_that_loses_more_than_two_per_cent_sets_the_long_term_bound_and_goes_d
     let mut f = fluid();
     f.run(1.9);
     let now = Instant::ZERO + Duration::from_secs_f64(f.now);
-    f.b.state = State::Up;
+    f.b.state.go(State::Up);
     f.b.probe.is_sample = true;
     f.b.full.reset();
     let delivered = f.delivered as u64 * MSS;
     let loss = |lost| Some(LossSample { sent_in_flight: 80 * MSS, lost: lost * MSS });
     let a = AckSample { now, total_delivered: delivered, in_flight: 60 * MSS, ..ack(1) };
     f.b.on_ack(&AckSample { loss: loss(1), ..a });
-    assert_eq!((f.b.state, f.b.inflight_longterm), (State::Up, f64::INFINITY), "1 of 80 is 1.25 %");
+    assert_eq!((*f.b.state, f.b.inflight_longterm), (State::Up, f64::INFINITY), "1 of 80 is 1.25 %");
     f.b.on_ack(&AckSample { loss: loss(2), ..a });
     // 79 before it, one lost: 79 + (1.58 - 1) / 0.98 = 79.59.
-    assert_eq!(f.b.state, State::Down);
+    assert_eq!(*f.b.state, State::Down);
     assert!((f.b.inflight_longterm - 79.591_836).abs() < 1e-5, "{}", f.b.inflight_longterm);
     assert!((f.b.inflight_with_headroom() - 0.85 * 79.591_836).abs() < 1e-5);
     f.b.on_undo(0.0, 0.0);
-    assert_eq!((f.b.state, f.b.inflight_longterm), (State::Refill, f64::INFINITY), "spurious");
+    assert_eq!((*f.b.state, f.b.inflight_longterm), (State::Refill, f64::INFINITY), "spurious");
 }

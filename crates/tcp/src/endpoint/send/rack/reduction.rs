@@ -88,6 +88,7 @@ impl LossRecovery<'_> {
         if self.fly.recovery.state() == CaState::Loss {
             self.fly.rack.unlose();
             self.conn.meters.counters.spurious_timeouts += 1;
+            self.conn.meters.counters.undone_timeouts += 1;
             self.conn.meters.emit(Event::SpuriousRto);
         }
         self.conn.meters.counters.undone += 1;

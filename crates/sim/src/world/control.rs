@@ -1,0 +1,176 @@
+//! The table `cc`: what a sender and its congestion control show of themselves.
+//!
+//! A control shows all its variables each time it is looked at. What is known of the values before
+//! decides which of them are written.
+
+use lasthop_units::Instant;
+
+use crate::event::End;
+use crate::probe::{Probes, ROUND, tables};
+use crate::sink::Table;
+use crate::spec::ControlSampling;
+use crate::transport::{Observation, Observed, Observer, Transport};
+
+/// When a sender is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// `output.interval` has passed.
+    Sample,
+    /// It has taken a packet in, and sent nothing yet.
+    Arrival,
+    /// A timer of it has come, or it has sent what it may.
+    Other,
+}
+
+/// What the table `cc` has of a sender.
+#[derive(Debug, Default)]
+pub struct ControlWatch {
+    /// In the order in which the variables are shown.
+    known: Vec<Known>,
+    /// Round trips, and the octet whose ACK ends the one that goes on.
+    round: u64,
+    ends_at: u64,
+}
+
+/// The last value of a variable.
+#[derive(Debug)]
+struct Known {
+    name: Box<str>,
+    value: Last,
+}
+
+#[derive(Debug, PartialEq)]
+enum Last {
+    Nothing,
+    /// Its bits; `None`: empty.
+    Number(Option<u64>),
+    Text(Box<str>),
+    /// How many changes of a state were written.
+    Changes(u64),
+}
+
+/// A sender: its flow's name, its transport and its end of it.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub name: &'a str,
+    pub transport: &'a Transport,
+    pub end: End,
+}
+
+impl ControlWatch {
+    /// Rows of the table `cc` about a sender.
+    pub(super) fn note(&mut self, seen: Seen<'_>, probes: &mut Probes, now: Instant, moment: Moment) {
+        let every = match (probes.control_sampling, moment) {
+            (ControlSampling::Interval, Moment::Sample) | (ControlSampling::Ack, Moment::Arrival) => true,
+            (ControlSampling::Off | ControlSampling::Interval, _) | (_, Moment::Sample) => return,
+            (ControlSampling::Ack | ControlSampling::Change, _) => false,
+        };
+        let Some(table) = &mut probes.cc else { return };
+        let steps = moment != Moment::Sample;
+        let round = steps.then(|| self.round(seen, moment)).flatten();
+        let time_s = now.as_secs_f64();
+        let mut writer =
+            Writer { table, time_s, flow: seen.name, known: &mut self.known, next: 0, every, steps };
+        if let Some(round) = round {
+            let [name, unit, about] = ROUND;
+            writer.take(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
+        }
+        seen.transport.observe(seen.end, &mut Observer::new(&mut |o| writer.take(o)));
+    }
+
+    /// Round trips so far.
+    fn round(&mut self, seen: Seen<'_>, moment: Moment) -> Option<u64> {
+        let [una, nxt] = seen.transport.stream_octets_sent(seen.end)?;
+        if moment == Moment::Arrival && una > self.ends_at {
+            self.round += u64::from(self.ends_at > 0);
+            self.ends_at = nxt;
+        }
+        Some(self.round)
+    }
+}
+
+/// Writes the rows of one look at a sender.
+struct Writer<'a> {
+    table: &'a mut Table<tables::Cc<'static>>,
+    time_s: f64,
+    flow: &'a str,
+    known: &'a mut Vec<Known>,
+    /// Where the next variable is expected.
+    next: usize,
+    /// All variables have a row, else those that have changed.
+    every: bool,
+    /// Changes since the last look have a row each.
+    steps: bool,
+}
+
+impl Writer<'_> {
+    fn take(&mut self, o: &Observation<'_>) {
+        match o.value {
+            Observed::Number(value) => {
+                let bits = value.map(f64::to_bits);
+                let last = self.last(o.name);
+                if std::mem::replace(last, Last::Number(bits)) != Last::Number(bits) || self.every {
+                    self.row(o, value, None);
+                }
+            }
+            Observed::Text(text) => self.take_text(o, text),
+            Observed::Trail { changes, latest } => self.take_trail(o, changes, latest),
+            Observed::NotedNumber(value) if self.steps => {
+                *self.noted(o.name) = Last::Number(Some(value.to_bits()));
+                self.row(o, Some(value), None);
+            }
+            Observed::NotedText(text) if self.steps => {
+                *self.noted(o.name) = Last::Text(text.into());
+                self.row(o, None, Some(text));
+            }
+            Observed::NotedNumber(_) | Observed::NotedText(_) => {}
+        }
+    }
+
+    fn take_text(&mut self, o: &Observation<'_>, text: &str) {
+        let last = self.last(o.name);
+        let changed = !matches!(last, Last::Text(before) if **before == *text);
+        if changed {
+            *last = Last::Text(text.into());
+        }
+        if changed || self.every {
+            self.row(o, None, Some(text));
+        }
+    }
+
+    /// Each change since the last look has a row.
+    fn take_trail(&mut self, o: &Observation<'_>, changes: u64, latest: &[&str]) {
+        let last = self.last(o.name);
+        let before = if let Last::Changes(n) = *last { n } else { 0 };
+        *last = Last::Changes(changes);
+        let fresh = ((changes - before) as usize).min(latest.len());
+        let wanted = if self.steps { fresh.max(usize::from(self.every)) } else { 1 };
+        for text in &latest[latest.len() - wanted..] {
+            self.row(o, None, Some(text));
+        }
+    }
+
+    fn row(&mut self, o: &Observation<'_>, value: Option<f64>, text: Option<&str>) {
+        let (time_s, flow) = (self.time_s, self.flow);
+        self.table.push(&tables::Cc { time_s, flow, variable: o.name, value, text, unit: o.unit });
+    }
+
+    /// The last value of the variable that is shown next.
+    fn last(&mut self, name: &str) -> &mut Last {
+        let expected = self.known.get(self.next).is_some_and(|k| *k.name == *name);
+        let i = if expected { self.next } else { self.place(name) };
+        self.next = i + 1;
+        &mut self.known[i].value
+    }
+    /// The last value of a variable that may be shown later.
+    fn noted(&mut self, name: &str) -> &mut Last {
+        let i = self.place(name);
+        &mut self.known[i].value
+    }
+    fn place(&mut self, name: &str) -> usize {
+        self.known.iter().position(|k| *k.name == *name).unwrap_or_else(|| {
+            self.known.push(Known { name: name.into(), value: Last::Nothing });
+            self.known.len() - 1
+        })
+    }
+}

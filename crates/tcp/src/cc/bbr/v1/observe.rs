@@ -1,0 +1,69 @@
+//! What version 1 shows of itself, under Linux' names.
+
+use lasthop_units::Duration;
+
+use super::{Bbr, Mode};
+use crate::cc::Observer;
+use crate::cc::bbr::observe_rate;
+
+impl Mode {
+    /// The state's name as the papers write it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Mode::Startup => "STARTUP",
+            Mode::Drain => "DRAIN",
+            Mode::ProbeBw => "PROBE_BW",
+            Mode::ProbeRtt => "PROBE_RTT",
+        }
+    }
+}
+
+impl Bbr {
+    pub(super) fn show(&self, o: &mut Observer<'_>) {
+        let bits = |bw: f64| 8.0 * self.mss * bw;
+        o.trail("bbr1.state", "STARTUP, DRAIN, PROBE_BW or PROBE_RTT", &self.mode, Mode::name);
+        o.number("bbr1.max_bw", "bit/s", "largest delivery rate of ten rounds", bits(self.max_bw()));
+        o.number(
+            "bbr1.bw",
+            "bit/s",
+            "the rate believed in: max_bw, or lt_bw while that is in use",
+            bits(self.bandwidth()),
+        );
+        o.maybe("bbr1.min_rtt", "s", "smallest round trip of 10 s", self.rtt.min.map(Duration::as_secs_f64));
+        o.number(
+            "bbr1.full_bw",
+            "bit/s",
+            "the rate from which growth by a quarter is looked for",
+            bits(self.pipe.bw),
+        );
+        o.count("bbr1.full_bw_count", "rounds", "rounds without that growth", u64::from(self.pipe.rounds));
+        o.flag("bbr1.full_bw_reached", "the pipe has been full", self.pipe.is_full);
+        o.number("bbr1.pacing_gain", "", "factor of the pacing rate", self.pacing_gain);
+        o.number("bbr1.cwnd_gain", "", "factor of the window", self.cwnd_gain);
+        o.number("bbr1.pacing_rate", "bit/s", "the rate paced at", 8.0 * self.pacing_rate);
+        o.count("bbr1.round_count", "rounds", "packet-timed round trips", self.round.count);
+        o.count(
+            "bbr1.cycle_index",
+            "",
+            "phase of PROBE_BW's cycle of gains: 0 probes, 1 drains",
+            self.cycle.phase as u64,
+        );
+        let extra = self.extra.acked[0].max(self.extra.acked[1]);
+        o.number(
+            "bbr1.extra_acked",
+            "segments",
+            "most acknowledged beyond the rate in five to ten rounds",
+            extra,
+        );
+        o.number("bbr1.prior_cwnd", "segments", "the window to come back to", self.recovery.prior_cwnd);
+        o.flag(
+            "bbr1.idle_restart",
+            "data left after nothing was in flight, and nothing of it is delivered",
+            self.idle_restart,
+        );
+        o.flag("bbr1.packet_conservation", "the first round of recovery", self.recovery.conserves);
+        o.flag("bbr1.lt_use_bw", "a policer was found: lt_bw is the rate", self.lt.in_use);
+        o.number("bbr1.lt_bw", "bit/s", "the policer's rate as it is sampled", bits(self.lt.bw));
+        observe_rate(o, &self.sample, self.mss);
+    }
+}

@@ -1,0 +1,208 @@
+//! What an algorithm shows of itself: its variables by name, for the table `cc` and for tests.
+//!
+//! A variable is declared where its value is given, once: name, unit, description, value. An
+//! algorithm names the same variables in the same order each time.
+
+use std::ops::Deref;
+
+/// The value of a variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shown<'a> {
+    /// A number; infinite: no bound. `None`: not known yet.
+    Number(Option<f64>),
+    /// A state.
+    Text(&'a str),
+    /// A state with the ones before it: how many changes there were since the start, and the latest
+    /// of them, the newest last.
+    Trail {
+        /// Changes since the start, the first value included.
+        changes: u64,
+        /// The latest values.
+        latest: &'a [&'a str],
+    },
+    /// A change that was noted while the algorithm worked: a number.
+    NotedNumber(f64),
+    /// A change that was noted while the algorithm worked: a state.
+    NotedText(&'a str),
+}
+
+/// A variable with its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation<'a> {
+    /// The name: that of the algorithm and the variable's in its source, `cubic.w_max`.
+    pub name: &'a str,
+    /// The unit; empty for a pure number, a flag (0 or 1) and a state.
+    pub unit: &'a str,
+    /// What it is.
+    pub about: &'a str,
+    /// The value.
+    pub value: Shown<'a>,
+}
+
+/// A variable of an algorithm, for the documentation.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Variable {
+    /// Its name in the table `cc`.
+    pub name: String,
+    /// Its unit; "text" for a state; empty for a pure number.
+    pub unit: String,
+    /// What it is.
+    pub about: String,
+}
+
+/// Takes the variables of an algorithm.
+pub struct Observer<'a> {
+    take: &'a mut dyn FnMut(&Observation<'_>),
+}
+
+impl<'a> Observer<'a> {
+    /// Hands each variable to `take`.
+    pub fn new(take: &'a mut dyn FnMut(&Observation<'_>)) -> Observer<'a> {
+        Observer { take }
+    }
+    /// Any value.
+    pub fn value(&mut self, name: &str, unit: &str, about: &str, value: Shown<'_>) {
+        (self.take)(&Observation { name, unit, about, value });
+    }
+    /// A number; infinite: no bound.
+    pub fn number(&mut self, name: &str, unit: &str, about: &str, value: f64) {
+        self.value(name, unit, about, Shown::Number(Some(value)));
+    }
+    /// A number that may not be known yet.
+    pub fn maybe(&mut self, name: &str, unit: &str, about: &str, value: Option<f64>) {
+        self.value(name, unit, about, Shown::Number(value));
+    }
+    /// A whole number.
+    pub fn count(&mut self, name: &str, unit: &str, about: &str, value: u64) {
+        self.number(name, unit, about, value as f64);
+    }
+    /// True is 1, false 0.
+    pub fn flag(&mut self, name: &str, about: &str, value: bool) {
+        self.number(name, "", about, f64::from(u8::from(value)));
+    }
+    /// A state.
+    pub fn text(&mut self, name: &str, about: &str, value: &str) {
+        self.value(name, "text", about, Shown::Text(value));
+    }
+    /// A state with those that it had within this call of the algorithm.
+    pub fn trail<T: Copy + PartialEq>(
+        &mut self,
+        name: &str,
+        about: &str,
+        trail: &Trail<T>,
+        word: fn(T) -> &'static str,
+    ) {
+        let mut words = [""; LATEST];
+        let latest = trail.latest(&mut words, word);
+        self.value(name, "text", about, Shown::Trail { changes: trail.changes, latest });
+    }
+}
+
+/// What there is to be seen of `show`, for the documentation.
+pub fn variables(show: impl FnOnce(&mut Observer<'_>)) -> Vec<Variable> {
+    let mut found = Vec::new();
+    show(&mut Observer::new(&mut |o| {
+        let [name, unit, about] = [o.name, o.unit, o.about].map(str::to_owned);
+        found.push(Variable { name, unit, about });
+    }));
+    found
+}
+
+/// Changes that are remembered: a walk through more states than this within one ACK loses the
+/// first of them.
+const LATEST: usize = 8;
+
+/// A state that remembers its latest changes, so that an observer who looks after each ACK sees
+/// the states that lasted for less. Reading it is reading the state.
+#[derive(Clone, Copy, Debug)]
+pub struct Trail<T> {
+    now: T,
+    latest: [T; LATEST],
+    changes: u64,
+}
+
+impl<T: Copy + PartialEq> Trail<T> {
+    /// In the first state.
+    pub const fn new(first: T) -> Trail<T> {
+        Trail { now: first, latest: [first; LATEST], changes: 1 }
+    }
+    /// Into another state.
+    pub fn go(&mut self, to: T) {
+        if self.now == to {
+            return;
+        }
+        self.latest[self.changes as usize % LATEST] = to;
+        self.changes += 1;
+        self.now = to;
+    }
+    fn latest<'a>(
+        &self,
+        words: &'a mut [&'static str; LATEST],
+        word: fn(T) -> &'static str,
+    ) -> &'a [&'a str] {
+        let kept = self.changes.min(LATEST as u64);
+        for (to, change) in words.iter_mut().zip(self.changes - kept..self.changes) {
+            *to = word(self.latest[change as usize % LATEST]);
+        }
+        &words[..kept as usize]
+    }
+}
+
+impl<T> Deref for Trail<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.now
+    }
+}
+
+impl<T: PartialEq> PartialEq<T> for Trail<T> {
+    #[inline]
+    fn eq(&self, other: &T) -> bool {
+        self.now == *other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(trail: &Trail<u8>) -> (u64, Vec<String>) {
+        let mut found = None;
+        let word = |n: u8| ["a", "b", "c", "d"][usize::from(n)];
+        Observer::new(&mut |o| {
+            if let Shown::Trail { changes, latest } = o.value {
+                found = Some((changes, latest.iter().map(|&w| w.to_owned()).collect()));
+            }
+        })
+        .trail("state", "the state", trail, word);
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_trail_has_the_latest_eight_states_and_counts_all() {
+        let mut trail = Trail::new(0);
+        assert_eq!(seen(&trail), (1, vec!["a".to_owned()]));
+        trail.go(1);
+        trail.go(1);
+        trail.go(0);
+        assert_eq!(*trail, 0);
+        assert_eq!(seen(&trail), (3, ["a", "b", "a"].map(str::to_owned).to_vec()));
+        (1..9).for_each(|n| trail.go(n % 4));
+        let last = ["b", "c", "d", "a", "b", "c", "d", "a"].map(str::to_owned).to_vec();
+        assert_eq!(seen(&trail), (11, last));
+    }
+
+    #[test]
+    fn a_variable_is_known_by_what_its_value_is_given_with() {
+        let found = variables(|o| {
+            o.number("x.rate", "bit/s", "a rate", 1.0);
+            o.text("x.mode", "a mode", "on");
+        });
+        let of = |name: &str, unit: &str, about: &str| {
+            let [name, unit, about] = [name, unit, about].map(str::to_owned);
+            Variable { name, unit, about }
+        };
+        assert_eq!(found, [of("x.rate", "bit/s", "a rate"), of("x.mode", "text", "a mode")]);
+    }
+}
