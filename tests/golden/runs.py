@@ -178,7 +178,7 @@ CONTROLS = (
     "westwood-plus", "yeah",
 )
 PROFILES = ("rfc", "ns2", "linux-6", "linux-2.6.26", "ns3-3.28", "ns3-3.44", "inet")
-QUEUES = ("droptail", "headdrop", "infinite", "red", "step", "codel", "fq-codel", "pie", "dualpi2")
+QUEUES = ("droptail", "headdrop", "infinite", "red", "step", "codel", "fq-codel", "pie", "dualpi2", "policer")
 APPS = ("bulk", "file", "request-response", "on-off", "cbr", "web-page", "ftp", "dash")
 DATAGRAM_APPS = ("cbr", "on-off", "voip", "game")
 SCHEDULERS = (

@@ -35,7 +35,7 @@ pub use pipe::{Account, Occupancy, Pipe};
 pub use queue::aqm;
 pub use queue::{
     CodelConfig, DropTailConfig, DualPi2Config, Fifo, FqCodelConfig, HeadDropConfig, InfiniteConfig, Limit,
-    PieConfig, QUEUES, Queue, QueueConfig, RedConfig, Scheduler, Site, StepConfig,
+    PieConfig, PolicerConfig, QUEUES, Queue, QueueConfig, RedConfig, Scheduler, Site, StepConfig,
 };
 pub use registry::{Entry, Parameter, UnknownName};
 pub use trace_link::{Playback, TraceEnd, TraceLink};

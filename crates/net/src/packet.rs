@@ -27,6 +27,8 @@ pub enum DropCause {
     QueueFull,
     /// Active queue management dropped it early.
     Aqm,
+    /// A policer found too few tokens for it.
+    Policer,
     /// Random loss of a pipe.
     Loss,
     /// A bit error on a pipe: the far end's checksum fails.
@@ -43,9 +45,10 @@ pub enum DropCause {
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 8] = [
+    pub const ALL: [DropCause; 9] = [
         DropCause::QueueFull,
         DropCause::Aqm,
+        DropCause::Policer,
         DropCause::Loss,
         DropCause::Corruption,
         DropCause::FragmentationNeeded,
@@ -59,6 +62,7 @@ impl DropCause {
         match self {
             DropCause::QueueFull => "queue-full",
             DropCause::Aqm => "aqm",
+            DropCause::Policer => "policer",
             DropCause::Loss => "loss",
             DropCause::Corruption => "corruption",
             DropCause::FragmentationNeeded => "fragmentation-needed",

@@ -40,6 +40,8 @@ macro_rules! built_in_queues {
             Pie "pie" aqm::PieConfig;
             /// A queue for L4S and one for Classic traffic, coupled (RFC 9332).
             Dualpi2 "dualpi2" dualpi2::DualPi2Config => DualPi2(Box<dualpi2::DualPi2>);
+            /// A token bucket: what exceeds it is dropped at once (RFC 2697).
+            Policer "policer" policer::PolicerConfig => Policer(Box<policer::Policer>);
         }
     };
 }
@@ -54,6 +56,7 @@ mod head_drop;
 mod infinite;
 mod kind;
 mod managed;
+mod policer;
 
 pub use aqm::{CodelConfig, PieConfig, RedConfig, StepConfig};
 pub use config::{QUEUES, QueueConfig};
@@ -64,6 +67,7 @@ pub use fq_codel::FqCodelConfig;
 pub use head_drop::HeadDropConfig;
 pub use infinite::InfiniteConfig;
 pub use kind::Site;
+pub use policer::PolicerConfig;
 
 use lasthop_units::Instant;
 

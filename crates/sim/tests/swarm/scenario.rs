@@ -25,6 +25,8 @@ const HINTS_FROM: u64 = 70_000;
 /// Likewise for parameters of RED and of `step`, `scenario.jitter`, the keys of Linux' TCP and
 /// several antennas.
 const LINUX_FROM: u64 = 200_000;
+/// Likewise for policers and the table `cc`.
+const POLICERS_FROM: u64 = 300_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -79,7 +81,7 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         wlans.categories(&mut w, &flows);
     }
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows, wlans.as_ref());
-    output(&mut w);
+    output(&mut w, seed);
     w.text
 }
 
@@ -90,6 +92,7 @@ fn w_seed(seed: u64) -> u64 {
 
 fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) -> Vec<LinkDrawn> {
     let queue: fn(&mut Words) -> String = match seed {
+        POLICERS_FROM.. => policing_queue,
         LINUX_FROM.. => marking_queue,
         LTE_BEARERS_FROM.. => managed_queue,
         _ => queue,
@@ -153,6 +156,17 @@ fn direction(w: &mut Words, queue: fn(&mut Words) -> String) {
     w.maybe(0.15, "corruption", |w| w.ratio(20.0));
     w.maybe(0.15, "duplication", |w| w.ratio(30.0));
     w.maybe(0.6, "queue", queue);
+}
+
+/// A policer now and then, besides what there is.
+fn policing_queue(w: &mut Words) -> String {
+    if !w.chance(0.2) {
+        return marking_queue(w);
+    }
+    let rate = w.rate(20_000, 100_000_000);
+    let burst = w.bytes(1, 1_000_000);
+    let limit = if w.chance(0.2) { format!(", packets = {}", w.log(1, 100)) } else { String::new() };
+    format!("{{ kind = \"policer\", rate = {rate}, burst = {burst}{limit} }}")
 }
 
 /// Queues that mark, with parameters, besides those of [`managed_queue`].
@@ -522,11 +536,14 @@ fn draw_changes(
     }
 }
 
-fn output(w: &mut Words) {
+fn output(w: &mut Words, seed: u64) {
     w.table("output");
     w.maybe(0.5, "interval", |w| w.time(5000, 2_000_000));
     w.maybe(0.8, "tcp", |w| w.word(&["off", "interval", "ack", "change"]));
     w.maybe(0.3, "queues", Words::flag);
     w.maybe(0.3, "radio", Words::flag);
     w.maybe(0.3, "packets", Words::flag);
+    if seed >= POLICERS_FROM {
+        w.maybe(0.3, "cc", |w| w.word(&["interval", "ack", "change"]));
+    }
 }

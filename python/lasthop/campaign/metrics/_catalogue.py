@@ -146,7 +146,7 @@ EVENT_KINDS = [
     "block-ack-agreement",
 ]
 DROP_CAUSES = [
-    "queue-full", "aqm", "loss", "corruption", "fragmentation-needed", "reassembly-timeout",
+    "queue-full", "aqm", "policer", "loss", "corruption", "fragmentation-needed", "reassembly-timeout",
     "duplicate-fragment", "no-route", "rlc-buffer-full", "rlc-discard-timer", "rlc-max-dat", "rlc-reset",
     "radio-link-failure", "radio-loss", "rlc-too-large", "rlc-aqm", "rlc-empty", "rlc-reestablishment",
     "pdcp-context-loss", "pdcp-hfn-desync", "bearer-released", "mode-switch", "pdcp-buffer-full",
