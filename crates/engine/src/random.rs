@@ -24,6 +24,8 @@ pub enum Purpose {
     PipeJitter = 5,
     /// Active queue management.
     Aqm = 6,
+    /// Losses of a wired pipe in bursts.
+    PipeBurst = 12,
     /// Tests and the swarm.
     Test = 7,
     /// Small-scale fading of a radio link.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trace::Trace;
 use crate::trace_link::{Playback, TraceEnd};
-use crate::wire::WireModel;
+use crate::wire::{BurstLoss, JitterDistribution, WireModel};
 use crate::{Link, Pipe, QueueConfig, Site, TraceLink};
 
 /// One direction of a link.
@@ -32,12 +32,17 @@ pub struct DirectionConfig {
     pub opportunity: Option<Bytes>,
     /// Propagation delay.
     pub delay: Duration,
-    /// Largest extra delay; each packet gets one uniform between 0 and this.
+    /// Largest extra delay of a packet.
     pub jitter: Duration,
+    /// How it is distributed.
+    pub jitter_distribution: JitterDistribution,
     /// Whether packets may overtake each other through jitter or a shortened delay.
     pub reordering: bool,
     /// Probability that a packet is lost on the wire, independently.
     pub loss: Ratio,
+    /// Losses in bursts, beside those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
     /// Probability that a packet is corrupted and dropped at the far end.
     pub corruption: Ratio,
     /// Probability that a packet arrives twice.
@@ -57,6 +62,10 @@ impl DirectionConfig {
             let message = "means something only with a trace: remove it or add `trace`";
             return wrong("opportunity", message.to_owned());
         }
+        if self.burst_loss.is_some_and(|b| b.to_good.0 <= 0.0) {
+            let message = "must be above 0 %: the bad state would never end";
+            return wrong("burst_loss.to_good", message.to_owned());
+        }
         if let Err((key, problem)) = self.queue.validate() {
             return wrong(&format!("queue.{key}"), format!("`{key}` {problem}"));
         }
@@ -73,8 +82,10 @@ impl DirectionConfig {
         WireModel {
             delay: self.delay,
             jitter: self.jitter,
+            jitter_distribution: self.jitter_distribution,
             reordering: self.reordering,
             loss: self.loss.0,
+            burst_loss: self.burst_loss,
             corruption: self.corruption.0,
             duplication: self.duplication.0,
         }

@@ -39,4 +39,4 @@ pub use queue::{
 };
 pub use registry::{Entry, Parameter, UnknownName};
 pub use trace_link::{Playback, TraceEnd, TraceLink};
-pub use wire::WireModel;
+pub use wire::{BurstLoss, JitterDistribution, WireModel};

@@ -1,24 +1,68 @@
 //! What follows the transmitter: propagation delay, jitter, loss, corruption, duplication.
+//!
+//! Losses in bursts are those of a Markov chain of two states (E. N. Gilbert, "Capacity of a
+//! burst-noise channel", Bell System Technical Journal 39, 1960; E. O. Elliott, "Estimates of error
+//! rates for codes on burst-noise channels", same journal 42, 1963).
 
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Instant, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{DropCause, Dropped, Item, PipeOut};
+
+/// Losses in bursts: the wire is in a good or in a bad state, and each packet finds it moved on.
+/// With the defaults a share of `to_bad / (to_bad + to_good)` is lost, in bursts of `1 / to_good`
+/// packets on the average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstLoss {
+    /// Probability that the good state ends with a packet (p of Gilbert and Elliott).
+    pub to_bad: Ratio,
+    /// Probability that the bad state ends with a packet (r), above 0 %.
+    pub to_good: Ratio,
+    /// Probability that a packet is lost in the good state (1 - k).
+    #[serde(default)]
+    pub loss_good: Ratio,
+    /// Probability that a packet is lost in the bad state (1 - h).
+    #[serde(default = "always")]
+    pub loss_bad: Ratio,
+}
+
+fn always() -> Ratio {
+    Ratio(1.0)
+}
+
+/// How the extra delay of packets is distributed between 0 and `jitter`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JitterDistribution {
+    /// Each value alike.
+    #[default]
+    Uniform,
+    /// A normal distribution about the half, with a sixth of `jitter` as standard deviation, cut at
+    /// three of them: of 30 ms, 15 ms and 5 ms.
+    Gaussian,
+}
 
 /// What a wire does to packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WireModel {
     /// Propagation delay.
     pub delay: Duration,
-    /// Largest extra delay; each packet gets one uniform on [0, `jitter`).
+    /// Largest extra delay of a packet.
     pub jitter: Duration,
+    /// How it is distributed.
+    pub jitter_distribution: JitterDistribution,
     /// False: a packet never overtakes an earlier one, whatever delay and jitter say (it arrives
     /// with it at the earliest). True: packets arrive at their own moment.
     pub reordering: bool,
     /// Probability that a packet is lost, independently of all others.
     pub loss: f64,
+    /// Losses in bursts, beside those.
+    pub burst_loss: Option<BurstLoss>,
     /// Probability that a packet that is not lost is corrupted: it arrives and is dropped there.
     pub corruption: f64,
     /// Probability that a packet that is neither lost nor corrupted arrives twice.
@@ -48,6 +92,9 @@ pub(crate) struct Wire {
     last_arrival: Instant,
     outcome: Draw,
     jitter: Draw,
+    burst: Draw,
+    /// The bad state of `burst_loss`.
+    bad: bool,
     n: u64,
     bytes: u64,
     /// False if every packet arrives once and `delay` later: no draws.
@@ -62,6 +109,8 @@ impl Wire {
             last_arrival: Instant::ZERO,
             outcome: Draw::new(seed, Purpose::PipeLoss, entity),
             jitter: Draw::new(seed, Purpose::PipeJitter, entity),
+            burst: Draw::new(seed, Purpose::PipeBurst, entity),
+            bad: false,
             n: 0,
             bytes: 0,
             random: false,
@@ -73,8 +122,11 @@ impl Wire {
     /// In force for packets put on the wire from now on; those in flight keep arrival and outcome.
     pub fn set_model(&mut self, model: WireModel) {
         self.model = model;
-        self.random =
-            model.loss > 0.0 || model.corruption > 0.0 || model.duplication > 0.0 || model.jitter.0 > 0;
+        self.random = model.loss > 0.0
+            || model.corruption > 0.0
+            || model.duplication > 0.0
+            || model.jitter.0 > 0
+            || model.burst_loss.is_some();
     }
 
     pub fn model(&self) -> &WireModel {
@@ -114,13 +166,33 @@ impl Wire {
         if self.model.jitter.0 == 0 {
             return Duration::ZERO;
         }
+        if self.model.jitter_distribution == JitterDistribution::Gaussian {
+            let mut draws = self.jitter.stream(self.n);
+            loop {
+                // Nearly always the first: 0.27 % lie beyond three standard deviations.
+                let z = draws.normal();
+                if z.abs() < 3.0 {
+                    return Duration(((0.5 + z / 6.0) * self.model.jitter.0 as f64) as u64);
+                }
+            }
+        }
         let bits = u128::from(self.jitter.bits(self.n));
         Duration(((bits * u128::from(self.model.jitter.0)) >> 64) as u64)
     }
 
-    fn draw_outcome(&self) -> Outcome {
+    /// The packet moves the chain on, and may be lost in its state.
+    fn is_lost_in_burst(&mut self) -> bool {
+        let Some(burst) = self.model.burst_loss else { return false };
+        let mut draws = self.burst.stream(self.n);
+        let leaves = if self.bad { burst.to_good } else { burst.to_bad };
+        self.bad ^= draws.uniform() < leaves.0;
+        draws.uniform() < if self.bad { burst.loss_bad.0 } else { burst.loss_good.0 }
+    }
+
+    fn draw_outcome(&mut self) -> Outcome {
+        let in_burst = self.is_lost_in_burst();
         let m = &self.model;
-        if m.loss > 0.0 && self.outcome.happens(self.n, m.loss) {
+        if in_burst || (m.loss > 0.0 && self.outcome.happens(self.n, m.loss)) {
             return Outcome::Dies(DropCause::Loss);
         }
         if m.corruption > 0.0 || m.duplication > 0.0 {

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Bitrate, Bytes, Duration, Id, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Id, Instant, Ratio};
 use proptest::prelude::*;
 
 use crate::testing::item;
-use crate::{DropCause, Limit, Pipe, PipeOut, Queue, WireModel};
+use crate::{BurstLoss, DropCause, JitterDistribution, Limit, Pipe, PipeOut, Queue, WireModel};
 
 const MBIT: u64 = 1_000_000;
 
@@ -131,6 +131,77 @@ fn corruption_and_duplication_have_their_probabilities_and_names() {
     // Duplicates are a fifth of what is not corrupted: 0.18.
     assert!((share(out.copies.len()) - 0.18).abs() < 5.0 * 0.0028);
     assert!(out.copies.iter().all(|c| out.arrived.contains(c)));
+}
+
+/// Which of `n` packets a wire loses in bursts.
+fn lost_in_bursts(n: usize, burst: BurstLoss) -> Vec<bool> {
+    let wire = WireModel { burst_loss: Some(burst), ..delay_ms(1) };
+    let (mut p, mut out) = (pipe(None, Limit::default(), wire), PipeOut::default());
+    (0..n).for_each(|i| p.enqueue(Instant::ZERO, item(i, 100), &mut out));
+    p.on_time(Instant::from_millis(1), &mut out);
+    let mut lost = vec![false; n];
+    out.dropped.iter().for_each(|d| lost[d.item.id.index()] = true);
+    assert!(out.dropped.iter().all(|d| d.cause == DropCause::Loss));
+    lost
+}
+
+/// Gilbert's chain with p = 0.01 and r = 0.25: the bad state has the share p / (p + r) = 1/26. With
+/// lambda = 1 - p - r = 0.74 the mean of n = 200 000 correlated packets has the variance
+/// pi (1 - pi) / n * (1 + lambda) / (1 - lambda) = 1.24e-6: a standard error of 0.00111. Bursts are
+/// geometric: 1 / r = 4 packets on the average with a deviation of sqrt(1 - r) / r = 3.46, and
+/// three of four have a second packet; some 1900 bursts give standard errors of 0.079 and 0.0099.
+/// Bounds at five.
+#[test]
+fn bursts_of_losses_have_the_share_and_the_lengths_of_gilberts_chain() {
+    let [to_bad, to_good] = [0.01, 0.25].map(Ratio);
+    let lost =
+        lost_in_bursts(200_000, BurstLoss { to_bad, to_good, loss_good: Ratio(0.0), loss_bad: Ratio(1.0) });
+    let share = lost.iter().filter(|l| **l).count() as f64 / 200_000.0;
+    assert!((share - 1.0 / 26.0).abs() < 5.0 * 0.00111, "{share}");
+    let bursts: Vec<f64> =
+        lost.split(|l| !l).filter(|burst| !burst.is_empty()).map(|burst| burst.len() as f64).collect();
+    let n = bursts.len() as f64;
+    let mean = bursts.iter().sum::<f64>() / n;
+    assert!((mean - 4.0).abs() < 5.0 * 0.079, "{mean}");
+    let longer = bursts.iter().filter(|b| **b >= 2.0).count() as f64 / n;
+    assert!((longer - 0.75).abs() < 5.0 * 0.0099, "{longer}");
+}
+
+/// Elliott's: both states lose, 25/26 * 0.01 + 1/26 * 0.5 = 0.02885. The errors of the independent
+/// draws come on top of the chain's: sqrt(0.49^2 * 1.24e-6 + 0.028 / 200 000) = 0.00066.
+#[test]
+fn both_states_may_lose() {
+    let [to_bad, to_good, loss_good, loss_bad] = [0.01, 0.25, 0.01, 0.5].map(Ratio);
+    let lost = lost_in_bursts(200_000, BurstLoss { to_bad, to_good, loss_good, loss_bad });
+    let share = lost.iter().filter(|l| **l).count() as f64 / 200_000.0;
+    assert!((share - 0.02885).abs() < 5.0 * 0.00066, "{share}");
+}
+
+/// A normal distribution of mean 15 ms and deviation 5 ms, cut at three: phi(3) = 0.004432 and
+/// 2 Phi(3) - 1 = 0.99730, so that the deviation is 5 ms * sqrt(1 - 6 * 0.004432 / 0.99730) = 4.933
+/// ms, and 0.68269 / 0.99730 = 0.68454 lie within 5 ms of the mean. n = 20 000: standard errors
+/// 0.035 ms, 0.025 ms and 0.0033, bounds at five.
+#[test]
+fn gaussian_jitter_is_cut_at_three_deviations() {
+    let wire = WireModel {
+        jitter: Duration::from_millis(30),
+        jitter_distribution: JitterDistribution::Gaussian,
+        reordering: true,
+        ..delay_ms(20)
+    };
+    let (mut p, mut out) = (pipe(None, Limit::default(), wire), PipeOut::default());
+    (0..20_000).for_each(|n| p.enqueue(Instant::ZERO, item(n, 100), &mut out));
+    let extra: Vec<f64> = run(&mut p, &mut out).iter().map(|a| a.1 as f64 / 1000.0 - 20.0).collect();
+    let n = extra.len() as f64;
+    let mean = extra.iter().sum::<f64>() / n;
+    let deviation = (extra.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let within = extra.iter().filter(|x| (**x - 15.0).abs() < 5.0).count() as f64 / n;
+    assert!(
+        (mean - 15.0).abs() < 5.0 * 0.035 && (deviation - 4.933).abs() < 5.0 * 0.025,
+        "{mean} {deviation}"
+    );
+    assert!((within - 0.68454).abs() < 5.0 * 0.0033, "{within}");
+    assert!(extra.iter().all(|x| (0.0..30.0).contains(x)));
 }
 
 #[test]
@@ -278,7 +349,7 @@ proptest! {
     ) {
         let wire = WireModel {
             delay: Duration(500_000), jitter: Duration(jitter), reordering,
-            loss: p[0], corruption: p[1], duplication: p[2],
+            loss: p[0], corruption: p[1], duplication: p[2], ..WireModel::default()
         };
         let mut pipe = pipe(Some(10_000_000), Limit { packets: Some(20), bytes: Some(20_000) }, wire);
         let (mut out, mut now) = (PipeOut::default(), 0);

@@ -1,6 +1,6 @@
 //! Links: one set of keys for both directions, and overrides for one.
 
-use lasthop_net::{DirectionConfig, QueueConfig, TraceEnd};
+use lasthop_net::{BurstLoss, DirectionConfig, JitterDistribution, QueueConfig, TraceEnd};
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,12 +74,17 @@ link_keys! {
     opportunity: Bytes = "1500 B",
     /// Propagation delay.
     delay: Duration = "0 s",
-    /// Largest extra delay; each packet gets one uniform between 0 and this.
+    /// Largest extra delay of a packet; each gets one between 0 and this.
     jitter: Duration = "0 s",
+    /// How the extra delay is distributed.
+    jitter_distribution: JitterDistribution = "uniform",
     /// Whether packets may overtake each other through jitter or a shortened delay.
     reordering: bool = false,
     /// Probability that a packet is lost on the way, each by itself.
     loss: Ratio = "0 %",
+    /// Losses in bursts (Gilbert and Elliott), beside those of `loss`, such as
+    /// `{ to_bad = "1 %", to_good = "25 %" }`.
+    burst_loss: BurstLoss,
     /// Probability that a packet is corrupted and dropped at the far end.
     corruption: Ratio = "0 %",
     /// Probability that a packet arrives twice.
@@ -109,8 +114,10 @@ impl LinkSpec {
             opportunity: d.opportunity,
             delay: d.delay.unwrap_or_default(),
             jitter: d.jitter.unwrap_or_default(),
+            jitter_distribution: d.jitter_distribution.unwrap_or_default(),
             reordering: d.reordering.unwrap_or_default(),
             loss: d.loss.unwrap_or_default(),
+            burst_loss: d.burst_loss,
             corruption: d.corruption.unwrap_or_default(),
             duplication: d.duplication.unwrap_or_default(),
             queue: d.queue.unwrap_or_default(),

@@ -115,13 +115,13 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
             1..=2 => {
                 trace(w, "", seed, &format!("{name}-a"), folder);
                 trace_of_link = true;
-                direction(w, queue);
+                direction(w, seed, queue);
             }
             _ => {
                 let rate = w.rate(20_000, 100_000_000);
                 w.key("rate", rate);
                 rates.push("");
-                direction(w, queue);
+                direction(w, seed, queue);
             }
         }
         for side in ["forward", "reverse"] {
@@ -138,7 +138,7 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
                 w.key("rate", rate);
                 rates.push(if side == "forward" { "forward." } else { "reverse." });
             }
-            direction(w, queue);
+            direction(w, seed, queue);
         }
         if trace_of_link {
             rates.retain(|r| !r.is_empty());
@@ -148,13 +148,25 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
     links
 }
 
-fn direction(w: &mut Words, queue: fn(&mut Words) -> String) {
+fn direction(w: &mut Words, seed: u64, queue: fn(&mut Words) -> String) {
     w.maybe(0.8, "delay", |w| if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(10, 500_000) });
     w.maybe(0.25, "jitter", |w| w.time(10, 200_000));
     w.maybe(0.25, "reordering", Words::flag);
     w.maybe(0.35, "loss", |w| w.ratio(20.0));
     w.maybe(0.15, "corruption", |w| w.ratio(20.0));
     w.maybe(0.15, "duplication", |w| w.ratio(30.0));
+    if seed >= POLICERS_FROM {
+        w.maybe(0.2, "jitter_distribution", |w| w.word(&["uniform", "gaussian"]));
+        w.maybe(0.2, "burst_loss", |w| {
+            let [to_bad, loss_good] = [5.0, 1.0].map(|most| w.ratio(most));
+            let most = if w.chance(0.5) { 100.0 } else { 10.0 };
+            let loss_bad = w.ratio(most);
+            format!(
+                "{{ to_bad = {to_bad}, to_good = \"{} %\", loss_good = {loss_good}, loss_bad = {loss_bad} }}",
+                w.log(1, 100)
+            )
+        });
+    }
     w.maybe(0.6, "queue", queue);
 }
 
