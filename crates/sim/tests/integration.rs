@@ -22,6 +22,7 @@ mod nodes;
 mod ns3_peer;
 mod own_scheduler;
 mod partial_tables;
+mod pause;
 mod printed_commands;
 mod sidelink;
 mod swarm_seeds;

@@ -109,6 +109,16 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.stop(),)*
                 }
             }
+            fn pause(&mut self) {
+                match self {
+                    $(Running::$Name(a) => a.pause(),)*
+                }
+            }
+            fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+                match self {
+                    $(Running::$Name(a) => a.resume(now, s, out),)*
+                }
+            }
             fn poll_at(&self) -> Option<Instant> {
                 match self {
                     $(Running::$Name(a) => a.poll_at(),)*

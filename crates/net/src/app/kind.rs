@@ -68,6 +68,10 @@ pub(super) trait Behaviour {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
     /// It ends: what it has written stays.
     fn stop(&mut self) {}
+    /// Nothing can be written for some time. What makes data by a clock of its own makes none.
+    fn pause(&mut self) {}
+    /// It goes on.
+    fn resume(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// When it is to be called next.
     fn poll_at(&self) -> Option<Instant> {
         None
@@ -88,6 +92,12 @@ impl<T: Behaviour> Behaviour for Box<T> {
     }
     fn stop(&mut self) {
         (**self).stop();
+    }
+    fn pause(&mut self) {
+        (**self).pause();
+    }
+    fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        (**self).resume(now, s, out);
     }
     fn poll_at(&self) -> Option<Instant> {
         (**self).poll_at()

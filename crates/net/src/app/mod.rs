@@ -169,7 +169,42 @@ impl App {
         s.running = true;
         s.stats.started.get_or_insert(now);
         if self.established || s.over == Service::Datagrams {
-            self.running.start(now, s, out);
+            self.begin(now, out);
+        }
+    }
+
+    /// What runs begins; paused, it has made at most a first packet, which waits.
+    fn begin(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if self.streams.paused && self.streams.over == Service::Datagrams {
+            return;
+        }
+        self.running.start(now, &mut self.streams, out);
+        if self.streams.paused {
+            self.running.pause();
+        }
+    }
+
+    /// The application offers no data for now; what it has to write waits, and its streams stay
+    /// open. A source of packets makes none meanwhile.
+    pub fn pause(&mut self) {
+        if !self.streams.paused {
+            self.streams.paused = true;
+            self.running.pause();
+        }
+    }
+
+    /// It offers data again: what has waited is written, and a source of packets begins anew.
+    pub fn resume(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let s = &mut self.streams;
+        if !s.paused {
+            return;
+        }
+        s.paused = false;
+        if s.running && (self.established || s.over == Service::Datagrams) {
+            self.running.resume(now, s, out);
+        }
+        for end in [End::A, End::B] {
+            self.streams.pump(end, out);
         }
     }
 
@@ -193,7 +228,7 @@ impl App {
         if !self.established {
             self.established = true;
             if self.streams.running {
-                self.running.start(now, &mut self.streams, out);
+                self.begin(now, out);
             }
         }
     }

@@ -143,6 +143,12 @@ impl Behaviour for Packets {
     fn stop(&mut self) {
         self.source.stop();
     }
+    fn pause(&mut self) {
+        self.source.stop();
+    }
+    fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        self.start(now, s, out);
+    }
     fn poll_at(&self) -> Option<Instant> {
         self.source.poll_at()
     }

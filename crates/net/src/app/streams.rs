@@ -25,6 +25,8 @@ pub(super) struct Streams {
     pub draw: Draw,
     /// Between start and stop.
     pub running: bool,
+    /// Nothing is written for now.
+    pub paused: bool,
     pub stats: AppStats,
     sides: [Side; 2],
 }
@@ -43,7 +45,7 @@ struct Side {
 
 impl Streams {
     pub fn new(over: Service, draw: Draw, stats: AppStats) -> Streams {
-        Streams { over, draw, running: false, stats, sides: Default::default() }
+        Streams { over, draw, running: false, paused: false, stats, sides: Default::default() }
     }
 
     /// A asks `requests` times, with `bytes` in all.
@@ -119,7 +121,7 @@ impl Streams {
     /// Writes what is wanted as far as there is room, and closes behind it.
     pub fn pump(&mut self, end: End, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];
-        if side.closed {
+        if side.closed || self.paused {
             return;
         }
         let bytes = side.wanted.min(side.room);

@@ -42,6 +42,54 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
     assert_eq!((out, a.is_running()), (vec![Action::Close { end: End::A }], false));
 }
 
+/// A pause holds back what there is room for, and the end of the stream with it.
+#[test]
+fn a_paused_file_goes_on_where_it_stood() {
+    let (mut a, mut out) =
+        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
+    a.start(ms(0), &mut out);
+    a.on_established(ms(10), &mut out);
+    a.on_writable(ms(10), End::A, 1000, &mut out);
+    a.pause();
+    a.on_writable(ms(20), End::A, 9000, &mut out);
+    let write = |bytes| Action::Write { end: End::A, bytes };
+    assert_eq!((&out[..], a.backlog(End::A)), (&[write(1000)][..], Some(3000)));
+    a.resume(ms(30), &mut out);
+    assert_eq!(out, [write(1000), write(3000), Action::Close { end: End::A }]);
+    // Before the connection stands, too.
+    let (mut a, mut out) = (app(AppConfig::default(), Service::Stream), Vec::new());
+    a.start(ms(0), &mut out);
+    a.pause();
+    a.on_established(ms(10), &mut out);
+    a.on_writable(ms(10), End::A, 1000, &mut out);
+    assert_eq!(out, []);
+    a.resume(ms(20), &mut out);
+    assert_eq!(out, [write(1000)]);
+}
+
+/// 1 Mbit/s in packets of 1000 octets: one each 8 ms from the start, and from the end of the pause.
+#[test]
+fn a_source_of_packets_makes_none_while_it_is_paused() {
+    let config = CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) };
+    let (mut a, mut out) = (app(AppConfig::Cbr(config), Service::Datagrams), Vec::new());
+    a.start(ms(0), &mut out);
+    a.on_time(ms(8), &mut out);
+    a.pause();
+    assert_eq!((out.len(), a.poll_at()), (2, None));
+    a.on_time(ms(30), &mut out);
+    a.resume(ms(33), &mut out);
+    a.on_time(ms(41), &mut out);
+    assert_eq!((out.len(), a.poll_at()), (4, Some(ms(49))));
+    // A pause before the start holds until it is over.
+    let config = CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) };
+    let (mut a, mut out) = (app(AppConfig::Cbr(config), Service::Datagrams), Vec::new());
+    a.pause();
+    a.start(ms(5), &mut out);
+    assert_eq!((out.len(), a.poll_at()), (0, None));
+    a.resume(ms(9), &mut out);
+    assert_eq!((out.len(), a.poll_at()), (1, Some(ms(17))));
+}
+
 #[test]
 fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
     let (mut a, mut out) =

@@ -12,6 +12,10 @@ pub enum Action {
     StartFlow(String),
     /// The applications of the flows of this name stop.
     StopFlow(String),
+    /// The applications of the flows of this name offer no data.
+    PauseFlow(String),
+    /// They offer data again.
+    ResumeFlow(String),
     /// The snoop agent at this node begins anew.
     StartNode(String),
     /// The snoop agent at this node forgets everything and stops.
@@ -26,7 +30,7 @@ impl Action {
             Action::Access(change) => change.event().map(|event| (event, "")),
             Action::StartNode(name) => Some(((format!("node/{name}"), "start"), "snoop")),
             Action::StopNode(name) => Some(((format!("node/{name}"), "stop"), "snoop")),
-            Action::StartFlow(_) | Action::StopFlow(_) => None,
+            Action::StartFlow(_) | Action::StopFlow(_) | Action::PauseFlow(_) | Action::ResumeFlow(_) => None,
         }
     }
 }

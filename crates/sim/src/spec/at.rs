@@ -24,6 +24,14 @@ pub struct At {
     /// Something to stop: `"flow.ftp"` (its application offers no more data).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
+    /// A flow whose application offers no data from now on: `"flow.ftp"`. What it has to write
+    /// waits, and its connection stays open; packets of `cbr`, `on-off`, `voip` and `game` that
+    /// would be made meanwhile are not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<String>,
+    /// A flow that goes on after `pause`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
 }
 
 /// A TOML value.

@@ -20,14 +20,16 @@ use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
 /// Everything that changes at one instant. What is applied first does not depend on the order of
-/// the file: keys in alphabetical order (a key before those below it), then starts, then stops,
-/// both by name.
+/// the file: keys in alphabetical order (a key before those below it), then starts, stops, pauses
+/// and their ends, each by name.
 #[derive(Default)]
 struct Moment {
     /// Keys with their values and the `[[at]]` tables that they stand in; `None`: a caller's.
     set: BTreeMap<String, (Scalar, Option<usize>)>,
     start: BTreeMap<String, Option<usize>>,
     stop: BTreeMap<String, Option<usize>>,
+    pause: BTreeMap<String, Option<usize>>,
+    resume: BTreeMap<String, Option<usize>>,
 }
 
 impl Moment {
@@ -45,10 +47,17 @@ impl Moment {
         }
         self.start.extend(at.start.iter().map(|name| (name.clone(), index)));
         self.stop.extend(at.stop.iter().map(|name| (name.clone(), index)));
-        match self.start.keys().find(|name| self.stop.contains_key(*name)) {
-            Some(both) => Err((String::new(), format!("`{both}` starts and stops at {}", at.t))),
-            None => Ok(()),
+        self.pause.extend(at.pause.iter().map(|name| (name.clone(), index)));
+        self.resume.extend(at.resume.iter().map(|name| (name.clone(), index)));
+        for (one, other, what) in [
+            (&self.start, &self.stop, "starts and stops"),
+            (&self.pause, &self.resume, "is paused and resumed"),
+        ] {
+            if let Some(both) = one.keys().find(|name| other.contains_key(*name)) {
+                return Err((String::new(), format!("`{both}` {what} at {}", at.t)));
+            }
         }
+        Ok(())
     }
 
     /// The table that a key stands in.
@@ -153,8 +162,10 @@ impl InForce {
         let mut starts = Vec::new();
         type Make = fn(String) -> Action;
         for (names, make, make_node) in [
-            (&moment.start, Action::StartFlow as Make, Action::StartNode as Make),
-            (&moment.stop, Action::StopFlow as Make, Action::StopNode as Make),
+            (&moment.start, Action::StartFlow as Make, Some(Action::StartNode as Make)),
+            (&moment.stop, Action::StopFlow as Make, Some(Action::StopNode as Make)),
+            (&moment.pause, Action::PauseFlow as Make, None),
+            (&moment.resume, Action::ResumeFlow as Make, None),
         ] {
             for (name, index) in names {
                 starts.push(self.start_or_stop(scenario, name, *index, make, make_node)?);
@@ -265,23 +276,31 @@ impl InForce {
         name: &str,
         index: Option<usize>,
         make: fn(String) -> Action,
-        make_node: fn(String) -> Action,
+        make_node: Option<fn(String) -> Action>,
     ) -> Result<Action, Error> {
         let snoop = |n: &&str| matches!(self.spec.node.get(*n), Some(NodeSpec::Snoop(_)));
-        if let Some(node) = name.strip_prefix("node.").filter(snoop) {
+        if let Some(node) = name.strip_prefix("node.").filter(snoop)
+            && let Some(make_node) = make_node
+        {
             return Ok(make_node(node.to_owned()));
         }
         if let Some(flow) = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f)) {
             return Ok(make(flow.to_owned()));
         }
         let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
-        let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
-        let names: Vec<String> = names.collect();
+        let nodes = self.spec.node.keys().filter(|_| make_node.is_some()).map(|n| format!("node.{n}"));
+        let names: Vec<String> = flows.chain(nodes).collect();
         let of_table = names.iter().find(|n| n.split_once('.').is_some_and(|(_, own)| own == name)).cloned();
         let near = of_table.or_else(|| suggest(name, &names)).map(|n| format!("did you mean `{n}`?"));
         let d = scenario.complaint(index, "", format!("nothing is called `{name}`"));
-        let otherwise =
-            || Some("flows and snoop agents can be started and stopped: `flow.NAME`, `node.NAME`".into());
+        let otherwise = || {
+            Some(match make_node {
+                Some(_) => {
+                    "flows and snoop agents can be started and stopped: `flow.NAME`, `node.NAME`".into()
+                }
+                None => "flows can be paused and resumed: `flow.NAME`".into(),
+            })
+        };
         Err(Error::Input(d.help_opt(near.or_else(otherwise)).into()))
     }
 

@@ -36,12 +36,11 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     super::capture::check(spec, doc, found);
     super::idle::check(spec, doc, found);
     for (i, at) in spec.at.iter().enumerate() {
-        if at.set.is_empty() && at.start.is_none() && at.stop.is_none() {
-            found.push(
-                doc.error_at(&format!("at.{i}"), "this change changes nothing").help(
-                    "give `set`, `start` or `stop`, such as `start = \"flow.ftp\"`, or remove the table",
-                ),
-            );
+        let named = [&at.start, &at.stop, &at.pause, &at.resume];
+        if at.set.is_empty() && named.iter().all(|name| name.is_none()) {
+            found.push(doc.error_at(&format!("at.{i}"), "this change changes nothing").help(
+                "give `set`, `start`, `stop`, `pause` or `resume`, such as `start = \"flow.ftp\"`, or remove the table",
+            ));
         }
         if at.start.is_some() && at.start == at.stop {
             let message = "this starts and stops the same at one moment";

@@ -4,6 +4,7 @@ use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::Flow;
+use super::socket::pause_flow;
 use crate::access::Adapter;
 use crate::spec::{AccessChange, Action};
 
@@ -29,6 +30,12 @@ impl World {
                 }
                 Action::StopFlow(group) => {
                     flows_of(&self.flows, &group).into_iter().for_each(|f| self.stop_flow(now, f));
+                }
+                Action::PauseFlow(group) => {
+                    flows_of(&self.flows, &group).into_iter().for_each(|f| pause_flow(self, now, f, true));
+                }
+                Action::ResumeFlow(group) => {
+                    flows_of(&self.flows, &group).into_iter().for_each(|f| pause_flow(self, now, f, false));
                 }
                 Action::StartNode(ref name) | Action::StopNode(ref name) => {
                     let run = matches!(action, Action::StartNode(_));

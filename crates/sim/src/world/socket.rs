@@ -9,6 +9,21 @@ use super::sample::watch_control;
 use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
 
+/// A flow's application offers no data for now, or goes on.
+pub(super) fn pause_flow(world: &mut World, now: Instant, flow: FlowId, paused: bool) {
+    let f = &mut world.flows[flow];
+    f.note(&mut world.probes, now, if paused { "flow-pause" } else { "flow-resume" }, None, "");
+    if f.is_copy() {
+        return;
+    }
+    if paused {
+        f.app.pause();
+    } else {
+        f.app.resume(now, &mut world.app_actions);
+    }
+    world.do_app_actions(now, flow);
+}
+
 impl World {
     /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A
     /// stopped flow goes on.

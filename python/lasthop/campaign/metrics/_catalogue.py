@@ -134,11 +134,11 @@ def is_function(name: str) -> bool:
 #: Kinds of events and causes of drops, for which the registry has no list.
 # fmt: off
 EVENT_KINDS = [
-    "flow-start", "flow-stop", "established", "peer-closed", "rto", "spurious-rto", "fast-retransmit",
-    "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "closed", "aborted", "timed-out",
-    "reset", "change", "cell-down", "cell-up", "start", "stop", "handover-begins", "handover-done",
-    "outage-begins", "outage-over", "rlc-discard", "rlc-reset-started", "rlc-reset-done", "rlc-reset-by-peer",
-    "rlc-unrecoverable", "rlc-max-retransmissions", "rlc-reestablished", "rrc-connected",
+    "flow-start", "flow-stop", "flow-pause", "flow-resume", "established", "peer-closed", "rto", "spurious-rto",
+    "fast-retransmit", "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "closed",
+    "aborted", "timed-out", "reset", "change", "cell-down", "cell-up", "start", "stop", "handover-begins",
+    "handover-done", "outage-begins", "outage-over", "rlc-discard", "rlc-reset-started", "rlc-reset-done",
+    "rlc-reset-by-peer", "rlc-unrecoverable", "rlc-max-retransmissions", "rlc-reestablished", "rrc-connected",
     "rrc-connection-failed", "rrc-released", "rrc-reestablished", "rrc-reestablishment-rejected", "mode-switch",
     "random-access-problem", "radio-problem", "radio-recovered", "radio-link-failure", "handover-preparation",
     "handover-refused", "handover-prepared", "handover-start", "handover-complete", "handover-ping-pong",
