@@ -211,6 +211,12 @@ impl<B> Dch<B> {
         }
     }
 
+    /// Whether [`send`](Self::send) will lose block number `index` of the TTI that starts `now`.
+    pub fn will_lose(&self, now: Instant, index: u64) -> bool {
+        let tti = Tti::containing(Instant(now.0 - self.cfg.offset.0), self.cfg.tti);
+        self.errors.is_lost(tti, index, self.cfg.bler)
+    }
+
     /// Takes the next block that has arrived by `now`.
     #[inline]
     pub fn arrived(&mut self, now: Instant) -> Option<B> {

@@ -1,6 +1,8 @@
 //! What a bearer did.
 
-use crate::{DropCause, End, Sdu};
+use lasthop_units::{Instant, Octets};
+
+use crate::{Direction, DropCause, End, Sdu};
 
 /// What a bearer appends to when it is called; reused by the caller.
 #[derive(Clone, Debug)]
@@ -15,6 +17,32 @@ pub struct BearerOutput<E> {
     pub marked: Vec<(End, Sdu)>,
     /// What happened at which end.
     pub events: Vec<(End, E)>,
+    /// PDUs that were sent and received, if the bearer was told to note them.
+    pub noted: Vec<NotedPdu>,
+}
+
+/// A PDU of RLC that was noted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotedPdu {
+    /// When it was sent, or had arrived.
+    pub at: Instant,
+    /// Its way.
+    pub direction: Direction,
+    /// What became of it.
+    pub fate: Fate,
+    /// The octets.
+    pub octets: Octets,
+}
+
+/// What became of a PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was sent and will arrive.
+    Sent,
+    /// It was sent and is lost.
+    Lost,
+    /// It has arrived.
+    Received,
 }
 
 impl<E> BearerOutput<E> {
@@ -24,11 +52,18 @@ impl<E> BearerOutput<E> {
         self.dropped.clear();
         self.marked.clear();
         self.events.clear();
+        self.noted.clear();
     }
 }
 
 impl<E> Default for BearerOutput<E> {
     fn default() -> Self {
-        BearerOutput { delivered: Vec::new(), dropped: Vec::new(), marked: Vec::new(), events: Vec::new() }
+        BearerOutput {
+            delivered: Vec::new(),
+            dropped: Vec::new(),
+            marked: Vec::new(),
+            events: Vec::new(),
+            noted: Vec::new(),
+        }
     }
 }

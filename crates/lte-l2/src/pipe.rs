@@ -10,7 +10,7 @@ use crate::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput, PdcpConfig};
 use crate::rlc::{Grant, Pdu, RlcConfig, RlcEvent};
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::dch::{Dch, DchConfig, DchStats, TTIS};
-use lasthop_bearer::{BearerOutput, Direction, End, Journeys, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, NotedPdu, Sdu};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_radio::ErrorPattern;
 
@@ -103,6 +103,8 @@ pub struct LtePipe {
     scratch: LteBearerOutput,
     /// Where SDUs are, if somebody wants to know.
     journeys: Option<Box<Journeys>>,
+    /// PDUs are noted.
+    notes: bool,
 }
 
 impl LtePipe {
@@ -122,6 +124,7 @@ impl LtePipe {
             pdus: Vec::new(),
             scratch: LteBearerOutput::default(),
             journeys: None,
+            notes: false,
         }
     }
 
@@ -133,6 +136,14 @@ impl LtePipe {
     #[inline]
     pub fn journeys(&mut self) -> Option<&mut Journeys> {
         self.journeys.as_deref_mut()
+    }
+    /// From now on the output has the PDUs that are sent and received.
+    pub fn note_pdus(&mut self) {
+        self.notes = true;
+    }
+    /// PDCP and RLC at both ends.
+    pub const fn layers(&self) -> &LteBearer {
+        &self.layers
     }
     /// Packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
@@ -185,6 +196,13 @@ impl LtePipe {
         }
         let end = direction.sender();
         self.layers.pull(now, end, Grant::of(self.grant[i]), &mut self.pdus, &mut self.scratch);
+        if self.notes {
+            for (pdu, index) in self.pdus.iter().zip(0..) {
+                let fate = if self.channel[i].will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let octets = self.layers.octets(end, pdu);
+                out.noted.push(NotedPdu { at: now, direction, fate, octets });
+            }
+        }
         let due = now + self.channel[i].config().tti + self.channel[i].config().iub_delay;
         if let Some(journeys) = &mut self.journeys {
             self.pdus.iter().for_each(|pdu| pdu.note_sent(journeys, now, end.index() as u32, due));
@@ -211,6 +229,10 @@ impl LtePipe {
         while let Some(pdu) = self.channel[direction.index()].arrived(now) {
             if let Some(journeys) = &mut self.journeys {
                 pdu.note_arrived(journeys, now);
+            }
+            if self.notes {
+                let octets = self.layers.octets(end, &pdu);
+                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, octets });
             }
             self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
             self.layers.recycle(end, pdu);

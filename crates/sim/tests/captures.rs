@@ -317,3 +317,151 @@ flow.ftp = { from = "server", to = "phone" }
         Scenario::parse(&all, "t.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
     }
 }
+
+/// Scenarios with radios, and how long each is run: as short as its radios have all done something.
+const RADIO: [(&str, &str); 23] = [
+    ("lte-7-sites", "60 ms"),
+    ("lte-ack-delay", "600 ms"),
+    ("lte-bufferbloat", "500 ms"),
+    ("lte-download", "400 ms"),
+    ("lte-drive", "400 ms"),
+    ("lte-fading", "400 ms"),
+    ("lte-handover", "1 s"),
+    ("lte-qos", "400 ms"),
+    ("lte-radio-aware", "400 ms"),
+    ("lte-reuse", "200 ms"),
+    ("lte-rlc-am", "2 s"),
+    ("lte-rlc-um", "2 s"),
+    ("lte-schedulers", "300 ms"),
+    ("lte-two-way", "400 ms"),
+    ("lte-um-am", "500 ms"),
+    ("lte-upload", "500 ms"),
+    ("sidelink-multicast", "1 s"),
+    ("sidelink", "500 ms"),
+    ("umts-download", "10 s"),
+    ("web-over-umts", "20 s"),
+    ("wifi-beside-lte", "300 ms"),
+    ("wifi-download", "2 s"),
+    ("wifi-slow-station", "200 ms"),
+];
+
+/// Of these, the ones in which no packet is decoded from a radio's frames: nothing is sent in the
+/// time that they are run, or over the sidelink alone, or PDCP of UMTS has a header.
+const SHALLOW: [&str; 7] = [
+    "lte-7-sites",
+    "sidelink-multicast",
+    "sidelink",
+    "umts-download",
+    "web-over-umts",
+    "wifi-beside-lte",
+    "wifi-slow-station",
+];
+
+/// What `lasthop wireshark-profile` sets, as options of tshark.
+const PROFILE: [&str; 18] = [
+    "--enable-heuristic",
+    "rlc_udp",
+    "--enable-heuristic",
+    "rlc_lte_udp",
+    "-o",
+    "mac-lte.lcid_to_drb_mapping_source:From static table",
+    "-o",
+    "mac-lte.attempt_rrc_decode:FALSE",
+    "-o",
+    "rlc-lte.call_pdcp_for_drb:12-bit SN",
+    "-o",
+    r#"uat:drb_logchans:"LCID 3","1","AM""#,
+    "-o",
+    r#"uat:drb_logchans:"LCID 4","2","AM""#,
+    "-o",
+    r#"uat:drb_logchans:"LCID 7","5","UM, SN Len=10""#,
+    "-o",
+    r#"uat:drb_logchans:"LCID 9","7","UM, SN Len=5""#,
+];
+
+/// As [`fields`], with the profile, and the analysis of RLC in frames of RLC itself if `rlc`.
+fn decoded(filter: &str, names: &[&str], rlc: bool, file: &Path) -> Vec<Vec<String>> {
+    let frames = if rlc { "Only-RLC-frames" } else { "Only-MAC-frames" };
+    let sequence = ["", "_am"].map(|mode| format!("rlc-lte.do_sequence_analysis{mode}:{frames}"));
+    let mut arguments = PROFILE.to_vec();
+    sequence.iter().for_each(|preference| arguments.extend(["-o", preference.as_str()]));
+    arguments.extend(["-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]);
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    if !filter.is_empty() {
+        arguments.extend(["-Y", filter]);
+    }
+    let text = tshark(&arguments, file);
+    text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
+}
+
+/// What a frame of an interface is to dissect as, at least.
+fn claimed(interface: &str) -> &'static str {
+    match interface.rsplit('.').next() {
+        Some("mac") => "exported_pdu:mac-lte-framed:mac-lte",
+        Some("sent" | "received") => "exported_pdu:rlc",
+        Some("air") => "radiotap:wlan_radio:wlan",
+        _ => "raw:ip:",
+    }
+}
+
+#[test]
+fn frames_of_radios_dissect_as_what_they_are() {
+    if !installed("frames_of_radios_dissect_as_what_they_are") {
+        return;
+    }
+    let folder = folder("captures-radio");
+    let mut wrong = Vec::new();
+    for (name, duration) in RADIO {
+        let file = folder.join(format!("{name}.pcapng"));
+        observed(name, duration, r#"["*"]"#, &file);
+        let mut deep = 0;
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for row in decoded("", &["frame.interface_name", "frame.protocols"], true, &file) {
+            let kind = claimed(&row[0]);
+            deep += u64::from(!kind.starts_with("raw") && row[1].contains(":ip:"));
+            if !row[1].starts_with(kind) {
+                *kinds.entry(row.join(" ")).or_default() += 1;
+            }
+        }
+        // Wireshark puts its notice of a wrong CRC into the group of what is malformed.
+        let filter = "_ws.malformed and not mac-lte.crc-status == 0";
+        let malformed = decoded(filter, &["frame.number", "frame.protocols"], true, &file);
+        if (deep == 0 && !SHALLOW.contains(&name)) || !kinds.is_empty() || !malformed.is_empty() {
+            let first = malformed.iter().take(3).collect::<Vec<_>>();
+            wrong.push(format!(
+                "{name}: {deep} down to IP, {kinds:?}, {} malformed {first:?}",
+                malformed.len()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The last row of a counter of a table for each bearer and direction, summed up.
+fn last(output: &RunOutput, table: &str, column: &str, direction: &str) -> u64 {
+    let mut counters = BTreeMap::new();
+    let (bearers, ways) = (texts(output, table, "bearer"), texts(output, table, "direction"));
+    for ((bearer, way), n) in bearers.into_iter().zip(ways).zip(whole(output, table, column)) {
+        if way == direction {
+            counters.insert(bearer, n);
+        }
+    }
+    counters.values().sum()
+}
+
+/// PDUs of RLC that are lost on the air are those that the table `mac` counts.
+#[test]
+fn lost_pdus_of_rlc_are_those_of_the_table() {
+    if !installed("lost_pdus_of_rlc_are_those_of_the_table") {
+        return;
+    }
+    let file = folder("captures-rlc").join("t.pcapng");
+    // Counters are sampled: the last row is that of the end.
+    let interfaces = r#"output.capture.interfaces=["*.rlc.sent"]"#;
+    let sets = ["scenario.duration=4 s", "output.interval=1 ms", interfaces];
+    let output = capture(&bundled("lte-rlc-am", &sets), &file);
+    let lost = decoded(r#"frame.comment == "lost on the air""#, &["frame.number"], true, &file);
+    let blocks = ["downlink", "uplink"].map(|way| last(&output, "mac", "blocks_lost", way));
+    assert_eq!(lost.len() as u64, blocks.iter().sum::<u64>());
+    assert!(lost.len() > 20, "{}", lost.len());
+}

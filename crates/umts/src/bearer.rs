@@ -3,17 +3,18 @@
 
 mod open_sdus;
 
-use lasthop_units::{Instant, PacketId, Ratio};
+use lasthop_units::{Instant, Octets, PacketId, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::pdcp::PdcpConfig;
+use crate::pdcp::{PdcpConfig, PdcpHeader, PdcpPdu};
+use crate::rlc::codec;
 use crate::rlc::pdu::Pdu;
 use crate::rlc::segment::{EndMark, Segment};
 use crate::rlc::{Output, RlcEvent};
 use crate::rlc::{Rlc, RlcConfig};
 use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
-use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Journeys, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Fate, Journeys, NotedPdu, Sdu};
 use lasthop_bearer::{ConfigError, Warning, within};
 use open_sdus::OpenSdus;
 
@@ -65,7 +66,9 @@ impl BearerConfig {
 /// again. Being called early is harmless. While nothing is to be sent there is nothing to wait for.
 #[derive(Clone, Debug)]
 pub struct Bearer {
-    header: u32,
+    header: PdcpHeader,
+    /// PDUs are noted.
+    notes: bool,
     /// By end: what it runs.
     rlc: [Rlc; 2],
     /// By direction.
@@ -87,7 +90,8 @@ impl Bearer {
     pub fn new(cfg: &BearerConfig, seed: u64, entity: u64) -> Self {
         let rlc = |am, down: &DchConfig| Rlc::new(cfg.rlc.mode, am, cfg.rlc.um, down.block_payload);
         Bearer {
-            header: cfg.pdcp.header.size().0 as u32,
+            header: cfg.pdcp.header,
+            notes: false,
             rlc: [rlc(cfg.rlc.am, &cfg.downlink), rlc(cfg.rlc.am_ue.unwrap_or(cfg.rlc.am), &cfg.uplink)],
             dch: [
                 Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)),
@@ -102,6 +106,14 @@ impl Bearer {
         }
     }
 
+    /// From now on the output has the PDUs that are sent and received.
+    pub fn note_pdus(&mut self) {
+        self.notes = true;
+    }
+    /// The PDCP header before each packet.
+    pub const fn header(&self) -> PdcpHeader {
+        self.header
+    }
     /// The RLC entity of an end.
     pub const fn rlc(&self, end: End) -> &Rlc {
         &self.rlc[end.index()]
@@ -150,7 +162,7 @@ impl Bearer {
         out: &mut BearerOutput<E>,
     ) {
         let serial = self.open_sdus[end.index()].enter(id, size);
-        let sdu = Sdu { serial, ..Sdu::new(id, size + self.header) };
+        let sdu = Sdu { serial, ..Sdu::new(id, size + self.header.size().0 as u32) };
         self.rlc[end.index()].push_sdu(now, sdu, &mut self.scratch);
         self.settle(now, end, out);
     }
@@ -168,6 +180,13 @@ impl Bearer {
         }
         let (end, blocks) = (direction.sender(), dch.config().blocks as usize);
         self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
+        if self.notes {
+            for (pdu, index) in self.pdus.iter().zip(0..) {
+                let fate = if dch.will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let octets = octets(pdu, dch.config(), self.header);
+                out.noted.push(NotedPdu { at: now, direction, fate, octets });
+            }
+        }
         let due = now + dch.config().tti + dch.config().iub_delay;
         if let Some(journeys) = &mut self.journeys {
             for (s, len) in self.pdus.iter().flat_map(segments_of) {
@@ -196,6 +215,10 @@ impl Bearer {
     ) {
         let end = direction.sender().peer();
         while let Some(pdu) = self.dch[direction.index()].arrived(now) {
+            if self.notes {
+                let octets = octets(&pdu, self.dch[direction.index()].config(), self.header);
+                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, octets });
+            }
             if let Some(journeys) = &mut self.journeys {
                 segments_of(&pdu).for_each(|(s, len)| journeys.arrived(now, &s.sdu, s.offset, len));
             }
@@ -285,6 +308,21 @@ fn segments_of(pdu: &Pdu) -> impl Iterator<Item = (Segment, u32)> {
         Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (&[][..], None),
     };
     segments.iter().map(|s| (*s, u32::from(s.len))).chain(whole)
+}
+
+/// The octets of a PDU on a channel. The PDCP SeqNum PDU has the number of the SDU (TS 25.323
+/// clause 5.6.1.1: from 0 on, incremented for each SDU).
+#[cold]
+fn octets(pdu: &Pdu, channel: &DchConfig, header: PdcpHeader) -> Octets {
+    codec::octets(pdu, channel.block_payload.0 as u32, |sdu| {
+        let mut octets = Vec::new();
+        match header {
+            PdcpHeader::None => {}
+            PdcpHeader::Pid => PdcpPdu::Data { pid: 0 }.encode(&mut octets),
+            PdcpHeader::Sequence => PdcpPdu::SeqNum { pid: 0, sn: sdu.serial as u16 }.encode(&mut octets),
+        }
+        octets
+    })
 }
 
 /// A block that carried SDUs without retransmission is lost, and they with it.

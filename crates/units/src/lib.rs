@@ -7,6 +7,7 @@
 
 mod ecn;
 mod ids;
+mod octets;
 mod quantity;
 mod rate;
 mod seq;
@@ -17,6 +18,7 @@ pub use ids::{
     AccessId, ApId, AppId, BearerId, CellId, FlowId, Id, IndexVec, NodeId, PacketId, SocketId, StationId,
     UeId,
 };
+pub use octets::{Hole, Octets};
 pub use quantity::{Bytes, Db, Dbm, Hertz, Metres, Ratio, Speed, UnitError};
 pub use rate::Bitrate;
 pub use seq::{Count, Seq, SeqRange, Sn, StreamOffset};

@@ -27,6 +27,7 @@ from lasthop.cli._sweep import sweep
 from lasthop.cli._timeline import timeline
 from lasthop.cli._trace import import_trace
 from lasthop.cli._view import view
+from lasthop.cli._wireshark import wireshark_profile
 
 OK, INPUT, USAGE, INTERNAL, SIGNAL = 0, 1, 2, 3, 128
 
@@ -127,5 +128,5 @@ _VERBS = (
     *(study, scenarios),
 )
 
-for _verb in (*_VERBS, import_trace, packetdrill, survey, rem):
+for _verb in (*_VERBS, import_trace, packetdrill, survey, rem, wireshark_profile):
     main.add_command(_verb)

@@ -20,6 +20,7 @@ pub mod config;
 mod copies;
 mod forwarding;
 mod handover;
+mod octets;
 mod open_sdus;
 mod pdu;
 mod rx;

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::bsr::Report;
 use lasthop_bearer::bits::{BitReader, BitWriter};
+use lasthop_units::{Hole, Octets};
 
 /// Which transport channel: the same LCID names different control elements (TS 36.321 tables
 /// 6.2.1-1 and 6.2.1-2).
@@ -220,6 +221,32 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
     Some(bytes)
 }
 
+/// The bytes of a MAC PDU of `block` bytes whose SDUs have places for packets, each with its LCID.
+/// A block that is too small for them (where a profile counts no subheaders) grows: true.
+pub fn octets(block: u32, controls: &[Control], sdus: &[(u8, Octets)], channel: Channel) -> (Octets, bool) {
+    let mut parts: Vec<Part<&[u8]>> = controls.iter().map(|control| Part::Control(*control)).collect();
+    parts.extend(sdus.iter().map(|(lcid, octets)| Part::Sdu { lcid: *lcid, sdu: &octets.bytes[..] }));
+    let all: u32 = sdus.iter().map(|(_, sdu)| sdu.bytes.len() as u32 + subheader(SDU_MAX)).sum();
+    let most = all + controls.iter().map(|c| c.size() + SHORT_SUBHEADER).sum::<u32>();
+    let mut sizes = std::iter::once(block).chain(block + 1..=most.max(block) + 2);
+    let found = sizes.find_map(|size| encode(size, &parts, channel).map(|bytes| (bytes, size > block)));
+    let (bytes, grown) = found.unwrap_or_default();
+    let mut octets = Octets { bytes, holes: Vec::new() };
+    // SDUs lie one behind the other, behind subheaders and control elements.
+    let read = decode(&octets.bytes, channel).unwrap_or_default();
+    let begin = octets.bytes.as_ptr() as usize;
+    let places = read.iter().filter_map(|part| match part {
+        Part::Sdu { sdu, .. } => Some((sdu.as_ptr() as usize - begin) as u32),
+        Part::Control(_) => None,
+    });
+    let mut holes = Vec::new();
+    for (at, (_, sdu)) in places.zip(sdus) {
+        holes.extend(sdu.holes.iter().map(|hole| Hole { at: hole.at + at, ..*hole }));
+    }
+    octets.holes = holes;
+    (octets, grown)
+}
+
 const fn is_of(control: Control, channel: Channel) -> bool {
     let uplink = matches!(control, Control::CRnti(_) | Control::Bsr(_) | Control::PowerHeadroom(_));
     uplink == matches!(channel, Channel::Uplink)
@@ -369,6 +396,23 @@ mod tests {
         assert_eq!(bytes, [0x3f, 0x3f, 0x3d, 0x03, 0x11, 0xaa, 0xbb, 0xcc]);
         assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
         assert_eq!(encode(5, &parts, Channel::Uplink), None);
+    }
+
+    /// Two SDUs of 200 and 3 octets: subheaders 3 + 1, a control element 1 + 1, so 209; a block of
+    /// 100 grows to that.
+    #[test]
+    fn places_for_packets_move_with_their_sdu() {
+        use lasthop_units::{Id, PacketId};
+        let hole = Hole { at: 2, len: 1, packet: PacketId::from_index(0), serial: 0, entity: 0, offset: 0 };
+        let sdu = |len, fill| Octets { bytes: vec![fill; len], holes: vec![hole] };
+        let sdus = [(3, sdu(200, 1)), (4, sdu(3, 2))];
+        for (block, grown) in [(209, false), (100, true)] {
+            let (octets, grew) = octets(block, &[Control::PowerHeadroom(5)], &sdus, Channel::Uplink);
+            assert_eq!((octets.bytes.len(), grew), (209, grown));
+            let at: Vec<u32> = octets.holes.iter().map(|hole| hole.at).collect();
+            assert_eq!(at, [6 + 2, 6 + 200 + 2]);
+            assert_eq!([8, 208].map(|at: usize| octets.bytes[at]), [1, 2]);
+        }
     }
 
     /// The same in 9 bytes: three are left. The SDU's subheader gets an L (0x23 0x03), a padding

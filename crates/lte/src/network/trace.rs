@@ -2,10 +2,11 @@
 //! Off unless asked for; a network without a trace pays one comparison where something would be
 //! noted.
 
-use lasthop_units::{Duration, PacketId, Tti, UeId};
+use lasthop_units::{Duration, Id, PacketId, Tti, UeId};
 
 use super::RadioNetwork;
 use crate::mac::harq::{Parts, Process};
+use crate::mac::pdu::Control;
 use crate::phy::RbSet;
 use lasthop_bearer::Journeys;
 use lasthop_lte_l2::rlc::Pdu;
@@ -94,6 +95,12 @@ pub struct TraceRecord {
     pub mcs: Option<u8>,
     /// Packets that the block carries, wholly or in part.
     pub packets: Vec<PacketId>,
+    /// What the block carries, if the trace keeps that: RLC PDUs of a block that goes on the air.
+    pub parts: Parts,
+    /// And its control elements, those of the first transmission.
+    pub controls: Vec<Control>,
+    /// How often the block has been on the air.
+    pub transmissions: u8,
 }
 
 impl TraceRecord {
@@ -111,6 +118,9 @@ impl TraceRecord {
             bytes: 0,
             mcs: None,
             packets: Vec::new(),
+            parts: Vec::new(),
+            controls: Vec::new(),
+            transmissions: 0,
         }
     }
     /// With the block of `process`.
@@ -121,6 +131,7 @@ impl TraceRecord {
             bytes: u64::from(process.bytes),
             mcs: Some(process.mcs),
             packets: packets(&process.parts),
+            transmissions: process.transmissions,
             ..self
         }
     }
@@ -128,7 +139,11 @@ impl TraceRecord {
 
 /// The steps that nobody has taken yet; None: no trace is kept.
 #[derive(Debug, Default)]
-pub struct Trace(Option<Vec<TraceRecord>>);
+pub struct Trace {
+    steps: Option<Vec<TraceRecord>>,
+    /// The records say what blocks carry.
+    parts: bool,
+}
 
 impl RadioNetwork {
     /// From now on it is noted where the SDUs of all bearers are.
@@ -150,24 +165,39 @@ impl RadioNetwork {
 impl Trace {
     /// Keeps a trace from now on, or not.
     pub fn set(&mut self, on: bool) {
-        *self = Trace(on.then(Vec::new));
+        *self = Trace { steps: on.then(Vec::new), parts: on && self.parts };
+    }
+
+    /// Keeps a trace from now on, with what blocks carry.
+    pub fn set_with_parts(&mut self) {
+        *self = Trace { steps: Some(Vec::new()), parts: true };
+    }
+
+    /// Adds the control elements of the block that was noted last.
+    #[inline]
+    pub fn controls(&mut self, controls: impl FnOnce() -> Vec<Control>) {
+        if self.parts
+            && let Some(record) = self.steps.as_mut().and_then(|steps| steps.last_mut())
+        {
+            record.controls = controls();
+        }
     }
 
     /// The steps since the last call, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
-        self.0.iter_mut().flat_map(|t| t.drain(..))
+        self.steps.iter_mut().flat_map(|t| t.drain(..))
     }
 
     /// True if a trace is kept.
     #[inline]
     pub const fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.steps.is_some()
     }
 
     /// Notes what `record` says, if a trace is kept.
     #[inline]
     pub fn note(&mut self, record: impl FnOnce() -> TraceRecord) {
-        if let Some(trace) = &mut self.0 {
+        if let Some(trace) = &mut self.steps {
             trace.push(record());
         }
     }
@@ -184,8 +214,19 @@ impl Trace {
     /// Notes what happened to the block of `process` of `ue`.
     #[inline]
     pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
-        self.note(|| TraceRecord::new(tti, step, link, ue).with(process));
+        let parts = self.parts && matches!(step, Step::Data | Step::Again);
+        self.note(|| {
+            let parts = if parts { process.parts.clone() } else { Vec::new() };
+            TraceRecord { parts, ..TraceRecord::new(tti, step, link, ue).with(process) }
+        });
     }
+}
+
+/// The C-RNTI of a UE (TS 36.321 table 7.1-1: from 0x003D on).
+pub fn c_rnti(ue: UeId) -> u16 {
+    const FIRST: usize = 0x3d;
+    const LAST: usize = 0xfff3;
+    (FIRST + ue.index() % (LAST + 1 - FIRST)) as u16
 }
 
 /// The packets in `parts`, each once.

@@ -12,6 +12,7 @@ use super::{RadioNetwork, Sidelinks, UplinkCounters};
 use crate::mac::downlink::LinkStats;
 use crate::rrc::Measured;
 use lasthop_bearer::{Direction, End, RlcStats};
+use lasthop_lte_l2::pdcp::LteBearer;
 
 /// A network, to read.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,11 @@ impl<'a> NetworkView<'a> {
     /// Counters of the RLC entity at an end of a bearer.
     pub fn rlc_stats(self, bearer: BearerId, end: End) -> RlcStats {
         self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// PDCP and RLC of a bearer, at both ends.
+    pub fn layers(self, bearer: BearerId) -> &'a LteBearer {
+        &self.bearers[bearer].layers
     }
 
     /// Packets inside that `end` of a bearer has pushed.

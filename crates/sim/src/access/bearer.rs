@@ -1,16 +1,17 @@
 //! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, NotedPdu, RlcStats, Sdu};
 use lasthop_net::Item;
 use lasthop_units::{Instant, NodeId};
 
 use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Stage, Step};
 use crate::event::{Clock, Wake};
+use crate::observe::{self, Frame, LinkType, Open, Point};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::{AccessChange, BearerChange, BearerSpec};
+use crate::spec::{AccessChange, BEARER_INTERFACES, BearerChange, BearerSpec};
 
 /// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
 /// `lte_l2::LtePipe`.
@@ -44,6 +45,10 @@ pub trait Layer2 {
     fn note_journeys(&mut self);
     /// Where they are; `None` unless that is noted.
     fn journeys(&mut self) -> Option<&mut Journeys>;
+    /// From now on the output has the PDUs that are sent and received.
+    fn note_pdus(&mut self);
+    /// What a capture has before a PDU that goes in `direction`, of the UE with this number.
+    fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8>;
     /// An event's name in the table `events`, and a number that belongs to it.
     fn describe(event: Self::Event) -> (&'static str, Option<u32>);
 }
@@ -83,6 +88,9 @@ macro_rules! passed_on {
         fn journeys(&mut self) -> Option<&mut Journeys> {
             self.journeys()
         }
+        fn note_pdus(&mut self) {
+            self.note_pdus();
+        }
     };
 }
 pub(super) use passed_on;
@@ -98,7 +106,13 @@ pub struct BearerAccess<L: Layer2> {
     arrival: [Wake; 2],
     timer: Wake,
     output: BearerOutput<L::Event>,
+    /// What captures see: its number, and the points where PDUs are sent and received.
+    observed: Option<(u16, [Option<Point>; 2])>,
 }
+
+/// What is added to the number of a UE where its PDUs are sent: Wireshark keeps the PDUs of
+/// different UEs apart, and so what is sent from what is received.
+const SENT: u16 = 0x8000;
 
 /// Where packets enter at `end`.
 pub(super) const fn entry(end: End) -> Entry {
@@ -178,6 +192,20 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
         self.layer2.note_journeys();
     }
 
+    fn observe(&mut self, number: u32, open: &mut Open<'_>) {
+        let ue = number as u16 & !SENT;
+        let [sent, received] = BEARER_INTERFACES.map(|point| format!("{}.{point}", self.name));
+        let what = |what, ue| format!("PDUs of RLC {what}, both directions; UE {ue}");
+        let points = [
+            open(&sent, what("as they are sent", ue | SENT), LinkType::UpperPdu),
+            open(&received, what("that have arrived", ue), LinkType::UpperPdu),
+        ];
+        if points.iter().any(Option::is_some) {
+            self.observed = Some((ue, points));
+            self.layer2.note_pdus();
+        }
+    }
+
     /// Rows of the tables `rlc` and `mac`.
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
         let Probes { rlc, mac, .. } = probes;
@@ -213,11 +241,36 @@ impl<L: Layer2> BearerAccess<L> {
             arrival: Default::default(),
             timer: Wake::default(),
             output: BearerOutput::default(),
+            observed: None,
+        }
+    }
+
+    /// Hands over what was noted.
+    #[cold]
+    fn hand_over(&mut self, out: &mut AccessOutput) {
+        let Some((ue, points)) = self.observed else { return };
+        for NotedPdu { at, direction, fate, octets } in self.output.noted.drain(..) {
+            let (point, ue) = if fate == Fate::Received { (points[1], ue) } else { (points[0], ue | SENT) };
+            out.steps.push(Step::Frame(Box::new(Frame {
+                point,
+                at,
+                direction: match direction {
+                    Direction::Downlink => observe::Direction::Outbound,
+                    Direction::Uplink => observe::Direction::Inbound,
+                },
+                prefix: self.layer2.prefix(direction, ue),
+                octets: octets.of_entity(direction.index() as u64),
+                comment: if fate == Fate::Lost { "lost on the air".to_owned() } else { String::new() },
+            })));
         }
     }
 
     /// Most calls produce nothing: a list that is empty is not emptied.
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
+        // First: what follows may take packets away.
+        if !self.output.noted.is_empty() {
+            self.hand_over(out);
+        }
         if out.stages {
             self.pass_stages(now, out);
         }

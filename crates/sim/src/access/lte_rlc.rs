@@ -3,10 +3,11 @@
 use lasthop_bearer::dch::DchStats;
 use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
 use lasthop_lte_l2::LtePipe;
-use lasthop_lte_l2::rlc::RlcEvent;
+use lasthop_lte_l2::rlc::{self, RlcEvent};
 use lasthop_units::{Instant, NodeId};
 
 use super::bearer::{Layer2, passed_on};
+use super::framing::{LteRlc, Mode};
 use super::{Access, BearerAccess};
 use crate::spec::{BearerSpec, LteRlcBearerSpec};
 
@@ -17,6 +18,15 @@ pub fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         RlcEvent::Reestablished => None,
     };
     (event.name(), value)
+}
+
+/// RLC's mode for a capture.
+pub fn mode(mode: rlc::Mode) -> Mode {
+    match mode {
+        rlc::Mode::Tm => Mode::Transparent,
+        rlc::Mode::Um => Mode::Unacknowledged,
+        rlc::Mode::Am => Mode::Acknowledged,
+    }
 }
 
 /// The bearer of the table `[bearer.NAME]` between the nodes of the network and the UE, with the
@@ -53,6 +63,12 @@ impl Layer2 for LtePipe {
             self.set_loss(direction, channel.loss);
             self.set_grant(direction, channel.grant);
         }
+    }
+    fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8> {
+        let (layers, downlink) = (self.layers(), direction == Direction::Downlink);
+        let format = layers.format(direction.sender());
+        let (sn_bits, long_indicators) = (format.sn_bits as u8, format.li_bits == 15);
+        LteRlc { mode: mode(layers.mode()), downlink, ue, bearer: 1, sn_bits, long_indicators }.prefix()
     }
     fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         describe(event)

@@ -8,6 +8,7 @@
 
 mod bearer;
 mod bearers;
+mod framing;
 mod link;
 mod lte;
 mod lte_rlc;
@@ -35,6 +36,7 @@ pub use wlan::WlanAccess;
 
 use crate::error::Error;
 use crate::event::{Clock, Event, Wake};
+use crate::observe::{Frame, Open};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::spec::{AccessChange, HintSpec, Scenario, Spec};
@@ -114,6 +116,11 @@ pub trait Adapter {
     /// Says which flows there are, once, before anything enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _all_alike = flows;
+    }
+    /// Opens the interfaces of its points of observation; from now on it hands over frames where
+    /// one of them is wanted. `number` is its own among all accesses, from 1 on.
+    fn observe(&mut self, number: u32, open: &mut Open<'_>) {
+        let _has_none = (number, open);
     }
     /// Writes the rows of the tables that are sampled.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);
@@ -217,6 +224,9 @@ impl Adapter for Access {
     }
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         each!(self, a => a.set_flows(flows));
+    }
+    fn observe(&mut self, number: u32, open: &mut Open<'_>) {
+        each!(self, a => a.observe(number, open));
     }
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
         each!(self, a => a.sample(now, probes, out));
@@ -383,6 +393,8 @@ pub enum Step {
     },
     /// A row of the table `steps`.
     Trace(Box<TraceRow>),
+    /// A frame for the capture. It stands before what takes its packets away.
+    Frame(Box<Frame>),
     /// A policy of the caller's own has failed.
     Fault(Box<Fault>),
 }

@@ -3,10 +3,13 @@
 use lasthop_bearer::dch::DchStats;
 use lasthop_bearer::{BearerOutput, Direction, End, Journeys, RlcStats, Sdu};
 use lasthop_umts::Bearer;
-use lasthop_umts::rlc::RlcEvent;
+use lasthop_umts::pdcp::PdcpHeader;
+use lasthop_umts::rlc::segment::DataLayout;
+use lasthop_umts::rlc::{Rlc, RlcEvent};
 use lasthop_units::{Instant, NodeId};
 
 use super::bearer::{Layer2, passed_on};
+use super::framing::{Mode, UmtsRlc};
 use super::{Access, BearerAccess};
 use crate::spec::{BearerSpec, UmtsBearerSpec};
 
@@ -42,6 +45,16 @@ impl Layer2 for Bearer {
         let config = spec.config();
         self.set_bler(Direction::Downlink, config.downlink.bler);
         self.set_bler(Direction::Uplink, config.uplink.bler);
+    }
+    fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8> {
+        let payload = self.dch(direction).config().block_payload.0 as u32;
+        let (mode, layout) = match self.rlc(direction.sender()) {
+            Rlc::Am(_) => (Mode::Acknowledged, DataLayout::am(payload)),
+            Rlc::Um(_) => (Mode::Unacknowledged, DataLayout::um(payload)),
+            Rlc::Tm(_) => (Mode::Transparent, DataLayout::um(payload)),
+        };
+        let (downlink, ip) = (direction == Direction::Downlink, self.header() == PdcpHeader::None);
+        UmtsRlc { mode, downlink, ue: ue.into(), long_indicators: layout.li == 2, ip }.prefix()
     }
     fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         let value = match event {

@@ -4,12 +4,17 @@ use lasthop_bearer::Direction;
 use lasthop_net::{Ecn, Item};
 use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
 use lasthop_wifi::mac::Category;
-use lasthop_wifi::network::{End, LinkStats, Wlan, WlanEvent, WlanNote, WlanOutput, WlanStage};
+use lasthop_wifi::network::{
+    End, FrameNotes, LinkStats, NotedFrame, Wlan, WlanEvent, WlanNote, WlanOutput, WlanStage,
+};
+use lasthop_wifi::phy::{Format, Guard, Mode, Width};
 
+use super::framing::{Radiotap, Rate};
 use super::{
     Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Stage, Step, Wiring,
 };
 use crate::event::{Clock, Wake};
+use crate::observe::{Direction as Way, Frame, LinkType, Open, Point};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
@@ -40,6 +45,8 @@ pub struct WlanAccess {
     output: WlanOutput,
     /// What each station's link had counted at the last sample, downlink and uplink.
     sampled: IndexVec<StationId, [LinkStats; 2]>,
+    /// Where captures see the air of each access point, and the centre of its channel \[MHz\].
+    observed: IndexVec<ApId, (Option<Point>, u16)>,
 }
 
 /// The access points and stations of a scenario.
@@ -131,6 +138,17 @@ impl Adapter for WlanAccess {
         true
     }
 
+    fn observe(&mut self, _: u32, open: &mut Open<'_>) {
+        for (ap, observed) in self.observed.iter_mut().enumerate() {
+            let name = &self.aps[ApId::from_index(ap)];
+            let what = format!("frames of the network of {name}, as they leave the air");
+            observed.0 = open(&format!("{name}.air"), what, LinkType::Radiotap);
+        }
+        if self.observed.iter().any(|(point, _)| point.is_some()) {
+            FrameNotes::begin(&mut self.wlan);
+        }
+    }
+
     /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
     /// have data waiting.
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
@@ -181,6 +199,31 @@ impl WlanAccess {
             wake: Wake::default(),
             output: WlanOutput::default(),
             sampled: all.stations.iter().map(|_| Default::default()).collect(),
+            observed: all.config.aps.iter().map(|ap| (None, (ap.frequency().0 / 1e6) as u16)).collect(),
+        }
+    }
+
+    /// Hands over what was noted of the air.
+    #[cold]
+    fn hand_over(&mut self, out: &mut AccessOutput) {
+        for noted in self.output.noted.drain(..) {
+            let NotedFrame { times: [start, end], ap, from_ap, mode, ampdu, received, retry, octets } = noted;
+            let (point, frequency_mhz) = self.observed[ap];
+            let bad = received == Some(false);
+            let mut comment = if retry { "retransmission" } else { "" }.to_owned();
+            if bad {
+                comment.push_str(if retry { ", not received" } else { "not received" });
+            }
+            let radiotap =
+                Radiotap { start_us: start.0 / 1000, bad, frequency_mhz, rate: rate(&mode), ampdu };
+            out.steps.push(Step::Frame(Box::new(Frame {
+                point,
+                at: end,
+                direction: if from_ap { Way::Outbound } else { Way::Inbound },
+                prefix: radiotap.prefix(),
+                octets,
+                comment,
+            })));
         }
     }
 
@@ -200,6 +243,10 @@ impl WlanAccess {
     }
 
     fn pass_on(&mut self, out: &mut AccessOutput) {
+        // First: what follows may take packets away.
+        if !self.output.noted.is_empty() {
+            self.hand_over(out);
+        }
         if out.stages {
             self.pass_stages(out);
         }
@@ -222,6 +269,25 @@ impl WlanAccess {
             let to = if end == End::Station { node } else { ap_node };
             Step::Deliver { to, packet: item.id, ecn: Some(item.ecn).filter(|ecn| *ecn == Ecn::Ce) }
         }));
+    }
+}
+
+/// A rate for radiotap.
+fn rate(mode: &Mode) -> Rate {
+    let (short, width) = (mode.guard() == Guard::Short, mode.width());
+    match mode.format() {
+        Format::Dsss => Rate::Dsss((mode.rate().0 / 500_000) as u8),
+        Format::Ofdm => Rate::Ofdm((mode.rate().0 / 500_000) as u8),
+        Format::Ht => Rate::Ht(mode.mcs(), width == Width::W40, short),
+        Format::Vht => {
+            let bandwidth = match width {
+                Width::W20 => 0,
+                Width::W40 => 1,
+                Width::W80 => 4,
+                Width::W160 => 11,
+            };
+            Rate::Vht(mode.mcs(), mode.streams(), bandwidth, short)
+        }
     }
 }
 

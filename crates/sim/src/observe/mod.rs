@@ -3,25 +3,59 @@
 //! An [`Observer`] is there only in a run with a capture. `world` shows it packets where they pass
 //! a point of observation; whether that point, the flow and the moment are wanted is decided here.
 
+mod heads;
 mod ip;
 
 use std::path::{Path, PathBuf};
 
-use lasthop_capture::pcapng::{
-    Direction, FinishedCapture, Frame, Interface, InterfaceId, Ring, Section, Writer,
-};
-use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId};
+pub use lasthop_capture::pcapng::Direction;
+use lasthop_capture::pcapng::{self, FinishedCapture, Interface, InterfaceId, Ring, Section, Writer};
+use lasthop_units::{AccessId, FlowId, Hole, Id, IndexVec, Instant, NodeId, Octets, PacketId};
 
 use crate::error::Error;
 use crate::sink::Sink;
 use crate::spec::{CAPTURE_DROPS, CaptureSpec};
 use crate::transport::Payload;
+use heads::Heads;
 
 /// An IP packet, as a capture sees it.
 type Packet = lasthop_net::Packet<Payload>;
 
-/// LINKTYPE_RAW: a frame begins with the header of IP.
-const LINKTYPE_RAW: u16 = 101;
+/// What a frame of an interface begins with: values of the LinkType registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum LinkType {
+    /// LINKTYPE_RAW: the header of IP.
+    Ip = 101,
+    /// LINKTYPE_IEEE802_11_RADIOTAP: radiotap, then the MAC header.
+    Radiotap = 127,
+    /// LINKTYPE_WIRESHARK_UPPER_PDU: tags that name a dissector.
+    UpperPdu = 252,
+}
+
+/// An interface of the capture, for what hands over frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point(InterfaceId);
+
+/// Opens an interface of this name and description. `None`: nobody wants it.
+pub type Open<'a> = dyn FnMut(&str, String, LinkType) -> Option<Point> + 'a;
+
+/// A frame below IP, as an adapter hands it over.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Where it is seen; `None`: nowhere, and the capture only learns of its packets.
+    pub point: Option<Point>,
+    /// When.
+    pub at: Instant,
+    /// Its way, seen from the network.
+    pub direction: Direction,
+    /// What stands before the octets of the protocol.
+    pub prefix: Vec<u8>,
+    /// The octets.
+    pub octets: Octets,
+    /// A text for the reader; none if empty.
+    pub comment: String,
+}
 
 /// What there is to observe in a world.
 pub struct Points<'a> {
@@ -66,6 +100,8 @@ pub struct Observer {
     /// Queue and exit of links.
     links: IndexVec<AccessId, [Option<InterfaceId>; 2]>,
     drops: Option<InterfaceId>,
+    wanted: CaptureSpec,
+    heads: Heads,
     /// Reused for each frame.
     head: Vec<u8>,
     comment: String,
@@ -105,8 +141,8 @@ impl Observer {
         let mut writer = Writer::create(&path, section, ring)?;
         let snaplen = spec.snaplen.map_or(0, |s| s.0 as u32);
         let mut add = |name: &str, what: String| {
-            let interface =
-                Interface { link_type: LINKTYPE_RAW, snaplen, name: name.to_owned(), description: what };
+            let link_type = LinkType::Ip as u16;
+            let interface = Interface { link_type, snaplen, name: name.to_owned(), description: what };
             spec.wants(name).then(|| writer.interface(interface))
         };
         let mut nodes: IndexVec<NodeId, Option<InterfaceId>> = points.nodes.iter().map(|_| None).collect();
@@ -117,7 +153,7 @@ impl Observer {
         }
         let mut links = IndexVec::new();
         for (id, name) in &points.links {
-            while links.len() <= lasthop_units::Id::index(*id) {
+            while links.len() <= id.index() {
                 let _none_yet = links.push([None; 2]);
             }
             links[*id] = [
@@ -133,9 +169,57 @@ impl Observer {
             links,
             drops,
             writer,
+            wanted: spec.clone(),
+            heads: Heads::default(),
             head: Vec::new(),
             comment: String::new(),
         })
+    }
+
+    /// An interface of what hands over frames, if it is wanted.
+    pub fn point(&mut self, name: &str, description: String, link_type: LinkType) -> Option<Point> {
+        let snaplen = self.wanted.snaplen.map_or(0, |s| s.0 as u32);
+        let (name, link_type) = (name.to_owned(), link_type as u16);
+        let wanted = self.wanted.wants(&name);
+        wanted.then(|| Point(self.writer.interface(Interface { link_type, snaplen, name, description })))
+    }
+
+    /// An access hands over a frame. `packet` finds packets in the slab.
+    pub fn frame<'a>(
+        &mut self,
+        access: AccessId,
+        mut frame: Frame,
+        packet: impl Fn(PacketId) -> Option<&'a Packet>,
+    ) {
+        let key = |hole: &Hole| (access, hole.entity, hole.serial);
+        let Some(Point(interface)) = frame.point else {
+            for hole in &frame.octets.holes {
+                self.heads.fill(key(hole), 0, &mut [], || packet(hole.packet));
+            }
+            return;
+        };
+        let start = frame.prefix.len();
+        let mut bytes = frame.prefix;
+        bytes.append(&mut frame.octets.bytes);
+        for hole in &frame.octets.holes {
+            let at = start + hole.at as usize;
+            let place = &mut bytes[at..at + hole.len as usize];
+            self.heads.fill(key(hole), hole.offset, place, || packet(hole.packet));
+        }
+        if frame.at < self.span[0] || frame.at > self.span[1] {
+            return self.writer.passed_over(interface);
+        }
+        let _in_order = self.writer.frame(&pcapng::Frame {
+            interface,
+            time_ns: frame.at.0,
+            direction: frame.direction,
+            bytes: &bytes,
+            zeros: 0,
+            length: bytes.len() as u32,
+            packet: None,
+            comment: &frame.comment,
+        });
+        debug_assert!(_in_order.is_ok(), "{_in_order:?}");
     }
 
     /// A packet is seen.
@@ -164,8 +248,7 @@ impl Observer {
     }
 
     fn link(&self, link: AccessId, end: usize) -> Option<InterfaceId> {
-        let index = lasthop_units::Id::index(link);
-        if index < self.links.len() { self.links[link][end] } else { None }
+        if link.index() < self.links.len() { self.links[link][end] } else { None }
     }
 
     fn write(
@@ -182,7 +265,7 @@ impl Observer {
         }
         self.head.clear();
         ip::head(&mut self.head, packet);
-        let frame = Frame {
+        let frame = pcapng::Frame {
             interface,
             time_ns: now.0,
             direction,

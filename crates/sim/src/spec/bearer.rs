@@ -55,9 +55,16 @@ impl BearerChange {
     }
 }
 
+/// The points of observation of a bearer: where its PDUs of RLC are sent and received.
+pub const INTERFACES: [&str; 2] = ["rlc.sent", "rlc.received"];
+
 impl AccessSpec for Bearers {
     fn kinds_of_nodes(&self) -> &'static [&'static str] {
         &["bearer"]
+    }
+
+    fn interfaces(&self, spec: &Spec) -> Vec<String> {
+        spec.bearer.keys().flat_map(|name| INTERFACES.map(|point| format!("{name}.{point}"))).collect()
     }
 
     fn check(&self, spec: &Spec, doc: &Document, _: &Extensions, found: &mut Diagnostics) {

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use at::{At, Scalar};
-pub use bearer::{BearerChange, BearerSpec};
+pub use bearer::{BearerChange, BearerSpec, INTERFACES as BEARER_INTERFACES};
 pub use capture::{CaptureSpec, DROPS as CAPTURE_DROPS};
 pub use change::{InForce, describe_runtime_keys};
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};

@@ -133,7 +133,7 @@ impl Builder {
 
     /// The packet capture, if the scenario or the caller wants one.
     fn observer(
-        &self,
+        &mut self,
         spec: &Spec,
         sink: &Sink,
         path: Option<&Path>,
@@ -148,7 +148,12 @@ impl Builder {
             flows: flows.collect(),
             links: links.map(|(id, a)| (id, a.place(0))).collect(),
         };
-        Observer::open(&wanted, path, sink, &spec.scenario.name, &points).map(|o| Some(Box::new(o)))
+        let mut observer = Observer::open(&wanted, path, sink, &spec.scenario.name, &points)?;
+        let open = &mut |name: &str, what, kind| observer.point(name, what, kind);
+        for (access, number) in self.wiring.accesses.iter_mut().zip(1..) {
+            access.observe(number, open);
+        }
+        Ok(Some(Box::new(observer)))
     }
 
     /// Gives every access the list of flows.

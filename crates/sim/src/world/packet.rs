@@ -185,6 +185,11 @@ impl World {
                     let packet = row.packet.and_then(|id| self.packets.get(id));
                     self.probes.step(row.row(packet.map(|p| p.serial)));
                 }
+                Step::Frame(frame) => {
+                    if let Some(observer) = &mut self.observer {
+                        observer.frame(access, *frame, |packet| self.packets.get(packet));
+                    }
+                }
                 Step::Fault(fault) => {
                     self.fault.get_or_insert(fault);
                 }

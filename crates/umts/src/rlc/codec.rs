@@ -7,6 +7,7 @@ use super::pdu::{AmSn, CodecError, DataPdu, Pdu, ResetPdu, UmPdu, UmSn, take};
 use super::segment::{DataLayout, EndMark, Segment, Segments};
 use super::sufi;
 use lasthop_bearer::Sdu;
+use lasthop_units::Octets;
 
 /// Puts an SDU's octets into a PDU: called once per segment with the place to fill.
 pub type Payload<'a> = dyn FnMut(&Segment, &mut [u8]) + 'a;
@@ -45,8 +46,7 @@ pub fn decode_am(octets: &[u8], layout: DataLayout) -> Result<Pdu, CodecError> {
 
 /// Clause 9.2.1.4: D/C, 12-bit SN, P, HE; then LIs with E; then data.
 fn encode_data(pdu: &DataPdu, layout: DataLayout, payload: &mut Payload<'_>) -> Vec<u8> {
-    let mut lis = Indicators::new(layout, &pdu.segments);
-    lis.close(pdu.piggyback.is_some());
+    let lis = Indicators::of_data(pdu, layout);
     let he = u8::from(!lis.values.is_empty());
     let sn = pdu.sn.get();
     let mut out = Vec::with_capacity(layout.payload as usize + 2);
@@ -85,12 +85,7 @@ fn decode_data(octets: &[u8], layout: DataLayout) -> Result<DataPdu, CodecError>
 
 /// Clause 9.2.1.3: 7-bit SN, E; then LIs with E; then data. Exactly `layout.payload + 1` octets.
 pub fn encode_um(pdu: &UmPdu, layout: DataLayout, payload: &mut Payload<'_>) -> Vec<u8> {
-    let mut lis = Indicators::new(layout, &pdu.segments);
-    if pdu.starts_sdu {
-        lis.values.insert(0, if layout.li == 1 { UM_START_7 } else { UM_START_15 });
-        lis.room -= layout.li;
-    }
-    lis.close(false);
+    let lis = Indicators::of_um(pdu, layout);
     let mut out = Vec::with_capacity(layout.payload as usize + 1);
     out.push((pdu.sn.get() << 1) as u8 | u8::from(!lis.values.is_empty()));
     lis.encode(&mut out);
@@ -108,6 +103,35 @@ pub fn decode_um(octets: &[u8], layout: DataLayout) -> Result<UmPdu, CodecError>
         return Err(CodecError::BadLengthIndicator(PIGGYBACK_7));
     }
     Ok(UmPdu { sn: UmSn::new(u32::from(first >> 1)), starts_sdu: read.starts_sdu, segments: read.segments })
+}
+
+/// The octets of a PDU of an entity whose PDUs have `payload` octets after the header, with places
+/// for those of packets. An SDU begins with what `header` makes for it.
+pub fn octets(pdu: &Pdu, payload: u32, header: impl Fn(&Sdu) -> Vec<u8>) -> Octets {
+    let (layout, um) = (DataLayout::am(payload), DataLayout::um(payload));
+    let (bytes, start, segments) = match pdu {
+        Pdu::Data(data) => {
+            let start = 2 + Indicators::of_data(data, layout).len();
+            (encode_am(pdu, layout, &mut zeros), start, data.segments.as_slice())
+        }
+        Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (encode_am(pdu, layout, &mut zeros), 0, &[][..]),
+        Pdu::Um(data) => {
+            let start = 1 + Indicators::of_um(data, um).len();
+            (encode_um(data, um, &mut zeros), start, data.segments.as_slice())
+        }
+        Pdu::Tm(sdu) => {
+            let mut octets = Octets::default();
+            octets.append_sdu(&header(sdu), (sdu.id, sdu.serial), 0, sdu.size);
+            return octets;
+        }
+    };
+    let (mut octets, mut at) = (Octets { bytes, holes: Vec::new() }, start);
+    for segment in segments {
+        let (sdu, len) = (&segment.sdu, u32::from(segment.len));
+        octets.fill_sdu(at, &header(sdu), (sdu.id, sdu.serial), segment.offset, len);
+        at += len as usize;
+    }
+    octets
 }
 
 /// The length indicators of a PDU (clause 9.2.2.8).
@@ -138,6 +162,27 @@ impl Indicators {
             })
             .collect();
         Indicators { values, layout, room: layout.payload - layout.used(segments) }
+    }
+
+    fn of_data(pdu: &DataPdu, layout: DataLayout) -> Self {
+        let mut lis = Indicators::new(layout, &pdu.segments);
+        lis.close(pdu.piggyback.is_some());
+        lis
+    }
+
+    fn of_um(pdu: &UmPdu, layout: DataLayout) -> Self {
+        let mut lis = Indicators::new(layout, &pdu.segments);
+        if pdu.starts_sdu {
+            lis.values.insert(0, if layout.li == 1 { UM_START_7 } else { UM_START_15 });
+            lis.room -= layout.li;
+        }
+        lis.close(false);
+        lis
+    }
+
+    /// How many octets they take.
+    fn len(&self) -> usize {
+        self.values.len() * self.layout.li as usize
     }
 
     /// The LI of padding or of a piggybacked STATUS PDU, where one is needed and fits.

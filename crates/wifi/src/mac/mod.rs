@@ -2,6 +2,7 @@
 
 mod access;
 mod frame;
+pub mod octets;
 mod originator;
 mod reorder;
 

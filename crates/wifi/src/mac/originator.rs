@@ -57,6 +57,15 @@ impl Pool {
             i = next;
         }
     }
+    /// The MSDUs of a chain, the first one first.
+    pub fn items(&self, chain: Chain) -> impl Iterator<Item = Item> {
+        let mut next = chain.first;
+        std::iter::from_fn(move || {
+            let (item, after) = self.links.get(next as usize)?;
+            next = *after;
+            *item
+        })
+    }
     fn link(&mut self, item: Item) -> u32 {
         if let Some(i) = self.free.pop() {
             self.links[i as usize] = (Some(item), NONE);

@@ -31,6 +31,7 @@ mod driver;
 mod exchange;
 mod manage;
 mod medium;
+mod note;
 mod notes;
 mod outcome;
 mod output;
@@ -47,8 +48,9 @@ pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
+pub use note::FrameNotes;
 pub use notes::{Notes, WlanNote, WlanStage};
-pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
+pub use output::{DropCause, End, LinkStats, NotedFrame, WlanEvent, WlanOutput};
 
 use std::collections::VecDeque;
 
@@ -154,6 +156,8 @@ pub struct Wlan {
     internal: Vec<usize>,
     /// Where packets are, if somebody wants to know.
     notes: Notes,
+    /// What is noted of the air, if it is.
+    frames: Option<Box<FrameNotes>>,
 }
 
 impl Wlan {

@@ -1,9 +1,10 @@
 //! What wireless LANs hand out.
 
 use lasthop_net::Item;
-use lasthop_units::{Instant, StationId};
+use lasthop_units::{ApId, Instant, Octets, StationId};
 
 use crate::mac::Category;
+use crate::phy::Mode;
 
 /// An end of the link between a station and its access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +79,27 @@ impl WlanEvent {
     }
 }
 
+/// A frame that was on the air.
+#[derive(Clone, Debug)]
+pub struct NotedFrame {
+    /// When its PPDU began and ended.
+    pub times: [Instant; 2],
+    /// The network.
+    pub ap: ApId,
+    /// The access point has sent it.
+    pub from_ap: bool,
+    /// Rate.
+    pub mode: Mode,
+    /// It is in an A-MPDU, the one of this number, and whether it is the last in it.
+    pub ampdu: Option<(u32, bool)>,
+    /// Whom it was for has read it; none can say for what goes to all.
+    pub received: Option<bool>,
+    /// It was sent before.
+    pub retry: bool,
+    /// The octets, without the frame check sequence.
+    pub octets: Octets,
+}
+
 /// What happened during a call. The caller drains it and gives it again.
 #[derive(Clone, Debug, Default)]
 pub struct WlanOutput {
@@ -88,6 +110,8 @@ pub struct WlanOutput {
     pub dropped: Vec<(StationId, End, Instant, Item, DropCause)>,
     /// Things that happened.
     pub events: Vec<(StationId, WlanEvent)>,
+    /// Frames that were on the air, if the network was told to note them.
+    pub noted: Vec<NotedFrame>,
 }
 
 /// What an end of a link has counted since the start.

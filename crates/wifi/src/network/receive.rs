@@ -62,6 +62,10 @@ impl Wlan {
     /// The PPDU has left the air and `received` says whether the one it was for could read any of
     /// it.
     fn after(&mut self, now: Instant, m: usize, i: usize, received: bool, out: &mut WlanOutput) {
+        if let Some(mut notes) = self.frames.take() {
+            notes.note(self, now, (m, i), received, out);
+            self.frames = Some(notes);
+        }
         let t = &self.media[m].on_air[i];
         let (frame, mode, nav, station) = (t.frame, t.mode, t.nav, t.station);
         let sender = self.media[m].members[t.from];

@@ -35,6 +35,7 @@ impl Wlan {
             settle: VecDeque::new(),
             internal: Vec::new(),
             notes: Notes::default(),
+            frames: None,
         };
         for (id, ap) in config.aps.enumerate() {
             let device = wlan.add_device(id, ap, None, &ap.radio);

@@ -2,11 +2,12 @@
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
-use super::super::trace::{Step, Trace, TraceLink};
+use super::super::trace::{Step, Trace, TraceLink, c_rnti};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::{Terminal, report};
 use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
+use crate::mac::pdu::Control;
 use crate::mac::phr;
 use crate::network::ends::UeLayer2;
 use crate::network::layer2::Layer2;
@@ -169,6 +170,7 @@ impl Sending<'_> {
         block.content = g.content;
         block.first = self.tti;
         self.fill_block(g, asks, &mut block);
+        let (named, report, headroom) = (block.c_rnti, block.report, block.headroom);
         self.ue.put(self.tti, g, block);
         let stats = &mut self.link.uplink.stats;
         stats.blocks += 1;
@@ -176,6 +178,11 @@ impl Sending<'_> {
         stats.mcs_sum += u64::from(g.mcs);
         let p = self.ue.harq.get(process_of(self.tti));
         self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
+        self.trace.controls(|| {
+            let id = named.then(|| Control::CRnti(c_rnti(self.id)));
+            let rest = [report.map(Control::Bsr), headroom.map(Control::PowerHeadroom)];
+            id.into_iter().chain(rest.into_iter().flatten()).collect()
+        });
         self.terminal().arm();
     }
 

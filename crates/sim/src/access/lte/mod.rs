@@ -1,5 +1,6 @@
 //! The LTE network: all cells and UEs, with their sidelinks, are one access.
 
+mod capture;
 mod direct;
 mod rows;
 mod stages;
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::event::{Clock, Wake};
+use crate::observe::Open;
 use crate::probe::Probes;
 use crate::route::Entry;
 use crate::spec::{AccessChange, Cellular, HintLoad, HintSource, HintSpec, LteChange, MAX_UES, Scenario};
@@ -74,6 +76,8 @@ pub struct LteAccess {
     tracing: bool,
     /// In which stage packets are, with `output.explain`.
     stages: Stages,
+    /// It becomes frames of a capture.
+    observed: Option<Box<capture::Observed>>,
     ues: IndexVec<UeId, Ue>,
     /// Name of each bearer and its UE.
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
@@ -223,6 +227,10 @@ impl Adapter for LteAccess {
         Some((entry(ue, End::Network), self.watched.len() as u32 - 1))
     }
 
+    fn observe(&mut self, _: u32, open: &mut Open<'_>) {
+        self.open_points(open);
+    }
+
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
         self.write_rows(now, probes);
     }
@@ -298,6 +306,7 @@ impl LteAccess {
             mobile: all.config.handover.is_some(),
             tracing,
             stages: Stages::default(),
+            observed: None,
             ues: all.config.ues.enumerate().map(ue).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
             cells: all.names.iter().map(|name| name.as_str().into()).collect(),
@@ -312,7 +321,7 @@ impl LteAccess {
     }
 
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
-        if self.tracing || out.stages {
+        if self.tracing || out.stages || self.observed.is_some() {
             self.pass_trace(now, out);
         }
         // Mostly a packet went in and nothing has come out.

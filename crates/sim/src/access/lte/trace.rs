@@ -12,6 +12,9 @@ impl LteAccess {
     #[cold]
     pub(super) fn pass_trace(&mut self, now: Instant, out: &mut AccessOutput) {
         let records: Vec<TraceRecord> = self.network.trace().drain().collect();
+        if self.observed.is_some() {
+            self.hand_over(now, &records, out);
+        }
         if out.stages {
             self.pass_stages(now, &records, out);
         }

@@ -259,6 +259,13 @@ impl Spec {
         (all, tables)
     }
 
+    /// The names of all cells, in the order of their numbers.
+    pub(super) fn cell_names(&self) -> Vec<String> {
+        let mut all = Cellular::default();
+        let _numbers = self.add_cells(&mut all);
+        all.names
+    }
+
     /// The cells of all tables; returns the numbers of those of each.
     fn add_cells<'a>(&'a self, all: &mut Cellular) -> BTreeMap<&'a str, Range<usize>> {
         let named = self.cell.values().filter_map(|c| c.radio.site).max();

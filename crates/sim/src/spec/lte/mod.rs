@@ -61,6 +61,10 @@ impl AccessSpec for Lte {
         &["cell", "UE"]
     }
 
+    fn interfaces(&self, spec: &Spec) -> Vec<String> {
+        spec.cell_names().into_iter().map(|name| format!("{name}.mac")).collect()
+    }
+
     fn bases<'a>(&self, spec: &'a Spec) -> Vec<(&'a str, &'static str)> {
         spec.cell.keys().map(|name| (spec.cell_node(name), "an eNB")).collect()
     }

@@ -89,6 +89,9 @@ impl AccessSpec for WirelessLans {
     fn kinds_of_nodes(&self) -> &'static [&'static str] {
         &["access point", "station"]
     }
+    fn interfaces(&self, spec: &Spec) -> Vec<String> {
+        spec.ap.keys().map(|name| format!("{name}.air")).collect()
+    }
 
     fn bases<'a>(&self, spec: &'a Spec) -> Vec<(&'a str, &'static str)> {
         spec.ap.keys().map(|name| (spec.ap_node(name), "an access point")).collect()

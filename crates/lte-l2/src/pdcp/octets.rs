@@ -1,0 +1,66 @@
+//! The octets of RLC PDUs with the PDCP PDUs in them, for captures.
+
+use lasthop_bearer::End;
+use lasthop_units::Octets;
+
+use super::bearer::LteBearer;
+use super::pdu::{Kind, Label, PdcpPdu, data_header};
+use crate::rlc::{Mode, Pdu, Rlc, Span, codec};
+
+impl LteBearer {
+    /// The octets of a PDU that `end` has sent, with places for those of packets. Headers are not
+    /// compressed in them: of a compressed one the octets are zeros, as many as it has.
+    pub fn octets(&self, end: End, pdu: &Pdu) -> Octets {
+        let bytes = codec::encode(pdu, self.format(end), |_, len, bytes| {
+            bytes.resize(bytes.len() + len as usize, 0);
+        });
+        let mut octets = Octets { bytes, holes: Vec::new() };
+        let elements = match pdu {
+            Pdu::Tmd(e) => std::slice::from_ref(e),
+            Pdu::Umd(d) | Pdu::Amd(d) => d.elements.as_slice(),
+            Pdu::Status(_) => &[],
+        };
+        let data: u32 = elements.iter().map(|e| e.len).sum();
+        let mut at = octets.bytes.len() - data as usize;
+        for element in elements {
+            self.fill(end, &element.payload, (at, element.len), &mut octets);
+            at += element.len as usize;
+        }
+        octets
+    }
+
+    /// Fills the octets of a part of a PDCP PDU.
+    fn fill(&self, end: End, span: &Span, (at, len): (usize, u32), octets: &mut Octets) {
+        let (sdu, label) = (&span.sdu, Label::of(span.sdu.serial));
+        let sn = label.count & ((1 << self.sn_bits) - 1);
+        match label.kind {
+            Kind::Whole => {
+                octets.fill_sdu(at, &data_header(sn, self.sn_bits), (sdu.id, sdu.serial), span.offset, len);
+            }
+            Kind::Compressed | Kind::Control(_) => {
+                let own = if label.kind == Kind::Compressed {
+                    data_header(sn, self.sn_bits)
+                } else {
+                    let report = self.sides[end.index()].controls.get(&sdu.serial);
+                    report.map_or_else(Vec::new, |r| PdcpPdu::Status(r.clone()).encode(self.sn_bits))
+                };
+                let own = own.get(span.offset as usize..).unwrap_or_default();
+                let own = &own[..own.len().min(len as usize)];
+                octets.bytes[at..at + own.len()].copy_from_slice(own);
+            }
+        }
+    }
+
+    /// The mode of RLC.
+    pub fn mode(&self) -> Mode {
+        match &self.sides[0].rlc {
+            Rlc::Tm(_) => Mode::Tm,
+            Rlc::Um(_) => Mode::Um,
+            Rlc::Am(_) => Mode::Am,
+        }
+    }
+    /// The sequence numbers of PDCP \[bit\].
+    pub const fn sn_bits(&self) -> u32 {
+        self.sn_bits
+    }
+}

@@ -1,0 +1,257 @@
+//! The octets of frames (IEEE Std 802.11-2016 clause 9), without the frame check sequence.
+
+use lasthop_units::{ApId, Id, Octets, StationId};
+
+/// A MAC address.
+pub type Address = [u8; 6];
+
+/// The address of an access point: locally administered, with its number.
+pub fn ap_address(ap: ApId) -> Address {
+    address(1, ap.index())
+}
+/// The address of a station.
+pub fn station_address(station: StationId) -> Address {
+    address(2, station.index())
+}
+fn address(kind: u8, number: usize) -> Address {
+    let [.., a, b] = (number as u32).to_be_bytes();
+    [0x02, 0, 0, kind, a, b]
+}
+
+/// What a frame says besides who and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Request to send (clause 9.3.1.2).
+    Rts,
+    /// Clear to send (clause 9.3.1.3).
+    Cts,
+    /// Acknowledgement (clause 9.3.1.4).
+    Ack,
+    /// Compressed block ack request (clause 9.3.1.8): traffic identifier, starting sequence number.
+    BlockAckRequest(u8, u16),
+    /// Compressed block ack (clause 9.3.1.9): traffic identifier, starting sequence number, and a
+    /// bit for each number from there on, low bit first.
+    BlockAck(u8, u16, u64),
+    /// Data (clause 9.3.2): sequence number, traffic identifier in QoS data, more than one MSDU,
+    /// and the frame body.
+    Data(u16, Option<u8>, bool, Octets),
+    /// Authentication, open system (clause 9.3.3.12): sequence number, transaction 1 or 2.
+    Authentication(u16, u8),
+    /// Association request (clause 9.3.3.6): sequence number.
+    AssociationRequest(u16),
+    /// Association response (clause 9.3.3.7): sequence number, association identifier.
+    AssociationResponse(u16, u16),
+    /// ADDBA request (clause 9.6.5.2): sequence number, traffic identifier, starting sequence.
+    AddbaRequest(u16, u8, u16),
+    /// ADDBA response (clause 9.6.5.3): sequence number, traffic identifier.
+    AddbaResponse(u16, u8),
+    /// Beacon (clause 9.3.3.3): sequence number, timestamp \[us\], interval \[TU\], octets of the
+    /// frame with its check sequence.
+    Beacon(u16, u64, u16, u32),
+}
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MacFrame {
+    /// Duration \[us\], up to 32767.
+    pub duration: u16,
+    /// Address 1: who receives it.
+    pub receiver: Address,
+    /// Address 2: who sends it; control frames of 14 octets have none.
+    pub transmitter: Address,
+    /// The access point is the sender.
+    pub from_ap: bool,
+    /// It was sent before.
+    pub retry: bool,
+    /// What it says.
+    pub body: Body,
+}
+
+const BROADCAST: Address = [0xff; 6];
+/// 20 MHz and wider: the name of every network.
+const SSID: &[u8; 8] = b"lasthop ";
+/// Supported rates, the first three mandatory: 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s in 500 kbit/s.
+const RATES: [u8; 8] = [0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c];
+
+impl MacFrame {
+    /// Its octets.
+    pub fn encode(&self) -> Octets {
+        // Frame control: subtype and type, flags.
+        let control = match &self.body {
+            Body::Rts => 0xb4,
+            Body::Cts => 0xc4,
+            Body::Ack => 0xd4,
+            Body::BlockAckRequest(..) => 0x84,
+            Body::BlockAck(..) => 0x94,
+            Body::Data(_, None, ..) => 0x08,
+            Body::Data(_, Some(_), ..) => 0x88,
+            Body::Authentication(..) => 0xb0,
+            Body::AssociationRequest(_) => 0x00,
+            Body::AssociationResponse(..) => 0x10,
+            Body::AddbaRequest(..) | Body::AddbaResponse(..) => 0xd0,
+            Body::Beacon(..) => 0x80,
+        };
+        let mut flags = u8::from(self.retry) << 3;
+        if matches!(self.body, Body::Data(..)) {
+            flags |= if self.from_ap { 2 } else { 1 };
+        }
+        let mut out = vec![control, flags];
+        out.extend_from_slice(&self.duration.min(0x7fff).to_le_bytes());
+        let broadcast = matches!(self.body, Body::Beacon(..));
+        out.extend_from_slice(if broadcast { &BROADCAST } else { &self.receiver });
+        if matches!(self.body, Body::Cts | Body::Ack) {
+            return Octets { bytes: out, holes: Vec::new() };
+        }
+        out.extend_from_slice(&self.transmitter);
+        match &self.body {
+            Body::Rts | Body::Cts | Body::Ack => {}
+            Body::BlockAckRequest(tid, start) => {
+                // BAR control: compressed bitmap, traffic identifier in the upper four bits.
+                out.extend_from_slice(&(4 | u16::from(*tid) << 12).to_le_bytes());
+                out.extend_from_slice(&(start << 4).to_le_bytes());
+            }
+            Body::BlockAck(tid, start, bitmap) => {
+                out.extend_from_slice(&(4 | u16::from(*tid) << 12).to_le_bytes());
+                out.extend_from_slice(&(start << 4).to_le_bytes());
+                out.extend_from_slice(&bitmap.to_le_bytes());
+            }
+            Body::Data(sn, tid, several, body) => {
+                // Address 3: whence or whither behind the access point, which is itself.
+                out.extend_from_slice(if self.from_ap { &self.transmitter } else { &self.receiver });
+                out.extend_from_slice(&(sn << 4).to_le_bytes());
+                if let Some(tid) = tid {
+                    out.extend_from_slice(&[tid | u8::from(*several) << 7, 0]);
+                }
+                let start = out.len() as u32;
+                out.extend_from_slice(&body.bytes);
+                let mut holes = body.holes.clone();
+                holes.iter_mut().for_each(|hole| hole.at += start);
+                return Octets { bytes: out, holes };
+            }
+            _ => self.management(&mut out),
+        }
+        Octets { bytes: out, holes: Vec::new() }
+    }
+
+    /// What follows address 2 of a management frame.
+    fn management(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.from_ap { &self.transmitter } else { &self.receiver });
+        let (Body::Authentication(sn, _)
+        | Body::AssociationRequest(sn)
+        | Body::AssociationResponse(sn, _)
+        | Body::AddbaRequest(sn, ..)
+        | Body::AddbaResponse(sn, _)
+        | Body::Beacon(sn, ..)) = self.body
+        else {
+            return;
+        };
+        out.extend_from_slice(&(sn << 4).to_le_bytes());
+        // ESS.
+        let capabilities = [1, 0];
+        match self.body {
+            Body::Authentication(_, transaction) => out.extend_from_slice(&[0, 0, transaction, 0, 0, 0]),
+            Body::AssociationRequest(_) => {
+                out.extend_from_slice(&capabilities);
+                out.extend_from_slice(&[10, 0]);
+                element(out, 0, SSID);
+                element(out, 1, &RATES);
+                element(out, 45, &[0; 26]);
+                element(out, 191, &[0; 12]);
+            }
+            Body::AssociationResponse(_, id) => {
+                out.extend_from_slice(&capabilities);
+                out.extend_from_slice(&[0, 0]);
+                out.extend_from_slice(&(0xc000 | id).to_le_bytes());
+                element(out, 1, &RATES);
+                element(out, 12, &edca());
+                element(out, 45, &[0; 26]);
+                element(out, 61, &[0; 22]);
+                element(out, 191, &[0; 12]);
+                element(out, 192, &[0; 5]);
+            }
+            Body::AddbaRequest(_, tid, start) => {
+                out.extend_from_slice(&[3, 0, 1]);
+                out.extend_from_slice(&parameters(tid).to_le_bytes());
+                out.extend_from_slice(&[0, 0]);
+                out.extend_from_slice(&(start << 4).to_le_bytes());
+            }
+            Body::AddbaResponse(_, tid) => {
+                out.extend_from_slice(&[3, 1, 1, 0, 0]);
+                out.extend_from_slice(&parameters(tid).to_le_bytes());
+                out.extend_from_slice(&[0, 0]);
+            }
+            Body::Beacon(_, timestamp, interval, size) => {
+                out.extend_from_slice(&timestamp.to_le_bytes());
+                out.extend_from_slice(&interval.to_le_bytes());
+                out.extend_from_slice(&capabilities);
+                element(out, 0, SSID);
+                element(out, 1, &RATES);
+                // Vendor specific elements as long as the frame is said to be.
+                let mut left = (size as usize).saturating_sub(out.len() + 4);
+                while left >= 5 {
+                    let len = if left > 257 && left - 257 < 5 { 250 } else { left.min(257) };
+                    element(out, 221, &vec![0; len - 2]);
+                    left -= len;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn element(out: &mut Vec<u8>, id: u8, content: &[u8]) {
+    out.extend_from_slice(&[id, content.len() as u8]);
+    out.extend_from_slice(content);
+}
+
+/// Block ack parameter set (clause 9.4.1.14): immediate, with A-MSDUs, 64 buffers.
+fn parameters(tid: u8) -> u16 {
+    3 | u16::from(tid) << 2 | 64 << 6
+}
+
+/// EDCA parameters (clause 9.4.2.29): QoS info, reserved, a record for each category with the
+/// defaults of table 9-137.
+fn edca() -> [u8; 18] {
+    [
+        0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32, 0x2f, 0, //
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, FCS, LLC, RTS, mpdu};
+
+    fn frame(body: Body) -> MacFrame {
+        let [receiver, transmitter] =
+            [station_address(StationId::from_index(0)), ap_address(ApId::from_index(0))];
+        MacFrame { duration: 44, receiver, transmitter, from_ap: true, retry: false, body }
+    }
+
+    /// The lengths are those with which time on the air is computed.
+    #[test]
+    fn frames_are_as_long_as_their_time_on_the_air_says() {
+        let length = |body| frame(body).encode().bytes.len() as u64 + u64::from(FCS);
+        assert_eq!(length(Body::Rts), RTS);
+        assert_eq!(length(Body::Cts), CTS);
+        assert_eq!(length(Body::Ack), ACK);
+        assert_eq!(length(Body::BlockAck(0, 0, 0)), BLOCK_ACK);
+        assert_eq!(length(Body::BlockAckRequest(0, 0)), BLOCK_ACK_REQUEST);
+        let body = Octets { bytes: vec![0; (LLC + 1500) as usize], holes: Vec::new() };
+        assert_eq!(length(Body::Data(7, Some(0), false, body.clone())), u64::from(mpdu(1500, true)));
+        assert_eq!(length(Body::Data(7, None, false, body)), u64::from(mpdu(1500, false)));
+        assert_eq!(length(Body::Authentication(0, 1)), 28 + 6);
+        assert_eq!(length(Body::AssociationRequest(0)), 28 + 66);
+        assert_eq!(length(Body::AssociationResponse(0, 1)), 28 + 109);
+        assert_eq!([length(Body::AddbaRequest(0, 0, 0)), length(Body::AddbaResponse(0, 0))], [28 + 9; 2]);
+        for size in [66, 100, 250, 320, 400, 600] {
+            assert_eq!(length(Body::Beacon(0, 0, 100, size)), u64::from(size));
+        }
+    }
+
+    /// An RTS: type 01, subtype 1011, so 1011 01 00; duration 44 us; RA, TA.
+    #[test]
+    fn an_rts_has_the_octets_of_the_standard() {
+        assert_eq!(frame(Body::Rts).encode().bytes, [0xb4, 0, 44, 0, 2, 0, 0, 2, 0, 0, 2, 0, 0, 1, 0, 0]);
+    }
+}
