@@ -254,8 +254,8 @@ class Variables:
 
 
 def line(ax: Any, times: list[float], values: list[float], label: str, scale: float = 1.0) -> None:
-    """A variable that keeps its value until the next row."""
-    ax.plot(times, [v * scale for v in values], label=label, drawstyle="steps-post", lw=0.8)
+    """A variable that keeps its value until the next row, and the last one to the end."""
+    ax.plot([*times, 30.0], [v * scale for v in [*values, values[-1]]], label=label, drawstyle="steps-post", lw=0.8)
 
 
 def strip(ax: Any, times: list[float], words: list[str], colours: dict[str, str], title: str) -> None:
