@@ -84,7 +84,10 @@ def page(bars: list[dict[str, str]]) -> str:
         [
             INTRODUCTION,
             f"{verdict} Where the recordings are at hand,",
-            "`LASTHOP_SHARED=DIR cargo test --release -p lasthop-tcp --test integration linux_two_flows` checks them again, and",
+            (
+                "`LASTHOP_SHARED=DIR cargo test --release -p lasthop-tcp --test integration linux_two_flows`"
+                " checks them again, and"
+            ),
             "`LASTHOP_SHARED=DIR python docs/draw_two_flows.py` makes this page anew.\n",
             *(table(what, [b for b in bars if b["what"] == what]) for what in QUANTITIES),
             "## Curves\n",

@@ -159,9 +159,15 @@ def test_a_busy_port_is_said(viewer: Viewer, run: Results) -> None:
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:
-    (tmp_path / "campaign.json").write_text("{}")
-    for folder, words in ((tmp_path, "holds a campaign or a study"), (tmp_path / "no", "there is no folder")):
-        done = CliRunner().invoke(main, ["view", "--no-browser", str(folder)])
+    damaged, other = tmp_path / "damaged", tmp_path / "no"
+    damaged.mkdir()
+    (damaged / "campaign.json").write_text("{}")
+    for folders, words in (
+        ([damaged], "cannot read the results"),
+        ([damaged, other], "holds a campaign or a study"),
+        ([other], "there is no folder"),
+    ):
+        done = CliRunner().invoke(main, ["view", "--no-browser", *map(str, folders)])
         assert done.exit_code == 1
         assert words in done.stderr
 

@@ -194,7 +194,7 @@ fn gaussian_jitter_is_cut_at_three_deviations() {
     let extra: Vec<f64> = run(&mut p, &mut out).iter().map(|a| a.1 as f64 / 1000.0 - 20.0).collect();
     let n = extra.len() as f64;
     let mean = extra.iter().sum::<f64>() / n;
-    let deviation = (extra.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let deviation = (extra.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n).sqrt();
     let within = extra.iter().filter(|x| (**x - 15.0).abs() < 5.0).count() as f64 / n;
     assert!(
         (mean - 15.0).abs() < 5.0 * 0.035 && (deviation - 4.933).abs() < 5.0 * 0.025,

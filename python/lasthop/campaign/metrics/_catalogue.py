@@ -62,8 +62,8 @@ class TableFacts:
 
     @property
     def row_per_flow(self) -> bool:
-        """A flow has one row at most."""
-        return not self.has_time and self.key == "flow"
+        """A flow has one row at most: rows are about neither a moment nor an interval."""
+        return not self.has_time and "start_ns" not in self.columns and self.key == "flow"
 
 
 @cache
