@@ -20,6 +20,7 @@ from lasthop._results import Tables
 from lasthop.campaign.results import CampaignResults
 from lasthop.campaign.tidy import tidy
 from lasthop.cli import main
+from lasthop.explain import explain
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
 from tests.viewer.conftest import Sheet
@@ -36,7 +37,7 @@ def test_the_report_of_each_bundled_scenario_opens(name: str, sheet: Sheet, tmp_
     flows = sheet.page.locator("#overview table").first.locator("tbody tr")
     assert flows.count() == min(results.flows.num_rows, 40)
     if "tcp" in results.table_names and results.tcp.num_rows:
-        expect(sheet.page.get_by_text("Congestion window")).to_be_visible()
+        expect(sheet.page.get_by_text("Congestion window", exact=True)).to_be_visible()
 
 
 def test_nobody_is_shut_out(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
@@ -268,3 +269,30 @@ def test_a_campaign_is_small_multiples_with_a_cursor(swept: Path, sheet: Sheet) 
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         assert sheet.wrong == []
+
+
+def test_why_a_flow_was_slow_stands_on_top(sheet: Sheet, tmp_path: Path) -> None:
+    scenario = lh.Scenario.load("umts-download").with_({"scenario.duration": "10 s", "output.explain": True})
+    run = scenario.run()
+    found = explain(run)
+    sheet.opened(run_report(run), tmp_path)
+    first = sheet.page.locator("main > section").first
+    expect(first.locator("h2")).to_have_text("Why")
+    for sentence in found.sentences:
+        expect(first.get_by_text(sentence, exact=True)).to_be_visible()
+    first.get_by_text("All causes").click()
+    rows = first.locator("tbody tr")
+    expect(rows).to_have_count(len(found.budget.parts))
+    expect(rows.first).to_contain_text(found.budget.parts[0].cause.label)
+    shares = [float(row.locator("td").nth(1).inner_text()) for row in rows.all()]
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    assert sheet.wrong == []
+
+
+def test_a_file_of_any_name_beside_the_tables_is_no_table(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    tables = {name: drive.table(name) for name in drive.table_names}
+    tables['x"><img src=x onerror=window.hit=1>'] = drive.flows
+    results = Results(Tables(json.dumps(drive.manifest), json.dumps(drive.summary), tables))
+    sheet.opened(run_report(results), tmp_path)
+    assert sheet.page.evaluate("window.hit") is None
+    assert sheet.wrong == []

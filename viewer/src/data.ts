@@ -46,11 +46,22 @@ export interface Index {
   campaign?: Campaign;
 }
 
+/** Why a flow was slow. */
+export interface Explained {
+  flow: string;
+  exact: boolean;
+  sentences: string[];
+  parts: { cause: string; place: string; share: number; s: number }[];
+  advice: { text: string; set: string[] }[];
+}
+
 /** Where the results are: a server on this machine, or this page itself. */
 export interface Source {
   index(): Promise<Index>;
   /** A table as an Arrow IPC stream, with these columns; null: all. */
   bytes(run: string, table: string, columns: string[] | null): Promise<Uint8Array>;
+  /** Why the flows of a run were slow; none where that would take long. */
+  explained(run: string): Promise<Explained[]>;
 }
 
 /** The version of the index that this page reads. */
@@ -194,6 +205,10 @@ export class Server implements Source {
     return new Uint8Array(await (await this.#get(path)).arrayBuffer());
   }
 
+  async explained(run: string): Promise<Explained[]> {
+    return (await (await this.#get(`explained/${encodeURIComponent(run)}`)).json()) as Explained[];
+  }
+
   async #get(path: string): Promise<Response> {
     let response: Response;
     try {
@@ -227,6 +242,11 @@ export class Embedded implements Source {
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  explained(run: string): Promise<Explained[]> {
+    const text = this.document.getElementById(`explained-${run}`)?.textContent ?? "[]";
+    return Promise.resolve(JSON.parse(text) as Explained[]);
   }
 
   static present(document: Document): boolean {

@@ -11,6 +11,7 @@ import { overview } from "./overview";
 import { packets } from "./packets";
 import { marksOf, panelsOf, type Panel } from "./panels";
 import { tables } from "./tables";
+import { why } from "./why";
 import { TimeWindow } from "./window";
 
 /** Lines of one chart; of more, the first ones are drawn and a line says so. */
@@ -56,7 +57,7 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
   parts.push(await part(() => comparison(runs)));
   parts.push(await part(() => series(runs, time)));
   for (const run of runs) {
-    const own = [await part(() => overview(run)), await part(() => map(run, time)), await part(() => packets(run, time)), await part(() => tables(run))].filter((p) => p !== null);
+    const own = [await part(() => why(run)), await part(() => overview(run)), await part(() => map(run, time)), await part(() => packets(run, time)), await part(() => tables(run))].filter((p) => p !== null);
     if (several) {
       own.forEach((s) => {
         // Ids of several runs on a page must differ.
@@ -78,7 +79,7 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
 }
 
 function order(node: HTMLElement): number {
-  return ["overview", "series", "map", "packets", "tables"].indexOf(node.id);
+  return ["why", "overview", "series", "map", "packets", "tables"].indexOf(node.id);
 }
 
 async function series(runs: Run[], time: TimeWindow): Promise<HTMLElement | null> {

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lasthop.viewer._index import arrow, index
+from lasthop.viewer._explained import explained
+from lasthop.viewer._index import arrow, index, table_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +62,7 @@ def standalone(runs: Mapping[str, Results]) -> str:
     kept: dict[tuple[str, str], int] = {}
     parts: list[str] = []
     for i, results in enumerate(runs.values()):
-        for name in results.table_names:
+        for name in table_names(results):
             _, rows = results.shape(name)
             if rows > ROWS and name in WHOLE:
                 continue
@@ -69,11 +70,15 @@ def standalone(runs: Mapping[str, Results]) -> str:
             kept[str(i), name] = len(table)
             data = base64.b64encode(gzip.compress(arrow(table), 9, mtime=0)).decode("ascii")
             parts.append(f'<script type="application/octet-stream" id="table-{i}-{name}">{data}</script>')
-    about = json.dumps(index(runs, kept), ensure_ascii=False, allow_nan=False)
-    # Nothing in the text may end the element that carries it.
-    safe = about.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    parts.insert(0, f'<script type="application/json" id="index">{safe}</script>')
+        parts.append(f'<script type="application/json" id="explained-{i}">{_safe(explained(results))}</script>')
+    parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept))}</script>')
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+def _safe(value: object) -> str:
+    """JSON that cannot end the element that carries it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def thinned(table: pa.Table, most: int) -> pa.Table:

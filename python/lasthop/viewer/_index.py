@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -29,6 +30,15 @@ VERSION = 1
 PLACED = ("cell", "ap", "ue", "station", "node")
 
 
+#: Names of tables that a page carries: those of Lasthop. A file may have any name.
+_NAME = re.compile(r"[a-z][a-z0-9-]*\Z")
+
+
+def table_names(results: Results) -> list[str]:
+    """The tables of a run that the page shows."""
+    return [name for name in results.table_names if _NAME.match(name)]
+
+
 def index(runs: Mapping[str, Results], kept: Mapping[tuple[str, str], int] | None = None) -> dict[str, Any]:
     """The index of runs by their labels.
 
@@ -51,7 +61,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         scenario = {}
     tables = [
         _table(name, results, None if kept is None else kept[number, name])
-        for name in _ordered(results.table_names)
+        for name in _ordered(table_names(results))
         if kept is None or (number, name) in kept
     ]
     account = results.summary.get("packets")
@@ -67,7 +77,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "places": _places(scenario),
         "account": account if isinstance(account, dict) else {},
         "tables": tables,
-        "left_out": [] if kept is None else [n for n in results.table_names if (number, n) not in kept],
+        "left_out": [] if kept is None else [n for n in table_names(results) if (number, n) not in kept],
     }
 
 

@@ -14,6 +14,7 @@ from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.viewer._campaign import campaign_entry
 from lasthop.viewer._embed import page, with_policy
+from lasthop.viewer._explained import explained
 from lasthop.viewer._index import VERSION, arrow, index
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ class Viewer:
         if steps == ["index.json"]:
             text = json.dumps(self._index(), ensure_ascii=False, allow_nan=False)
             return 200, "application/json", text.encode()
+        if len(steps) == 2 and steps[0] == "explained":
+            results = self._run(steps[1])
+            if results is not None:
+                text = json.dumps(explained(results), ensure_ascii=False, allow_nan=False)
+                return 200, "application/json", text.encode()
         if len(steps) == 3 and steps[0] == "table":
             return self._table(steps[1], steps[2], parse_qs(parts.query).get("columns", [None])[0])
         return 404, "text/plain; charset=utf-8", b"There is nothing here."
@@ -110,12 +116,17 @@ class Viewer:
         entry = campaign_entry(self._campaign)
         return {"version": VERSION, "title": f"{entry['name']} · Lasthop", "runs": [], "campaign": entry}
 
-    def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes]:
+    def _run(self, number: str) -> Results | None:
         results = list(self._runs.values())
-        if not (run.isascii() and run.isdigit() and int(run) < len(results)):
+        known = number.isascii() and number.isdigit() and int(number) < len(results)
+        return results[int(number)] if known else None
+
+    def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes]:
+        results = self._run(run)
+        if results is None:
             return 404, "text/plain; charset=utf-8", b"There is no such run."
         wanted = None if columns is None else columns.split(",")
-        table = results[int(run)].table(name, wanted)
+        table = results.table(name, wanted)
         return 200, "application/vnd.apache.arrow.stream", arrow(table, wanted)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
