@@ -103,6 +103,30 @@ def test_the_cursor_reads_every_chart(drive: Results, sheet: Sheet, tmp_path: Pa
     assert float(reading.split()[0]) == pytest.approx(rows[-1]["snd_cwnd"], rel=1e-3)
 
 
+def test_airtime_is_of_an_interval_also_after_intervals_without_traffic(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("wifi-download").with_({"scenario.duration": "1 s"}).run()
+    # A station without traffic has no row: leave out every second interval.
+    wifi = run.wifi.filter(pa.array([round(t * 10) % 2 == 0 for t in run.wifi["time_s"].to_pylist()]))
+    tables = {name: run.table(name) for name in run.table_names} | {"wifi": wifi}
+    sheet.opened(run_report(Results(Tables(json.dumps(run.manifest), json.dumps(run.summary), tables))), tmp_path)
+    page = sheet.page
+    figure = page.locator("figure", has_text="Wi-Fi airtime")
+    figure.scroll_into_view_if_needed()
+    box = figure.locator(".u-over").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 20)
+    expect(page.locator(".bar output")).to_contain_text("at 0.")
+    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    label = figure.locator(".line-toggle").first.inner_text()
+    first = wifi.to_pylist()[0]
+    assert label.startswith(f"{first['station']} {first['direction']}")
+    key = (first["station"], first["direction"])
+    last = [r for r in wifi.to_pylist() if (r["station"], r["direction"]) == key and r["time_s"] <= at][-1]
+    interval = 0.1
+    reading = float(figure.locator(".reading").first.inner_text().split()[0])
+    assert reading == pytest.approx(last["airtime_s"] / interval * 100, rel=1e-3)
+
+
 def test_a_table_is_filtered(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
     sheet.opened(run_report(drive), tmp_path)
     page = sheet.page

@@ -29,6 +29,8 @@ export interface RunInfo {
   seed: number;
   lasthop: string;
   duration_s: number;
+  /** What a row of the tables `radio` and `wifi` is about. */
+  interval_s: number;
   scenario: string;
   /** Places of what does not move: cells, access points, nodes. */
   places: { name: string; kind: string; x: number; y: number }[];

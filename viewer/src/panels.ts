@@ -25,8 +25,11 @@ interface Recipe {
   columns: string[];
   /** The columns whose values tell lines apart. */
   keys: string[];
-  /** The value of a row, or NaN; `previous` is the row before of the same line, -1 for the first. */
-  value(rows: Rows, row: number, previous: number): number;
+  /**
+   * The value of a row, or NaN; `previous` is the row before of the same line, -1 for the first. `interval` is what a row is
+   * about in seconds: a station or UE without traffic has no row, so the time since the row before may be longer.
+   */
+  value(rows: Rows, row: number, previous: number, interval: number): number;
   step?: boolean;
   /** Leaves out lines without a value other than zero. */
   sparse?: boolean;
@@ -49,7 +52,7 @@ const RECIPES: Recipe[] = [
   { id: "blocks", title: "Resource blocks of a TTI with a transmission", unit: "", table: "radio", columns: ["resource_blocks", "ttis"], keys: ["ue", "direction"], value: (r, i) => r.numbers("ttis")[i]! > 0 ? r.numbers("resource_blocks")[i]! / r.numbers("ttis")[i]! : NaN },
   { id: "harq", title: "HARQ retransmissions", unit: "%", table: "radio", columns: ["retransmissions", "blocks"], keys: ["ue", "direction"], value: (r, i) => { const n = r.numbers("blocks")[i]! + r.numbers("retransmissions")[i]!; return n > 0 ? (r.numbers("retransmissions")[i]! / n) * 100 : NaN; } },
   { id: "dch", title: "Transport blocks lost", unit: "%", table: "mac", columns: ["blocks_sent", "blocks_lost"], keys: ["bearer", "direction"], value: (r, i, p) => { const d = (c: string): number => r.numbers(c)[i]! - (p < 0 ? 0 : r.numbers(c)[p]!); return d("blocks_sent") > 0 ? (d("blocks_lost") / d("blocks_sent")) * 100 : NaN; } },
-  { id: "airtime", title: "Wi-Fi airtime", unit: "%", table: "wifi", columns: ["airtime_s"], keys: ["station", "direction"], value: (r, i, p) => { const span = r.numbers("time_s")[i]! - (p < 0 ? 0 : r.numbers("time_s")[p]!); return span > 0 ? (r.numbers("airtime_s")[i]! / span) * 100 : NaN; } },
+  { id: "airtime", title: "Wi-Fi airtime", unit: "%", table: "wifi", columns: ["airtime_s"], keys: ["station", "direction"], value: (r, i, _, interval) => (r.numbers("airtime_s")[i]! / interval) * 100 },
   { id: "wifi-rate", title: "Wi-Fi PHY rate", unit: "Mbit/s", table: "wifi", columns: ["rate_bps"], keys: ["station", "direction"], value: scaled("rate_bps", 1e-6) },
   { id: "wifi-failed", title: "Wi-Fi MPDUs not acknowledged", unit: "%", table: "wifi", columns: ["failed", "mpdus"], keys: ["station", "direction"], value: share("failed", "mpdus") },
   { id: "wifi-queue", title: "Wi-Fi queues", unit: "kB", table: "wifi", columns: ["queue_bytes"], keys: ["station", "direction"], value: scaled("queue_bytes", 1e-3), sparse: true },
@@ -70,7 +73,7 @@ export async function panelsOf(run: Run): Promise<Panel[]> {
   const read = (table: string): Promise<Rows> => run.rows(table, [...(columns.get(table) ?? [])]);
   const made = await Promise.all([
     arrived && columns.has("tcp") ? read("tcp").then((rows) => throughput(run, rows)) : null,
-    ...usable.map(async (recipe) => ({ id: recipe.id, title: recipe.title, unit: recipe.unit, lines: linesOf(await read(recipe.table), recipe) })),
+    ...usable.map(async (recipe) => ({ id: recipe.id, title: recipe.title, unit: recipe.unit, lines: linesOf(await read(recipe.table), recipe, run.info.interval_s) })),
   ]);
   return made.filter((panel): panel is Panel => panel !== null && panel.lines.length > 0);
 }
@@ -112,7 +115,7 @@ export function grouped(rows: Rows, keys: string[]): Map<string, Int32Array> {
   return new Map(names.map((name, code) => [name, found[code]!]));
 }
 
-function linesOf(rows: Rows, recipe: Recipe): PanelLine[] {
+function linesOf(rows: Rows, recipe: Recipe, interval: number): PanelLine[] {
   const time = rows.numbers("time_s");
   const lines: PanelLine[] = [];
   for (const [label, members] of grouped(rows, recipe.keys)) {
@@ -121,7 +124,7 @@ function linesOf(rows: Rows, recipe: Recipe): PanelLine[] {
     let any = false;
     members.forEach((row, i) => {
       x[i] = time[row]!;
-      y[i] = recipe.value(rows, row, i > 0 ? members[i - 1]! : -1);
+      y[i] = recipe.value(rows, row, i > 0 ? members[i - 1]! : -1, interval);
       any ||= !Number.isNaN(y[i]!) && (recipe.sparse !== true || y[i] !== 0);
     });
     if (any) lines.push({ label, series: new Series(x, y), ...(recipe.step ? { step: true } : {}) });

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from lasthop._results import Results
 
-#: Rows of a table that a file carries, the larger tables thinned or cut to it.
+#: Rows of a table that a file carries. Longer tables of samples are thinned to it.
 ROWS = 30_000
-#: Tables that are no samples and that lose their meaning when rows are missing: left out where they are longer.
-WHOLE = ("packets", "steps", "stages")
+#: Tables whose rows are counted or belong together: left out where they are longer, because a part of them misleads.
+WHOLE = ("packets", "steps", "stages", "limits", "drops", "events")
 #: The place in the page for what it carries.
 _SLOT = "<!--data-->"
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lasthop._errors import mistake
 from lasthop._registry import series_of
+from lasthop.campaign._quantity import quantity
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -73,6 +74,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "seed": manifest.get("seed"),
         "lasthop": str(manifest.get("lasthop", "")),
         "duration_s": _duration(results),
+        "interval_s": _interval(scenario),
         "scenario": text,
         "places": _places(scenario),
         "account": account if isinstance(account, dict) else {},
@@ -84,6 +86,13 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
 def _duration(results: Results) -> float:
     found = results.summary.get("duration_s")
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else 0.0
+
+
+def _interval(scenario: dict[str, Any]) -> float:
+    """`output.interval` in seconds; its default where the scenario does not have it."""
+    found = quantity(_inner(scenario, "output").get("interval", "100 ms"))
+    seconds = None if found is None else found.within("s")
+    return float(seconds) if seconds else 0.1
 
 
 def _table(name: str, results: Results, kept: int | None) -> dict[str, Any]:
@@ -153,8 +162,6 @@ def _inner(scenario: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _metres(place: object) -> tuple[float, float] | None:
-    from lasthop.campaign._quantity import quantity
-
     if not isinstance(place, list) or len(place) < 2:
         return None
     values = []
