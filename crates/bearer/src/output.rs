@@ -30,6 +30,8 @@ pub struct NotedPdu {
     pub direction: Direction,
     /// What became of it.
     pub fate: Fate,
+    /// RLC sends its data once more; not known of what has arrived.
+    pub again: bool,
     /// The octets.
     pub octets: Octets,
 }

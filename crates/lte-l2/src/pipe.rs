@@ -195,12 +195,17 @@ impl LtePipe {
             return;
         }
         let end = direction.sender();
+        let repeated = if self.notes { self.layers.rlc_stats(end).pdus_retx } else { 0 };
         self.layers.pull(now, end, Grant::of(self.grant[i]), &mut self.pdus, &mut self.scratch);
         if self.notes {
+            // RLC repeats before it sends what is new.
+            let mut left = self.layers.rlc_stats(end).pdus_retx - repeated;
             for (pdu, index) in self.pdus.iter().zip(0..) {
                 let fate = if self.channel[i].will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let again = left > 0 && matches!(pdu, Pdu::Amd(_));
+                left -= u64::from(again);
                 let octets = self.layers.octets(end, pdu);
-                out.noted.push(NotedPdu { at: now, direction, fate, octets });
+                out.noted.push(NotedPdu { at: now, direction, fate, again, octets });
             }
         }
         let due = now + self.channel[i].config().tti + self.channel[i].config().iub_delay;
@@ -232,7 +237,7 @@ impl LtePipe {
             }
             if self.notes {
                 let octets = self.layers.octets(end, &pdu);
-                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, octets });
+                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, again: false, octets });
             }
             self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
             self.layers.recycle(end, pdu);

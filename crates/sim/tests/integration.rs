@@ -8,6 +8,7 @@ mod aqm;
 mod bench_record;
 mod calibration;
 mod captures;
+mod captures_rlc;
 mod cellular;
 mod cellular_pitfalls;
 mod control;

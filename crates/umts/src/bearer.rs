@@ -179,12 +179,17 @@ impl Bearer {
             return;
         }
         let (end, blocks) = (direction.sender(), dch.config().blocks as usize);
+        let first_new = match &self.rlc[end.index()] {
+            Rlc::Am(am) if self.notes => am.vt_s(),
+            _ => 0,
+        };
         self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
         if self.notes {
             for (pdu, index) in self.pdus.iter().zip(0..) {
                 let fate = if dch.will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let again = matches!(pdu, Pdu::Data(data) if data.count() < first_new);
                 let octets = octets(pdu, dch.config(), self.header);
-                out.noted.push(NotedPdu { at: now, direction, fate, octets });
+                out.noted.push(NotedPdu { at: now, direction, fate, again, octets });
             }
         }
         let due = now + dch.config().tti + dch.config().iub_delay;
@@ -217,7 +222,7 @@ impl Bearer {
         while let Some(pdu) = self.dch[direction.index()].arrived(now) {
             if self.notes {
                 let octets = octets(&pdu, self.dch[direction.index()].config(), self.header);
-                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, octets });
+                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, again: false, octets });
             }
             if let Some(journeys) = &mut self.journeys {
                 segments_of(&pdu).for_each(|(s, len)| journeys.arrived(now, &s.sdu, s.offset, len));

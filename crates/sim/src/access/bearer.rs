@@ -249,7 +249,7 @@ impl<L: Layer2> BearerAccess<L> {
     #[cold]
     fn hand_over(&mut self, out: &mut AccessOutput) {
         let Some((ue, points)) = self.observed else { return };
-        for NotedPdu { at, direction, fate, octets } in self.output.noted.drain(..) {
+        for NotedPdu { at, direction, fate, again, octets } in self.output.noted.drain(..) {
             let (point, ue) = if fate == Fate::Received { (points[1], ue) } else { (points[0], ue | SENT) };
             out.steps.push(Step::Frame(Box::new(Frame {
                 point,
@@ -260,7 +260,13 @@ impl<L: Layer2> BearerAccess<L> {
                 },
                 prefix: self.layer2.prefix(direction, ue),
                 octets: octets.of_entity(direction.index() as u64),
-                comment: if fate == Fate::Lost { "lost on the air".to_owned() } else { String::new() },
+                comment: match (again, fate) {
+                    (false, Fate::Lost) => "lost on the air",
+                    (true, Fate::Lost) => "retransmission, lost on the air",
+                    (true, _) => "retransmission",
+                    (false, _) => "",
+                }
+                .to_owned(),
             })));
         }
     }

@@ -49,6 +49,11 @@ pub struct DataPdu {
 impl DataPdu {
     /// The hyper frame number is not known.
     pub const NO_HFN: u32 = u32::MAX;
+
+    /// HFN and SN as one number.
+    pub fn count(&self) -> u64 {
+        u64::from(self.hfn) << 12 | u64::from(self.sn.get())
+    }
 }
 
 impl Clone for DataPdu {

@@ -82,6 +82,10 @@ impl AmEntity {
     pub const fn stats(&self) -> &AmStats {
         &self.stats
     }
+    /// VT(S) with the HFN above it: what the next new PDU counts.
+    pub const fn vt_s(&self) -> u64 {
+        self.tx.vt_s()
+    }
     /// PDUs of the transmission window in use: VT(S) - VT(A).
     pub fn tx_window_used(&self) -> u32 {
         self.tx.window_used()

@@ -84,6 +84,9 @@ impl Tx {
     pub fn hfn(&self) -> u64 {
         self.vt_s >> 12
     }
+    pub const fn vt_s(&self) -> u64 {
+        self.vt_s
+    }
     pub fn window_used(&self) -> u32 {
         (self.vt_s - self.vt_a) as u32
     }
