@@ -101,6 +101,9 @@ def check_budget(results: Results, row: dict[str, Any]) -> Budget:
         assert all(a["start_ns"] < b["start_ns"] for a, b in pairwise(limits))
         assert all(a["cause"] != b["cause"] for a, b in pairwise(limits))
     assert sum(p.ns for p in budget.parts) == budget.whole_ns
+    # Every octet that was sent, and every moment of a datagram's way, is in the tables.
+    assert not [p for p in budget.parts if p.cause.name == "unaccounted"]
+    assert budget.notes == []
     if row["transport"] == "tcp":
         assert budget.whole_ns == budget.end_ns - budget.start_ns
     assert budget.timeline is not None

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from lasthop._errors import mistake
-from lasthop.explain._exact import AFTER_LOSS, BINS, Keys, clip, largest_first, timeline_of
+from lasthop.explain._exact import AFTER_LOSS, BINS, clip
+from lasthop.explain._keys import Keys, largest_first, timeline_of
 from lasthop.explain._losses import losses_of
 from lasthop.explain._model import Budget, Cause
 from lasthop.explain._share import Ints, divide

@@ -16,7 +16,7 @@ LIMITS = {
     "small-segment": "Nagle's algorithm or silly-window avoidance, which held a small segment back",
     "acknowledgement": "acknowledgements, everything being sent",
     "recovery": "the repair of losses",
-    "timeout": "silence until the retransmission timer expired",
+    "timeout": "the wait for the retransmission timer",
     "nothing": "nothing: the connection was closed",
 }
 
@@ -57,10 +57,25 @@ TRANSIT = {
     "multicast": "the way of the packet to the first receiver of the group, with which this one goes",
 }
 
+#: Where octets are whose packet has arrived before others, and those that were lost and not yet sent again: they count,
+#: and make the moment nobody's but the limit's.
+HOLE, LOST = "hole", "lost"
+
+#: Time of octets that were sent and are in no table.
+UNACCOUNTED = "unaccounted"
+
 #: The other causes of an estimate.
 ESTIMATED = {"path": "propagation and transmission, at the smallest delay seen", "queues": "queues and repetitions"}
 
-WORDS = {**LIMITS, **BUSY, **HELD, **TRANSIT, **ESTIMATED}
+WORDS = {
+    **LIMITS,
+    **BUSY,
+    **HELD,
+    **TRANSIT,
+    **ESTIMATED,
+    LOST: "the loss of one copy, until the next one was made",
+    UNACCOUNTED: "not accounted for: the tables do not say where its octets were",
+}
 
 
 @dataclass(frozen=True, order=True)
