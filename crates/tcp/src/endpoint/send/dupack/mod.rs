@@ -161,14 +161,14 @@ impl Detector for Dupack {
             return None;
         }
         if send.fly.recovery.is_sack() {
-            send.send_by_pipe(c, r, now)
+            Self::send_by_pipe(send, c, r, now)
         } else {
-            send.send_by_window(c, r, now)
+            Self::send_by_window(send, c, r, now)
         }
     }
 
     fn resend_head(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
-        send.send_head(c, r, now)
+        Self::send_head(send, c, r, now)
     }
 
     fn probe_with_head(

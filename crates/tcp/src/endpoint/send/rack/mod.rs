@@ -169,7 +169,7 @@ impl Detector for RackTlp {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        send.send_by_rack(c, r, now)
+        Self::send_by_rack(send, c, r, now)
     }
 
     fn resend_head(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {

@@ -15,59 +15,61 @@ use crate::recovery::CaState;
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 
-impl Sender {
+impl RackTlp {
     /// The next segment as the marks and the window allow.
     pub(super) fn send_by_rack(
-        &mut self,
+        send: &mut Sender,
         c: &mut Connection,
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        if std::mem::take(&mut self.fly.tlp.due)
-            && let Some(probe) = self.send_loss_probe(c, r, now)
+        if std::mem::take(&mut send.fly.tlp.due)
+            && let Some(probe) = send.send_loss_probe(c, r, now)
         {
             return Some(probe);
         }
-        if self.is_held_by_pace(c, now) {
+        if send.is_held_by_pace(c, now) {
             return None;
         }
-        let window = self.fly.cc.cwnd().floor().min(c.config.window_ceiling());
-        let room = window - f64::from(self.fly.rack.in_flight());
-        if self.limits.queue.is_some() {
+        let window = send.fly.cc.cwnd().floor().min(c.config.window_ceiling());
+        let room = window - f64::from(send.fly.rack.in_flight());
+        if send.limits.queue.is_some() {
             if room >= 1.0
-                && !self.fly.frto.prefer_new
-                && let Some(i) = self.fly.rack.next_lost()
+                && !send.fly.frto.prefer_new
+                && let Some(i) = send.fly.rack.next_lost()
             {
-                return Some(self.resend_packet(c, r, now, i, room as u32));
+                return Some(send.resend_packet(c, r, now, i, room as u32));
             }
-            return self.send_packets(c, r, now);
+            return send.send_packets(c, r, now);
         }
         if room < 1.0 {
-            self.limits.usage.note(&self.seq, &self.fly, true);
+            send.limits.usage.note(&send.seq, &send.fly, true);
             return None;
         }
         // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
-        if !self.fly.frto.prefer_new
-            && self.fly.frto.watch.is_none()
-            && let Some(i) = self.fly.rack.next_lost()
+        if !send.fly.frto.prefer_new
+            && send.fly.frto.watch.is_none()
+            && let Some(i) = send.fly.rack.next_lost()
         {
-            return Some(self.resend_lost(c, r, now, i));
+            return Some(send.resend_lost(c, r, now, i));
         }
-        let edge = self.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
-        let segment = self.send_new(c, r, now, edge);
+        let edge = send.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
+        let segment = send.send_new(c, r, now, edge);
         if segment.is_some() {
-            self.limits.usage.note(&self.seq, &self.fly, room < 2.0);
+            send.limits.usage.note(&send.seq, &send.fly, room < 2.0);
         }
         if segment.is_some() {
-            LossRecovery::of(self, c, now).schedule_probe_after_data();
+            LossRecovery::of(send, c, now).schedule_probe_after_data();
         }
-        if segment.is_none() && !self.seq.waits() {
+        if segment.is_none() && !send.seq.waits() {
             // Room, and nothing to send: the application is what limits.
-            RackTlp::note_app_limited(&mut self.fly, c.negotiated.mss);
+            Self::note_app_limited(&mut send.fly, c.negotiated.mss);
         }
         segment
     }
+}
 
+impl Sender {
     /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
     /// reordering timer runs (tcp_xmit_retransmit_queue).
     pub(in crate::endpoint::send) fn resend_lost(
