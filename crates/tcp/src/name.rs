@@ -9,7 +9,12 @@ use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! names {
-    (() $($(#[$attr:meta])* $Name:ident $word:tt $_row:path $(=> $($_variant:ident($_ty:ty)),+)?;)*) => {
+    (
+        () $(
+            $(#[$attr:meta])* $Name:ident $word:tt $_row:path
+            $(=> $($_variant:ident($_ty:ty)),+)? = $_make:expr;
+        )*
+    ) => {
         /// The algorithms' names as a scenario writes them.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
         pub enum CcName {

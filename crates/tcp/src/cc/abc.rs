@@ -13,7 +13,7 @@
 use lasthop_units::Instant;
 
 use super::{
-    AckSample, Cc, CcName, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CcName, Congestion, CongestionControl, Cubic, Established, Needs, Observer, Parameter, Row,
     Signal,
 };
 use crate::config::{Config, EcnMode};
@@ -47,7 +47,6 @@ pub(super) const ROW: Row = Row {
         ecn: Some(EcnMode::Accurate),
         ..Needs::NOTHING
     },
-    new: |c| Cc::Abc(Box::new(Abc::new(c))),
 };
 
 /// A window is never smaller [segments].
@@ -60,7 +59,7 @@ const HEADROOM: f64 = 2.0;
 pub struct Abc {
     window: f64,
     ceiling: f64,
-    second: Cc,
+    second: Cubic,
 }
 
 impl Abc {
@@ -69,7 +68,7 @@ impl Abc {
         Abc {
             window: FLOOR,
             ceiling: config.window_ceiling().max(FLOOR),
-            second: Cc::new(&Config { cc: CcName::Cubic, ..*config }),
+            second: Cubic::new(&Config { cc: CcName::Cubic, ..*config }),
         }
     }
     /// The window that brakes and accelerates move \[segments\].

@@ -1,10 +1,20 @@
 //! Any algorithm behind one type, without a pointer to a table of functions.
 
+use std::collections::BTreeMap;
+
+use lasthop_units::{Bitrate, Duration, Instant};
+
+use super::control::congestion_control;
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, VegasReading};
 
 macro_rules! controls {
-    (() $($(#[$_doc:meta])* $_name:ident $word:literal $_row:path $(=> $($Variant:ident($ty:ty)),+)?;)*) => {
+    (
+        () $(
+            $(#[$_doc:meta])* $Name:ident $word:literal $_row:path
+            $(=> $($Variant:ident($ty:ty)),+)? = $make:expr;
+        )*
+    ) => {
         /// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
         #[derive(Clone, Debug)]
         pub enum Cc {
@@ -12,15 +22,26 @@ macro_rules! controls {
             /// One of the caller's own.
             Custom(Box<dyn CustomControl>),
         }
+
+        impl Cc {
+            /// The built-in algorithm that `config` names; one of the caller's own comes from
+            /// [`Controls::build`].
+            pub fn new(config: &Config) -> Cc {
+                let make: fn(&Config) -> Cc = match config.cc {
+                    $(CcName::$Name => $make,)*
+                    CcName::Custom(_) => |c| Cc::Reno(Reno::new(c)),
+                };
+                make(config)
+            }
+        }
     };
 }
 built_in_controls!(controls);
 
 impl Cc {
-    /// The built-in algorithm that `config` names; one of the caller's own comes from
-    /// [`Controls::build`].
-    pub fn new(config: &Config) -> Cc {
-        config.cc.algorithm().map_or_else(|| Cc::Reno(Reno::new(config)), |a| (a.new)(config))
+    /// The algorithm that is at work without hints, for those that work with them.
+    fn base(config: &Config) -> Cc {
+        Cc::new(&Config { cc: config.hint.base, ..*config })
     }
     /// One of the caller's own, at work.
     #[inline]
@@ -29,5 +50,156 @@ impl Cc {
             Cc::Custom(cc) => Some(&mut **cc),
             _ => None,
         }
+    }
+}
+
+impl Controls {
+    /// The algorithm that `config` names, built in or one of these.
+    ///
+    /// # Errors
+    /// What the constructor says; a name that is not here.
+    pub fn build(
+        &self,
+        config: &Config,
+        parameters: &BTreeMap<String, f64>,
+        place: ControlContext<'_>,
+    ) -> Result<Cc, Fault> {
+        match config.cc {
+            CcName::Custom(name) => self.make(name, config, parameters, place).map(Cc::Custom),
+            _ => Ok(Cc::new(config)),
+        }
+    }
+}
+
+/// `$call` of the algorithm `$cc` that is at work in the [`Cc`] `$self`.
+macro_rules! of_any {
+    (
+        ($self:ident, $cc:ident => $call:expr)
+        $(
+            $(#[$_doc:meta])* $_name:ident $_word:literal $_row:path
+            $(=> $($Variant:ident($_ty:ty)),+)? = $_make:expr;
+        )*
+    ) => {
+        match $self {
+            $($($(Cc::$Variant($cc) => $call,)+)?)*
+            Cc::Custom($cc) => $call,
+        }
+    };
+}
+
+/// The implementation of the trait for [`Cc`]: each method of it, those with a default included, is
+/// passed on to the algorithm at work. So none can be forgotten.
+macro_rules! passed_on {
+    ($(#[$_attr:meta])* pub trait $Trait:ident { $($methods:tt)* }) => {
+        passed_on! { @of $Trait {} $($methods)* }
+    };
+    (@of $Trait:ident {$($done:tt)*}) => {
+        impl $Trait for Cc { $($done)* }
+    };
+    // Asked several times per segment: the default algorithm without a jump table.
+    (@of $Trait:ident {$($done:tt)*} $(#[$_doc:meta])* fn cwnd(&$s:ident) -> f64; $($rest:tt)*) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                #[inline]
+                fn cwnd(&$s) -> f64 {
+                    if let Cc::Reno(cc) = $s { cc.cwnd() } else { $s.cwnd_of_any() }
+                }
+            }
+            $($rest)*
+        }
+    };
+    // The same at each ACK. A copy is what leaves this function: of the sample itself only what
+    // Reno reads is then ever made.
+    (
+        @of $Trait:ident {$($done:tt)*}
+        $(#[$_doc:meta])* fn on_ack(&mut $s:ident, $a:ident: &$t:ty); $($rest:tt)*
+    ) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                #[inline]
+                fn on_ack(&mut $s, $a: &$t) {
+                    if let Cc::Reno(cc) = $s {
+                        cc.on_ack($a);
+                    } else {
+                        let sample = *$a;
+                        $s.on_ack_of_any(&sample);
+                    }
+                }
+            }
+            $($rest)*
+        }
+    };
+    (
+        @of $Trait:ident {$($done:tt)*}
+        $(#[$_doc:meta])* fn $f:ident(&mut $s:ident $(, $a:ident: $t:ty)*) $(-> $r:ty)?; $($rest:tt)*
+    ) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                fn $f(&mut $s $(, $a: $t)*) $(-> $r)? { built_in_controls!(of_any $s, cc => cc.$f($($a),*)) }
+            }
+            $($rest)*
+        }
+    };
+    (
+        @of $Trait:ident {$($done:tt)*}
+        $(#[$_doc:meta])* fn $f:ident(&$s:ident $(, $a:ident: $t:ty)*) $(-> $r:ty)?; $($rest:tt)*
+    ) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                fn $f(&$s $(, $a: $t)*) $(-> $r)? { built_in_controls!(of_any $s, cc => cc.$f($($a),*)) }
+            }
+            $($rest)*
+        }
+    };
+    // Most algorithms have the default, so that little is left of the jump table.
+    (
+        @of $Trait:ident {$($done:tt)*}
+        $(#[$_doc:meta])* fn $f:ident(&mut $s:ident $(, $a:ident: $t:ty)*) $(-> $r:ty)? $_default:block $($rest:tt)*
+    ) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                #[inline]
+                fn $f(&mut $s $(, $a: $t)*) $(-> $r)? { built_in_controls!(of_any $s, cc => cc.$f($($a),*)) }
+            }
+            $($rest)*
+        }
+    };
+    (
+        @of $Trait:ident {$($done:tt)*}
+        $(#[$_doc:meta])* fn $f:ident(&$s:ident $(, $a:ident: $t:ty)*) $(-> $r:ty)? $_default:block $($rest:tt)*
+    ) => {
+        passed_on! {
+            @of $Trait
+            {
+                $($done)*
+                #[inline]
+                fn $f(&$s $(, $a: $t)*) $(-> $r)? { built_in_controls!(of_any $s, cc => cc.$f($($a),*)) }
+            }
+            $($rest)*
+        }
+    };
+}
+
+congestion_control!(passed_on);
+
+impl Cc {
+    // Out of line, so that what asks for them stays small enough to be built into its callers.
+    #[inline(never)]
+    fn cwnd_of_any(&self) -> f64 {
+        built_in_controls!(of_any self, cc => cc.cwnd())
+    }
+    #[inline(never)]
+    fn on_ack_of_any(&mut self, ack: &AckSample) {
+        built_in_controls!(of_any self, cc => cc.on_ack(ack));
     }
 }

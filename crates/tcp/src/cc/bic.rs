@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::Config;
 
@@ -43,7 +43,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Bic(Bic::new(c)),
 };
 
 /// BIC's window and its search.

@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// Rounds over which gradients are summed.
@@ -43,7 +43,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Cdg(Box::new(Cdg::new(c))),
 };
 
 /// Smallest and largest round trip of a round \[us\].

@@ -5,9 +5,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::hystart::SlowStartExit;
 use super::window::{Window, has_window};
-use super::{
-    AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
-};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal};
 use crate::config::{Config, CubicConfig, CubicReading};
 use crate::jiffies::Timers;
 
@@ -56,7 +54,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs { abe: true, ..Needs::NOTHING },
-    new: |c| Cc::Cubic(Box::new(Cubic::new(c))),
 };
 
 /// CUBIC's window and epoch.

@@ -36,14 +36,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use lasthop_engine::custom::{self, Parameters, PolicyKind};
-pub use lasthop_engine::custom::{CustomParameter, DefinitionError, Fault};
+use lasthop_engine::custom::{self, DefinitionError, Fault, Parameters, PolicyKind};
 
-use super::{Cc, CcName, CongestionControl};
+use super::{CcName, CongestionControl, CustomName};
 use crate::config::Config;
 
-/// What [`Cc`] holds of an algorithm from outside: any [`CongestionControl`] that can be copied and
-/// shown.
+/// What [`Cc`](super::Cc) holds of an algorithm from outside: any [`CongestionControl`] that can be
+/// copied and shown.
 pub trait CustomControl: CongestionControl + fmt::Debug + Send {
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn CustomControl>;
@@ -133,21 +132,20 @@ impl Controls {
         self.0.iter()
     }
 
-    /// The algorithm that `config` names, built in or one of these.
+    /// The algorithm of this name.
     ///
     /// # Errors
     /// What the constructor says; a name that is not here.
-    pub fn build(
+    pub(super) fn make(
         &self,
+        name: CustomName,
         config: &Config,
         parameters: &BTreeMap<String, f64>,
         place: ControlContext<'_>,
-    ) -> Result<Cc, Fault> {
-        let CcName::Custom(name) = config.cc else { return Ok(Cc::new(config)) };
+    ) -> Result<Box<dyn CustomControl>, Fault> {
         let definition = self.get(name.as_str());
         let definition = definition.ok_or_else(|| format!("no congestion control `{}`", name.as_str()))?;
-        let setup = Setup { config, place, parameters: definition.values(parameters) };
-        definition.build(&setup).map(Cc::Custom)
+        definition.build(&Setup { config, place, parameters: definition.values(parameters) })
     }
 
     /// The first parameter that the algorithm `cc` does not have, and those it has.
@@ -173,7 +171,7 @@ impl Controls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{CustomName, Reno};
+    use crate::cc::Reno;
     use crate::{Options, Profile};
 
     fn mine() -> Definition {

@@ -3,7 +3,7 @@
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, EcnEcho, Established, Needs, Observer, Parameter, Row,
+    AckSample, Congestion, CongestionControl, EcnEcho, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::{Config, EcnMode};
 
@@ -38,7 +38,6 @@ pub(super) const ROW: Row = Row {
         echo: EcnEcho::EachMark,
         ..Needs::NOTHING
     },
-    new: |c| Cc::Dctcp(Dctcp::new(c)),
 };
 
 /// DCTCP's window and its estimate.

@@ -14,7 +14,7 @@ use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
+    AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
     Parameter, Row,
 };
 use crate::config::Config;
@@ -41,24 +41,23 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs { hints: true, ..Needs::NOTHING },
-    new: |c| Cc::Guided(Box::new(Guided::new(c))),
 };
 
-/// The base algorithm and its ceiling.
+/// The base algorithm, a `B`, and its ceiling.
 #[derive(Clone, Debug)]
-pub struct Guided {
-    base: Cc,
+pub struct Guided<B> {
+    base: B,
     readings: Readings,
     mss: f64,
     /// Segments; infinite without guidance.
     ceiling: f64,
 }
 
-impl Guided {
+impl<B: CongestionControl> Guided<B> {
     /// The base algorithm's window until the first hint.
-    pub fn new(config: &Config) -> Guided {
+    pub fn new(config: &Config, base: B) -> Guided<B> {
         Guided {
-            base: Cc::new(&Config { cc: config.hint.base, ..*config }),
+            base,
             readings: Readings::new(&config.hint),
             mss: f64::from(config.window.mss),
             ceiling: f64::INFINITY,
@@ -80,7 +79,7 @@ impl Guided {
 
 // Of each method it has to be said what becomes of the base's.
 #[deny(clippy::missing_trait_methods)]
-impl CongestionControl for Guided {
+impl<B: CongestionControl> CongestionControl for Guided<B> {
     fn cwnd(&self) -> f64 {
         self.base.cwnd().min(self.ceiling)
     }
@@ -162,7 +161,7 @@ impl CongestionControl for Guided {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::CcName;
+    use crate::cc::{Cc, CcName};
 
     fn hint(ms: u64, mbps: u64) -> Hint {
         let now = Instant::from_millis(ms);
@@ -170,9 +169,9 @@ mod tests {
         Hint { rate, measured: Some(now), period: Some(Duration::from_millis(10)), ..Hint::at(now) }
     }
     /// Established at 100 ms with a round trip of 20 ms and ten segments.
-    fn guided(base: CcName) -> Guided {
+    fn guided(base: CcName) -> Guided<Cc> {
         let config = linux_with(|c| (c.hint.base, c.window.mss) = (base, MSS as u16));
-        let mut cc = Guided::new(&config);
+        let mut cc = Guided::new(&config, Cc::new(&Config { cc: base, ..config }));
         let (now, rtt) = (Instant::from_millis(100), Some(Duration::from_millis(20)));
         cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss: MSS as u32 });
         cc

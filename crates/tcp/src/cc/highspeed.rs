@@ -3,7 +3,7 @@
 use lasthop_engine::math;
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -21,7 +21,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::HighSpeed(HighSpeed::new(c)),
 };
 
 /// Windows of RFC 3649 appendix B: with row i, counted from 0, the window grows by i + 1 segments

@@ -12,7 +12,7 @@ use lasthop_units::Instant;
 
 use super::window::Window;
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::Config;
 use crate::jiffies::Timers;
@@ -54,7 +54,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Htcp(Box::new(Htcp::new(c))),
 };
 
 /// H-TCP's window, clock and bounds of the round trip. Times in jiffies.

@@ -8,7 +8,7 @@ use lasthop_units::Duration;
 
 use super::window::{Window, has_window};
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::{CcReading, Config};
 
@@ -29,7 +29,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Hybla(Hybla::new(c)),
 };
 
 /// The largest exponent of slow start: 2^16 segments per ACK.
@@ -134,6 +133,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::CcName;
+    use crate::cc::Cc;
 
     #[test]
     fn at_25_ms_it_is_reno_and_at_100_ms_four_times_as_steep() {

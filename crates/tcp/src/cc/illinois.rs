@@ -5,7 +5,7 @@
 //! SND.UNA passed, and a round begins afresh at a timeout.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// alpha is in 128ths: 0.3 to 10.
@@ -48,7 +48,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Illinois(Box::new(Illinois::new(c))),
 };
 
 /// Illinois' window and delays. Times in microseconds.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::Config;
 
 /// TARGET.
@@ -43,7 +43,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Ledbat(Box::new(Ledbat::new(c))),
 };
 
 /// LEDBAT's window and delays. Times in seconds.

@@ -10,7 +10,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{CcReading, Config};
 use crate::segment::Timestamps;
 
@@ -39,7 +39,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Lp(Box::new(Lp::new(c))),
 };
 
 /// LP's window and delays. Times in seconds.

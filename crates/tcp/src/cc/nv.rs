@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Instant};
 use super::random::Random;
 use super::window::{Window, has_window};
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::Config;
 
@@ -61,7 +61,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Nv(Box::new(Nv::new(c))),
 };
 
 /// NV's window and rounds. Times in microseconds, rates in 100 bit/s.

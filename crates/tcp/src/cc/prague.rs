@@ -7,7 +7,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{Config, EcnMode};
 
 /// A flow with a shorter round trip grows as if it had this one (the draft's RTT_virt).
@@ -44,7 +44,6 @@ pub(super) const ROW: Row = Row {
         aqm: true,
         ..Needs::NOTHING
     },
-    new: |c| Cc::Prague(Box::new(Prague::new(c))),
 };
 
 /// Prague's window and its estimate.

@@ -25,7 +25,7 @@ use super::evidence::{Evidence, LOST_SHARE};
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::window::Round;
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
+    AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
     Parameter, Row, Signal,
 };
 use crate::config::{Config, HintConfig};
@@ -65,7 +65,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs { hints: true, pacing: true, ..Needs::NOTHING },
-    new: |c| Cc::RadioAware(Box::new(RadioAware::new(c))),
 };
 
 /// How long hints are not believed after the first such round, and at most.
@@ -73,10 +72,10 @@ const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)
 /// A link that is interrupted for longer has no readings.
 const INTERRUPTION: Duration = Duration::from_secs(2);
 
-/// The window by hints, and the algorithm that takes over without them.
+/// The window by hints, and the algorithm that takes over without them, a `B`.
 #[derive(Clone, Debug)]
-pub struct RadioAware {
-    base: Cc,
+pub struct RadioAware<B> {
+    base: B,
     config: HintConfig,
     ceiling: f64,
     mss: f64,
@@ -99,11 +98,11 @@ pub struct RadioAware {
     proven: f64,
 }
 
-impl RadioAware {
+impl<B: CongestionControl> RadioAware<B> {
     /// The base algorithm's window until the first hint.
-    pub fn new(config: &Config) -> RadioAware {
+    pub fn new(config: &Config, base: B) -> RadioAware<B> {
         RadioAware {
-            base: Cc::new(&Config { cc: config.hint.base, ..*config }),
+            base,
             config: config.hint,
             ceiling: config.window_ceiling().max(FLOOR),
             mss: f64::from(config.window.mss),
@@ -205,7 +204,7 @@ impl RadioAware {
 
 // Of each method it has to be said what becomes of the base's.
 #[deny(clippy::missing_trait_methods)]
-impl CongestionControl for RadioAware {
+impl<B: CongestionControl> CongestionControl for RadioAware<B> {
     fn cwnd(&self) -> f64 {
         self.guided.unwrap_or_else(|| self.base.cwnd())
     }
@@ -348,6 +347,7 @@ impl CongestionControl for RadioAware {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::cc::Cc;
     use crate::config::HintRtt;
 
     fn at(ms: u64) -> Instant {
@@ -358,12 +358,12 @@ mod tests {
         Hint { rate, queue: Some(queue), measured: Some(at(ms)), ..Hint::at(at(ms)) }
     }
     /// Established at 100 ms with a round trip of 20 ms.
-    fn aware(change: impl FnOnce(&mut HintConfig)) -> RadioAware {
+    fn aware(change: impl FnOnce(&mut HintConfig)) -> RadioAware<Cc> {
         let mut config = linux_like();
         config.hint.queue_threshold = 20_000;
         change(&mut config.hint);
         config.window.mss = MSS as u16;
-        let mut cc = RadioAware::new(&config);
+        let mut cc = RadioAware::new(&config, Cc::new(&Config { cc: config.hint.base, ..config }));
         let rtt = Some(Duration::from_millis(20));
         let (now, mss) = (at(100), MSS as u32);
         cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss });
@@ -452,7 +452,7 @@ mod tests {
         cc.on_hint(&lie(101));
         let window = cc.cwnd();
         assert_eq!(window, 1000.0);
-        let round = |cc: &mut RadioAware, ms: u64, una: u64| {
+        let round = |cc: &mut RadioAware<Cc>, ms: u64, una: u64| {
             cc.on_ack(&AckSample { lost: 50 * MSS, una: 0, nxt: 1, ..ack_at(50, ms, 20) });
             cc.on_ack(&AckSample { una, nxt: una + 1, ..ack_at(1, ms + 1, 20) });
         };

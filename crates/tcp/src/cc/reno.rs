@@ -1,8 +1,6 @@
 //! Additive increase, multiplicative decrease: RFC 5681 section 3.1, with octets or ACKs counted.
 
-use super::{
-    AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
-};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal};
 use crate::config::{Config, Growth};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -26,7 +24,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs { abe: true, ..Needs::NOTHING },
-    new: |c| Cc::Reno(Reno::new(c)),
 };
 
 /// The window of RFC 5681.

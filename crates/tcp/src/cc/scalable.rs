@@ -1,7 +1,7 @@
 //! Scalable TCP: a fixed number of ACKs per segment of growth, a cut by an eighth.
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{CcReading, Config};
 
 /// Segments delivered per segment of growth, at most.
@@ -27,7 +27,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Scalable(Scalable::new(c)),
 };
 
 /// Scalable's window.

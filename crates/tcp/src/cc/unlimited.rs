@@ -3,7 +3,7 @@
 //! scheduler pulls what it can send (close coupling), and for the ends of links that do not lose.
 //! The retransmission timer and loss recovery stay.
 
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
@@ -21,7 +21,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Unlimited(Unlimited::new(c)),
 };
 
 /// The window that is not there [segments]: more than any peer offers (RFC 7323: below 2^30

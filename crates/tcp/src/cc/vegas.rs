@@ -13,10 +13,10 @@
 use lasthop_units::{Duration, Instant};
 
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Needs, Observer,
-    Parameter, Row,
+    AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Needs, Observer, Parameter,
+    Row,
 };
-use crate::config::{Config, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder};
+use crate::config::{Config, VegasBaseStart, VegasConfig, VegasRto, VegasSampleOrder};
 use crate::name::Profile;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -50,10 +50,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs { opens_with_data: Some(Profile::Ns2), ..Needs::NOTHING },
-    new: |c| match c.vegas.reading {
-        VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-        VegasReading::Linux | VegasReading::Ns3 => Cc::VegasLinux(Box::new(super::VegasLinux::new(c))),
-    },
 };
 
 /// Vegas' state. Times are in seconds, as in ns-2.

@@ -2,7 +2,7 @@
 
 use super::window::{Window, has_window};
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::{CcReading, Config};
 
@@ -25,7 +25,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Veno(Veno::new(c)),
 };
 
 /// Veno's window and estimate. Times in microseconds.
@@ -148,6 +147,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::CcName;
+    use crate::cc::Cc;
 
     #[test]
     fn a_loss_without_a_queue_costs_a_fifth_and_with_one_a_half() {

@@ -4,7 +4,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::window::{Window, has_window};
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
+use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row};
 use crate::config::{Config, WestwoodReading, ZeroInterval};
 use crate::jiffies::Timers;
 
@@ -55,7 +55,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Westwood(Box::new(Westwood::new(c))),
 };
 
 pub(super) const PLUS_ROW: Row = Row {
@@ -64,7 +63,6 @@ pub(super) const PLUS_ROW: Row = Row {
     parameters: PLUS_PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Westwood(Box::new(Westwood::plus(c))),
 };
 
 /// Westwood's window and estimate. Octets per second.

@@ -7,7 +7,7 @@
 
 use super::window::{Round, Window, has_window};
 use super::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
 };
 use crate::config::{CcReading, Config};
 
@@ -60,7 +60,6 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs::NOTHING,
-    new: |c| Cc::Yeah(Box::new(Yeah::new(c))),
 };
 
 /// YeAH's window and modes. Times in microseconds.

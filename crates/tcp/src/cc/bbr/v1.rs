@@ -9,8 +9,8 @@ use super::max_filter::MaxFilter;
 use super::policer::LongTerm;
 use crate::cc::random::Random;
 use crate::cc::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, Needs, Observer, Parameter,
-    RateSample, Row, Trail,
+    AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, RateSample,
+    Row, Trail,
 };
 use crate::config::Config;
 use crate::jiffies::Timers;
@@ -70,7 +70,6 @@ pub(in crate::cc) const ROW: Row = Row {
         send_buffer_windows: 3,
         ..Needs::NOTHING
     },
-    new: |c| Cc::Bbr(Box::new(Bbr::new(c))),
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::cc::random::Random;
 use crate::cc::{
-    AckSample, CaState, Cc, Congestion, CongestionControl, Established, LossSample, Needs, Observer,
-    Parameter, RateSample, Row, Trail,
+    AckSample, CaState, Congestion, CongestionControl, Established, LossSample, Needs, Observer, Parameter,
+    RateSample, Row, Trail,
 };
 use crate::config::Config;
 use cycle::Probe;
@@ -73,7 +73,6 @@ pub(in crate::cc) const ROW: Row = Row {
         send_buffer_windows: 3,
         ..Needs::NOTHING
     },
-    new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
 };
 
 /// The states of the draft's section "State Machine".

@@ -1,0 +1,94 @@
+//! What an algorithm says of itself, and what it needs of the stack around it.
+
+use serde::Serialize;
+
+use crate::config::EcnMode;
+use crate::name::Profile;
+
+/// A parameter of an algorithm, for the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// Key under `[flow.x.tcp]`, or a fixed constant's name.
+    pub name: &'static str,
+    /// Default, as written in a scenario.
+    pub default: &'static str,
+    /// Unit; empty for a word or a pure number.
+    pub unit: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// How a receiver that agreed on RFC 3168 echoes marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// ECE from the first mark until CWR arrives (RFC 3168 section 6.1.3).
+    UntilCwr,
+    /// ECE on each ACK says whether its data was marked (RFC 8257 section 3.2).
+    EachMark,
+}
+
+/// What a control needs of the stack around it. The values of a profile give way to it, what a
+/// scenario writes does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The delivery rate of each ACK: loss recovery is `rack` where a scenario does not say
+    /// otherwise, and another one is refused.
+    pub delivery_rate: bool,
+    /// The ECN that the endpoint asks for, unless the profile has accurate feedback.
+    pub ecn: Option<EcnMode>,
+    /// Data is sent with ECT(1) (RFC 9331).
+    pub l4s: bool,
+    /// Marks of an AQM on the path: a flow without them is warned of.
+    pub aqm: bool,
+    /// The form in which the receiver echoes marks.
+    pub echo: EcnEcho,
+    /// Data is spaced out at the window per round trip.
+    pub pacing: bool,
+    /// The control may set a rate of its own
+    /// ([`pacing_rate`](super::CongestionControl::pacing_rate)).
+    pub paces: bool,
+    /// A mark may cost it less than a loss (RFC 8511), where `abe` is on.
+    pub abe: bool,
+    /// Capacity hints; without them `hint_base` is at work.
+    pub hints: bool,
+    /// Congestion windows that a send buffer holds which grows by itself (Linux:
+    /// tcp_sndbuf_expand).
+    pub send_buffer_windows: u64,
+    /// In this profile the SYN carries a segment of filler: ns-2's agent of the control ignores
+    /// `syn_` and opens with a data packet.
+    pub opens_with_data: Option<Profile>,
+}
+
+impl Needs {
+    /// What a window that answers to losses needs.
+    pub const NOTHING: Needs = Needs {
+        delivery_rate: false,
+        ecn: None,
+        l4s: false,
+        aqm: false,
+        echo: EcnEcho::UntilCwr,
+        pacing: false,
+        paces: false,
+        abe: false,
+        hints: false,
+        send_buffer_windows: 2,
+        opens_with_data: None,
+    };
+    /// What is taken for needed by a control of the caller's own: it may pace.
+    pub(super) const CUSTOM: Needs = Needs { paces: true, ..Needs::NOTHING };
+}
+
+/// What an algorithm's file says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// One line for a list.
+    pub summary: &'static str,
+    /// Paper or standard.
+    pub source: &'static str,
+    /// Parameters with provenance.
+    pub parameters: &'static [Parameter],
+    /// Where ns-3, INET and Linux differ from this and from each other.
+    pub differs: &'static str,
+    /// What it needs.
+    pub needs: Needs,
+}
