@@ -6,7 +6,7 @@ mod observe;
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::max_filter::MaxFilter;
-use super::policer::LongTerm;
+use super::policer::{AckContext, Decision, LongTerm};
 use crate::cc::random::Random;
 use crate::cc::{
     AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, RateSample,
@@ -73,7 +73,7 @@ pub(in crate::cc) const ROW: Row = Row {
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+enum Mode {
     Startup,
     Drain,
     ProbeBw,
@@ -82,11 +82,11 @@ pub(super) enum Mode {
 
 /// Rounds, counted by what is delivered (bbr_update_bw).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Round {
+struct Round {
     count: u64,
     /// The round ends with what is sent after so many octets were delivered.
     next_delivered: u64,
-    pub(super) starts: bool,
+    starts: bool,
 }
 
 /// Whether the pipe is full: the bandwidth has stopped growing (bbr_check_full_bw_reached).
@@ -145,11 +145,11 @@ pub struct Bbr {
     ssthresh: f64,
     ceiling: f64,
     initial_window: f64,
-    pub(super) mss: f64,
+    mss: f64,
     random: Random,
     clock: Timers,
-    pub(super) mode: Trail<Mode>,
-    pub(super) pacing_gain: f64,
+    mode: Trail<Mode>,
+    pacing_gain: f64,
     cwnd_gain: f64,
     /// Octets per second; 0: not known yet.
     pacing_rate: f64,
@@ -157,13 +157,13 @@ pub struct Bbr {
     /// The application had nothing to send, and nothing has been delivered since it has.
     idle_restart: bool,
     bw: MaxFilter,
-    pub(super) round: Round,
+    round: Round,
     pipe: Pipe,
     rtt: RoundTrip,
     cycle: Cycle,
     recovery: Recovery,
     extra: Extra,
-    pub(super) lt: LongTerm,
+    lt: LongTerm,
     /// The latest ACK's, to be shown.
     sample: RateSample,
 }
@@ -208,7 +208,7 @@ impl Bbr {
     }
     /// The bandwidth believed in \[segments/s\].
     pub fn bandwidth(&self) -> f64 {
-        if self.lt.in_use { self.lt.bw } else { self.max_bw() }
+        if self.lt.in_use() { self.lt.bw() } else { self.max_bw() }
     }
     /// The state's name as the papers write it.
     pub fn mode(&self) -> &'static str {
@@ -251,10 +251,20 @@ impl Bbr {
             self.round.starts = true;
             self.recovery.conserves = false;
         }
-        self.sample_long_term(ack, rate.app_limited);
+        self.look_for_a_policer(ack, rate.app_limited);
         let bw = rate.delivered as f64 / self.mss / rate.interval.as_secs_f64();
         if !rate.app_limited || bw >= self.max_bw() {
             self.bw.add(self.round.count, bw);
+        }
+    }
+
+    fn look_for_a_policer(&mut self, ack: &AckSample, app_limited: bool) {
+        let (round_starts, in_probe_bw) = (self.round.starts, self.mode == Mode::ProbeBw);
+        let context = AckContext { round_starts, in_probe_bw, app_limited, mss: self.mss };
+        match self.lt.sample(ack, context) {
+            Some(Decision::Use) => self.pacing_gain = 1.0,
+            Some(Decision::Probe) => self.enter_probe_bw(ack.now),
+            None => {}
         }
     }
 
@@ -308,7 +318,7 @@ impl Bbr {
         }
     }
 
-    pub(super) fn enter_probe_bw(&mut self, now: Instant) {
+    fn enter_probe_bw(&mut self, now: Instant) {
         self.mode.go(Mode::ProbeBw);
         // Any phase but the one that drains.
         self.cycle.phase = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
@@ -411,7 +421,7 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = match *self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.lt.in_use => (1.0, CWND_GAIN),
+            Mode::ProbeBw if self.lt.in_use() => (1.0, CWND_GAIN),
             Mode::ProbeBw => (CYCLE[self.cycle.phase], CWND_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };

@@ -62,8 +62,8 @@ impl Bbr {
             self.idle_restart,
         );
         o.flag("bbr1.packet_conservation", "the first round of recovery", self.recovery.conserves);
-        o.flag("bbr1.lt_use_bw", "a policer was found: lt_bw is the rate", self.lt.in_use);
-        o.number("bbr1.lt_bw", "bit/s", "the policer's rate as it is sampled", bits(self.lt.bw));
+        o.flag("bbr1.lt_use_bw", "a policer was found: lt_bw is the rate", self.lt.in_use());
+        o.number("bbr1.lt_bw", "bit/s", "the policer's rate as it is sampled", bits(self.lt.bw()));
         observe_rate(o, &self.sample, self.mss);
     }
 }
