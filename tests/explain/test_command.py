@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lasthop import Scenario
+from lasthop._bundled import bundled
 from lasthop.cli import main
 from tests.explain.test_planted import WIRED
 
@@ -82,3 +83,33 @@ def test_mistakes_have_clear_words(tiny_window: Path, args: tuple[str, ...], cod
     assert said.exit_code == code
     assert message in said.output
     assert "Traceback" not in said.output
+
+
+def test_without_a_name_each_flow_has_a_line(tmp_path: Path) -> None:
+    Scenario.load(bundled()["wifi-slow-station"]).with_(["scenario.duration=3 s"]).run(out=tmp_path / "run")
+    said = lasthop("explain", str(tmp_path / "run"))
+    assert said.exit_code == 0, said.output
+    names = ("call", "fast-1", "fast-2", "slow")
+    lines = {words[0]: line for line in said.output.splitlines() if (words := line.split()) and words[0] in names}
+    assert set(lines) == set(names)
+    assert "of delay" in lines["call"]
+    assert "wifi-queue (far)" in lines["slow"]
+    flows = json.loads(lasthop("explain", str(tmp_path / "run"), "--json").output)["flows"]
+    assert sorted(f["flow"] for f in flows) == sorted(names)
+    alone = json.loads(lasthop("explain", str(tmp_path / "run"), "--flow", "slow", "--json").output)
+    assert {k: v for k, v in alone.items() if k not in ("figure", "tried")} in flows
+    refused = lasthop("explain", str(tmp_path / "run"), "--try")
+    assert refused.exit_code == 2
+    assert "add `--flow NAME`" in refused.output
+
+
+def test_losses_of_one_burst_are_a_line(tmp_path: Path) -> None:
+    Scenario.load(bundled()["lte-download"]).with_(["scenario.duration=2 s"]).run(out=tmp_path / "run")
+    lost = len(json.loads(lasthop("explain", str(tmp_path / "run"), "--json").output)["losses"])
+    assert lost > 100
+    said = lasthop("explain", str(tmp_path / "run")).output.splitlines()
+    at = next(i for i, line in enumerate(said) if line.split()[:2] == ["lost", "at"])
+    counts = [int(line.split()[6].replace(",", "")) for line in said[at + 1 :] if " to " in line]
+    assert counts == [lost]
+    each = lasthop("explain", str(tmp_path / "run"), "--losses").output.splitlines()
+    assert sum("rlc-buffer-full" in line for line in each) == lost + 1

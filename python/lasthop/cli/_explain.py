@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lasthop import Results, _format
+from lasthop import LasthopError, Results, _format
 from lasthop._stop import leaving, making
 from lasthop.cli import _output
 from lasthop.cli._export import as_time
 
 if TYPE_CHECKING:
-    from lasthop.explain import Budget, Explanation, Tried
+    from lasthop.explain import Budget, Explanation, Loss, Tried
 
-#: So many losses are listed.
+#: So many lines of losses are printed.
 LOSSES = 20
+#: Losses of one cause at one place that are no further apart than this are one line [ns].
+BURST_NS = 100_000_000
+#: So many flows are explained when none is named: those that sent most.
+FLOWS = 50
+#: So many causes of a flow stand in the line of a flow.
+CAUSES = 3
 #: Names of the numbers of `--try`.
 NUMBERS = {
     "goodput_bps": ("goodput", _format.rate),
@@ -36,7 +44,7 @@ def optional_time(ctx: click.Context, option: click.Parameter, value: str | None
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--flow", metavar="NAME", help="The flow. [the only one]")
+@click.option("--flow", metavar="NAME", help="The flow in full. [a line for each flow; in full if there is one]")
 @click.option("--from", "start_s", callback=optional_time, metavar="TIME", help="Only from this moment on: 12.3s.")
 @click.option("--to", "end_s", callback=optional_time, metavar="TIME", help="Only until this moment.")
 @click.option(
@@ -45,6 +53,7 @@ def optional_time(ctx: click.Context, option: click.Parameter, value: str | None
     metavar="FILE",
     help="Draw the budget over time: .svg, .pdf or .png. [RUN/explain-FLOW.svg]",
 )
+@click.option("--losses", "each_loss", is_flag=True, help="List each lost packet, not bursts.")
 @click.option("--try", "tries", is_flag=True, help="Run the scenario again with each change that is advised.")
 @_output.json_option
 def explain(
@@ -53,6 +62,7 @@ def explain(
     start_s: float | None,
     end_s: float | None,
     figure: Path | None,
+    each_loss: bool,
     tries: bool,
     as_json: bool,
 ) -> None:
@@ -70,9 +80,15 @@ def explain(
       lasthop explain results/umts --try
     """
     from lasthop.explain import explain as explained
-    from lasthop.explain import timeline_figure, try_advice
+    from lasthop.explain import flow_names, timeline_figure, try_advice
 
     results = Results.load(folder)
+    if flow is None and len(names := flow_names(results)) > 1:
+        for given, option in ((figure, "--figure"), (tries, "--try"), (each_loss, "--losses")):
+            if given:
+                raise click.UsageError(f"{option} is of one flow, and the run has {len(names)}: add `--flow NAME`")
+        _all(results, folder, names, (start_s, end_s), as_json)
+        return
     found = explained(results, flow, start_s, end_s)
     target = None
     if found.budget.timeline is not None:
@@ -85,7 +101,7 @@ def explain(
     if as_json:
         _output.json_object(_json(found, tried, target))
         return
-    _print(found, tried)
+    _print(found, tried, each_loss)
     if target is not None:
         _output.line()
         _output.line(f"Drawn: {target.resolve()}")
@@ -98,7 +114,70 @@ def _json(found: Explanation, tried: list[Tried], figure: Path | None) -> dict[s
     return {**found.to_json(), "figure": str(figure.resolve()) if figure else None, "tried": changes}
 
 
-def _print(found: Explanation, tried: list[Tried]) -> None:
+def _all(
+    results: Results, folder: Path, names: list[str], interval: tuple[float | None, float | None], as_json: bool
+) -> None:
+    """A line for each flow, then what is advised for them."""
+    from lasthop.explain import explain as explained
+
+    found: list[Explanation] = []
+    errors: dict[str, LasthopError] = {}
+    for name in names[:FLOWS]:
+        with _kept(errors, name):
+            found.append(explained(results, name, *interval))
+    if not found:
+        raise next(iter(errors.values()))
+    rest = names[FLOWS:]
+    if as_json:
+        told = {name: str(why) for name, why in errors.items()}
+        _output.json_object({"flows": [f.to_json() for f in found], "errors": told, "left_out": rest})
+        return
+    for note in dict.fromkeys(note for f in found for note in f.budget.notes):
+        _output.paragraph(note, "note: ", further="      ")
+        _output.line()
+    rows = [(f.budget.flow, *_outline(f.budget)) for f in found]
+    _output.table(("flow", "of", "goes into", "lost"), rows, right=(1, 3))
+    for name, why in errors.items():
+        _output.paragraph(f"{name}: {why}", "no budget: ", further="           ")
+    if rest:
+        _output.line(f"The {FLOWS} flows that sent most; {len(rest):,} others: --flow NAME")
+    advised: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for f in found:
+        for advice in f.advice:
+            advised.setdefault((advice.text, tuple(advice.changes)), []).append(f.budget.flow)
+    for (text, changes), flows in advised.items():
+        _output.line()
+        _output.paragraph(text, f"advice ({', '.join(flows)}): ", further="        ")
+        for change in changes:
+            _output.line(f"  --set '{change}'")
+    _output.line()
+    _output.line(f"One flow in full, with its losses: lasthop explain {folder} --flow NAME")
+
+
+@contextmanager
+def _kept(errors: dict[str, LasthopError], name: str) -> Iterator[None]:
+    """Keeps the error of one flow, so that the others are explained."""
+    try:
+        yield
+    except LasthopError as error:
+        errors[name] = error
+
+
+def _outline(budget: Budget) -> tuple[str, str, str]:
+    """What is divided, its largest parts, and how many packets were lost."""
+    if budget.packets is None:
+        of = f"{_format.duration(budget.whole_ns / 1e9)} of transfer"
+    else:
+        of = f"{_format.duration(budget.whole_ns / 1e9 / max(budget.packets, 1))} of delay"
+    parts = [
+        f"{100 * budget.share(p):.0f} % {p.cause.label}" + (f" ({p.cause.place})" if p.cause.place else "")
+        for p in budget.parts[:CAUSES]
+        if budget.share(p) >= 0.01
+    ]
+    return of, ", ".join(parts), f"{len(budget.losses):,}"
+
+
+def _print(found: Explanation, tried: list[Tried], each_loss: bool) -> None:
     budget = found.budget
     for sentence in found.sentences:
         _output.paragraph(sentence)
@@ -108,7 +187,7 @@ def _print(found: Explanation, tried: list[Tried]) -> None:
     _print_parts(budget)
     if budget.losses:
         _output.line()
-        _print_losses(budget)
+        _print_losses(budget, each_loss)
     for advice in found.advice:
         _output.line()
         _output.paragraph(advice.text, "advice: ", further="        ")
@@ -126,29 +205,57 @@ def _print_parts(budget: Budget) -> None:
         what += f": one-way delays of {budget.packets:,} packets"
     _output.line(what + ("" if budget.exact else " (estimated)"), style="bold")
     mean = max(budget.packets or 1, 1)
+    # Parts of an estimate are no better than the interval between samples; delays are shorter than transfers.
+    digits = 9 if budget.exact else 3 if budget.packets is None else 6
     rows = [
-        (p.cause.label, p.cause.place, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.9f}") for p in budget.parts
+        (p.cause.label, p.cause.place, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}")
+        for p in budget.parts
     ]
-    rows.append(("sum", "", "100.0" if budget.parts else "0.0", f"{budget.whole_ns / mean / 1e9:.9f}"))
+    rows.append(("sum", "", "100.0" if budget.parts else "0.0", f"{budget.whole_ns / mean / 1e9:.{digits}f}"))
     unit = "s" if budget.packets is None else "s a packet"
     _output.table(("cause", "where", "%", unit), rows, right=(2, 3))
 
 
-def _print_losses(budget: Budget) -> None:
-    rows = [
-        (
-            f"{x.at_ns / 1e9:.9f}",
-            str(x.packet),
-            x.place,
-            x.cause,
-            x.stage or "",
-            (x.pdu or "") + (", sent again" if x.retransmission else ""),
-        )
-        for x in budget.losses[:LOSSES]
-    ]
-    _output.table(("lost at (s)", "packet", "where", "cause", "stage", "what"), rows, right=(0, 1))
-    if len(budget.losses) > LOSSES:
-        _output.line(f"... and {len(budget.losses) - LOSSES:,} more (--json lists all)")
+def _print_losses(budget: Budget, each: bool) -> None:
+    bursts = [[x] for x in budget.losses] if each or len(budget.losses) <= LOSSES else _bursts(budget.losses)
+    shown = bursts if each else bursts[:LOSSES]
+    rows = [(*_extent(burst), burst[0].place, burst[0].cause, burst[0].stage or "", _what(burst)) for burst in shown]
+    _output.table(("lost at (s)", "packet", "count", "where", "cause", "stage", "what"), rows, right=(0, 1, 2))
+    more = sum(len(burst) for burst in bursts[len(shown) :])
+    if more:
+        _output.line(f"... and {more:,} packets more")
+    if len(bursts) < len(budget.losses):
+        _output.line("Each packet for itself: --losses, or --json")
+
+
+def _bursts(losses: list[Loss]) -> list[list[Loss]]:
+    """Losses that follow each other with one cause at one place, none more than `BURST_NS` after the one before it."""
+    found: list[list[Loss]] = []
+    for x in losses:
+        last = found[-1][-1] if found else None
+        same = last is not None and (last.place, last.cause, last.stage) == (x.place, x.cause, x.stage)
+        if last is not None and same and x.at_ns - last.at_ns <= BURST_NS:
+            found[-1].append(x)
+        else:
+            found.append([x])
+    return found
+
+
+def _extent(burst: list[Loss]) -> tuple[str, str, str]:
+    """When, which packets, how many."""
+    first, last = burst[0], burst[-1]
+    if len(burst) == 1:
+        return f"{first.at_ns / 1e9:.9f}", str(first.packet), "1"
+    low, high = (bound(x.packet for x in burst) for bound in (min, max))
+    return f"{first.at_ns / 1e9:.3f} to {last.at_ns / 1e9:.3f}", f"{low} to {high}", f"{len(burst):,}"
+
+
+def _what(burst: list[Loss]) -> str:
+    """The PDU of a packet; of a burst how many of its packets are retransmissions."""
+    again = sum(bool(x.retransmission) for x in burst)
+    if len(burst) == 1:
+        return ", ".join(filter(None, (burst[0].pdu, "retransmission" if again else "")))
+    return f"{again:,} {'retransmission' if again == 1 else 'retransmissions'}" if again else ""
 
 
 def _print_tried(tried: Tried) -> None:

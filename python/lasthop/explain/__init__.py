@@ -15,7 +15,7 @@ from lasthop.explain._estimate import estimated_budget
 from lasthop.explain._exact import exact_budget
 from lasthop.explain._figure import timeline_figure
 from lasthop.explain._model import Budget, Cause, Loss, Part, Timeline
-from lasthop.explain._tables import flow_row
+from lasthop.explain._tables import flow_names, flow_row
 from lasthop.explain._words import sentences
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "Timeline",
     "Tried",
     "explain",
+    "flow_names",
     "timeline_figure",
     "try_advice",
 ]

@@ -55,15 +55,29 @@ class Names:
         return cls(values.dictionary.to_pylist(), values.indices.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
+def flow_names(results: Results) -> list[str]:
+    """The flows of a run, those that sent most packets first.
+
+    Raises:
+        LasthopError: the run has no table `flows`.
+    """
+    rows = _flow_rows(results)
+    return sorted(rows, key=lambda name: -int(rows[name].get("sent") or 0))
+
+
+def _flow_rows(results: Results) -> dict[str, dict[str, Any]]:
+    if "flows" not in results.table_names:
+        raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
+    return {row["flow"]: row for row in results.table("flows").to_pylist()}
+
+
 def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
     """The row of a flow in the table `flows`.
 
     Raises:
         LasthopError: no such flow; or none is named and there are several or none.
     """
-    if "flows" not in results.table_names:
-        raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
-    rows: dict[str, dict[str, Any]] = {row["flow"]: row for row in results.table("flows").to_pylist()}
+    rows = _flow_rows(results)
     if flow is None:
         if len(rows) == 1:
             return next(iter(rows.values()))
