@@ -58,7 +58,7 @@ test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
 
 test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
 	$(LANE)
-	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden
+	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden -n auto --dist worksteal
 
 slow: $(VENV)/.tools build ## measurements that are too long for every commit
 	$(LANE)
