@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lasthop._scenario import Scenario, run_many
     from lasthop._simulation import Simulation
     from lasthop.campaign.definition import Campaign
+    from lasthop.judging.judgement import judge
 
 __all__ = [
     "AckSample",
@@ -45,6 +46,7 @@ __all__ = [
     "Scheduler",
     "Simulation",
     "__version__",
+    "judge",
     "run_many",
 ]
 
@@ -54,6 +56,7 @@ _MODULES = {
     "Results": "lasthop._results",
     "Scenario": "lasthop._scenario",
     "Simulation": "lasthop._simulation",
+    "judge": "lasthop.judging.judgement",
     "run_many": "lasthop._scenario",
 }
 

@@ -54,6 +54,12 @@ def studies(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     return [*_starting(names, incomplete), CompletionItem(incomplete, type="dir")]
 
 
+def controls(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of built-in congestion controls, and files."""
+    names = [c["name"] for c in json.loads(_core.describe())["cc"]]
+    return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
+
+
 def assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Keys of `--set KEY=VALUE`, with the names of the scenario's own tables where one is given; a part at a time."""
     if "=" in incomplete:

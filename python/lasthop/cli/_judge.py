@@ -1,0 +1,174 @@
+"""`lasthop judge`: a congestion control against published test cases."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lasthop import _format
+from lasthop._errors import mistake
+from lasthop._stop import leaving
+from lasthop.cli import _completion, _output, _runs
+from lasthop.cli._run import utf8
+
+if TYPE_CHECKING:
+    from lasthop.judging.judgement import Judgement, Verdicts
+    from lasthop.judging.suite import Suite
+
+#: Exit code of `--gate` where a row is `fail` or `flag`.
+GATE = 4
+
+
+@click.command()
+@click.argument("control", required=False, metavar="[CONTROL]", shell_complete=_completion.controls)
+@click.option(
+    "--suite", "suites", multiple=True, metavar="SUITE", help="Name, file or folder. [those that fit CONTROL]"
+)
+@click.option("--file", "files", multiple=True, metavar="FILE", help="A TOML file of cases; without CONTROL: check it.")
+@click.option("--case", "cases", multiple=True, metavar="PATTERN", help="Only cases whose id fits, such as 'BBR-0*'.")
+@click.option("--cc", "own", multiple=True, metavar="NAME=FILE.py:CLASS", help="A congestion control of your own.")
+@click.option("--quick", is_flag=True, help="Fewer paths and replications, as each case says.")
+@click.option("--vary", type=click.IntRange(min=0), default=0, metavar="N", help="Move rates, delays and buffers by N.")
+@_runs.jobs_option
+@_runs.store_option
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/judge-CONTROL]")
+@click.option("--fresh", is_flag=True, help="Make every run anew, take none from the store.")
+@click.option("--list", "listing", is_flag=True, help="List the suites, or the cases of --suite. Runs nothing.")
+@click.option(
+    "--plan", "--dry-run", "plan", is_flag=True, help="Say what would be run and how long; measures some runs."
+)
+@click.option("--gate", is_flag=True, help=f"Exit with {GATE} where a case fails or is flagged.")
+@_output.json_option
+@click.pass_context
+def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
+    """Judge a congestion control by published test cases.
+
+    CONTROL is a built-in control, a name of --cc, or FILE.py:CLASS. Each case gets a verdict: pass, fail, flag, shown,
+    ambiguous, inconclusive, not-applicable, not-testable or error. DIR gets judge.json, report.html and the evidence.
+    Finished runs are kept in the store of campaigns. A failed case is a result: the exit code is 0 without --gate.
+
+    \b
+    Examples:
+      lasthop judge bbr3 --suite bbr
+      lasthop judge bbr3 --suite bbr --case BBR-04 --out results/one
+      lasthop judge my_cc.py:Mine --quick
+      lasthop judge cubic --file my-case.toml
+      lasthop judge --file my-case.toml        check the file, run nothing
+      lasthop judge --list
+    """
+    suites = [*map(utf8, said["suites"]), *map(utf8, said["files"])]
+    if said["listing"] or (control is None and not said["files"]):
+        _list(suites, said["cases"], said["as_json"])
+        return
+    if control is None:
+        _check(suites, said["as_json"])
+        return
+    with redirect_stdout(sys.stderr):  # what own code prints
+        judgement = _judgement(utf8(control), suites, said)
+    if said["plan"]:
+        _plan(judgement, said["as_json"])
+        return
+    folder = said["out"] or Path("results") / f"judge-{judgement.control.name}"
+    quiet = said["as_json"]
+    with (
+        leaving(lambda: f"finished runs are kept in {judgement.kept_in}: the same command continues with them"),
+        _runs.bar(f"judge {judgement.control.name}", shown=not quiet) as progress,
+        redirect_stdout(sys.stderr),
+    ):
+        verdicts = judgement.run(progress)
+        verdicts.save(folder)
+    if said["as_json"]:
+        _output.json_object({**verdicts.to_json_dict(), "out": str(folder)})
+    else:
+        _show(verdicts, folder)
+    if said["gate"] and {"fail", "flag", "error"} & set(verdicts.counts):
+        ctx.exit(GATE)
+
+
+def _judgement(control: str, suites: list[str], said: dict[str, Any]) -> Judgement:
+    from lasthop.judging.judgement import Judgement
+
+    return Judgement(
+        control, suites or None, cases=said["cases"], own=_own(said["own"]), quick=said["quick"], vary=said["vary"],
+        jobs=said["jobs"], store=said["store"], fresh=said["fresh"],
+    )  # fmt: skip
+
+
+def _own(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in map(utf8, given):
+        name, sign, place = text.partition("=")
+        if not sign or not name.strip():
+            raise mistake(f"'{text}' is not of the form NAME=FILE.py:CLASS", "such as --cc mine=my_cc.py:Mine")
+        found[name.strip()] = place.strip()
+    return found
+
+
+def _list(suites: list[str], cases: tuple[str, ...], as_json: bool) -> None:
+    from lasthop.judging.suite import bundled, chosen, load_suite
+
+    found = [chosen(load_suite(name), cases) for name in (suites or bundled())]
+    if as_json:
+        _output.json_object({"suites": [_suite_json(suite) for suite in found]})
+        return
+    if not suites:
+        rows = [(s.name, str(len(s.cases)), s.title, s.source) for s in found]
+        _output.table(("suite", "cases", "title", "source"), rows, right=(1,), wrap=True)
+        _output.line()
+        _output.line("Cases of one: lasthop judge --list --suite NAME")
+        return
+    for suite in found:
+        _output.line(f"{suite.name}: {suite.title} ({suite.source})")
+        sections = [(c.id, c.title, c.source.rpartition("#")[2]) for c in suite.cases]
+        _output.table(("case", "title", "section"), sections, wrap=True)
+
+
+def _suite_json(suite: Suite) -> dict[str, Any]:
+    cases = [{"id": c.id, "title": c.title, "source": c.source, "paths": len(c.paths)} for c in suite.cases]
+    return {"name": suite.name, "title": suite.title, "source": suite.source, "cases": cases}
+
+
+def _check(files: list[str], as_json: bool) -> None:
+    """Cases that are right in themselves: of each scenario too, with CUBIC in the place of the control."""
+    from lasthop.judging.case import scenario_of
+    from lasthop.judging.suite import load_suite
+
+    cases = [case for name in files for case in load_suite(name).cases]
+    for case in cases:
+        for path in () if case.lacks else case.paths:
+            scenario_of(case, path, "cubic", case.seed(0), {})
+    if as_json:
+        _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
+        return
+    for case in cases:
+        _output.line(f"{case.id}: {case.title} ({len(case.paths)} paths, {len(case.passes)} checks)")
+    _output.line(f"The cases are right. Run them: lasthop judge CONTROL --file {files[0]}")
+
+
+def _plan(judgement: Judgement, as_json: bool) -> None:
+    found = judgement.estimate()
+    costs = judgement.costs()
+    if as_json:
+        keys = ("case", "runs", "simulated_s", "segments")
+        _output.json_object({**_runs.estimate_json(found), "cases": [dict(zip(keys, c, strict=True)) for c in costs]})
+        return
+    rows = [(case, f"{runs}", _format.duration(s), f"{n:.3g}") for case, runs, s, n in costs]
+    rows.append(
+        ("in all", f"{judgement.runs}", _format.duration(sum(c[2] for c in costs)), f"{sum(c[3] for c in costs):.3g}")
+    )
+    _output.table(("case", "runs", "simulated", "segments at most"), rows, right=(1, 2, 3))
+    _runs.tell_estimate(found)
+
+
+def _show(verdicts: Verdicts, folder: Path) -> None:
+    rows = [(row.id, row.verdict, row.title, row.why) for row in verdicts.rows]
+    _output.table(("case", "verdict", "title", "why"), rows, wrap=True)
+    _output.line()
+    tally = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items())
+    runs = f"{verdicts.made:,} runs made" + (f" ({verdicts.taken:,} found in the store)" if verdicts.taken else "")
+    _output.line(f"{verdicts.control.name}: {tally}; {runs} in {verdicts.seconds:.1f} s")
+    _output.line(f"Report: {folder / 'report.html'}")

@@ -1,0 +1,1 @@
+"""`lasthop judge`: a congestion control against the test cases of documents, each case a table of TOML."""

@@ -1,0 +1,124 @@
+"""The control that is judged: a built-in one, or a class of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lasthop import _core
+from lasthop._core import CongestionControl, LasthopError
+from lasthop._errors import mistake
+from lasthop.campaign import own
+from lasthop.campaign._faults import nearest
+from lasthop.judging._variables import SENDER, built_in, known_variables, variables_of
+
+#: Controls that are judged only when they are named: two send without regard to loss, two need the network's help.
+NOT_BY_DEFAULT = frozenset({"none", "abc", "guided", "radio-aware"})
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control, by the name that `tcp.cc` has for it."""
+
+    name: str
+    #: The class of the user's; None: it is built in.
+    make: Callable[..., CongestionControl] | None = None
+    #: `FILE.py:CLASS` and the folder in which the file is looked for, for other processes.
+    place: own.Place | None = None
+
+    @property
+    def kind(self) -> str:
+        """built-in or own."""
+        return "built-in" if self.make is None else "own"
+
+    @property
+    def cc(self) -> dict[str, Callable[..., CongestionControl]]:
+        """What a scenario is given beside its text."""
+        return {} if self.make is None else {self.name: self.make}
+
+    @property
+    def code(self) -> str:
+        """Digest of the user's sources and all that they import; empty for a built-in control."""
+        return "" if self.make is None else own.together([own.digest(self.name, self.make, self.place)])
+
+    @property
+    def hash(self) -> str:
+        """Names the control by what it does, as hex."""
+        if self.make is not None:
+            return self.code[:32]
+        return hashlib.blake2b(f"{self.name} {_core.__version__}".encode(), digest_size=16).hexdigest()
+
+    def variables(self) -> Mapping[str, bool]:
+        """The variables that it exposes: name, and whether it is a state."""
+        if self.make is None:
+            return variables_of(self.name)
+        every = known_variables()
+        found = {name: every[name] for name in SENDER}
+        declared = getattr(self.make, "observables", None)
+        if isinstance(declared, Mapping):
+            found |= {str(name): unit == "text" for name, unit in declared.items()}
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: a worker loads the file again."""
+        if self.place is None:
+            return Control, (self.name, self.make)
+        return _again, (self.name, self.place)
+
+
+def _again(name: str, place: own.Place) -> Control:
+    return Control(name, own.load(Path(place[1]), place[0]), place)
+
+
+def control_of(name: str, given: Mapping[str, Any] | None = None, folder: Path | None = None) -> Control:
+    """The control of a name.
+
+    Args:
+        name: of a built-in control, a name in `given`, or `FILE.py:CLASS`.
+        given: controls of one's own by name: classes, or texts `FILE.py:CLASS`.
+        folder: where files are looked for; None: the current folder.
+
+    Raises:
+        LasthopError: there is no such control, or the file or the class is not there.
+        TypeError: what was given is no congestion control.
+    """
+    folder = (folder or Path.cwd()).resolve()
+    given = dict(given or {})
+    if name in given:
+        return _own(name, given[name], folder)
+    if ".py:" in name:
+        file, _, found = name.rpartition(":")
+        stem = Path(file).stem.replace("_", "-")
+        return _own(stem if stem not in built_in() else found.lower(), name, folder)
+    if name in built_in():
+        return Control(name)
+    if name.endswith(".py"):
+        raise mistake(f"'{name}' names no class", f"write {name}:CLASS")
+    raise mistake(
+        f"there is no congestion control '{name}'",
+        nearest(
+            name,
+            [*built_in(), *given],
+            "`lasthop describe` lists them; one's own is FILE.py:CLASS, or --cc NAME=FILE.py:CLASS",
+        ),
+    )
+
+
+def _own(name: str, given: Any, folder: Path) -> Control:
+    if name in built_in():
+        raise mistake(f"'{name}' is the name of a built-in control", "give yours another name")
+    if isinstance(given, str):
+        made = own.load(folder, given)
+        place: own.Place | None = (given, str(folder))
+    else:
+        made, place = given, None
+        own.check_named(f"the congestion control '{name}'", made)
+    if not (inspect.isclass(made) and issubclass(made, CongestionControl)):
+        raise LasthopError(
+            f"error: '{name}' is no congestion control\n  help: derive the class from lasthop.CongestionControl"
+        )
+    return Control(name, made, place)

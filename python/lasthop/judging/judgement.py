@@ -1,0 +1,400 @@
+"""From a control and suites to verdicts: what is run, found in the store or made by an executor of campaigns."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lasthop import _core
+from lasthop._core import LasthopError
+from lasthop._errors import mistake
+from lasthop._files import write_all_whole
+from lasthop.campaign.conduct import Estimate, Event, Progress, estimate
+from lasthop.campaign.executors import Executor, Failure, executor
+from lasthop.campaign.store import Store, run_key
+from lasthop.judging.case import Case, CasePath, scenario_of, varied
+from lasthop.judging.control import Control, control_of
+from lasthop.judging.point import Point, Task, Work, item_of
+from lasthop.judging.suite import Suite, bundled, chosen, load_suite
+
+#: The version of `judge.json`.
+FORMAT = 1
+#: Verdicts, the one that decides a row first.
+VERDICTS = (
+    "error", "fail", "flag", "inconclusive", "ambiguous", "pass", "shown", "not-applicable", "not-testable",
+)  # fmt: skip
+_MOST_VARY = 2**31
+
+
+@dataclass(frozen=True)
+class Row:
+    """The verdict of a case, as `judge.json` has it."""
+
+    suite: str
+    id: str
+    title: str
+    source: str
+    verdict: str
+    why: str
+    points: tuple[dict[str, Any], ...]
+    chosen: tuple[str, ...]
+    notes: tuple[str, ...]
+    case: Case
+    #: What is not written into `judge.json`: courses for figures, by path and replication.
+    shown: tuple[dict[str, Any], ...] = ()
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """The row as plain data."""
+        return {
+            "id": self.id, "suite": self.suite, "title": self.title, "source": self.source, "verdict": self.verdict,
+            "why": self.why, "points": list(self.points), "chosen": list(self.chosen), "notes": list(self.notes),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What judging a control has found.
+
+    Attributes:
+        control: what was judged.
+        suites: the suites.
+        rows: a row for each case, in the order of the suites.
+    """
+
+    control: Control
+    suites: tuple[Suite, ...]
+    rows: tuple[Row, ...]
+    quick: bool = False
+    vary: int = 0
+    #: Runs that were made and runs that were found in the store; not part of the verdicts.
+    made: int = 0
+    taken: int = 0
+    seconds: float = 0.0
+    #: Processor time of each run that was made [s].
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows have each verdict."""
+        found = {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in VERDICTS}
+        return {verdict: n for verdict, n in found.items() if n}
+
+    def table(self) -> pa.Table:
+        """A row for each case: suite, id, verdict, why."""
+        keys = ("suite", "id", "title", "verdict", "why")
+        return pa.table({key: [getattr(row, key) for row in self.rows] for key in keys})
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """The content of `judge.json`: of the same control, cases and version the same, however it was run."""
+        return {
+            "version": FORMAT,
+            "lasthop": _core.__version__,
+            "cc": {"name": self.control.name, "kind": self.control.kind, "hash": self.control.hash},
+            "form": "quick" if self.quick else "full",
+            "vary": self.vary,
+            "suites": [{"name": s.name, "source": s.source} for s in self.suites],
+            "rows": [row.to_json_dict() for row in self.rows],
+            "counts": self.counts,
+        }
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Writes `judge.json`, `report.html`, `timing.json` and the evidence of each point.
+
+        Returns:
+            The folder.
+        """
+        from lasthop.judging.report import report_html
+
+        target = Path(folder)
+        contents: dict[str, bytes] = {
+            "judge.json": (json.dumps(self.to_json_dict(), indent=1, ensure_ascii=False) + "\n").encode(),
+            "timing.json": (json.dumps(self._timing(), indent=1) + "\n").encode(),
+            "report.html": report_html(self).encode(),
+        }
+        for row in self.rows:
+            for point, shown in zip(row.points, row.shown, strict=True):
+                for name in point["evidence"]:
+                    contents[name] = _evidence(shown)
+        (target / "data").mkdir(parents=True, exist_ok=True)
+        write_all_whole({target / name: content for name, content in contents.items()})
+        return target
+
+    def _timing(self) -> dict[str, Any]:
+        return {"seconds": round(self.seconds, 3), "made": self.made, "found": self.taken, "runs": dict(self.costs)}
+
+
+def _evidence(shown: Mapping[str, Any]) -> bytes:
+    """The courses of a point as a Parquet file: the same data give the same octets."""
+    rows = [(v, t, x, None) for v, points in sorted(shown["series"].items()) for t, x in points]
+    rows += [(v, t, None, s) for v, points in sorted(shown["states"].items()) for t, s in points]
+    kinds = {"variable": pa.string(), "time_s": pa.float64(), "value": pa.float64(), "text": pa.string()}
+    columns = list(zip(*rows, strict=True)) or [()] * 4
+    table = pa.table({n: pa.array(c, kind) for (n, kind), c in zip(kinds.items(), columns, strict=True)})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def judge(
+    cc: str,
+    suites: Sequence[str | PathLike[str]] | str | None = None,
+    *,
+    cases: Sequence[str] = (),
+    own: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    vary: int = 0,
+    jobs: int = 0,
+    store: Store | str | PathLike[str] | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Verdicts:
+    """Judges a congestion control by the cases of some suites.
+
+        verdicts = lasthop.judge("bbr3", "bbr", quick=True)
+        verdicts.save("results/bbr3")
+
+    Args:
+        cc: a built-in control, a name in `own`, or `FILE.py:CLASS`.
+        suites: names of bundled suites, files or folders of cases; None: those that fit the control.
+        cases: patterns of ids with `*` and `?`, of which a case fits one; none: all cases.
+        own: congestion controls of your own by name: classes, or texts `FILE.py:CLASS`.
+        quick: fewer paths and replications, as each case says.
+        vary: from 1 on: rate, delay and buffer of each path are multiplied with factors of 0.8 to 1.25, drawn from it.
+        jobs: runs at a time; 0: one per core.
+        store: where finished runs are kept; None: the store of campaigns.
+        fresh: every run is made anew.
+        progress: gets how far it is, after each run.
+
+    Raises:
+        LasthopError: there is no such control or suite, or a case has a mistake: nothing has been run then.
+        TypeError: a control in `own` is none.
+    """
+    judgement = Judgement(cc, suites, cases=cases, own=own, quick=quick, vary=vary, jobs=jobs, store=store, fresh=fresh)
+    return judgement.run(progress)
+
+
+class Judgement:
+    """What is to be run for a judgement, checked; see `judge`."""
+
+    def __init__(
+        self,
+        cc: str,
+        suites: Sequence[str | PathLike[str]] | str | None = None,
+        *,
+        cases: Sequence[str] = (),
+        own: Mapping[str, Any] | None = None,
+        quick: bool = False,
+        vary: int = 0,
+        jobs: int = 0,
+        store: Store | str | PathLike[str] | None = None,
+        fresh: bool = False,
+    ) -> None:
+        if not 0 <= vary < _MOST_VARY:
+            raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
+        self.control = control_of(cc, own)
+        self.quick, self.vary, self._fresh = quick, vary, fresh
+        named = [suites] if isinstance(suites, (str, PathLike)) else suites
+        every = [load_suite(str(name)) for name in (named or default_suites(self.control))]
+        self.suites = [chosen(suite, cases) for suite in every]
+        self.cases = [(suite, case) for suite in self.suites for case in suite.cases]
+        if not self.cases:
+            raise mistake(
+                f"no case fits {' or '.join(repr(c) for c in cases)}",
+                f"there are: {', '.join(c.id for s in every for c in s.cases)}",
+            )
+        self._store = store if isinstance(store, Store) else Store(store)
+        self.makes: Executor = executor(None, jobs, self.control.make is not None and jobs != 1)
+        self._store.workers = self.makes.workers
+        self._plan = [self._points(number, case) for number, (_, case) in enumerate(self.cases)]
+
+    @property
+    def kept_in(self) -> Path:
+        """The folder of the store."""
+        return self._store.path
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return sum(len(points) for points in self._plan)
+
+    def refused(self, case: Case) -> tuple[str, str] | None:
+        """Why a case is not run: verdict and reason; None: it is."""
+        if case.lacks:
+            return "not-testable", f"the simulator lacks: {'; '.join(case.lacks)}"
+        has = self.control.variables()
+        missing = [name for name in (w.partition(":")[0] for w in case.wants()) if name not in has]
+        if missing:
+            return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
+        return None
+
+    def _points(self, number: int, case: Case) -> list[tuple[Task, str, float]]:
+        """The runs of a case: task, hash of the scenario, simulated time [s]."""
+        if self.refused(case) is not None:
+            return []
+        found = []
+        for original in case.paths:
+            if self.quick and not original.quick:
+                continue
+            path: CasePath = varied(original, self.vary, case.id)
+            for replication in range(case.quick_seeds if self.quick else case.seeds):
+                scenario = scenario_of(case, path, self.control.name, case.seed(replication), self.control.cc)
+                key = run_key(scenario.hash, self.control.code)
+                task = Task(key, Point(number, path, replication), item_of(case, path))
+                found.append((task, scenario.hash, scenario.duration))
+        return found
+
+    def _work(self) -> Work:
+        return Work([case for _, case in self.cases], self.control)
+
+    def _kept(self, task: Task) -> dict[str, Any] | None:
+        """The judgement of a run that the store has."""
+        if self._fresh or task.item not in self._store.get(task.key, [task.item]):
+            return None
+        try:
+            found: dict[str, Any] = json.loads(self._store.content(task.key, task.item))
+        except (LasthopError, ValueError):  # the file is damaged or gone: the run is made again
+            return None
+        return found
+
+    def estimate(self) -> Estimate:
+        """What it would take. Some runs are made to measure; nothing is written."""
+        missing = [task for points in self._plan for task, _, _ in points if self._kept(task) is None]
+        return estimate(self.makes, self._work(), missing, (self.runs, self.runs))
+
+    def costs(self) -> list[tuple[str, int, float, float]]:
+        """Of each case: id, runs, simulated time [s], and segments that its paths carry in it at most."""
+        found = []
+        for (_, case), points in zip(self.cases, self._plan, strict=True):
+            simulated = sum(duration for _, _, duration in points)
+            segments = sum(d * t.point.path.parameters["rate"] / 12_000 for t, _, d in points)
+            found.append((case.id, len(points), simulated, segments))
+        return found
+
+    def run(self, progress: Progress | None = None) -> Verdicts:
+        """Makes the runs that are missing, and judges."""
+        began = time.monotonic()
+        known: dict[str, dict[str, Any]] = {}
+        tasks: dict[str, Task] = {}
+        for points in self._plan:
+            for task, _, _ in points:
+                at = task.key + task.item
+                kept = self._kept(task)
+                if kept is not None:
+                    known[at] = kept
+                else:
+                    tasks.setdefault(at, task)
+        taken = len(known)
+        failed: dict[str, str] = {}
+        costs: dict[str, float] = {}
+
+        def report() -> None:
+            if progress is not None:
+                made = len(known) - taken
+                progress(Event.of(taken + len(tasks), taken, made, len(failed), time.monotonic() - began))
+
+        report()
+        # Long runs first: at the end of the judgement no core waits for the last of them.
+        lengths = {t.key + t.item: d * t.point.path.parameters["rate"] for p in self._plan for t, _, d in p}
+        ordered = sorted(tasks.items(), key=lambda item: (-lengths[item[0]], item[0]))
+        try:
+            with closing(self.makes.run(self._work(), iter([task for _, task in ordered]))) as outcomes:
+                for task, outcome in outcomes:
+                    at = task.key + task.item
+                    if isinstance(outcome, Failure):
+                        failed[at] = outcome.reason
+                    else:
+                        self._store.put(task.key, outcome.entries, outcome.cost_s)
+                        (content,) = (e.content for e in outcome.entries if e.item == task.item)
+                        known[at] = json.loads(content or b"{}")
+                        name = (
+                            f"{self.cases[task.point.case][1].id} {task.point.path.name} {task.point.replication + 1}"
+                        )
+                        costs[name] = round(outcome.cost_s, 3)
+                    report()
+        finally:  # what is done stays done, whatever stopped the rest
+            self._store.flush()
+        rows = [
+            self._row(suite, case, points, known, failed)
+            for (suite, case), points in zip(self.cases, self._plan, strict=True)
+        ]
+        return Verdicts(
+            self.control, tuple(self.suites), tuple(rows), self.quick, self.vary, len(known) - taken, taken,
+            time.monotonic() - began, dict(sorted(costs.items())),
+        )  # fmt: skip
+
+    def _row(
+        self,
+        suite: Suite,
+        case: Case,
+        points: Iterable[tuple[Task, str, float]],
+        known: Mapping[str, dict[str, Any]],
+        failed: Mapping[str, str],
+    ) -> Row:
+        refused = self.refused(case)
+        judged, courses = [], []
+        for task, scenario, _ in points:
+            at = task.key + task.item
+            path, replication = task.point.path, task.point.replication
+            found = known.get(at) or {"verdict": "error", "why": f"the run failed: {failed[at]}"}
+            stem = f"{case.id}-{path.name}" + (f"-{replication + 1}" if case.seeds > 1 else "")
+            judged.append(
+                {
+                    "path": path.name,
+                    "seed": case.seed(replication),
+                    "scenario": scenario,
+                    "verdict": found["verdict"],
+                    "why": found["why"],
+                    "values": found.get("values", {}),
+                    "checks": found.get("checks", []),
+                    "readings": found.get("readings", []),
+                    "evidence": [f"data/{stem}.parquet"] if found.get("series") or found.get("states") else [],
+                }
+            )
+            courses.append({k: found.get(k, {}) for k in ("series", "states", "moments")})
+        verdict, why = refused if refused is not None else _decided(judged)
+        notes = list(case.notes)
+        if verdict in ("fail", "flag") and self.control.name in case.known:
+            notes.append(f"Known: {case.known[self.control.name]}")
+        return Row(
+            suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,
+            tuple(courses),
+        )  # fmt: skip
+
+
+def _decided(points: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The verdict of a row: the gravest of its points, with what it says."""
+    if not points:
+        return "not-testable", "this form has no path of the case"
+    first = min(points, key=lambda p: VERDICTS.index(p["verdict"]))
+    same = sum(p["verdict"] == first["verdict"] for p in points)
+    of = (
+        ""
+        if len(points) == 1
+        else f"{first['path']}: "
+        if same == 1
+        else f"{same} of {len(points)} paths; {first['path']}: "
+    )
+    return first["verdict"], f"{of}{first['why']}" if first["why"] else ""
+
+
+def default_suites(control: Control) -> list[str]:
+    """The bundled suites that fit a control."""
+    there = bundled()
+    wanted = ["bbr"] if "bbr.state" in control.variables() else []
+    wanted += ["rfc9743"]
+    found = [name for name in wanted if name in there]
+    if not found:
+        raise mistake(
+            f"no bundled suite fits '{control.name}'", f"name one with --suite: {', '.join(there) or 'a file'}"
+        )
+    return found

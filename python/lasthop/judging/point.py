@@ -1,0 +1,236 @@
+"""One run of a case: its checks, their values, and what the report shows of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lasthop import _core
+from lasthop._results import Results
+from lasthop.campaign.store import Entry, run_key
+from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, ended_by, one_line
+from lasthop.judging._language import Evaluation, Found, left_of
+from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
+from lasthop.judging._variables import known_variables
+from lasthop.judging._words import number
+from lasthop.judging.case import FLOW, Case, CasePath, Check, scenario_of
+from lasthop.judging.control import Control
+
+#: The sender's or the receiver's buffer counts as a limit from this share of it on.
+_NEARLY = 0.95
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run to judge: a case on a path with a replication."""
+
+    case: int
+    path: CasePath
+    replication: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to make."""
+
+    key: str
+    point: Point
+    item: str
+
+
+class Work:
+    """Makes the runs of a judgement and judges each; of its tables nothing survives.
+
+    Args:
+        cases: the cases.
+        control: what is judged.
+    """
+
+    def __init__(self, cases: list[Case], control: Control) -> None:
+        self.cases = cases
+        self.control = control
+
+    def __call__(self, task: Task, stopped: Callable[[], bool]) -> Made:
+        """Makes a run.
+
+        Args:
+            task: which.
+            stopped: asked about every 50 ms of the run; true gives it up.
+
+        Raises:
+            RunFailedError: the run gave no result.
+            KeyboardInterrupt: it was given up.
+        """
+        began = time.thread_time()
+        case = self.cases[task.point.case]
+        what = "scenario"
+        try:
+            seed = case.seed(task.point.replication)
+            scenario = scenario_of(case, task.point.path, self.control.name, seed, self.control.cc)
+            if run_key(scenario.hash, self.control.code) != task.key:
+                raise RunFailedError(OTHER_BUILD)
+            what = "run"
+            run = Results(_core.run(scenario.core, None, ended_by(stopped)))
+            what = "judgement"
+            found = judged(case, task.point.path, run, scenario.duration, self.control)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError):
+            raise
+        except BaseException as error:  # a panic of the core is no Exception
+            raise RunFailedError(f"{what}: {one_line(error)}") from error
+        spent = time.thread_time() - began
+        content = json.dumps(found, sort_keys=True, ensure_ascii=False).encode()
+        return Made((Entry(COST, COST, spent), Entry(task.item, "judged", content=content)), spent)
+
+
+def item_of(case: Case, path: CasePath) -> str:
+    """The item under which the store has a judgement: of the case, the path and the judge's own sources."""
+    said = json.dumps([case.digest, path.name, sorted(path.parameters.items())])
+    return f"judged {hashlib.blake2b((said + _sources()).encode(), digest_size=16).hexdigest()}"
+
+
+@lru_cache(maxsize=1)
+def _sources() -> str:
+    """Digest of the judge's own code, and of the metrics that it uses."""
+    from lasthop.campaign import metrics
+
+    hasher = hashlib.blake2b(digest_size=16)
+    hasher.update(np.__version__.encode())
+    for folder in (Path(__file__).parent, Path(metrics.__file__).parent):
+        for path in sorted(folder.glob("*.py")):
+            hasher.update(path.read_bytes())
+    return hasher.hexdigest()
+
+
+def judged(case: Case, path: CasePath, run: Results, duration_s: float, control: Control) -> dict[str, Any]:
+    """The judgement of a run, as plain data.
+
+    Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for figures), `states`.
+    """
+    flow = FLOW
+    recording = Recording(run, flow, duration_s)
+    variables = {**known_variables(), **control.variables()}
+    for name in case.observables:
+        bare, _, kind = name.partition(":")
+        variables.setdefault(bare, kind.strip() == "text")
+    evaluation = Evaluation(recording, case.names(variables), path.parameters, case.rounds)
+    requires = [_checked(evaluation, check) for check in case.requires]
+    passes = [_checked(evaluation, check) for check in case.passes]
+    readings = [
+        {"text": point.text, "readings": {c.name: _checked(evaluation, c)["holds"] for c in point.readings}}
+        for point in case.ambiguous
+    ]
+    limited = _limited(case, path, recording)
+    verdict, why = _verdict(requires, passes, readings, limited)
+    values = {name: _number(evaluation.of(tree)) for name, tree in case.shown.items()}
+    if verdict in ("pass", "shown"):
+        why = ", ".join(f"{name} {number(value)}" for name, value in values.items() if value is not None)
+        why = why or f"{len(passes)} checks hold"
+    return {
+        "verdict": verdict,
+        "why": why,
+        "checks": [*requires, *passes],
+        "values": values,
+        "readings": readings,
+        "moments": _moments(case, evaluation),
+        "series": {name: thinned(recording.steps(name), recording.times) for name in _plotted(case, variables)},
+        "states": {name: _states(recording, name) for name in case.plot if variables.get(name)},
+    }
+
+
+def _plotted(case: Case, variables: Mapping[str, bool]) -> list[str]:
+    return [name for name in case.plot if not variables.get(name)]
+
+
+def _states(recording: Recording, name: str, most: int = 300) -> list[list[Any]]:
+    rows, texts = recording.texts(name)
+    found = [[round(recording.event(int(row)).time_s, 9), text] for row, text in zip(rows, texts, strict=True)]
+    return found[:most]
+
+
+def _moments(case: Case, evaluation: Evaluation) -> dict[str, float]:
+    found = {}
+    for name, tree in case.let.items():
+        value = evaluation.of(tree)
+        if isinstance(value, Moment):
+            found[name] = round(value.time_s, 9)
+    return found
+
+
+def _checked(evaluation: Evaluation, check: Check) -> dict[str, Any]:
+    value = evaluation.of(check.tree)
+    found: dict[str, Any] = {"name": check.name, "expr": check.text}
+    side = left_of(check.tree)
+    if side is not None:
+        left = _number(evaluation.of(side))
+        if left is not None:
+            found["left"] = left
+    if isinstance(value, Unknown):
+        return {**found, "holds": None, "why": value.why}
+    return {**found, "holds": bool(value)}
+
+
+def _number(value: Found) -> float | str | None:
+    """A value as JSON has it, to nine digits."""
+    if isinstance(value, Moment):
+        return round(value.time_s, 9)
+    if isinstance(value, (bool, np.bool_)):
+        return float(value)
+    if isinstance(value, (int, float, np.floating)):
+        x = float(value)
+        return ("inf" if x > 0 else "-inf") if math.isinf(x) else float(f"{x:.9g}")
+    return None
+
+
+def _limited(case: Case, path: CasePath, recording: Recording) -> str | None:
+    """Why the buffers of the ends, and not the control, limited the flow; None: they did not."""
+    if case.base != "one-flow":
+        return None
+    inflight: Steps = recording.steps("inflight")
+    most = float(np.nanmax(inflight.values)) if len(inflight.values) else 0.0
+    if most * path.parameters["mss"] >= _NEARLY * path.parameters["octets"]:
+        return f"{most:.0f} segments in flight are nearly the {path.parameters['octets']:.0f} octets of the buffers"
+    return None
+
+
+def _verdict(
+    requires: list[dict[str, Any]], passes: list[dict[str, Any]], readings: list[dict[str, Any]], limited: str | None
+) -> tuple[str, str]:
+    for check in requires:
+        if not check["holds"]:
+            return "inconclusive", f"{check['name']} is not met: {_said(check)}"
+    if limited is not None:
+        return "inconclusive", limited
+    failed = [check for check in passes if check["holds"] is False]
+    if failed:
+        return "fail", "; ".join(f"{check['name']}: {_said(check)}" for check in failed)
+    unknown = [check for check in passes if check["holds"] is None]
+    if unknown:
+        return "inconclusive", "; ".join(f"{check['name']}: {_said(check)}" for check in unknown)
+    for point in readings:
+        if len(set(point["readings"].values())) > 1:
+            words = ", ".join(f"{name}: {_holds(holds)}" for name, holds in point["readings"].items())
+            return "ambiguous", f"{point['text']} ({words})"
+    if not passes:
+        return "shown", ""
+    return "pass", ""
+
+
+def _holds(holds: bool | None) -> str:
+    return {True: "holds", False: "does not hold", None: "not known"}[holds]
+
+
+def _said(check: Mapping[str, Any]) -> str:
+    if check["holds"] is None:
+        return f"{check['expr']} is not known: {check['why']}"
+    left = check.get("left")
+    value = "" if left is None else f" (left side {left:.6g})" if isinstance(left, float) else f" (left side {left})"
+    return f"{check['expr']}{value}" if check["holds"] else f"{check['expr']} does not hold{value}"

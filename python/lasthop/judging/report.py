@@ -1,0 +1,213 @@
+"""The page of a judgement: one grid and four figures first, then a sheet for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from lasthop.judging._words import number
+from lasthop.judging.case import scenario_text, varied
+from lasthop.judging.figures import course_figure
+from lasthop.report import figure_svg, page, section, table_html
+
+if TYPE_CHECKING:
+    from lasthop.judging.judgement import Row, Verdicts
+
+#: Of each verdict: class of the style sheet, sign, and what it says.
+MARKS: dict[str, tuple[str, str, str]] = {
+    "pass": ("good", "✓", "every check holds"),
+    "fail": ("bad", "✗", "a check does not hold"),
+    "flag": ("bad", "⚑", "a comparative rule is broken"),
+    "error": ("bad", "!", "a run gave no result"),
+    "ambiguous": ("unclear", "≈", "the source contradicts itself"),
+    "inconclusive": ("unclear", "?", "a precondition was not reached"),
+    "shown": ("mute", "·", "values without a rule"),
+    "not-applicable": ("mute", "–", "the control lacks what the case observes"),
+    "not-testable": ("mute", "∅", "the simulator cannot make the scenario"),
+}
+#: Figures of the first page.
+_FIRST = 4
+
+
+def report_html(verdicts: Verdicts) -> str:
+    """The whole page."""
+    control = verdicts.control
+    form = "quick form" if verdicts.quick else "full form"
+    moved = f", paths moved by --vary {verdicts.vary}" if verdicts.vary else ""
+    parts = [_grid(verdicts), _first_figures(verdicts), *(_sheet(verdicts, row) for row in verdicts.rows)]
+    title = f"{control.name}: {', '.join(s.name for s in verdicts.suites)}"
+    return page(title, _join(parts), f"{control.kind} control, {form}{moved}")
+
+
+def _grid(verdicts: Verdicts) -> Markup:
+    """A tile for each case, coloured and named by its verdict, with a link to its sheet."""
+    found = []
+    for suite in verdicts.suites:
+        rows = [row for row in verdicts.rows if row.suite == suite.name]
+        tiles = _join(
+            Markup(
+                '<a class="tile {}" href="#{}" title="{}: {}"><span aria-hidden="true">{}</span> {}'
+                "<br><small>{}</small></a>"
+            ).format(MARKS[r.verdict][0], _anchor(r), r.title, r.why, MARKS[r.verdict][1], r.id, r.verdict)
+            for r in rows
+        )
+        found.append(
+            Markup('<h3>{} <span class="counts">{}</span></h3><p class="tiles">{}</p>').format(
+                suite.title, suite.source, tiles
+            )
+        )
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items())
+    legend = Markup(" ").join(
+        Markup('<span class="{}"><span aria-hidden="true">{}</span> {}: {}</span>').format(
+            *MARKS[v][:2], v, MARKS[v][2]
+        )
+        for v in verdicts.counts
+    )
+    head = Markup("<p>{} cases: {}. Lasthop {}, control {}.</p>").format(
+        len(verdicts.rows), counted, verdicts.to_json_dict()["lasthop"], verdicts.control.hash[:16]
+    )
+    return Markup(
+        section("Verdicts", head + _join(found) + Markup('<p class="legend">{}</p>').format(legend), "verdicts")
+    )
+
+
+def _first_figures(verdicts: Verdicts) -> Markup:
+    """What decides, of four cases: those that fail first, then the first of the others."""
+    order = list(MARKS)
+    order.remove("pass")
+    order.insert(order.index("shown"), "pass")
+    drawn = [row for row in verdicts.rows if any(_has_course(s) for s in row.shown)]
+    drawn.sort(key=lambda row: order.index(row.verdict))
+    figures = []
+    for row in drawn[:_FIRST]:
+        point, shown = _deciding(row)
+        figure = course_figure(shown, row.case.plot, small=True)
+        caption = f"{row.id}, path {point['path']}: {row.verdict}"
+        figures.append(Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption))))
+    if not figures:
+        return Markup("")
+    return Markup(section("What decides", Markup('<div class="figures">{}</div>').format(_join(figures)), "figures"))
+
+
+def _has_course(shown: Mapping[str, Any]) -> bool:
+    return any(shown["series"].values()) if shown["series"] else False
+
+
+def _deciding(row: Row) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The point that decides a row's verdict, with its courses."""
+    pairs = [(p, s) for p, s in zip(row.points, row.shown, strict=True) if _has_course(s)]
+    return next(((p, s) for p, s in pairs if p["verdict"] == row.verdict), pairs[0])
+
+
+def _anchor(row: Row) -> str:
+    return f"case-{row.suite}-{row.id}"
+
+
+def _sheet(verdicts: Verdicts, row: Row) -> Markup:
+    css, sign, _ = MARKS[row.verdict]
+    parts = [
+        Markup(
+            '<header><h3>{}</h3><span class="mute">{}</span>'
+            '<span class="pill {}"><span aria-hidden="true">{}</span> {}</span></header>'
+        ).format(row.id, row.title, css, sign, row.verdict),
+        _paragraph(row.case.about, "says"),
+        _paragraph(f"Source: {row.source}", "test"),
+        _paragraph(_sentence(row.why), "remark"),
+        *(_paragraph(_sentence(note), "remark") for note in row.notes),
+        _checks(row),
+        _values(row),
+        _readings(row),
+        _figure(row),
+        _chosen(row),
+        _again(verdicts, row),
+    ]
+    return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(row), _join(parts))
+
+
+def _checks(row: Row) -> Markup:
+    """Each check on each path: whether it holds, and the value of its left side."""
+    if not row.points or not row.points[0]["checks"]:
+        return Markup("")
+    names = [f"{p['path']}" + (f" #{k + 1}" if row.case.seeds > 1 else "") for k, p in enumerate(row.points)]
+    rows = []
+    for n, check in enumerate(row.points[0]["checks"]):
+        cells = [_holds(p["checks"][n]) if len(p["checks"]) > n else Markup("") for p in row.points]
+        rows.append((check["name"], Markup("<code>{}</code>").format(check["expr"]), *cells))
+    return Markup(table_html(("check", "expression", *names), rows, ["", "wide", *["num"] * len(names)]))
+
+
+def _holds(check: Mapping[str, Any]) -> Markup:
+    css, sign, word = {
+        True: ("good", "✓", "holds"), False: ("bad", "✗", "does not hold"), None: ("unclear", "?", "not known"),
+    }[check["holds"]]  # fmt: skip
+    value = f" {number(check['left'])}" if "left" in check else ""
+    return Markup(
+        '<span class="{}" title="{}"><span aria-hidden="true">{}</span><span class="hidden">{}</span></span>{}'
+    ).format(css, check.get("why", word), sign, word, value)
+
+
+def _values(row: Row) -> Markup:
+    names = list(row.case.shown)
+    if not names or not row.points:
+        return Markup("")
+    rows = [(p["path"], *(number(p["values"].get(name)) for name in names)) for p in row.points]
+    return Markup(table_html(("path", *names), rows, ["", *["num"] * len(names)]))
+
+
+def _readings(row: Row) -> Markup:
+    found = []
+    for point in row.points:
+        for entry in point["readings"]:
+            words = ", ".join(f"{n}: {_word(holds)}" for n, holds in entry["readings"].items())
+            found.append(Markup("<li>{}: {} ({})</li>").format(point["path"], entry["text"], words))
+    return (
+        Markup("<details><summary>Readings of the source</summary><ul>{}</ul></details>").format(_join(found))
+        if found
+        else Markup("")
+    )
+
+
+def _word(holds: bool | None) -> str:
+    return {True: "holds", False: "does not hold", None: "not known"}[holds]
+
+
+def _figure(row: Row) -> Markup:
+    if not any(_has_course(s) for s in row.shown):
+        return Markup("")
+    point, shown = _deciding(row)
+    figure = course_figure(shown, row.case.plot)
+    moments = ", ".join(f"{name} at {number(at)} s" for name, at in shown["moments"].items())
+    caption = f"Path {point['path']}" + (f"; dotted: {moments}" if moments else "")
+    files = Markup(", ").join(
+        Markup('<a href="{0}">{0}</a>').format(name) for p in row.points for name in p["evidence"]
+    )
+    return Markup(figure_svg(figure, caption, wide=True)) + Markup('<p class="mute">Evidence: {}</p>').format(files)
+
+
+def _chosen(row: Row) -> Markup:
+    return _paragraph(f"Chosen here, not by the source: {'; '.join(row.chosen)}.", "test") if row.chosen else Markup("")
+
+
+def _again(verdicts: Verdicts, row: Row) -> Markup:
+    if not row.points:
+        return Markup("")
+    path = next(p for p in row.case.paths if p.name == row.points[0]["path"])
+    text = scenario_text(row.case, varied(path, verdicts.vary, row.id), verdicts.control.name, row.points[0]["seed"])
+    command = f"lasthop judge {verdicts.control.name} --suite {row.suite} --case {row.id}"
+    return Markup(
+        "<details><summary>Run it again</summary><pre>{}</pre><p>Scenario of path {}:</p><pre>{}</pre></details>"
+    ).format(command, path.name, text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def _paragraph(text: str, css: str = "") -> Markup:
+    return Markup('<p class="{}">{}</p>').format(css, text) if text else Markup("")
+
+
+def _join(parts: Iterable[str] | Sequence[str]) -> Markup:
+    return Markup("").join(Markup(part) for part in parts)

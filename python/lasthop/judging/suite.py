@@ -1,0 +1,79 @@
+"""Suites: folders and files of cases, those that come with the package and those of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from lasthop._errors import mistake
+from lasthop._files import is_there
+from lasthop.campaign._faults import nearest
+from lasthop.judging._places import Places
+from lasthop.judging.case import Case, load_cases
+
+#: The folder of the suites that come with the package.
+BUNDLED = Path(__file__).parent / "suites"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Some cases of one source."""
+
+    name: str
+    title: str
+    source: str
+    cases: tuple[Case, ...]
+
+
+def bundled() -> list[str]:
+    """Names of the suites that come with the package."""
+    return sorted(p.name for p in BUNDLED.iterdir() if (p / "suite.toml").is_file())
+
+
+def load_suite(named: str | Path) -> Suite:
+    """A suite.
+
+    Args:
+        named: the name of a bundled one, a folder of TOML files, or one file.
+
+    Raises:
+        LasthopError: there is no such suite, or its files have mistakes.
+    """
+    name = str(named)
+    path = Path(named)
+    if name in bundled() and not (is_there(path) and path.is_file()):
+        path = BUNDLED / name
+    elif not is_there(path):
+        others = f"bundled are: {', '.join(bundled())}; others are files or folders of TOML"
+        raise mistake(f"there is no suite '{name}'", nearest(name, bundled(), others))
+    if path.is_file():
+        cases = load_cases(path)
+        return Suite(path.stem, path.name, "; ".join(dict.fromkeys(c.source for c in cases)), tuple(cases))
+    title, source = name, ""
+    head = path / "suite.toml"
+    if is_there(head):
+        about = Places.load(head)
+        title, source = (str(about.data.get("suite", {}).get(k, "")) for k in ("title", "source"))
+    found: list[Case] = []
+    for file in sorted(p for p in path.glob("*.toml") if p.name != "suite.toml"):
+        found += load_cases(file)
+    if not found:
+        raise mistake(f"the folder '{path}' has no cases", "a case is a TOML file with a table [case]")
+    seen: dict[str, str] = {}
+    for case in found:
+        if case.id in seen:
+            raise mistake(
+                f"'{case.id}' is a case of '{seen[case.id]}' and of '{case.file}'", "ids are unique in a suite"
+            )
+        seen[case.id] = case.file
+    return Suite(path.name, title, source, tuple(found))
+
+
+def chosen(suite: Suite, patterns: Sequence[str]) -> Suite:
+    """The suite with those cases alone whose id fits one of the patterns; all without any."""
+    if not patterns:
+        return suite
+    cases = tuple(c for c in suite.cases if any(fnmatchcase(c.id.lower(), p.lower()) for p in patterns))
+    return Suite(suite.name, suite.title, suite.source, cases)

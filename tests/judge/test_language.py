@@ -1,0 +1,221 @@
+"""The language of cases: what it means over a table that was written by hand, and what it refuses, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lasthop import LasthopError
+from lasthop.judging._language import Checker, Evaluation, Names
+from lasthop.judging._recording import Moment, Recording, Unknown
+from lasthop.judging._syntax import ExpressionError, parse
+from lasthop.judging.case import parse_cases
+
+#: Time, variable, value. One ACK at 1 s passes through Drain, Down and Cruise; at 2 s the sender sends after the ACK.
+ROWS: list[tuple[float, str, float | str | None]] = [
+    (0.0, "round", 0), (0.0, "inflight", 10), (0.0, "delivered", 0), (0.0, "snd_una", 0),
+    (0.0, "bbr.state", "Startup"), (0.0, "bbr.bw", None),
+    (0.5, "round", 3), (0.5, "inflight", 40), (0.5, "delivered", 1000), (0.5, "bbr.state", "Drain"),
+    (0.5, "bbr.bw", 8e6),
+    (1.0, "inflight", 20), (1.0, "delivered", 5000), (1.0, "bbr.state", "ProbeBW_DOWN"),
+    (1.0, "bbr.state", "ProbeBW_CRUISE"), (1.0, "bbr.bw", 4e6),
+    (2.0, "round", 5), (2.0, "inflight", 8), (2.0, "delivered", 9000),
+    (2.0, "inflight", 12),
+    (3.0, "inflight", 6), (3.0, "delivered", 13000), (3.0, "bbr.state", "Drain"),
+    (3.5, "bbr.state", "ProbeBW_UP"),
+]  # fmt: skip
+STATES = {"bbr.state": True}
+NUMBERS = dict.fromkeys(("round", "inflight", "delivered", "snd_una", "bbr.bw", "cwnd"), False)
+
+
+class FakeRun:
+    """Results with the table `cc` alone."""
+
+    def table(self, name: str) -> pa.Table:
+        assert name == "cc"
+        texts = [v if isinstance(v, str) else None for _, _, v in ROWS]
+        values = [None if isinstance(v, str) else v for _, _, v in ROWS]
+        kind = pa.dictionary(pa.int32(), pa.string())
+        return pa.table(
+            {
+                "time_s": pa.array([t for t, _, _ in ROWS], pa.float64()),
+                "flow": pa.array(["judged"] * len(ROWS)).dictionary_encode(),
+                "variable": pa.array([v for _, v, _ in ROWS]).dictionary_encode(),
+                "value": pa.array(values, pa.float64()),
+                "text": pa.array(texts, kind),
+            }
+        )
+
+
+def evaluated(text: str, **let: str) -> Any:
+    names = Names({**STATES, **NUMBERS}, {k: parse(v) for k, v in let.items()}, frozenset({"rate"}))
+    tree = parse(text)
+    Checker(names).kind(tree)
+    recording = Recording(FakeRun(), "judged", 4.0)  # type: ignore[arg-type]
+    return Evaluation(recording, names, {"rate": 1e7, "ref": 9e6, "mss": 1448.0}).of(tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3", 7),
+        ("-2 ^ 2", -4),
+        ("10 Mbit/s = {rate}", True),
+        ("200 ms + 1 s", 1.2),
+        ("2.5 in [2, 3] and not 3.5 in [2, 3]", True),
+        ("1 < 2 <= 2 < 3", True),
+        ("time(first(enter('bbr.state', 'Drain')))", 0.5),
+        ("time(nth(enter('bbr.state', 'Drain'), 2))", 3.0),
+        ("time(first(leave('bbr.state', 'Drain')))", 1.0),
+        # Down lasts for no instant, and is an event all the same.
+        ("count(enter('bbr.state', 'ProbeBW_DOWN'))", 1),
+        ("count(enter('bbr.state', 'ProbeBW_CRUISE', 'ProbeBW_DOWN'))", 1),
+        ("count(enter('bbr.state', 'ProbeBW_UP', 'ProbeBW_DOWN'))", 0),
+        ("rounds(start, first(enter('bbr.state', 'Drain')))", 3),
+        # At 2 s: 8 before the sender has sent, 12 after it.
+        ("min(inflight, shift(start, 1 s), shift(start, 2.5 s))", 8),
+        ("at(inflight, shift(start, 2 s))", 12),
+        ("max(at_acks(inflight), shift(start, 1.5 s), shift(start, 2.5 s))", 8),
+        ("all(inflight >= 20, first(enter('bbr.state', 'Drain')), first(leave('bbr.state', 'Drain')))", True),
+        ("any(inflight < 8, start, end)", True),
+        ("before(inflight, first(leave('bbr.state', 'Drain')))", 40),
+        # 10 for 0.5 s, 40 for 0.5 s, 20 for 1 s, 12 for 1 s, 6 for 1 s.
+        ("mean(inflight, start, end)", (5 + 20 + 20 + 12 + 6) / 4),
+        ("quantile(inflight, 0.5, start, end)", 12),
+        ("share(inflight > 15, start, end)", 1.5 / 4),
+        ("share(bbr.state = 'Drain', start, end)", 1 / 4),
+        ("goodput(start, shift(start, 2 s))", 9000 * 8 / 2),
+        ("rate(delivered, shift(start, 1 s), shift(start, 3 s))", 4000),
+        ("count(changes(round))", 2),
+        ("time(first(rises(inflight > 30)))", 0.5),
+        ("ratio(max(3, 4), 2)", 2),
+        ("exists(first(enter('bbr.state', 'ProbeRTT')))", False),
+        # What is not known decides nothing that the other side decides.
+        ("at(bbr.bw, start) > 1 or 1 < 2", True),
+        ("at(bbr.bw, start) > 1 and 2 < 1", False),
+        ("1 / 0 = inf", True),
+    ],
+)
+def test_an_expression_over_rows_that_were_written_by_hand(text: str, value: Any) -> None:
+    found = evaluated(text)
+    assert found == pytest.approx(value) if not isinstance(value, bool) else found is value
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("first(enter('bbr.state', 'ProbeRTT'))", "never becomes 'ProbeRTT'; it had: Startup, Drain"),
+        ("at(bbr.bw, start)", "bbr.bw is not known at 0 s"),
+        ("nth(enter('bbr.state', 'Drain'), 3)", "there are 2 such events, not 3"),
+        ("all(inflight > 1, end, start)", "is empty"),
+        ("all(bbr.bw > 1, start, end)", "is not always known"),
+        ("0 / 0", "has no value"),
+        ("sqrt(-1) > 0", "has no value"),
+        ("10 ^ 400 - 10 ^ 400", "has no value"),
+    ],
+)
+def test_what_cannot_be_known_says_why(text: str, why: str) -> None:
+    found = evaluated(text)
+    assert isinstance(found, Unknown)
+    assert why in found.why
+
+
+def test_names_are_worked_out_once_and_moments_compare() -> None:
+    let = {"d": "first(enter('bbr.state', 'Drain'))", "e": "first(leave('bbr.state', 'Drain'))"}
+    assert evaluated("e - d", **let) == 0.5
+    assert evaluated("d < e", **let) is True
+    assert isinstance(evaluated("e + 1 s", **let), Moment)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("", "empty", "comparison"),
+        ("1 +", "end of the expression", "operator"),
+        ("infligth > 1", "there is no 'infligth'", "did you mean 'inflight'?"),
+        ("d.__class__", "there is no 'd.__class__'", ""),
+        ("__import__('os')", "there is no function '__import__'", ""),
+        ("(1).real", "no meaning", "a name has letters"),
+        ("[x for x in y]", "brackets", "nth(e, 2)"),
+        ("lambda: 1", "no meaning", ""),
+        ("2 ** 3", "no operator '**'", "x ^ 2"),
+        ("frist(changes(cwnd))", "no function 'frist'", "did you mean 'first'?"),
+        ("enter('bbr.stat', 'Drain')", "no state 'bbr.stat'", "did you mean 'bbr.state'?"),
+        ("enter('cwnd', 'Drain')", "'cwnd' is a number", "rises"),
+        ("first(changes(cwnd), 2)", "takes 1 argument, not 2", "first(e)"),
+        ("at(start, cwnd)", "argument 1 of 'at' is a moment", "at(x, m)"),
+        ("{rat} > 1", "the paths have no 'rat'", "did you mean 'rate'?"),
+        ("rate > 1", "'rate' is a function", "rate(x, a, b)"),
+        ("cwnd = 'Drain'", "compared with a state", "bbr.state"),
+        ("bbr.state > 3", "needs a number", "text"),
+        ("cwnd and inflight", "'and' needs true or false", None),
+        ("1 < 2 s s", "not expected", "operator"),
+        ("9e999 > 1", "too large", "1.8e308"),
+        ("'abc", "no meaning", "not closed"),
+        ("metric('frist(x)')", "the metric is wrong", ""),
+        ("(" * 60 + "1" + ")" * 60, "levels", "case.let"),
+        ("1" * 3000, "3,000 characters", "case.let"),
+        ("ms > 1", "the unit 'ms'", "3 ms"),
+    ],
+)
+def test_a_mistake_has_a_place_and_a_remedy(text: str, message: str, help: str | None) -> None:
+    names = Names({**STATES, **NUMBERS}, {}, frozenset({"rate"}))
+    with pytest.raises(ExpressionError) as error:
+        Checker(names).truth(parse(text))
+    assert message in error.value.message
+    assert (help or "") in (error.value.help or "")
+    assert 0 <= error.value.first < error.value.last <= len(text) + 1
+
+
+def test_a_condition_over_time_is_no_check() -> None:
+    names = Names({**STATES, **NUMBERS}, {}, frozenset())
+    with pytest.raises(ExpressionError, match="condition over time"):
+        Checker(names).truth(parse("cwnd > 3"))
+    with pytest.raises(ExpressionError, match="must be true or false"):
+        Checker(names).truth(parse("1 + 2"))
+
+
+CASE = """[case]
+id = "T-1"
+title = "t"
+source = "s"
+pass = ["max(cwnd, start, end) >= 4"]
+[case.paths]
+p = { rate = "10 Mbit/s", rtt = "40 ms" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("cwnd", "cwmd", "5:14", "there is no 'cwmd'"),
+        ('id = "T-1"', 'id = "T 1"', "2:6", "no id of a case"),
+        ('title = "t"\n', "", "1:1", "no `title`"),
+        ('rtt = "40 ms"', 'rtt = "40 mm"', "7:33", "no quantity"),
+        ('rtt = "40 ms"', 'rtt = "0 ms"', "7:5", "`rtt` above 0"),
+        ("[case.paths]", "[case.pths]", "6:1", "unknown key `pths`"),
+        ('source = "s"', 'source = "s"\nscenarios = 3', "5:1", "unknown key `scenarios`"),
+        ('source = "s"', "source = 3", "4:10", "must be a text"),
+        ("[case]", "[case", "1:6", "this is no TOML"),
+        ('pass = ["max', 'pass = ["max(cwnd) > 1", \'max', "5:10", "takes 2 arguments or more, not 1"),
+        (
+            "[case.paths]",
+            "[[case.mutant]]\nname = 'm'\ncc = 'x'\nfails = 'pass.9'\n[case.paths]",
+            "9:1",
+            "no check 'pass.9'",
+        ),
+        ("[case.paths]", "[case.let]\na = 'b'\nb = 'a'\n[case.paths]", "7:6", "explained by itself"),
+        ("[case.paths]", "[case.let]\na = 'b > 1'\nb = 'infligt + 1'\n[case.paths]", "8:6", "no 'infligt'"),
+    ],
+)
+def test_a_mistake_of_a_file_is_shown_at_its_place(old: str, new: str, place: str, message: str) -> None:
+    text = CASE.replace(old, new, 1)
+    if "'max" in new:
+        text = text.replace('>= 4"]', ">= 4']")
+    with pytest.raises(LasthopError) as error:
+        parse_cases(text, "mine.toml")
+    assert message in str(error.value)
+    assert f"--> mine.toml:{place}\n" in str(error.value)
+    assert "help:" in str(error.value)
