@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def test_blocks_are_those_of_the_radio_table(tmp_path: Path) -> None:
     """Two tables that the core fills in different places: blocks one by one, and counts of each interval."""
     results = lh.Scenario.parse(LTE).run()
     done = export_run(results, "ns3", tmp_path / "out")
-    assert done.files == ("DlMacStats.txt", "UlMacStats.txt")
+    assert {"DlMacStats.txt", "UlMacStats.txt"} <= set(done.files)
     for file, link, size in (("DlMacStats.txt", "downlink", "sizeTb1"), ("UlMacStats.txt", "uplink", "size")):
         radio = [row for row in results.radio.to_pylist() if row["direction"] == link]
         found = columns(tmp_path / "out" / file)
@@ -107,7 +108,7 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     assert about["cells"] == {"east": 1, "west": 2}
     assert about["imsis"] == {"ann": 1, "zoe": 2}
     assert about["rntis"] == [{"ue": "zoe", "cell": "west", "rnti": 1}, {"ue": "ann", "cell": "east", "rnti": 1}]
-    assert "DlRlcStats.txt, UlRlcStats.txt" in (tmp_path / "out" / "README.txt").read_text()
+    assert "DlPdcpStats.txt and UlPdcpStats.txt need" in (tmp_path / "out" / "README.txt").read_text()
 
 
 RADIO = [(t, "ann", cell) for t, cell in ((1.0, "a"), (2.0, "b"), (4.0, "b"), (5.0, "c"), (6.0, "a"), (7.0, "a"))]
@@ -147,6 +148,67 @@ def test_unknown_cells_are_counted(tmp_path: Path) -> None:
     assert "cellId and RNTI of 1 blocks are nan" in (tmp_path / "out" / "README.txt").read_text()
     # time, cellId, IMSI, frame, sframe, RNTI, mcs, size, ccId
     assert (tmp_path / "out" / "UlMacStats.txt").read_text().splitlines()[1] == "6.5\t1\t1\t651\t1\t1\t9\t1000\t0"
+
+
+def lines_of(path: Path) -> list[dict[str, float]]:
+    """A file of bearers: its lines end with a tab, as ns-3's."""
+    head, *lines = path.read_text(encoding="ascii").splitlines()
+    names = head.removeprefix("% ").split("\t")
+    assert names[:10] == ["start", "end", "CellId", "IMSI", "RNTI", "LCID", "nTxPDUs", "TxBytes", "nRxPDUs", "RxBytes"]
+    assert names[10:] == ["delay", "stdDev", "min", "max", "PduSize", "stdDev", "min", "max"]
+    assert all(line.endswith("\t") and line.count("\t") == len(names) for line in lines)
+    # Of the names that come twice, the sizes'.
+    keys = [*names[:11], "delayDev", "delayMin", "delayMax", *names[14:]]
+    return [dict(zip(keys, map(float, line.split("\t")), strict=False)) for line in lines]
+
+
+def test_bearers_carry_what_flows_and_rlc_count(tmp_path: Path) -> None:
+    """What enters and leaves PDCP, against counters of flows and of RLC, which are counted elsewhere."""
+    results = lh.Scenario.parse(LTE).with_(["output.explain=true", "output.steps=false"]).run()
+    done = export_run(results, "ns3", tmp_path / "out")
+    assert done.files == ("DlPdcpStats.txt", "DlRlcStats.txt", "UlPdcpStats.txt", "UlRlcStats.txt")
+    flow = results.flows.to_pylist()[0]
+    last = {row["direction"]: row for row in results.rlc.to_pylist()}
+    pdcp = {way: lines_of(tmp_path / "out" / f"{way}PdcpStats.txt") for way in ("Dl", "Ul")}
+    rlc = {way: lines_of(tmp_path / "out" / f"{way}RlcStats.txt") for way in ("Dl", "Ul")}
+    for way, direction in (("Dl", "downlink"), ("Ul", "uplink")):
+        # What enters in the moment at which the run ends has no interval in `stages`.
+        assert 0 <= last[direction]["sdus_in"] - sum(line["nTxPDUs"] for line in pdcp[way]) <= 1
+        assert sum(line["nRxPDUs"] for line in pdcp[way]) == last[direction]["sdus_out"] > 0
+        assert {line["LCID"] for line in pdcp[way]} == {3}
+        assert {line["CellId"] for line in pdcp[way]} == {line["IMSI"] for line in pdcp[way]} == {1}
+        assert all(line["end"] == line["start"] + 0.25 for line in pdcp[way])
+        counted = sum(line["nTxPDUs"] for line in rlc[way])
+        assert counted == last[direction]["pdus_new"] + last[direction]["pdus_retx"]
+        assert all(math.isnan(line["delay"]) for line in rlc[way])
+    assert sum(line["RxBytes"] for line in pdcp["Dl"]) == flow["rx_bytes"]
+
+
+def test_delays_of_bearers_by_hand(tmp_path: Path) -> None:
+    """Three packets: 10 and 30 ms to the phone, whose mean is 20 ms and deviation 14.142 ms; one that is lost."""
+    rows = [(1, 100_000_000, 110_000_000), (2, 120_000_000, 150_000_000), (3, 130_000_000, 140_000_000)]
+    names = ("packet", "part", "where", "start_ns", "end_ns")
+    stages = [dict(zip(names, (n, 0, "phone", a, b), strict=True)) for n, a, b in rows]
+    events = [(n, "server", "sent", size, 0.1) for n, size in ((1, 1000), (2, 400), (3, 1500))]
+    events += [(1, "phone", "received", 1000, 0.11), (2, "phone", "received", 400, 0.15)]
+    events += [(3, "phone", "dropped", 1500, 0.14)]
+    tables = {
+        "stages": pa.Table.from_pylist(stages),
+        "packets": pa.Table.from_pylist(
+            [dict(zip(("packet", "node", "event", "size", "time_s"), e, strict=True)) for e in events]
+        ),
+        "radio": pa.Table.from_pylist([{"time_s": 1.0, "ue": "phone", "cell": "enb", "direction": "downlink"}]),
+        "events": pa.Table.from_pylist([{"time_s": 0.0, "source": "flow/f", "kind": "flow-start", "detail": None}]),
+    }
+    export_run(Results(Tables("{}", "{}", tables)), "ns3", tmp_path / "out")
+    text = (tmp_path / "out" / "DlPdcpStats.txt").read_text().splitlines()[1]
+    assert text.rstrip("\t").split("\t") == [
+        # start, end, CellId, IMSI, RNTI, LCID, nTxPDUs, TxBytes, nRxPDUs, RxBytes
+        "0", "0.25", "1", "1", "1", "3", "3", "2900", "2", "1400",
+        # delay, stdDev, min, max; PduSize: 700 +- 424.264
+        "0.02", "0.0141421", "0.01", "0.03", "700", "424.264", "400", "1000",
+    ]  # fmt: skip
+    assert not (tmp_path / "out" / "UlPdcpStats.txt").exists()
 
 
 def test_a_run_without_steps_says_how_to_get_them(made_up: Results, tmp_path: Path) -> None:

@@ -89,6 +89,25 @@ def test_counters_and_states_are_those_of_the_table(run: Results, tmp_path: Path
     assert [t for t, _ in states[1:-1:2]] == [t for t, _ in states[2::2]]
 
 
+def test_stages_are_slices_below_their_place(tmp_path: Path) -> None:
+    """A slice for each row of `stages`, on a track of its place and stage."""
+    results = lh.Scenario.parse(WIRED).with_(["output.explain=true"]).run()
+    export_run(results, "perfetto", tmp_path / "out")
+    trace = Decoded(tmp_path / "out")
+    found = []
+    for track, events in trace.events.items():
+        if trace.names[track][0] != "layers":
+            continue
+        _, where, stage = trace.names[track]
+        assert [e.type for _, e in events] == [Event.TYPE_SLICE_BEGIN, Event.TYPE_SLICE_END] * (len(events) // 2)
+        for (start, begin), (end, _) in zip(events[::2], events[1::2], strict=True):
+            notes = {n.name: n for n in begin.debug_annotations}
+            found.append((where, stage, start, end, notes["packet"].int_value))
+    wanted = ("where", "stage", "start_ns", "end_ns", "packet")
+    assert sorted(found) == sorted(tuple(row[name] for name in wanted) for row in results.table("stages").to_pylist())
+    assert len(found) > 100
+
+
 def test_drops_stand_at_their_place(run: Results, tmp_path: Path) -> None:
     export_run(run, "perfetto", tmp_path / "out")
     trace = Decoded(tmp_path / "out")

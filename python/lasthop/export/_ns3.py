@@ -1,7 +1,8 @@
 """The text files of ns-3's LTE module that the tables of a run can fill.
 
-Names, column lines and formats are those of ns-3's src/lte/helper/mac-stats-calculator.cc. Files of which the tables
-lack columns are not written; the README names the columns.
+Names, column lines and formats of the files of MAC are those of ns-3's src/lte/helper/mac-stats-calculator.cc; for
+those of RLC and PDCP see `_ns3_bearers`. Files of which the tables lack columns are not written; the README names the
+columns.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from lasthop._errors import mistake
 from lasthop.export._content import Content, needed
+from lasthop.export._ns3_bearers import EPOCH, PDCP, RLC, Line, of_pdcp, of_rlc, text
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -32,10 +34,6 @@ HEADS = {
 
 #: Files of ns-3 that are not written, and what the tables do not have.
 NOT_WRITTEN = {
-    "DlRlcStats.txt, UlRlcStats.txt": "the table `rlc` counts PDUs sent, and has no TxBytes, nRxPDUs, RxBytes, delay"
-    " (mean, stdDev, min, max) and PduSize (mean, stdDev, min, max) of RLC PDUs",
-    "DlPdcpStats.txt, UlPdcpStats.txt": "the table `rlc` has nTxPDUs and nRxPDUs (sdus_in, sdus_out), and no TxBytes,"
-    " RxBytes, delay (mean, stdDev, min, max) and PduSize (mean, stdDev, min, max) of PDCP PDUs",
     "DlTxPhyStats.txt, UlTxPhyStats.txt, DlRxPhyStats.txt, UlRxPhyStats.txt": "no table has rv, the redundancy version",
     "DlRsrpSinrStats.txt": "no table has both rsrp and the mean linear SINR over the resource blocks for each subframe",
     "UlSinrStats.txt, UlInterferenceStats.txt": "no table has them for each subframe",
@@ -64,19 +62,23 @@ class Numbers:
 
 
 def ns3_content(results: Results) -> Content:
-    """`DlMacStats.txt` and `UlMacStats.txt` from the tables `steps`, `radio` and `events`.
+    """The files of MAC from the tables `steps`, `radio` and `events`; those of PDCP from `stages`, of RLC from `rlc`.
 
     Raises:
-        LasthopError: the run has no table `steps`.
+        LasthopError: the run has neither the table `steps` nor the table `stages`.
     """
-    if "steps" not in results.table_names:
+    if not {"steps", "stages"} & set(results.table_names):
         raise mistake(
-            "none of ns-3's LTE files can be filled: this run has no table `steps`",
-            "`--set output.steps=true` makes a run with LTE cells record it",
+            "ns-3's LTE files cannot be filled: this run has neither the table `steps` nor the table `stages`",
+            "`--set output.steps=true` makes a run with LTE cells record what MAC does, `--set output.explain=true`"
+            " what PDCP does",
         )
     cells = Cells.of(results)
-    blocks = {DOWNLINK: _blocks(results, "downlink", cells), UPLINK: _blocks(results, "uplink", cells)}
-    numbers = _numbers(blocks)
+    has_steps = "steps" in results.table_names
+    links = {DOWNLINK: "downlink", UPLINK: "uplink"} if has_steps else {}
+    blocks = {name: _blocks(results, link, cells) for name, link in links.items()}
+    bearers = {**_named(PDCP, of_pdcp(results, cells.ues)), **_named(RLC, of_rlc(results, cells.ues))}
+    numbers = _numbers(blocks, bearers, cells)
     unknown = sum(block.cell is None for found in blocks.values() for block in found)
     notes = [
         (
@@ -100,10 +102,28 @@ def ns3_content(results: Results) -> Content:
             f"cellId and RNTI of {unknown:,} blocks are nan: the tables `radio` (the cell at the end of each interval)"
             " and `events` (`handover-start`) do not tell which cell served the UE."
         )
+    if not has_steps:
+        notes.append("DlMacStats.txt and UlMacStats.txt need the table `steps` (`output.steps = true`).")
+    if any(bearers.get(name) for name in PDCP.values()):
+        notes.append(
+            f"Files of PDCP have epochs of {EPOCH:g} s, as ns-3 by default. An SDU is sent when it enters the bearer,"
+            " and received when it leaves it at the other end. Sizes are those of IP packets: no table has PDCP's"
+            " headers, which ns-3 counts (2 B each). A UE's bearers have the LCIDs from 3 on, the default one first."
+        )
+    else:
+        notes.append("DlPdcpStats.txt and UlPdcpStats.txt need the table `stages` (`output.explain = true`).")
+    if any(bearers.get(name) for name in RLC.values()):
+        notes.append(
+            "Files of RLC have nTxPDUs between two samples of the table `rlc`, data PDUs sent anew or again, and nan in"
+            " the columns from TxBytes on: no table has the octets, the reception and the delay of RLC's PDUs."
+        )
     notes += [f"Not written: {files}: {why}." for files, why in NOT_WRITTEN.items()]
     return Content(
         title="A run in the text files of ns-3's LTE module",
-        files={name: partial(_text, name, found, numbers) for name, found in blocks.items() if found},
+        files={
+            **{name: partial(_text, name, found, numbers) for name, found in blocks.items() if found},
+            **{name: partial(_bearers, lines, cells, numbers) for name, lines in bearers.items() if lines},
+        },
         notes=notes,
         more={
             "cells": numbers.cells,
@@ -127,6 +147,11 @@ class Cells:
     serving: dict[str, tuple[list[int], list[str]]]
     #: Of a UE: when it left for another cell, and for which.
     moves: dict[str, tuple[list[float], list[str]]]
+
+    @property
+    def ues(self) -> set[str]:
+        """The UEs of which a cell is known."""
+        return set(self.serving)
 
     @classmethod
     def of(cls, results: Results) -> Cells:
@@ -188,20 +213,51 @@ def _blocks(results: Results, link: str, cells: Cells) -> list[Block]:
     return sorted(found.values(), key=lambda block: block.time_s)
 
 
-def _numbers(blocks: dict[str, list[Block]]) -> Numbers:
-    both = sorted((b for found in blocks.values() for b in found), key=lambda b: (b.time_s, b.ue))
-    cells = sorted({b.cell for b in both if b.cell is not None})
+def _numbers(blocks: dict[str, list[Block]], bearers: dict[str, list[Line]], cells: Cells) -> Numbers:
+    """Blocks come first: what bearers have carried changes no number of theirs."""
+    seen = [(0, b.time_s, b.ue, b.cell) for found in blocks.values() for b in found]
+    seen += [(1, x.start_s, x.ue, _cell_of(x, cells)) for lines in bearers.values() for x in lines]
+    seen.sort(key=lambda s: s[:3])
     rntis: dict[tuple[str, str | None], int] = {}
     members: dict[str | None, int] = {}
-    for b in both:
-        if b.cell is not None and (b.ue, b.cell) not in rntis:
-            members[b.cell] = members.get(b.cell, 0) + 1
-            rntis[b.ue, b.cell] = members[b.cell]
+    for _, _, ue, cell in seen:
+        if cell is not None and (ue, cell) not in rntis:
+            members[cell] = members.get(cell, 0) + 1
+            rntis[ue, cell] = members[cell]
+    names = sorted({cell for *_, cell in seen if cell is not None})
     return Numbers(
-        {name: i for i, name in enumerate(cells, start=1)},
-        {name: i for i, name in enumerate(sorted({b.ue for b in both}), start=1)},
+        {name: i for i, name in enumerate(names, start=1)},
+        {name: i for i, name in enumerate(sorted({ue for _, _, ue, _ in seen}), start=1)},
         rntis,
     )
+
+
+def _named(names: dict[str, str], lines: dict[str, list[Line]]) -> dict[str, list[Line]]:
+    return {names[direction]: found for direction, found in lines.items()}
+
+
+def _cell_of(line: Line, cells: Cells) -> str | None:
+    """The cell at the end of an epoch, or of the last interval in which one is known."""
+    times = [t for t in (line.end_s, line.start_s) if not cells.ends or t <= cells.ends[-1]]
+    return next((cell for t in times if (cell := cells.at(line.ue, t)) is not None), None)
+
+
+def _bearers(lines: list[Line], cells: Cells, numbers: Numbers) -> Iterator[bytes]:
+    told = []
+    for line in lines:
+        cell = _cell_of(line, cells)
+        known = cell is not None
+        told.append(
+            (
+                line,
+                (
+                    str(numbers.cells[cell]) if cell is not None else "nan",
+                    str(numbers.imsis[line.ue]),
+                    str(numbers.rntis[line.ue, cell]) if known else "nan",
+                ),
+            )
+        )
+    return text(told)
 
 
 def _text(name: str, blocks: list[Block], numbers: Numbers) -> Iterator[bytes]:

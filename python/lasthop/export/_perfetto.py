@@ -1,7 +1,8 @@
 """The way of packets as a trace for Perfetto's viewer (ui.perfetto.dev), with counters of senders and queues.
 
 Tracks form a tree: a flow has its packets on their way, its sender's counters and states; below "nodes" each node has
-the packets that it sends and receives; "drops" and "queues" are by place. A packet is a slice from sending to delivery
+the packets that it sends and receives; below "layers" each place has a track for each stage of packets there (with the
+table `stages`); "drops" and "queues" are by place. A packet is a slice from sending to delivery
 or drop. Perfetto's flow arrows lead from the sending node to the receiving one. Virtual time is Perfetto's boot clock.
 """
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from lasthop._results import Results
 
 FILE = "run.pftrace"
+STAGES = ("packet", "part", "flow", "stage", "where", "start_ns", "end_ns")
 
 #: Counters of a TCP sender: column of the table `tcp`, name and unit in the viewer.
 SENDER = (
@@ -37,7 +39,7 @@ SENDER = (
 
 
 def perfetto_content(results: Results, selection: Selection) -> Content:
-    """`run.pftrace` from the tables `packets`, `tcp`, `queues` and `events`.
+    """`run.pftrace` from the tables `packets`, `stages`, `tcp`, `queues` and `events`.
 
     Raises:
         LasthopError: the library `perfetto` is not installed, the run has no table `packets`, or there is no such flow.
@@ -62,6 +64,11 @@ def perfetto_content(results: Results, selection: Selection) -> Content:
         notes=[
             "A packet is a slice from sending to delivery or drop, on the track 'packets' of its flow.",
             "Arrows lead from the node that sends a packet to the one that receives it.",
+            (
+                "Below 'layers' each place has its packets by stage: queue, serialization, RLC, HARQ and so on."
+                if "stages" in results.table_names
+                else "`output.explain = true` makes a run record the stages of packets, the track 'layers'."
+            ),
             "A packet whose end lies beyond the interval or the end of the run has no slice, only its sending.",
             "Virtual time is the trace's clock: 0 is the start of the run.",
             "Counters of senders are as often as the table `tcp` has samples, those of queues every `output.interval`.",
@@ -71,7 +78,7 @@ def perfetto_content(results: Results, selection: Selection) -> Content:
 
 def _trace(results: Results, selection: Selection) -> Iterator[bytes]:
     trace = _Trace()
-    for part in (_packets, _drops, _senders, _timeouts, _queues):
+    for part in (_packets, _ways, _drops, _senders, _timeouts, _queues):
         for _ in part(trace, results, selection):
             if trace.size > 1 << 20:
                 yield trace.taken()
@@ -216,6 +223,25 @@ def _packets(trace: _Trace, results: Results, selection: Selection) -> Iterator[
         elif row["event"] == "forwarded":
             track = trace.track("nodes", row["node"], "forwarded")
             trace.instant(track, row["time_s"], _name(row), notes, arrow=number)
+        yield
+
+
+def _ways(trace: _Trace, results: Results, selection: Selection) -> Iterator[None]:
+    """Below "layers", a track for each place that packets pass: its slices are their stages there."""
+    if "stages" not in results.table_names:
+        return
+    table = needed(results, "stages", STAGES)
+    if selection.flow is not None:
+        table = table.filter(pc.equal(table["flow"], selection.flow))
+    first, last = (round(min(t, 1e9) * 1e9) for t in (selection.from_s, selection.to_s))
+    table = table.filter(pc.and_(pc.greater_equal(table["start_ns"], first), pc.less(table["start_ns"], last)))
+    tracks: dict[tuple[str, str], _Rows] = {}
+    for row in rows(table.sort_by([("start_ns", "ascending"), ("packet", "ascending")])):
+        start_s, end_s = row["start_ns"] / 1e9, row["end_ns"] / 1e9
+        copy = tracks.setdefault((row["where"], row["stage"]), _Rows()).take(start_s, end_s)
+        track = trace.track("layers", row["where"], row["stage"], copy=copy)
+        notes = {name: row[name] for name in ("packet", "part", "flow")}
+        trace.slice(track, start_s, end_s, f"{row['flow']} {row['packet']}", notes)
         yield
 
 
