@@ -92,6 +92,55 @@ def test_a_window_of_one_segment_waits_for_a_round_trip_each_time() -> None:
     }
 
 
+LINE = """
+[scenario]
+name = "line"
+duration = "3 s"
+seed = 1
+
+[link.line]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+
+[flow.f]
+from = "a"
+to = "b"
+tcp = { max_window = 2, ack_every = 2, ack_delay = "200 ms", timestamps = true }
+"""
+
+
+def test_a_round_trip_of_two_segments_is_divided_by_the_rule_of_the_guide() -> None:
+    """Segments A and B leave at once, 1500 B with headers: 12 ms each; the ACK of both, 52 B, takes 416 us.
+
+    | ms since they left | A                | B             | whose                                           |
+    |--------------------|------------------|---------------|-------------------------------------------------|
+    | 0 to 12            | serialization    | queue         | a half each: both places are busy               |
+    | 12 to 24           | propagation      | serialization | serialization, the only busy place              |
+    | 24 to 32           | propagation      | propagation   | the window's: a third segment would have gone   |
+    | 32 to 44           | the receiver     | propagation   | half of it the delayed ACK's, half the window's |
+    | 44 to 44.416       | the ACK in serialization         || serialization, of ACKs                          |
+    | 44.416 to 64.416   | the ACK in propagation           || the window's                                    |
+    """
+    results = run(LINE)
+    sent = [
+        round(r["time_s"] * 1e9)
+        for r in results.packets.to_pylist()
+        if r["node"] == "a" and r["event"] == "sent" and r["len"] == 1448
+    ]
+    starts = sorted({t for t in sent if sent.count(t) == 2})
+    start, end = starts[3], starts[4]
+    assert end - start == 64_416_000
+    budget = explain(results, "f", start / 1e9, end / 1e9).budget
+    assert parts_of(budget) == {
+        ("queue", "line.forward", "data"): 6_000_000,
+        ("serialization", "line.forward", "data"): 6_000_000 + 12_000_000,
+        ("delayed-ack", "b", ""): 6_000_000,
+        ("serialization", "line.reverse", "ack"): 416_000,
+        ("congestion-window", "", ""): 8_000_000 + 6_000_000 + 20_000_000,
+    }
+
+
 def check_budget(results: Results, row: dict[str, Any]) -> Budget:
     budget = explain(results, row["flow"]).budget
     assert budget.exact

@@ -1,6 +1,16 @@
-"""A cause put into a scenario on purpose is the first that an explanation names."""
+"""A cause put into a scenario on purpose is the first that an explanation names, and not without it.
+
+Six kinds of network: UMTS (`test_bad_radio_of_umts`), LTE (`test_a_long_period_of_scheduling_requests`), the switch
+of a sidelink, a handover, Wi-Fi (`test_contention_in_wifi`), wired (`test_a_queue_that_is_too_long_on_a_wired_link`).
+
+Thirteen causes: a tiny receive window, the delayed-ACK timer, Nagle, pauses of the application, an RLC buffer too small
+and too large, an SR period of 80 ms, an uplink that loses ACKs, a slow station's airtime, a policer, a timeout after a
+lost retransmission, a storm of handovers, a hidden station.
+"""
 
 from __future__ import annotations
+
+import pytest
 
 from lasthop import Results, Scenario
 from lasthop.explain import Explanation, explain
@@ -96,10 +106,60 @@ def test_pauses_of_the_application() -> None:
     assert first(found) == ("application", "")
 
 
+def policer(rate: str) -> str:
+    return f'link.path.forward.queue={{ kind = "policer", rate = "{rate}", burst = "20 kB" }}'
+
+
+def test_a_policer() -> None:
+    """4 of the link's 10 Mbit/s pass: what exceeds them is dropped, and the window is small after each loss."""
+    found, results = explained(WIRED, policer("4 Mbit/s"))
+    assert first(found) == ("congestion-window", "path.forward")
+    assert "after losses at path.forward: policer" in found.sentences[0]
+    assert {(x.place, x.cause) for x in found.budget.losses if x.place != "path.reverse"} == {
+        ("path.forward", "policer")
+    }
+    assert "A policer at path.forward dropped" in found.advice[0].text
+    assert found.advice[0].changes == ['link.path.forward.queue={ kind = "droptail", packets = 100 }']
+    assert results.flows.to_pylist()[0]["goodput_bps"] < 4e6
+    without, _ = explained(WIRED)
+    assert not any("policer" in text for text in (*without.sentences, *(a.text for a in without.advice)))
+
+
+#: A scenario like that of a cause, without it; and the cause.
+UP = ("flow.f.from=phone", "flow.f.to=server", "flow.f.tcp.max_window=1", "flow.f.tcp.ack_every=1")
+WITHOUT = {
+    "a window that does not matter": (WIRED, ("flow.f.tcp.receive_buffer=8 MB",), "receive-window"),
+    "an ACK for each segment": (WIRED, ("flow.f.tcp.max_window=1", "flow.f.tcp.ack_every=1"), "delayed-ack"),
+    "messages without Nagle": (
+        WIRED,
+        (
+            'flow.f.app={ kind = "cbr", rate = "80 kbit/s", size = "100 B" }',
+            "flow.f.tcp.nagle=false",
+            "flow.f.tcp.ack_every=1",
+        ),
+        "small-segment",
+    ),
+    "an application that always writes": (WIRED, (), "application"),
+    "a short queue": (WIRED, ("link.path.queue.packets=5",), "queue"),
+    "RLC buffer of one BDP": (UMTS, ("bearer.dch.rlc.am.buffer_bytes=6 kB",), "rlc-queue"),
+    "good radio of UMTS": (UMTS, ("bearer.dch.downlink.bler=0 %", "flow.f.tcp.max_window=2"), "rlc-retransmission"),
+    "frequent scheduling requests": (LTE, (*UP, "cell.enb.uplink.sr.period=5 ms"), "scheduling-request"),
+    "a way back without losses": (WIRED, ("flow.f.tcp.max_window=2", "flow.f.tcp.ack_every=1"), "ack-lost"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_without_the_plant_something_else_comes_first(name: str) -> None:
+    text, keys, cause = WITHOUT[name]
+    found, _ = explained(text, *keys)
+    assert first(found)[0] != cause
+    assert not any(p.cause.name == cause and found.budget.share(p) > 0.35 for p in found.budget.parts)
+
+
 def test_a_queue_that_is_too_long_on_a_wired_link() -> None:
     found, _ = explained(WIRED, "link.path.queue.packets=2000", "flow.f.tcp.receive_buffer=8 MB")
     assert first(found) == ("queue", "path.forward")
-    assert any(c.startswith("link.path.queue=") for c in changes(found))
+    assert any(c.startswith("link.path.forward.queue=") for c in changes(found))
 
 
 def test_losses_on_a_wired_link() -> None:
@@ -115,9 +175,13 @@ def test_losses_on_a_wired_link() -> None:
 def test_an_rlc_buffer_that_is_too_small() -> None:
     """Three SDUs of 1500 B against 2.7 kB of BDP, and RLC's own delay on top."""
     found, _ = explained(UMTS, "bearer.dch.rlc.am.buffer_bytes=3000 B", "bearer.dch.downlink.blocks=40")
-    assert "dch" in found.sentences[0] or "dch" in first(found)[1]
     assert {(x.place, x.cause) for x in found.budget.losses} == {("dch", "rlc-buffer-full")}
+    assert found.sentences[0].endswith("at dch: rlc-buffer-full.")
+    assert first(found)[1] == "dch"
     assert "bearer.dch.rlc.am.buffer_bytes=64 kB" in changes(found)
+    enough, _ = explained(UMTS, "bearer.dch.downlink.blocks=40")
+    assert first(enough)[0] not in ("recovery", "timeout", "congestion-window")
+    assert "bearer.dch.rlc.am.buffer_bytes=64 kB" not in changes(enough)
 
 
 def test_an_rlc_buffer_that_is_too_large() -> None:
@@ -162,6 +226,8 @@ def test_the_airtime_of_a_slow_station() -> None:
     assert first(found) == ("wifi-queue", "near-1")
     assert "Station far uses" in " ".join(a.text for a in found.advice)
     assert 'ap.home.buffer={ kind = "fq-codel", airtime_fairness = true }' in changes(found)
+    fair, _ = explained(Scenario.load("wifi-slow-station"), "scenario.duration=6 s", flow="fast-1")
+    assert "Station far uses" not in " ".join(a.text for a in fair.advice)
 
 
 def with_outages(*spans: tuple[float, float]) -> Results:
@@ -187,6 +253,8 @@ def test_a_timeout_after_a_retransmission_is_lost() -> None:
     found = explain(results, "f", begin, begin + 1.2)
     assert first(found) == ("timeout", "path.forward")
     assert "flow.f.tcp.recovery=rack" in changes(found)
+    without = explain(with_outages(one), "f", begin, begin + 1.2)
+    assert not [p for p in without.budget.parts if p.cause.name == "timeout"]
 
 
 def test_a_storm_of_handovers() -> None:
@@ -203,6 +271,8 @@ def test_a_storm_of_handovers() -> None:
     assert results.events["kind"].to_pylist().count("handover-complete") > 5
     assert first(found)[0] == "interruption"
     assert "handover.trigger.hysteresis=4 dB" in changes(found)
+    calm, _ = explained(Scenario.load("lte-handover"), "scenario.duration=10 s", flow="download")
+    assert not [p for p in calm.budget.parts if p.cause.name == "interruption" and calm.budget.share(p) > 0.02]
 
 
 HIDDEN = """
@@ -264,6 +334,8 @@ def test_a_handover() -> None:
     found = explain(results, "download", begin, begin + 0.5)
     assert first(found) == ("interruption", "car")
     assert 0.3 / 0.5 <= found.budget.share(found.budget.parts[0]) < 0.9
+    before = explain(results, "download", begin - 0.5, begin)
+    assert not [p for p in before.budget.parts if p.cause.name == "interruption"]
 
 
 def test_contention_in_wifi() -> None:
@@ -272,3 +344,5 @@ def test_contention_in_wifi() -> None:
     text = text.replace("[station.right]", "[station.right]\ncount = 2").replace('"1.93 Mbit/s"', '"6 Mbit/s"')
     found, _ = explained(text)
     assert first(found) == ("contention", "left")
+    alone, _ = explained(text[: text.index("[flow.g]")])
+    assert first(alone)[0] != "contention"

@@ -15,7 +15,7 @@ from lasthop.explain._estimate import estimated_budget
 from lasthop.explain._exact import exact_budget
 from lasthop.explain._figure import timeline_figure
 from lasthop.explain._model import Budget, Cause, Loss, Part, Timeline
-from lasthop.explain._tables import flow_names, flow_row
+from lasthop.explain._tables import flow_names, flow_row, happenings
 from lasthop.explain._words import sentences
 
 if TYPE_CHECKING:
@@ -74,4 +74,15 @@ def explain(
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))
     is_exact = {"stages", "limits", "packets"} <= set(results.table_names)
     budget = (exact_budget if is_exact else estimated_budget)(results, row, start, end)
-    return Explanation(budget, sentences(budget, row), advice_for(budget, results, row))
+    return Explanation(budget, sentences(budget, _timeouts(results, budget, row)), advice_for(budget, results, row))
+
+
+def _timeouts(results: Results, budget: Budget, row: dict[str, Any]) -> int:
+    """How often the sender's retransmission timer has expired in the time of the budget."""
+    if budget.transport != "tcp":
+        return 0
+    if "events" not in results.table_names:
+        return int(row.get("timeouts") or 0)
+    events = happenings(results, f"flow/{budget.flow}")
+    expired = [e for e in events if e.kind == "rto" and e.detail == "sender"]
+    return sum(budget.start_ns <= e.at_ns <= budget.end_ns for e in expired)

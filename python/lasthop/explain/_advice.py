@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lasthop import _core
 from lasthop._errors import mistake
 from lasthop._format import duration, size
 from lasthop.explain._model import Budget, Part
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from lasthop.explain._route import Route
+from lasthop.explain._tables import columns_of, happenings, scenario_of
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -55,11 +53,36 @@ class _Case:
     scenario: dict[str, Any]
 
     @property
+    def _flow(self) -> str:
+        """The table of the flow."""
+        name, groups = str(self.row["flow"]).split("@")[0], self.scenario.get("flow", {})
+        found = [g for g in groups if name == g or name.startswith(f"{g}-")]
+        return str(max(found, key=len, default=name))
+
+    @property
     def tcp(self) -> str:
         """The key of the flow's TCP."""
-        name, groups = self.row["flow"], self.scenario.get("flow", {})
-        found = [g for g in groups if name == g or name.startswith(f"{g}-")]
-        return f"flow.{max(found, key=len, default=name)}.tcp"
+        return f"flow.{self._flow}.tcp"
+
+    def tcp_is(self, key: str, value: object) -> bool:
+        """The flow's TCP has this value of a key, written in the scenario or by its profile."""
+        flow = self.scenario.get("flow", {}).get(self._flow, {})
+        tcp = flow.get("tcp", {}) if isinstance(flow, dict) else {}
+        if not isinstance(tcp, dict):
+            return False
+        if key in tcp:
+            return bool(tcp[key] == value)
+        profiles = {p["name"]: p["settings"] for p in json.loads(_core.describe())["profile"]}
+        settings = profiles.get(tcp.get("profile", "rfc"), [])
+        wanted = str(value).lower() if isinstance(value, bool) else str(value)
+        return any(s["key"] == key and s["value"] == wanted for s in settings)
+
+    def in_time(self, table: Any) -> list[dict[str, Any]]:
+        """Rows of samples of the budget's time: those that end in it, and the first after it."""
+        start, end = self.budget.start_ns / 1e9, self.budget.end_ns / 1e9
+        rows: list[dict[str, Any]] = table.to_pylist()
+        after = min((r["time_s"] for r in rows if r["time_s"] >= end), default=end)
+        return [r for r in rows if start < r["time_s"] <= after]
 
     def table(self, kind: str, place: str) -> str | None:
         """The name of the table `[KIND.NAME]` that a place belongs to."""
@@ -67,6 +90,17 @@ class _Case:
         parts = place.removesuffix(".forward").removesuffix(".reverse").split("/")
         near = [n for n in names for p in parts if p == n or p.startswith(f"{n}-")]
         return max(near, key=len, default=None)
+
+    @property
+    def is_direct(self) -> bool:
+        """The flow goes over sidelinks, whose grants are others."""
+        to = self.scenario.get("flow", {}).get(self._flow, {}).get("to")
+        pairs = [
+            pair.get("between", []) for pair in self.scenario.get("sidelink", {}).values() if isinstance(pair, dict)
+        ]
+        return to in self.scenario.get("multicast", {}) or any(
+            {self.row["src"], self.row["dst"]} == set(between) for between in pairs
+        )
 
     @property
     def rtt_s(self) -> float | None:
@@ -87,9 +121,8 @@ Rule = Callable[[_Case, Part], "Advice | None"]
 
 def advice_for(budget: Budget, results: Results, row: dict[str, Any]) -> list[Advice]:
     """Advice on the causes that matter, the largest first; none where the scenario is not known."""
-    try:
-        scenario = tomllib.loads(results.manifest.get("scenario", ""))
-    except tomllib.TOMLDecodeError:
+    scenario = scenario_of(results)
+    if not scenario:
         return []
     case = _Case(budget, results, row, scenario)
     found = _of_losses(case)
@@ -97,25 +130,38 @@ def advice_for(budget: Budget, results: Results, row: dict[str, Any]) -> list[Ad
         rule = RULES.get(part.cause.name)
         if rule is not None and budget.share(part) >= WORTH:
             advice = rule(case, part)
-            if advice is not None and advice not in found:
+            # Two causes may have one remedy, or contrary ones: then the larger one counts.
+            if advice is not None and not any(_is_like(advice, other) for other in found):
                 found.append(advice)
     return found
 
 
+def _is_like(a: Advice, b: Advice) -> bool:
+    """They say the same, or change the same key."""
+    keys = [{change.split("=")[0] for change in one.changes} for one in (a, b)]
+    return a.text == b.text or bool(keys[0] & keys[1])
+
+
 def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]:
-    """Runs the scenario of `results` again with each change, and without any.
+    """Runs the scenario of `results` again with each change.
 
     Raises:
-        LasthopError: the scenario needs own code or files that are not here.
+        LasthopError: the results have no scenario, or it needs own code or files that are not here.
     """
     from lasthop._scenario import Scenario
 
+    text = results.manifest.get("scenario")
+    if not isinstance(text, str) or not text:
+        raise mistake(
+            "the manifest of the run has no scenario: nothing can be run again with a change",
+            "leave out `--try`; try a change with `lasthop run SCENARIO --set KEY=VALUE`",
+        )
     if results.manifest.get("own_policies"):
         raise mistake(
             "the run used congestion controls or schedulers of your own, which its folder does not hold",
             "try the change with `lasthop run` and your code",
         )
-    scenario = Scenario.parse(results.manifest["scenario"], f"{results.manifest.get('name')} (manifest)")
+    scenario = Scenario.parse(text, f"{results.manifest.get('name')} (manifest)")
     before = _numbers(results, flow)
     tried = []
     for one in advice:
@@ -150,7 +196,9 @@ def _send_buffer(case: _Case, _part: Part) -> Advice:
     )
 
 
-def _small_segment(case: _Case, _part: Part) -> Advice:
+def _small_segment(case: _Case, _part: Part) -> Advice | None:
+    if case.tcp_is("nagle", False):
+        return None
     return Advice(
         "Nagle's algorithm holds the last, small segment of each message until all before it is acknowledged: switch "
         "it off (TCP_NODELAY), or write a message at once.",
@@ -158,7 +206,9 @@ def _small_segment(case: _Case, _part: Part) -> Advice:
     )
 
 
-def _delayed_ack(case: _Case, _part: Part) -> Advice:
+def _delayed_ack(case: _Case, _part: Part) -> Advice | None:
+    if case.tcp_is("ack_every", 1):
+        return None
     return Advice(
         "The receiver holds back ACKs for segments that the sender waits for: acknowledge every segment, or after a "
         "shorter delay.",
@@ -167,12 +217,11 @@ def _delayed_ack(case: _Case, _part: Part) -> Advice:
 
 
 def _queue(case: _Case, part: Part) -> Advice | None:
-    link = case.table("link", part.cause.place)
-    if link is None:
+    if not _is_deep(case, part):
         return None
-    side = part.cause.place.rsplit(".", 1)[-1]
-    own = case.scenario["link"][link].get(side, {}).get("queue")
-    key = f"link.{link}.{side}.queue" if own else f"link.{link}.queue"
+    key = _queue_key(case, part.cause.place)
+    if key is None:
+        return None
     return Advice(
         f"The queue of {part.cause.place} holds more than is good{_buffer_in_bdp(case, part)}: an active queue "
         "management keeps the delay low at the same rate.",
@@ -180,31 +229,67 @@ def _queue(case: _Case, part: Part) -> Advice | None:
     )
 
 
+def _queue_key(case: _Case, place: str) -> str | None:
+    """The key of the queue of one direction of a link: the other one stays as it is."""
+    link, (_, _, side) = case.table("link", place), place.rpartition(".")
+    return f"link.{link}.{side}.queue" if link is not None and side in ("forward", "reverse") else None
+
+
+def _kind_of_queue(case: _Case, place: str) -> str:
+    link = case.scenario.get("link", {}).get(case.table("link", place), {})
+    side = link.get(place.rpartition(".")[2], {})
+    queue = side.get("queue") or link.get("queue") or {}
+    return str(queue.get("kind", "droptail") if isinstance(queue, dict) else queue)
+
+
 def _buffer_in_bdp(case: _Case, part: Part) -> str:
     """How large the largest backlog at the place was, against what the path holds."""
-    most = _largest_backlog(case, part.cause.place)
-    if not most or not case.bdp:
+    most = _largest_backlog(case, part.cause.place, part.cause.way)
+    # A source of datagrams sends at its own rate: nothing fills the path.
+    if not most or not case.bdp or case.row["transport"] != "tcp":
         return ""
     return f" ({size(most)} at most, {most / case.bdp:.1f} times what the path holds at the flow's rate)"
 
 
-def _largest_backlog(case: _Case, where: str) -> int:
-    """The most octets that were sampled at a place."""
+def _largest_backlog(case: _Case, where: str, way: str = "data") -> int:
+    """The most octets that were sampled at a place in the time of the budget, in the flow's direction there."""
+    route = Route.of(case.scenario, case.row)
     found = [0]
     for name, place, octets in (("queues", "queue", "bytes"), ("rlc", "bearer", "queue_bytes")):
         if name in case.results.table_names:
-            table = case.results.table(name)
-            pairs = zip(table[place].to_pylist(), table[octets].to_pylist(), strict=True)
-            found += [n for p, n in pairs if p == where]
+            wanted = ("time_s", place, octets, *(["direction"] if name == "rlc" else []))
+            rows = case.in_time(columns_of(case.results, name, wanted))
+            mine = [r for r in rows if r[place] == where]
+            found += [r[octets] for r in mine if route.way_of(name, where, r.get("direction")) in ("", way or "data")]
     return max(found)
 
 
+def _is_deep(case: _Case, part: Part) -> bool:
+    """More waits than the path holds; where the run has no samples of it, for most of the time."""
+    most = _largest_backlog(case, part.cause.place, part.cause.way)
+    if most and case.bdp:
+        return most > case.bdp
+    return case.budget.share(part) > 0.4
+
+
 def _rlc_queue(case: _Case, part: Part) -> Advice | None:
+    if not _is_deep(case, part):
+        return None
     size_text = _buffer_in_bdp(case, part)
     if (name := case.table("bearer", part.cause.place)) is not None:
         bearer = case.scenario["bearer"][name]
         if bearer.get("kind") == "umts":
-            smaller = max(_largest_backlog(case, part.cause.place) // 2 // 1000, 6)
+            most = _largest_backlog(case, part.cause.place, part.cause.way)
+            if not most:
+                return Advice(
+                    f"The RLC buffer of {part.cause.place} is deep: a smaller `bearer.{name}.rlc.am.buffer_bytes` "
+                    "shortens the delay. The run has no samples of it; with `output.radio = true` there is a size "
+                    "to try.",
+                    [],
+                )
+            smaller = max(most // 2 // 1000, 6)
+            if 1000 * smaller >= most:
+                return None
             return Advice(
                 f"The RLC buffer of {part.cause.place} is deep{size_text}: half of it halves the delay. Much less "
                 "costs rate, because RLC repeats what the air loses.",
@@ -224,7 +309,13 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
 
 def _scheduling_request(case: _Case, _part: Part) -> Advice | None:
     cells = case.scenario.get("cell", {})
-    slow = [n for n, cell in cells.items() if cell.get("uplink", {}).get("sr", {}).get("period", "10 ms") != "5 ms"]
+    uplinks = {name: cell.get("uplink", {}) for name, cell in cells.items()}
+    # SimuLTE's requests have no occasions to wait for.
+    slow = [
+        name
+        for name, uplink in uplinks.items()
+        if uplink.get("sr", {}).get("period", "10 ms") != "5 ms" and not _is_rac(uplink)
+    ]
     if not slow:
         return None
     return Advice(
@@ -234,40 +325,57 @@ def _scheduling_request(case: _Case, _part: Part) -> Advice | None:
     )
 
 
+def _is_rac(uplink: dict[str, Any]) -> bool:
+    request = uplink.get("request", {})
+    return isinstance(request, dict) and request.get("kind") == "rac"
+
+
 def _grant_wait(case: _Case, _part: Part) -> Advice | None:
-    cells = list(case.scenario.get("cell", {}))
+    uplinks = {name: cell.get("uplink", {}) for name, cell in case.scenario.get("cell", {}).items()}
+    cells = [name for name, uplink in uplinks.items() if uplink.get("proactive_period", "0 s") == "0 s"]
+    if not cells or case.is_direct:
+        return None
     return Advice(
         "The uplink waits for grants: small proactive grants spare a UE the request.",
         [f"cell.{name}.uplink.proactive_period=8 ms" for name in cells],
     )
 
 
-def _interruption(case: _Case, _part: Part) -> Advice | None:
+def _interruption(case: _Case, part: Part) -> Advice | None:
     trigger = case.scenario.get("handover", {}).get("trigger", {})
-    moves = list(_events(case, "handover-complete"))
+    events = happenings(case.results, f"ue/{part.cause.place.split('.')[0]}")
+    kinds = [e.kind for e in events if case.budget.start_ns <= e.at_ns <= case.budget.end_ns]
+    moves, back = kinds.count("handover-complete"), kinds.count("handover-ping-pong")
     if not moves or not isinstance(trigger, dict):
         return Advice("The radio link was lost for that time: look at coverage (tables `radio`, `positions`).", [])
-    back = len(_events(case, "handover-ping-pong"))
-    text = f"{len(moves)} handovers interrupted the link, {back} of them back to the cell just left"
+    if moves == 1:
+        return Advice(
+            f"A handover of {part.cause.place} interrupted the link: its length is `handover.interruption`, and the "
+            "time until the new cell has random access and the forwarded packets.",
+            [],
+        )
+    returns = f", {back} of them back to the cell just left" if back else ""
     return Advice(
-        f"{text}: a larger hysteresis and time to trigger hand over less often.",
+        f"{moves} handovers of {part.cause.place} interrupted the link{returns}: a larger hysteresis and time to "
+        "trigger hand over less often.",
         ["handover.trigger.hysteresis=4 dB", "handover.trigger.time_to_trigger=480 ms"],
     )
 
 
-def _events(case: _Case, kind: str) -> list[Any]:
-    if "events" not in case.results.table_names:
+WIFI = ("time_s", "station", "ap", "ppdus", "unanswered", "airtime_s", "bytes")
+
+
+def _wifi_rows(case: _Case) -> list[dict[str, Any]]:
+    if "wifi" not in case.results.table_names:
         return []
-    return [k for k in case.results.table("events")["kind"].to_pylist() if k == kind]
+    return case.in_time(columns_of(case.results, "wifi", WIFI))
 
 
 def _wifi_share(case: _Case, _part: Part) -> Advice | None:
     """The channel is busy with another station that is slow."""
-    if "wifi" not in case.results.table_names:
-        return None
     airtime: Counter[tuple[str, str]] = Counter()
     octets: Counter[tuple[str, str]] = Counter()
-    for r in case.results.table("wifi").to_pylist():
+    for r in _wifi_rows(case):
         airtime[r["station"], r["ap"]] += r["airtime_s"]
         octets[r["station"], r["ap"]] += r["bytes"]
     if not airtime:
@@ -284,22 +392,21 @@ def _wifi_share(case: _Case, _part: Part) -> Advice | None:
 
 
 def _retry(case: _Case, part: Part) -> Advice | None:
-    if "wifi" not in case.results.table_names:
-        return None
-    rows = case.results.table("wifi").to_pylist()
+    rows = [r for r in _wifi_rows(case) if r["station"] == part.cause.place]
     silent, sent = sum(r["unanswered"] for r in rows), sum(r["ppdus"] for r in rows)
     if silent < 0.2 * max(sent, 1):
         return _wifi_share(case, part)
-    aps = list(case.scenario.get("ap", {}))
+    aps = sorted({name for r in rows if (name := case.table("ap", r["ap"])) is not None})
     return Advice(
-        f"{silent} of {sent} PPDUs had no answer: stations that do not hear each other collide (a hidden station). RTS "
-        "and CTS reserve the channel at both ends.",
+        f"{silent} of {sent} PPDUs of {part.cause.place} had no answer: they collided. "
+        "Stations that do not hear each other do not wait for each other (a hidden station); RTS and CTS reserve the "
+        "channel at both ends.",
         [f"ap.{name}.rts_threshold=500 B" for name in aps],
     )
 
 
 def _timeout(case: _Case, part: Part) -> Advice | None:
-    if part.cause.place == "" or case.scenario.get("flow", {}) == {}:
+    if part.cause.place == "" or case.scenario.get("flow", {}) == {} or case.tcp_is("recovery", "rack"):
         return None
     return Advice(
         "Losses were found by the retransmission timer alone: RACK and tail loss probes (RFC 8985) find the loss of a "
@@ -317,8 +424,8 @@ def _application(_case: _Case, _part: Part) -> Advice:
 def _ack_lost(case: _Case, part: Part) -> Advice:
     return Advice(
         f"ACKs are lost at {part.cause.place or 'the way back'}: octets that have arrived count as outstanding until a "
-        "later ACK comes. Acknowledge every segment, so that a loss costs less; look at the way back.",
-        [f"{case.tcp}.ack_every=1"],
+        "later ACK comes. More ACKs would help, fewer losses on the way back more.",
+        [] if case.tcp_is("ack_every", 1) else [f"{case.tcp}.ack_every=1"],
     )
 
 
@@ -349,26 +456,27 @@ RULES: dict[str, Rule] = {
 def _of_losses(case: _Case) -> list[Advice]:
     """Losses that one place caused."""
     losses = case.budget.losses
-    if len(losses) < LOSSES * max(case.row["tx_packets"], 1) or len(losses) < 2:
+    if len(losses) < LOSSES * max(case.row.get("tx_packets") or 0, 1) or len(losses) < 2:
         return []
     (place, cause), n = Counter((x.place, x.cause) for x in losses).most_common(1)[0]
+    key = _queue_key(case, place)
     if cause == "policer":
-        link = case.table("link", place)
         return [
             Advice(
                 f"A policer at {place} dropped {n} packets: it lets a burst pass and drops what exceeds its rate. A "
                 "shaper of the same rate delays instead.",
-                [f'link.{link}.queue={{ kind = "droptail", packets = 100 }}'] if link else [],
+                [f'{key}={{ kind = "droptail", packets = 100 }}'] if key else [],
             )
         ]
-    if cause == "queue-full" and (link := case.table("link", place)) is not None and case.bdp:
+    if cause == "queue-full" and key is not None and case.bdp:
         want = max(int(case.bdp / MTU) + 1, 10)
-        if _largest_backlog(case, place) < case.bdp:
+        # Of an active queue management it is not the limit that matters.
+        if _kind_of_queue(case, place) == "droptail" and _largest_backlog(case, place) < case.bdp:
             return [
                 Advice(
                     f"The queue of {place} is below what the path holds and dropped {n} packets: a buffer of one BDP "
                     f"({size(case.bdp)}) keeps the link busy.",
-                    [f"link.{link}.queue.packets={want}"],
+                    [f'{key}={{ kind = "droptail", packets = {want} }}'],
                 )
             ]
     if cause == "rlc-buffer-full":

@@ -17,24 +17,36 @@ from lasthop.explain._exact import AFTER_LOSS, BINS, clip
 from lasthop.explain._keys import Keys, largest_first, timeline_of
 from lasthop.explain._losses import losses_of
 from lasthop.explain._model import Budget, Cause
+from lasthop.explain._route import Route
 from lasthop.explain._share import Ints, divide
-from lasthop.explain._tables import RECORD, column, columns_of, nanoseconds, of_flow
+from lasthop.explain._tables import (
+    RECORD,
+    Happening,
+    column,
+    columns_of,
+    happenings,
+    nanoseconds,
+    of_flow,
+    scenario_of,
+)
 
 if TYPE_CHECKING:
     from lasthop._results import Results
 
 #: Round trips longer than the smallest by more than this share of it have waited.
 WAITING = 0.1
+#: Octets of a full packet.
+MTU = 1500
 #: What is read of a sample of a sender.
 SAMPLE = (
     *("time_s", "flow", "ca_state", "snd_cwnd", "rtt_us", "min_rtt_us", "rto_us", "unacked"),
     *("snd_una", "snd_nxt", "rwnd_bytes", "notsent_bytes", "pacing_rate_bps"),
 )
-#: Tables of samples with octets that wait: the column of the place, of the octets, and the stage.
+#: Tables of samples with octets that wait: the columns of the place, of its direction and of the octets, and the stage.
 QUEUES = (
-    ("queues", "queue", "bytes", "queue"),
-    ("rlc", "bearer", "queue_bytes", "rlc-queue"),
-    ("wifi", "station", "queue_bytes", "wifi-queue"),
+    ("queues", "queue", None, "bytes", "queue"),
+    ("rlc", "bearer", "direction", "queue_bytes", "rlc-queue"),
+    ("wifi", "station", "direction", "queue_bytes", "wifi-queue"),
 )
 
 
@@ -72,12 +84,12 @@ def _estimate_tcp(
     samples = of_flow(columns_of(results, "tcp", SAMPLE), flow)
     if not samples.num_rows:
         raise mistake(f"the table `tcp` has no sample of flow '{flow}'", RECORD)
-    events = _events(results, flow)
-    closed = [at for at, kind, _ in events if kind in ("closed", "aborted", "timed-out", "reset")]
+    events = happenings(results, f"flow/{flow}")
+    closed = [e.at_ns for e in events if e.kind in ("closed", "aborted", "timed-out", "reset")]
     start, end = clip(flow, first, min([last, *closed]), start_ns, end_ns)
     rows = samples.to_pylist()
     at = nanoseconds(column(samples, "time_s"))
-    opened = min([t for t, kind, _ in events if kind == "established"] or [int(at[0])])
+    opened = min([e.at_ns for e in events if e.kind == "established"] or [int(at[0])])
     silences = _silences(events, rows, at)
     edges = np.unique(np.linspace(start, end, BINS + 1).astype(np.int64))
     cuts = [[start, end, opened], [t for pair in silences for t in pair], at.tolist(), edges.tolist()]
@@ -104,8 +116,8 @@ def _estimate_tcp(
     notes = [
         (
             "Estimated from samples: what limits the sender by the table `tcp`, where octets wait by "
-            f"{waiting.sources or 'nothing, no queue was sampled'}. Parts below an interval between samples are not "
-            f"seen; for an exact budget {RECORD}."
+            f"{waiting.sources or 'nothing, no queue was sampled'}{waiting.extent}. Parts below an interval between "
+            f"samples are not seen; for an exact budget {RECORD}."
         )
     ]
     return Budget(
@@ -148,19 +160,11 @@ def _waits(sample: dict[str, Any]) -> bool:
     return bool(sample["unacked"]) and least is not None and sample["rtt_us"] > (1 + WAITING) * least
 
 
-def _events(results: Results, flow: str) -> list[tuple[int, str, str | None]]:
-    if "events" not in results.table_names:
-        return []
-    table = results.table("events")
-    table = table.filter(pc.equal(table["source"], f"flow/{flow}"))
-    times = nanoseconds(column(table, "time_s")).tolist()
-    return list(zip(times, table["kind"].to_pylist(), table["detail"].to_pylist(), strict=True))
-
-
-def _silences(events: list[tuple[int, str, str | None]], rows: list[dict[str, Any]], at: Ints) -> list[tuple[int, int]]:
+def _silences(events: list[Happening], rows: list[dict[str, Any]], at: Ints) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    for t, kind, side in events:
-        if kind == "rto" and side == "sender":
+    for event in events:
+        t = event.at_ns
+        if event.kind == "rto" and event.detail == "sender":
             i = max(int(np.searchsorted(at, t)) - 1, 0)
             found.append((max(t - round(rows[i]["rto_us"] * 1e3), found[-1][1] if found else 0), t))
     return found
@@ -171,15 +175,26 @@ class _Waiting:
 
     def __init__(self, results: Results, row: dict[str, Any]) -> None:
         self._tables = []
-        for name, place, octets, stage in QUEUES:
-            if name in results.table_names and results.table(name).num_rows:
-                table = results.table(name)
-                places = table[place].to_pylist()
-                # Where names tell whose a bearer is, those of others are left out.
-                own = [any(end in p for end in (row["src"], row["dst"])) for p in places]
-                kept = [not any(own) or mine for mine in own]
-                at = nanoseconds(column(table, "time_s"))
-                self._tables.append((name, stage, at, places, column(table, octets).tolist(), kept))
+        route = Route.of(scenario_of(results), row)
+        self.is_known = route.is_known
+        for name, place, towards, octets, stage in QUEUES:
+            if name not in results.table_names:
+                continue
+            table = columns_of(results, name, ("time_s", place, octets, *([towards] if towards else [])))
+            if not table.num_rows:
+                continue
+            places = table[place].to_pylist()
+            directions = table[towards].to_pylist() if towards else [None] * len(places)
+            ways = [route.way_of(name, p, d) for p, d in zip(places, directions, strict=True)]
+            at = nanoseconds(column(table, "time_s"))
+            self._tables.append((name, stage, at, places, column(table, octets).tolist(), ways))
+
+    @property
+    def extent(self) -> str:
+        """Which queues count, where that is not those of the flow's way."""
+        return (
+            "" if self.is_known or not self._tables else " (all of the run: its scenario does not tell the flow's way)"
+        )
 
     @property
     def sources(self) -> str:
@@ -189,12 +204,15 @@ class _Waiting:
     def at(self, moment: int) -> dict[Cause, int]:
         """Octets by place at the sample that is the first not before a moment, or the last."""
         found: dict[Cause, int] = {}
-        for _, stage, at, places, octets, kept in self._tables:
+        for _, stage, at, places, octets, ways in self._tables:
             i = min(int(np.searchsorted(at, moment)), len(at) - 1)
             a, b = np.searchsorted(at, at[i]), np.searchsorted(at, at[i], side="right")
             for k in range(int(a), int(b)):
-                if kept[k] and octets[k]:
-                    cause = Cause(stage, places[k])
+                way = ways[k]
+                # A few ACKs in the queue of a wired link are gone within a packet's time.
+                least = MTU if stage == "queue" and way == "ack" else 1
+                if way is not None and octets[k] >= least:
+                    cause = Cause(stage, places[k], way)
                     found[cause] = found.get(cause, 0) + int(octets[k])
         return found
 
@@ -202,6 +220,7 @@ class _Waiting:
 def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[int, int]) -> Budget:
     """The delays of all packets: the smallest one is propagation and transmission, the rest waiting."""
     flow, (start, end) = row["flow"], interval
+    columns_of(results, "flows", ("rx_packets", "delay_min_s", "delay_mean_s"))
     packets = int(row["rx_packets"])
     if not packets:
         raise mistake(f"no packet of flow '{flow}' has arrived: there is no delay to explain")
@@ -211,6 +230,8 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
     held: dict[Cause, int] = {}
     for moment in np.linspace(start, end, 100).astype(np.int64).tolist():
         for cause, octets in weights.at(moment).items():
+            if cause.way == "ack":
+                continue  # one-way delays
             held[cause] = held.get(cause, 0) + octets
     held = held or {Cause("queues"): 1}
     keys = Keys()
@@ -222,7 +243,8 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
     notes = [
         (
             "Estimated over the whole run, whatever interval was asked for: the smallest delay of all packets counts "
-            f"as propagation and transmission, the rest is divided by the octets in {weights.sources or 'no queue'}; "
+            "as propagation and transmission, the rest is divided by the octets in "
+            f"{weights.sources or 'no queue'}{weights.extent}; "
             f"for an exact budget {RECORD}."
         )
     ]

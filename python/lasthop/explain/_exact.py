@@ -51,6 +51,7 @@ def exact_budget(results: Results, row: dict[str, Any], start_ns: int | None, en
     Raises:
         LasthopError: a table is missing or of another version, nothing of the flow is in the interval.
     """
+    columns_of(results, "flows", ("end_s",))
     if row["transport"] == "tcp":
         return _tcp_budget(results, row, start_ns, end_ns)
     return _datagram_budget(results, row, start_ns, end_ns)

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasthop.explain._model import Loss
-from lasthop.explain._tables import column, nanoseconds, of_flow
+from lasthop.explain._tables import column, columns_of, nanoseconds, of_flow
 
 if TYPE_CHECKING:
     from lasthop._results import Results
 
 
+DROPS = ("time_s", "packet", "flow", "where", "cause", "size", "retransmission")
 #: The stage of a packet that was not let in.
 ENTRY = "entry"
 
@@ -23,7 +24,7 @@ def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[L
     """The packets of a flow that were dropped between two moments, in order."""
     if "drops" not in results.table_names:
         return []
-    drops = of_flow(results.table("drops"), flow)
+    drops = of_flow(columns_of(results, "drops", DROPS), flow)
     at = nanoseconds(column(drops, "time_s"))
     drops = drops.filter(pa.array((at >= start_ns) & (at <= end_ns)))
     rows = drops.to_pylist()
@@ -53,7 +54,7 @@ def _of_packets(table: pa.Table, numbers: list[int]) -> pa.Table:
 def _last_stages(results: Results, where: dict[int, str]) -> dict[int, str]:
     if "stages" not in results.table_names or not where:
         return {}
-    rows = _of_packets(results.table("stages", ("packet", "stage", "where", "end_ns")), list(where))
+    rows = _of_packets(columns_of(results, "stages", ("packet", "stage", "where", "end_ns")), list(where))
     order = np.argsort(column(rows, "end_ns"), kind="stable")
     found = {}
     for number, stage, place in zip(
@@ -67,7 +68,7 @@ def _last_blocks(results: Results, numbers: list[int]) -> dict[int, str]:
     """The transport block of LTE that carried a part of it last, where the run has the table `steps`."""
     if "steps" not in results.table_names or not numbers:
         return {}
-    rows = _of_packets(results.table("steps"), numbers).to_pylist()
+    rows = _of_packets(columns_of(results, "steps", ("time_s", "step", "bytes", "packet")), numbers).to_pylist()
     return {
         row["packet"]: f"transport block of {row['bytes']} B in the TTI at {row['time_s'] * 1e3:g} ms"
         for row in rows
@@ -78,7 +79,8 @@ def _last_blocks(results: Results, numbers: list[int]) -> dict[int, str]:
 def _segments(results: Results, flow: str, numbers: list[int]) -> dict[int, str]:
     if "packets" not in results.table_names or not numbers:
         return {}
-    rows = _of_packets(of_flow(results.table("packets"), flow), numbers).to_pylist()
+    wanted = ("packet", "flow", "event", "seq", "ack", "len")
+    rows = _of_packets(of_flow(columns_of(results, "packets", wanted), flow), numbers).to_pylist()
     found = {}
     for row in rows:
         if row["event"] == "sent" and row["seq"] is not None:

@@ -18,13 +18,25 @@ LIMITS = {
     "recovery": "the repair of losses",
     "timeout": "the wait for the retransmission timer",
     "nothing": "nothing: the connection was closed",
+    "other": "something that Lasthop does not name, which is a fault: please report it",
+}
+
+#: Limits of which a sentence says more than that they limited the sender.
+CLAUSES = {
+    "handshake": "went into the handshake",
+    "application": "its sender had nothing to send: the application had written nothing more",
+    "small-segment": "its sender held a small segment back (Nagle's algorithm, or a wait for a larger packet)",
+    "acknowledgement": "its sender had sent everything and waited for acknowledgements",
+    "recovery": "went into the repair of losses",
+    "timeout": "its sender waited for the retransmission timer",
+    "nothing": "the connection was closed",
 }
 
 #: Stages in which the way itself is in use or blocked for the flow, in words: more octets would wait here too.
 BUSY = {
     "host": "the processing time of the host",
     "queue": "the queue of a wired link",
-    "serialization": "the rate of a wired link",
+    "serialization": "serialization on a wired link",
     "rlc-queue": "the RLC queue",
     "scheduling-request": "the scheduling request",
     "random-access": "random access and connection set-up",

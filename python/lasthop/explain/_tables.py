@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lasthop._errors import mistake
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -62,12 +68,13 @@ def flow_names(results: Results) -> list[str]:
         LasthopError: the run has no table `flows`.
     """
     rows = _flow_rows(results)
-    return sorted(rows, key=lambda name: -int(rows[name].get("sent") or 0))
+    return sorted(rows, key=lambda name: -int(rows[name].get("tx_packets") or 0))
 
 
 def _flow_rows(results: Results) -> dict[str, dict[str, Any]]:
     if "flows" not in results.table_names:
         raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
+    columns_of(results, "flows", FLOW)
     return {row["flow"]: row for row in results.table("flows").to_pylist()}
 
 
@@ -87,6 +94,39 @@ def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
     if flow not in rows:
         raise mistake(f"there is no flow '{flow}' in this run", f"its flows are: {_some(list(rows))}")
     return rows[flow]
+
+
+#: What is read of a row of `flows` without asking whether it is there.
+FLOW = ("flow", "src", "dst", "transport")
+
+
+def scenario_of(results: Results) -> dict[str, Any]:
+    """The scenario of the manifest; empty where that has none, or none that can be read."""
+    try:
+        scenario: dict[str, Any] = tomllib.loads(results.manifest.get("scenario", ""))
+    except (tomllib.TOMLDecodeError, TypeError, AttributeError):
+        return {}
+    return {name: value for name, value in scenario.items() if isinstance(value, dict)}
+
+
+@dataclass(frozen=True)
+class Happening:
+    """A row of the table `events`."""
+
+    at_ns: int
+    kind: str
+    detail: str | None
+
+
+def happenings(results: Results, source: str) -> list[Happening]:
+    """The events of one source (`flow/ftp`, `ue/car`), in order; none where the run has no table of them."""
+    if "events" not in results.table_names:
+        return []
+    table = columns_of(results, "events", ("time_s", "source", "kind", "detail"))
+    table = table.filter(pc.equal(table["source"], source))
+    times = nanoseconds(column(table, "time_s")).tolist()
+    rows = zip(times, table["kind"].to_pylist(), table["detail"].to_pylist(), strict=True)
+    return [Happening(*row) for row in rows]
 
 
 def columns_of(results: Results, name: str, wanted: tuple[str, ...]) -> pa.Table:

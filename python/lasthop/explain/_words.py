@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from lasthop import _format
-from lasthop.explain._model import BUSY, HELD, TRANSIT, Budget, Part
+from lasthop.explain._model import BUSY, CLAUSES, HELD, TRANSIT, Budget, Part
 
 #: Parts below this share are not worth a sentence.
 WORTH = 0.05
@@ -14,15 +13,14 @@ WORTH = 0.05
 MOST = 3
 
 
-def sentences(budget: Budget, row: dict[str, Any]) -> list[str]:
-    """What a user should know first: the largest causes, then the losses."""
+def sentences(budget: Budget, timeouts: int) -> list[str]:
+    """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender."""
     worth = [p for p in budget.parts if budget.share(p) >= WORTH][:MOST] or budget.parts[:1]
     found = [_of_part(budget, p, first=i == 0) for i, p in enumerate(worth)]
     if budget.losses:
-        found.append(_of_losses(budget))
-    if budget.transport == "tcp" and row.get("timeouts"):
-        n = int(row["timeouts"])
-        found.append(f"The retransmission timer expired {_times(n)}.")
+        found += _of_losses(budget)
+    if timeouts:
+        found.append(f"The retransmission timer expired {_times(timeouts)}.")
     return found
 
 
@@ -36,17 +34,21 @@ def _of_part(budget: Budget, part: Part, first: bool) -> str:
         mean = _format.duration(part.ns / 1e9 / max(budget.packets, 1))
         return f"{share} of the one-way delay, {mean} a packet, is {part.cause.words}{where}."
     whole = "of the transfer" if first else "of it"
-    if part.cause.name in {**BUSY, **HELD, **TRANSIT}:
-        verb = "its ACKs were in" if part.cause.way == "ack" else "its octets were in"
-        plain = part.cause.name in ("queue", "rlc-queue", "wifi-queue")
-        if plain:
-            return f"{share} {whole}, {time}, {verb} {part.cause.words.removesuffix(', where ACKs were')}{where}."
-        what = part.cause.words.removesuffix(", where ACKs were")
-        return f"{share} {whole}, {time}, went into {what}{where}{' of its ACKs' if verb.startswith('its A') else ''}."
-    after = f" after losses at {part.cause.place}{_why(budget, part.cause.place)}" if part.cause.place else ""
-    if part.cause.name in ("recovery", "timeout"):
-        return f"{share} {whole}, {time}, was {part.cause.words}{after}."
-    return f"{share} {whole}, {time}, its sender was limited by {part.cause.words}{after}."
+    name, words = part.cause.name, part.cause.words.removesuffix(", where ACKs were")
+    if name in {**BUSY, **HELD, **TRANSIT}:
+        whose = "its ACKs" if part.cause.way == "ack" else "its octets"
+        if name in ("queue", "rlc-queue", "wifi-queue"):
+            return f"{share} {whole}, {time}, {whose} were in {words}{where}."
+        way = " on the way of its ACKs" if part.cause.way == "ack" and name not in ("delayed-ack", "ack-lost") else ""
+        return f"{share} {whole}, {time}, went into {words}{where}{way}."
+    if name in ("unaccounted", "lost"):
+        return f"{share} {whole}, {time}, is {words}."
+    did = CLAUSES.get(name, f"its sender was limited by {words}")
+    if not part.cause.place:
+        return f"{share} {whole}, {time}, {did}."
+    # What is repaired was lost.
+    after = " at" if name == "recovery" else " after losses at"
+    return f"{share} {whole}, {time}, {did}{after} {part.cause.place}{_why(budget, part.cause.place)}."
 
 
 def _why(budget: Budget, place: str) -> str:
@@ -55,11 +57,24 @@ def _why(budget: Budget, place: str) -> str:
     return f": {causes.most_common(1)[0][0]}" if causes else ""
 
 
-def _of_losses(budget: Budget) -> str:
-    by = Counter((x.place, x.cause) for x in budget.losses)
-    told = [f"{n} at {place} ({cause})" for (place, cause), n in by.most_common(MOST)]
-    more = f", {sum(by.values()) - sum(n for _, n in by.most_common(MOST))} elsewhere" if len(by) > MOST else ""
-    return f"{len(budget.losses)} of its packets were lost: {', '.join(told)}{more}."
+#: Drops by which a snoop agent keeps duplicates back.
+KEPT_BACK = ("snoop-suppressed", "snoop-answered")
+
+
+def _of_losses(budget: Budget) -> list[str]:
+    by = Counter((x.place, x.cause) for x in budget.losses if x.cause not in KEPT_BACK)
+    kept = Counter(x.place for x in budget.losses if x.cause in KEPT_BACK)
+    found = []
+    if len(by) == 1:
+        (place, cause), n = by.most_common(1)[0]
+        found.append(f"{n} of its packets {'was' if n == 1 else 'were'} lost at {place} ({cause}).")
+    elif by:
+        told = [f"{n} at {place} ({cause})" for (place, cause), n in by.most_common(MOST)]
+        more = sum(by.values()) - sum(n for _, n in by.most_common(MOST))
+        rest = f", {more} elsewhere" if more else ""
+        found.append(f"{sum(by.values())} of its packets were lost: {', '.join(told)}{rest}.")
+    found += [f"The snoop agent at {place} kept back {n} duplicates." for place, n in sorted(kept.items())]
+    return found
 
 
 def _times(n: int) -> str:

@@ -1,0 +1,111 @@
+"""Which places of a run lie on the way of a flow, as far as the scenario in its manifest tells."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+#: A step from one group of nodes to another: what kind of table leads there, its name, along its direction or against.
+Step = tuple[str, str, bool]
+
+
+@dataclass
+class Route:
+    """The way of a flow's data. Its acknowledgements take it backwards."""
+
+    #: Queues of wired links by name (`path.forward`), with the way: "data" or "ack".
+    queues: dict[str, str] = field(default_factory=dict)
+    #: Bearers and mobiles by name and direction ("downlink", "uplink"), with the way.
+    radio: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: The scenario tells; False: nothing is known of the way.
+    is_known: bool = False
+
+    @classmethod
+    def of(cls, scenario: dict[str, Any], row: dict[str, Any]) -> Route:
+        """The route of the flow of a row of `flows`; the shortest one where there are several."""
+        route = cls()
+        src, dst = str(row["src"]), str(row["dst"])
+        graph = _Graph(scenario)
+        steps = graph.way(src, dst)
+        route.is_known = steps is not None
+        own = {graph.group(end): end for end in (src, dst)}
+        for kind, name, along in steps or []:
+            if kind == "link":
+                for way, forward in (("data", along), ("ack", not along)):
+                    route.queues[f"{name}.{'forward' if forward else 'reverse'}"] = way
+                continue
+            place = own.get(name, name)
+            for way, down in (("data", along), ("ack", not along)):
+                route.radio[place, "downlink" if down else "uplink"] = way
+        for name, pair in _tables(scenario, "sidelink"):
+            between = [graph.group(str(end)) for end in pair.get("between", [])]
+            if set(between) == set(own):
+                along = between[0] == graph.group(src)
+                for way, down in (("data", along), ("ack", not along)):
+                    route.radio[name, "downlink" if down else "uplink"] = way
+        return route
+
+    def way_of(self, table: str, place: str, direction: str | None) -> str | None:
+        """Whether data or acknowledgements of the flow pass a place of a table; None: neither does."""
+        if not self.is_known:
+            return ""
+        if table == "queues":
+            return self.queues.get(place)
+        for (name, towards), way in self.radio.items():
+            # A bearer beside the default one has the name of its UE before its own.
+            if direction in (None, towards) and (place == name or place.startswith(f"{name}.")):
+                return way
+        return None
+
+
+class _Graph:
+    def __init__(self, scenario: dict[str, Any]) -> None:
+        tables = ("ue", "station", "cell", "ap", "node")
+        self._groups = {name for table in tables for name, _ in _tables(scenario, table)}
+        self._steps: dict[str, list[tuple[str, Step]]] = {}
+        for kind in ("link", "bearer"):
+            for name, table in _tables(scenario, kind):
+                ends = [str(end) for end in table.get("between", [])]
+                if len(ends) == 2:
+                    self._join(ends[0], ends[1], kind, name)
+        for base, mobile in (("cell", "ue"), ("ap", "station")):
+            for name, _ in _tables(scenario, mobile):
+                for place, _ in _tables(scenario, base):
+                    self._join(place, name, mobile, name)
+
+    def _join(self, a: str, b: str, kind: str, name: str) -> None:
+        a, b = self.group(a), self.group(b)
+        self._steps.setdefault(a, []).append((b, (kind, name, True)))
+        self._steps.setdefault(b, []).append((a, (kind, name, False)))
+
+    def group(self, node: str) -> str:
+        """The table that a node is of: `phone` of `phone-12`."""
+        base = re.sub(r"-\d+$", "", node)
+        return base if node not in self._groups and base in self._groups else node
+
+    def way(self, src: str, dst: str) -> list[Step] | None:
+        """The steps from one node to another; None: there is no way in what the scenario says."""
+        start, goal = self.group(src), self.group(dst)
+        came: dict[str, tuple[str, Step] | None] = {start: None}
+        waiting = deque([start])
+        while waiting:
+            at = waiting.popleft()
+            for to, step in self._steps.get(at, []):
+                if to not in came:
+                    came[to] = (at, step)
+                    waiting.append(to)
+        if goal not in came or src == dst:
+            return None
+        steps: list[Step] = []
+        before = came[goal]
+        while before is not None:
+            steps.insert(0, before[1])
+            before = came[before[0]]
+        return steps
+
+
+def _tables(scenario: dict[str, Any], kind: str) -> list[tuple[str, dict[str, Any]]]:
+    found = scenario.get(kind, {})
+    return [(name, t) for name, t in found.items() if isinstance(t, dict)] if isinstance(found, dict) else []

@@ -1,0 +1,152 @@
+"""Advice fits the flow, the interval and the tables that there are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from lasthop import LasthopError, Results, Scenario
+from lasthop.cli import main
+from lasthop.explain import Explanation, explain, try_advice
+from tests.explain.test_planted import HIDDEN, UMTS, WIRED, changes
+
+
+def run(text: str, *keys: str) -> Results:
+    return Scenario.parse(text).with_([*keys, "output.explain=true"]).run()
+
+
+def texts(found: Explanation) -> str:
+    return " ".join(a.text for a in found.advice)
+
+
+def test_a_queue_is_changed_in_the_flows_direction_alone() -> None:
+    results = run(WIRED, "link.path.queue.packets=2000", "flow.f.tcp.receive_buffer=8 MB")
+    found = explain(results, "f")
+    (change,) = (c for c in changes(found) if ".queue=" in c)
+    assert change == 'link.path.forward.queue={ kind = "fq-codel", packets = 1000 }'
+    tried = try_advice(results, "f", found.advice)
+    before, after = next((a, b) for name, a, b in tried[0].numbers if name == "delay_mean_s")
+    assert before is not None
+    assert after is not None
+    assert after < 0.5 * before
+
+
+def test_a_deep_rlc_buffer_without_samples_has_no_size_to_try() -> None:
+    """The table `rlc` says how deep it was; without it half of that is not known."""
+    keys = ("bearer.dch.rlc.am.buffer_bytes=1 MB", "flow.f.tcp.receive_buffer=1 MB")
+    with_samples = explain(run(UMTS, *keys), "f")
+    without = explain(run(UMTS, *keys, "output.radio=false"), "f")
+    assert any(c.startswith("bearer.dch.rlc.am.buffer_bytes=") for c in changes(with_samples))
+    assert not any(c.startswith("bearer.dch") for c in changes(without))
+    assert "the run has no samples of it" in texts(without).lower()
+
+
+def test_timeouts_and_losses_are_those_of_the_interval() -> None:
+    """The link is cut from 3 s to 3.5 s: the timer expires then, and at no other time."""
+    text = WIRED
+    for at, loss in ((3.0, 100), (3.5, 0)):
+        text += f'[[at]]\nt = "{at} s"\nset = {{ "link.path.forward.loss" = "{loss} %" }}\n'
+    results = run(text, "flow.f.tcp.min_rto=1 s", "flow.f.tcp.max_window=8")
+    expired = [e["time_s"] for e in results.events.to_pylist() if e["kind"] == "rto"]
+    assert expired
+    whole, before, cut = explain(results, "f"), explain(results, "f", 1.0, 2.0), explain(results, "f", 3.0, 6.0)
+    assert not any("timer expired" in s for s in before.sentences)
+    assert not before.budget.losses
+    for found in (whole, cut):
+        assert any("timer expired" in s for s in found.sentences)
+        assert found.budget.losses
+    assert results.flows.to_pylist()[0]["timeouts"] == len(expired)
+
+
+def test_handovers_and_ppdus_are_those_of_the_interval() -> None:
+    scenario = Scenario.load("lte-handover").with_(["output.explain=true", "handover.interruption=300 ms"])
+    results = scenario.run()
+    begins = [e["time_s"] for e in results.events.to_pylist() if e["kind"] == "handover-start"]
+    one = explain(results, "download", begins[0], begins[0] + 0.5)
+    assert "A handover of car interrupted the link" in texts(one)
+    hidden = run(HIDDEN)
+    parts = [explain(hidden, "f", a, b) for a, b in ((0.0, 2.0), (0.0, 4.0))]
+    counted = [int(texts(found).split(" of ")[1].split()[0]) for found in parts if "PPDUs of left" in texts(found)]
+    assert len(counted) == 2
+    assert counted[0] < 0.7 * counted[1]
+
+
+def test_advice_that_is_followed_already_is_not_given() -> None:
+    window = ("flow.f.tcp.max_window=1", "flow.f.tcp.ack_delay=200 ms")
+    slow = explain(run(WIRED, *window, "flow.f.tcp.ack_every=2"), "f")
+    assert "flow.f.tcp.ack_every=1" in changes(slow)
+    lost = ("link.path.reverse.loss=60 %", "flow.f.tcp.max_window=2", "flow.f.tcp.ack_every=1")
+    found = explain(run(WIRED, *lost), "f")
+    assert found.budget.parts[0].cause.name == "ack-lost"
+    assert "flow.f.tcp.ack_every=1" not in changes(found)
+    by_profile = explain(run(WIRED, "link.path.loss=10 %", "flow.f.tcp.profile=linux-6"), "f")
+    assert "flow.f.tcp.recovery=rack" not in changes(by_profile)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    keys = ["flow.f.tcp.receive_buffer=16 kB", "scenario.duration=1 s", "output.explain=true", "output.steps=true"]
+    Scenario.parse(WIRED).with_(keys).run(out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("scenario", [None, 7, ""])
+def test_nothing_is_tried_without_a_scenario(folder: Path, scenario: object) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest.pop("scenario")
+    if scenario is not None:
+        manifest["scenario"] = scenario
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    said = CliRunner().invoke(main, ["explain", str(folder), "--try"])
+    assert said.exit_code == 1
+    assert "the manifest of the run has no scenario" in said.output
+    assert "leave out `--try`" in said.output
+    assert isinstance(said.exception, SystemExit)
+    plain = CliRunner().invoke(main, ["explain", str(folder)])
+    assert plain.exit_code == 0
+    with pytest.raises(LasthopError):
+        try_advice(Results.load(folder), "f", [])
+
+
+def error_of(results: Results) -> str:
+    """What explaining says against; empty: nothing."""
+    try:
+        explain(results, "f")
+    except LasthopError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("table", ["flows", "stages", "limits", "packets", "drops", "events", "queues", "tcp"])
+def test_a_table_without_a_column_is_named_with_it(folder: Path, table: str) -> None:
+    """Whichever column is missing: it is not needed, or a clear error names it."""
+    file = folder / f"{table}.parquet"
+    whole = pq.read_table(file)
+    said = {}
+    for name in whole.column_names:
+        pq.write_table(whole.drop_columns([name]), file)
+        results = Results.load(folder)
+        said[name] = {error_of(results), error_of(_Without(results, "stages"))}  # type: ignore[arg-type]
+    for name, errors in said.items():
+        assert all(f"`{table}` has no column `{name}`" in error for error in errors - {""}), errors
+    assert any(errors != {""} for errors in said.values())
+
+
+class _Without:
+    """Results without a table."""
+
+    def __init__(self, results: Results, name: str) -> None:
+        self._results, self._name = results, name
+        self.manifest = results.manifest
+
+    @property
+    def table_names(self) -> list[str]:
+        return [n for n in self._results.table_names if n != self._name]
+
+    def table(self, name: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+        return self._results.table(name, columns)
