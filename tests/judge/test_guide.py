@@ -13,7 +13,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "add-a-case.md").read_t
 
 
 def test_the_smallest_case_of_the_guide_is_one(tmp_path: Path) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+    text, *_ = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
     file = tmp_path / "case.toml"
     file.write_text(text, encoding="utf-8")
     found = lh.judge("bbr3", [file], store=tmp_path)

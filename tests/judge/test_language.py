@@ -33,6 +33,8 @@ NUMBERS = dict.fromkeys(("round", "inflight", "delivered", "snd_una", "bbr.bw", 
 class FakeRun:
     """Results with the table `cc` alone."""
 
+    table_names = ("cc",)
+
     def table(self, name: str) -> pa.Table:
         assert name == "cc"
         texts = [v if isinstance(v, str) else None for _, _, v in ROWS]

@@ -76,15 +76,23 @@ class Recording:
         self.run = run
         self.flow = flow
         self.duration_s = duration_s
+        if "cc" not in run.table_names:  # a comparative case needs no variables
+            self.flows: tuple[str, ...] = ()
+            self._names: list[str] = []
+            self._codes: Whole = np.zeros(0, dtype=np.int64)
+            self._instants: Whole = self._codes
+            self._times: Floats = np.zeros(0)
+            self.times: Floats = self._times
+            return
         table = run.table("cc")
         flows = table.column("flow").combine_chunks()
         names = flows.dictionary.to_pylist()
-        self.flows: tuple[str, ...] = tuple(names)
+        self.flows = tuple(names)
         chosen = np.flatnonzero(flows.indices.to_numpy() == names.index(flow)) if flow in names else np.zeros(0, int)
         variables = table.column("variable").combine_chunks()
-        self._names: list[str] = variables.dictionary.to_pylist()
+        self._names = variables.dictionary.to_pylist()
         self._codes = variables.indices.to_numpy()[chosen]
-        self._times: Floats = table.column("time_s").to_numpy()[chosen]
+        self._times = table.column("time_s").to_numpy()[chosen]
         self._values = table.column("value")
         self._texts = table.column("text")
         self._rows = chosen
@@ -92,9 +100,9 @@ class Recording:
         if len(chosen) > 1:
             # Variables have one order, that of the first rows: one that comes before its forerunner begins an instant.
             new[1:] = (np.diff(self._times) != 0) | (np.diff(self._codes) < 0)
-        self._instants: Whole = np.cumsum(new) - 1
+        self._instants = np.cumsum(new) - 1
         #: The time of each instant [s].
-        self.times: Floats = self._times[new]
+        self.times = self._times[new]
 
     @cached_property
     def acks(self) -> Whole:
@@ -116,12 +124,16 @@ class Recording:
     def steps(self, name: str) -> Steps:
         """A variable that is a number."""
         rows = self._rows_of(name)
+        if not len(rows):
+            return Steps(rows, np.zeros(0), name)
         values = self._values.take(self._rows[rows]).to_numpy(zero_copy_only=False)
         return _last_of(self._instants[rows], values.astype(float), name)
 
     def texts(self, name: str) -> tuple[Whole, list[str]]:
         """The rows of a state and its values there."""
         rows = self._rows_of(name)
+        if not len(rows):
+            return rows, []
         return rows, [str(t) for t in self._texts.take(self._rows[rows]).to_pylist()]
 
     def states(self, name: str, value: str) -> Steps:

@@ -15,7 +15,7 @@ from lasthop._core import LasthopError
 from lasthop._scenario import Scenario
 from lasthop._values import to_toml
 from lasthop.campaign._faults import nearest
-from lasthop.judging._language import FUNCTIONS, MOMENTS, NUMBERS, Checker, InLetError, Names
+from lasthop.judging._language import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Checker, InLetError, Names
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._syntax import (
     DIMENSIONS,
@@ -28,8 +28,10 @@ from lasthop.judging._syntax import (
     Unary,
     parse,
 )
-from lasthop.judging._variables import known_variables
+from lasthop.judging._variables import built_in, known_variables
 
+#: The controls that a candidate must not both be worse than: the standards-track algorithms of RFC 9743.
+BASELINES = ("reno", "cubic")
 #: The flow whose control is judged, in every scenario.
 FLOW = "judged"
 #: Octets of payload and options in a segment, and what a packet has on top: IPv4 20, TCP 20; timestamps take 12 of the
@@ -79,6 +81,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class CaseMetric:
+    """A number of a run that is compared between controls."""
+
+    name: str
+    text: str
+    tree: Tree
+    unit: str
+    #: "larger" or "smaller": which is better; empty: it is shown and never flagged.
+    better: str
+
+
+@dataclass(frozen=True)
 class Mutant:
     """A control with a mistake of purpose, which the case must find."""
 
@@ -121,6 +135,9 @@ class Case:
     used: tuple[str, ...]
     #: Tables of a run that its expressions use, beside `cc`.
     tables: tuple[str, ...]
+    #: What is compared between controls; with metrics the case is a comparative one.
+    metrics: tuple[CaseMetric, ...]
+    references: tuple[str, ...]
     #: The file and its text; the key of the case in it.
     file: str
     text: str
@@ -243,7 +260,8 @@ class _Reader:
         for number, name in enumerate(plot):
             if name not in variables:
                 self._fault(("plot", number), f"there is no variable '{name}'", nearest(name, variables))
-        if not checks["pass"] and not shown and not self._texts("lacks") and not self.errors:
+        nothing = not checks["pass"] and not shown and not self._table("metric")
+        if nothing and not self._texts("lacks") and not self.errors:
             self._fault((), "the case checks nothing", "write what must hold into `pass`, or values into [case.shown]")
         scenario = self._table("scenario")
         base = self._text("base") or "one-flow"
@@ -251,6 +269,9 @@ class _Reader:
             self._fault(("base",), f"there is no base '{base}'", nearest(base, BASES))
         if base == "none" and not scenario:
             self._fault(("base",), 'with base = "none" the case needs its own scenario', "write [case.scenario]")
+        metrics, references = self._metrics(checker), self._references()
+        if metrics and (checks["pass"] or checks["requires"]):
+            self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
         mutants = self._mutants({c.name for group in checks.values() for c in group})
         seeds = self._whole("seeds", 1, _MOST_SEEDS, 1)
         quick_seeds = self._whole("quick_seeds", 1, _MOST_SEEDS, min(seeds, 3))
@@ -262,7 +283,7 @@ class _Reader:
             named, title, source, self._text("about"), self._texts("lacks"), observables, checks["requires"],
             checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known, let, paths, base,
             scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)), tuple(sorted(checker.tables)),
-            self._file.name, self._file.text, self._key, self._folder,
+            metrics, references, self._file.name, self._file.text, self._key, self._folder,
         )  # fmt: skip
 
     def _fault(
@@ -409,6 +430,34 @@ class _Reader:
         for name, tree in shown.items():
             tried(("shown", name), tree, truth=False)
 
+    def _metrics(self, checker: Checker) -> tuple[CaseMetric, ...]:
+        found = []
+        for name, entry in self._table("metric").items():
+            if not isinstance(entry, Mapping) or not set(entry) <= {"value", "unit", "better"}:
+                self._fault(("metric", name), "a metric has value, unit and better", _KEYS["metric"])
+                continue
+            better = entry.get("better", "")
+            if better not in ("", "larger", "smaller"):
+                self._fault(("metric", name, "better"), f"'{better}' says not what is better", "larger or smaller")
+            tree = self._expression(("metric", name, "value"), entry.get("value"))
+            if tree is None or self.errors:
+                continue
+            try:
+                if checker.kind(tree) != NUMBER:
+                    self._fault(("metric", name, "value"), "a metric is a number", "such as mean(cwnd, late, end)")
+            except ExpressionError as error:
+                at: Key = ("let", error.name) if isinstance(error, InLetError) else ("metric", name, "value")
+                self._fault(at, error.message, error.help, (error.first, error.last))
+            found.append(CaseMetric(name, str(entry["value"]), tree, str(entry.get("unit", "")), str(better)))
+        return tuple(found)
+
+    def _references(self) -> tuple[str, ...]:
+        names = self._texts("references")
+        for number, name in enumerate(names):
+            if name not in built_in():
+                self._fault(("references", number), f"there is no control '{name}'", nearest(name, built_in()))
+        return tuple(dict.fromkeys((*BASELINES, *names)))
+
     def _mutants(self, checks: set[str]) -> tuple[Mutant, ...]:
         found = []
         entries = self._data.get("mutant", [])
@@ -477,11 +526,11 @@ class _Reader:
             number = self._quantity(("paths", name, key), value)
             if number is None:
                 return None
-            if not _WORD.match(key) or key in ("bdp", "ref", "mss"):
+            if not _WORD.match(key) or key in ("bdp", "ref", "mss", "octets", "jitter", "spread"):
                 self._fault(
                     ("paths", name, key),
                     f"'{key}' cannot be given",
-                    "bdp, ref and mss follow from rate and rtt",
+                    "it follows from rate and rtt",
                     at_key=True,
                 )
                 return None
@@ -529,12 +578,16 @@ def derived(
     found["ref"] = values["rate"] * (MSS - TIMESTAMPS) / PACKET
     found["mss"] = float(MSS - TIMESTAMPS)
     found.setdefault("buffer", max(1.0, math.ceil(found["buffer_bdp"] * bdp) + (0 if given else 10)))
+    # One packet's time on the link, at least 0.1 ms; a start within a second or ten round trips.
+    found["jitter"] = max(8 * PACKET / values["rate"], 1e-4)
+    found["spread"] = max(1.0, 10 * values["rtt"])
     found["octets"] = math.ceil(4 * values["rate"] * values["rtt"] / 8) + 4_000_000
     for name in found:
-        units.setdefault(name, {"ref": (-1, 1), "octets": (0, 1), "mss": (0, 1)}.get(name, (0, 0)))
+        units.setdefault(name, _DERIVED.get(name, (0, 0)))
     return found, units
 
 
+_DERIVED = {"ref": (-1, 1), "octets": (0, 1), "mss": (0, 1), "jitter": (1, 0), "spread": (1, 0)}
 _READINGS = 'such as [[case.ambiguous]] text = "..." readings = { appendix = "...", text = "..." }'
 _KEYS = {
     "id": 'a short name, such as id = "MINE-01"',
@@ -552,7 +605,9 @@ _KEYS = {
     "known": "why a control fails, by its name: known differences",
     "let": "expressions by name",
     "paths": "paths by name: rate, rtt, buffer_bdp or buffer, and values of the case's own",
-    "base": 'what the scenario is laid over: "one-flow" or "none"',
+    "metric": 'numbers of a run that are compared: value, unit, and better = "larger" or "smaller"',
+    "references": "controls that are shown beside the candidate, in addition to reno and cubic",
+    "base": 'what the scenario is laid over: "one-flow", "shared" or "none"',
     "scenario": "scenario keys; values of the path stand in braces",
     "mutant": "controls with a mistake, which the case must find",
     "seeds": "replications of each path",
@@ -585,6 +640,29 @@ BASES: dict[str, dict[str, Any]] = {
             }
         },
         "output": {"cc": "change", "tcp": "off", "queues": False, "radio": False},
+    },
+    # Several flows: packets wait at the ends for random times of up to a packet's on the link, which breaks the phase
+    # effects of drop-tail (S. Floyd, V. Jacobson, On traffic phase effects in packet-switched gateways, 1992).
+    "shared": {
+        "scenario": {"jitter": "{jitter}"},
+        "link": {
+            "bn": {
+                "between": ["server", "client"],
+                "rate": "{rate}",
+                "delay": "{rtt} / 2",
+                "queue": {"kind": "droptail", "packets": "{buffer}"},
+            }
+        },
+        "flow": {
+            FLOW: {
+                "from": "server",
+                "to": "client",
+                "app": "bulk",
+                "start_spread": "{spread}",
+                "tcp": {"profile": "linux-6", "receive_buffer": "{octets}", "send_buffer": "{octets}"},
+            }
+        },
+        "output": {"tcp": "interval", "radio": False},
     },
     "none": {},
 }

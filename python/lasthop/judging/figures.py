@@ -32,9 +32,9 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
     if small:
         series = series[:1]
     rows = max(len(series), 1)
-    figure = study_figure(0.55 + (1.25 if small else 1.0) * rows)
+    figure = study_figure(0.75 + 1.0 * rows)
     if small:
-        figure.set_size_inches(WIDTH / 2, 0.55 + 1.25 * rows)
+        figure.set_size_inches(WIDTH / 2, 1.5)
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     end = max((p[0] for name in series for p in shown["series"][name]), default=1.0)
     for ax, name in zip(axes, series, strict=False):
@@ -77,4 +77,52 @@ def _strip(ax: Axes, changes: Sequence[Sequence[Any]], end: float, *, legend: bo
             labelled.add(state)
             ax.axvspan(begin, min(until, end), color=colours[state], linewidth=0, zorder=0, label=label)
     if legend and labelled:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.45), ncols=min(len(labelled), 4), fontsize=6)
+        handles, labels = ax.get_legend_handles_labels()
+        ax.figure.legend(
+            handles, labels, loc="outside upper center", ncols=min(len(labelled), 4), frameon=False, fontsize=6
+        )
+
+
+def contest_figure(
+    metrics: Sequence[tuple[str, str]],
+    points: Sequence[Mapping[str, Any]],
+    controls: Sequence[str],
+    small: bool = False,
+) -> Figure:
+    """Means and 95 % intervals of the candidate and the references, by path.
+
+    Args:
+        metrics: name and unit of each.
+        points: the paths, with `compare`.
+        controls: the candidate first.
+        small: of half the width: for the first page.
+    """
+    rows = len(metrics)
+    figure = study_figure(0.6 + 1.2 * rows)
+    if small:
+        figure.set_size_inches(WIDTH / 2, 1.5)
+    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+    for ax, (metric, unit) in zip(axes, metrics, strict=True):
+        for k, control in enumerate(controls):
+            offset = (k - (len(controls) - 1) / 2) * 0.16
+            found = [(i, p["compare"][control][metric]) for i, p in enumerate(points)]
+            known = [(i, c) for i, c in found if c["mean"] is not None]
+            half = [0.0 if c["ci95"] is None else (c["ci95"][1] - c["ci95"][0]) / 2 for _, c in known]
+            # The candidate is filled and of the second colour, so that it stands out.
+            colour = OKABE_ITO[1 if k == 0 else (0, 2, 3, 4, 5)[(k - 1) % 5]]
+            ax.errorbar(
+                [i + offset for i, _ in known], [c["mean"] for _, c in known], yerr=half, fmt="oosD^"[k % 5],
+                markersize=5 if k == 0 else 4, color=colour, mfc=colour if k == 0 else "white", linewidth=0.8,
+                label=control,
+            )  # fmt: skip
+        tops = [c["ci95"][1] if c["ci95"] else c["mean"] for p in points for c in _known(p, controls, metric)]
+        ax.set_ylim(0, max(max(tops, default=1.0) * 1.12, 1e-9))
+        ax.set_ylabel(f"{metric}\n[{unit}]" if unit else metric, fontsize=7)
+    axes[-1].set_xticks(range(len(points)), [p["path"] for p in points])
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(controls), frameon=False)
+    return figure
+
+
+def _known(point: Mapping[str, Any], controls: Sequence[str], metric: str) -> list[Mapping[str, Any]]:
+    found = [point["compare"][control][metric] for control in controls]
+    return [entry for entry in found if entry["mean"] is not None]

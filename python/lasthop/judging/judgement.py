@@ -23,6 +23,7 @@ from lasthop.campaign.conduct import Estimate, Event, Progress, estimate
 from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
 from lasthop.judging.case import Case, CasePath, scenario_of, varied
+from lasthop.judging.contest import comparisons, flags, summary
 from lasthop.judging.control import Control, control_of
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -105,6 +106,7 @@ class Verdicts:
             "suites": [{"name": s.name, "source": s.source} for s in self.suites],
             "rows": [row.to_json_dict() for row in self.rows],
             "counts": self.counts,
+            "comparisons": sum(comparisons(len(row.points), row.case) for row in self.rows),
         }
 
     def save(self, folder: str | PathLike[str]) -> Path:
@@ -247,11 +249,18 @@ class Judgement:
                 continue
             path: CasePath = varied(original, self.vary, case.id)
             for replication in range(case.quick_seeds if self.quick else case.seeds):
-                scenario = scenario_of(case, path, self.control.name, case.seed(replication), self.control.cc)
-                key = run_key(scenario.hash, self.control.code)
-                task = Task(key, Point(number, path, replication), item_of(case, path))
-                found.append((task, scenario.hash, scenario.duration))
+                for control in self._controls(case):
+                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc)
+                    key = run_key(scenario.hash, control.code)
+                    task = Task(key, Point(number, path, replication, control.name), item_of(case, path))
+                    found.append((task, scenario.hash, scenario.duration))
         return found
+
+    def _controls(self, case: Case) -> list[Control]:
+        """The controls that a case is run with: the judged one, and in a comparative case its references."""
+        if not case.metrics:
+            return [self.control]
+        return [self.control, *(Control(name) for name in case.references if name != self.control.name)]
 
     def _work(self) -> Work:
         return Work([case for _, case in self.cases], self.control)
@@ -316,9 +325,9 @@ class Judgement:
                         self._store.put(task.key, outcome.entries, outcome.cost_s)
                         (content,) = (e.content for e in outcome.entries if e.item == task.item)
                         known[at] = json.loads(content or b"{}")
-                        name = (
-                            f"{self.cases[task.point.case][1].id} {task.point.path.name} {task.point.replication + 1}"
-                        )
+                        point = task.point
+                        case_id = self.cases[point.case][1].id
+                        name = f"{case_id} {point.path.name} {point.replication + 1} {point.control}"
                         costs[name] = round(outcome.cost_s, 3)
                     report()
         finally:  # what is done stays done, whatever stopped the rest
@@ -341,6 +350,8 @@ class Judgement:
         failed: Mapping[str, str],
     ) -> Row:
         refused = self.refused(case)
+        if case.metrics and refused is None:
+            return self._compared(suite, case, points, known, failed)
         judged, courses = [], []
         for task, scenario, _ in points:
             at = task.key + task.item
@@ -365,6 +376,52 @@ class Judgement:
         notes = list(case.notes)
         if verdict in ("fail", "flag") and self.control.name in case.known:
             notes.append(f"Known: {case.known[self.control.name]}")
+        return Row(
+            suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,
+            tuple(courses),
+        )  # fmt: skip
+
+    def _compared(
+        self,
+        suite: Suite,
+        case: Case,
+        points: Iterable[tuple[Task, str, float]],
+        known: Mapping[str, dict[str, Any]],
+        failed: Mapping[str, str],
+    ) -> Row:
+        """The row of a comparative case: means and intervals beside those of the references, and what is flagged."""
+        samples: dict[str, dict[str, dict[int, dict[str, float | None]]]] = {}
+        hashes: dict[str, str] = {}
+        errors = []
+        for task, scenario, _ in points:
+            at, point = task.key + task.item, task.point
+            of = samples.setdefault(point.path.name, {}).setdefault(point.control, {})
+            if at in known:
+                of[point.replication] = known[at]["values"]
+            else:
+                errors.append(f"{point.path.name}, {point.control}: the run failed: {failed[at]}")
+            if point.control == self.control.name:
+                hashes.setdefault(point.path.name, scenario)
+        found = flags(list(samples.items()), self.control.name, case)
+        judged = [
+            {
+                "path": path,
+                "scenario": hashes[path],
+                "verdict": "flag" if any(f["path"] == path for f in found) else "shown",
+                "why": "; ".join(f["why"] for f in found if f["path"] == path),
+                "compare": summary(runs, case),
+                "flags": [f for f in found if f["path"] == path],
+                "evidence": [],
+            }
+            for path, runs in samples.items()
+        ]
+        verdict = "error" if errors else "flag" if found else "shown"
+        why = errors[0] if errors else "; ".join(f["why"] for f in found[:3])
+        more = len(found) - 3
+        notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
+        if found and self.control.name in case.known:
+            notes.append(f"Known: {case.known[self.control.name]}")
+        courses: list[dict[str, Any]] = [{"series": {}, "states": {}, "moments": {}} for _ in judged]
         return Row(
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,
             tuple(courses),

@@ -36,6 +36,8 @@ class Point:
     case: int
     path: CasePath
     replication: int
+    #: The control of the run: the judged one, or in a comparative case a reference.
+    control: str
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,15 @@ class Work:
         what = "scenario"
         try:
             seed = case.seed(task.point.replication)
-            scenario = scenario_of(case, task.point.path, self.control.name, seed, self.control.cc)
-            if run_key(scenario.hash, self.control.code) != task.key:
+            named = task.point.control
+            control = self.control if named == self.control.name else Control(named)
+            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc)
+            if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             what = "run"
             run = Results(_core.run(scenario.core, None, ended_by(stopped)))
             what = "judgement"
-            found = judged(case, task.point.path, run, scenario.duration, self.control)
+            found = judged(case, task.point.path, run, scenario.duration, control)
         except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError):
             raise
         except BaseException as error:  # a panic of the core is no Exception
@@ -99,14 +103,15 @@ def item_of(case: Case, path: CasePath) -> str:
 
 @lru_cache(maxsize=1)
 def _sources() -> str:
-    """Digest of the judge's own code, and of the metrics that it uses."""
+    """Digest of the code that judges a run, and of the metrics that it uses. How it is shown does not count."""
     from lasthop.campaign import metrics
 
     hasher = hashlib.blake2b(digest_size=16)
     hasher.update(np.__version__.encode())
-    for folder in (Path(__file__).parent, Path(metrics.__file__).parent):
-        for path in sorted(folder.glob("*.py")):
-            hasher.update(path.read_bytes())
+    here = Path(__file__).parent
+    files = [here / f"{name}.py" for name in ("_language", "_recording", "_syntax", "case", "point")]
+    for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
+        hasher.update(path.read_bytes())
     return hasher.hexdigest()
 
 
@@ -122,6 +127,9 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         bare, _, kind = name.partition(":")
         variables.setdefault(bare, kind.strip() == "text")
     evaluation = Evaluation(recording, case.names(variables), path.parameters, case.rounds)
+    if case.metrics:
+        found = {metric.name: _plain(evaluation.of(metric.tree)) for metric in case.metrics}
+        return {"verdict": "shown", "why": "", "values": found}
     requires = [_checked(evaluation, check) for check in case.requires]
     passes = [_checked(evaluation, check) for check in case.passes]
     readings = [
@@ -176,6 +184,11 @@ def _checked(evaluation: Evaluation, check: Check) -> dict[str, Any]:
     if isinstance(value, Unknown):
         return {**found, "holds": None, "why": value.why}
     return {**found, "holds": bool(value)}
+
+
+def _plain(value: Found) -> float | None:
+    """A finite number, or nothing."""
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def _number(value: Found) -> float | str | None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from lasthop.judging._words import number
 from lasthop.judging.case import scenario_text, varied
-from lasthop.judging.figures import course_figure
+from lasthop.judging.figures import contest_figure, course_figure
 from lasthop.report import figure_svg, page, section, table_html
 
 if TYPE_CHECKING:
@@ -78,10 +78,18 @@ def _first_figures(verdicts: Verdicts) -> Markup:
     order = list(MARKS)
     order.remove("pass")
     order.insert(order.index("shown"), "pass")
-    drawn = [row for row in verdicts.rows if any(_has_course(s) for s in row.shown)]
+    drawn = [r for r in verdicts.rows if any(_has_course(s) for s in r.shown) or (r.case.metrics and r.points)]
     drawn.sort(key=lambda row: order.index(row.verdict))
     figures = []
     for row in drawn[:_FIRST]:
+        if row.case.metrics:
+            controls = [verdicts.control.name, *(c for c in row.points[0]["compare"] if c != verdicts.control.name)]
+            flagged = {f["metric"] for p in row.points for f in p["flags"]}
+            metric = next((m for m in row.case.metrics if m.name in flagged), row.case.metrics[0])
+            figure = contest_figure([(metric.name, metric.unit)], list(row.points), controls, small=True)
+            caption = f"{row.id}, {row.title}: {row.verdict}"
+            figures.append(Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption))))
+            continue
         point, shown = _deciding(row)
         figure = course_figure(shown, row.case.plot, small=True)
         caption = f"{row.id}, path {point['path']}: {row.verdict}"
@@ -116,6 +124,7 @@ def _sheet(verdicts: Verdicts, row: Row) -> Markup:
         _paragraph(f"Source: {row.source}", "test"),
         _paragraph(_sentence(row.why), "remark"),
         *(_paragraph(_sentence(note), "remark") for note in row.notes),
+        _compared(row, verdicts.control.name),
         _checks(row),
         _values(row),
         _readings(row),
@@ -126,9 +135,38 @@ def _sheet(verdicts: Verdicts, row: Row) -> Markup:
     return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(row), _join(parts))
 
 
+def _compared(row: Row, candidate: str) -> Markup:
+    """Means and intervals of each metric, a line for each path, a column for each control."""
+    if not row.case.metrics or not row.points:
+        return Markup("")
+    controls = [candidate, *(c for c in row.points[0]["compare"] if c != candidate)]
+    parts = []
+    for metric in row.case.metrics:
+        rows = []
+        for point in row.points:
+            flagged = any(f["metric"] == metric.name for f in point["flags"])
+            name = Markup('<span class="bad">{} ⚑</span>').format(point["path"]) if flagged else point["path"]
+            rows.append((name, *(_interval(point["compare"][c][metric.name]) for c in controls)))
+        unit = f" [{metric.unit}]" if metric.unit else ""
+        better = f", {metric.better} is better" if metric.better else ""
+        parts.append(Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better))
+        parts.append(Markup(table_html(("path", *controls), rows, ["", *["num"] * len(controls)])))
+    figure = contest_figure([(m.name, m.unit) for m in row.case.metrics], list(row.points), controls)
+    parts.append(Markup(figure_svg(figure, f"{row.id}: means and 95 % intervals by path", wide=True)))
+    return _join(parts)
+
+
+def _interval(found: Mapping[str, Any]) -> str:
+    if found["mean"] is None:
+        return "–"
+    if found["ci95"] is None:
+        return number(found["mean"])
+    return f"{found['mean']:.4g} ± {(found['ci95'][1] - found['ci95'][0]) / 2:.2g}"
+
+
 def _checks(row: Row) -> Markup:
     """Each check on each path: whether it holds, and the value of its left side."""
-    if not row.points or not row.points[0]["checks"]:
+    if not row.points or not row.points[0].get("checks"):
         return Markup("")
     names = [f"{p['path']}" + (f" #{k + 1}" if row.case.seeds > 1 else "") for k, p in enumerate(row.points)]
     rows = []
@@ -159,7 +197,7 @@ def _values(row: Row) -> Markup:
 def _readings(row: Row) -> Markup:
     found = []
     for point in row.points:
-        for entry in point["readings"]:
+        for entry in point.get("readings", []):
             words = ", ".join(f"{n}: {_word(holds)}" for n, holds in entry["readings"].items())
             found.append(Markup("<li>{}: {} ({})</li>").format(point["path"], entry["text"], words))
     return (
@@ -194,7 +232,8 @@ def _again(verdicts: Verdicts, row: Row) -> Markup:
     if not row.points:
         return Markup("")
     path = next(p for p in row.case.paths if p.name == row.points[0]["path"])
-    text = scenario_text(row.case, varied(path, verdicts.vary, row.id), verdicts.control.name, row.points[0]["seed"])
+    moved = varied(path, verdicts.vary, row.id)
+    text = scenario_text(row.case, moved, verdicts.control.name, row.case.seed(0))
     command = f"lasthop judge {verdicts.control.name} --suite {row.suite} --case {row.id}"
     return Markup(
         "<details><summary>Run it again</summary><pre>{}</pre><p>Scenario of path {}:</p><pre>{}</pre></details>"

@@ -1,0 +1,118 @@
+"""Comparative rows: the candidate beside reference controls, paired by seed.
+
+A row is flagged where the candidate is worse than Reno and worse than CUBIC. The null hypothesis of a metric on a path
+is that it is not worse than one of the two, so its p-value is the larger of two one-sided ones (intersection-union
+test: R. L. Berger, Technometrics 24, 1982). Those of a row, over its paths and metrics, are corrected after S. Holm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lasthop.campaign._moments import moments
+from lasthop.campaign.compare import holm
+from lasthop.campaign.student import quantile_two_sided, two_sided_p
+from lasthop.judging._words import number
+from lasthop.judging.case import BASELINES, Case, CaseMetric
+
+#: A row is wrongly flagged with this probability at most.
+_ALPHA = 0.05
+#: A smaller difference, as a share of the worse value, is no harm, however sure.
+MARGIN = 0.05
+
+Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
+"""Values of a path: by control, replication and metric."""
+
+
+def summary(samples: Samples, case: Case) -> dict[str, dict[str, Any]]:
+    """Mean and 95 % interval (Student) of each metric of each control."""
+    found: dict[str, dict[str, Any]] = {}
+    for control, runs in samples.items():
+        found[control] = {}
+        for metric in case.metrics:
+            values = [v for run in runs.values() if (v := run.get(metric.name)) is not None]
+            found[control][metric.name] = _moments_of(values)
+    return found
+
+
+def _moments_of(values: Sequence[float]) -> dict[str, Any]:
+    n = len(values)
+    if not n:
+        return {"mean": None, "ci95": None, "n": 0}
+    mean, deviation = moments(list(values))
+    if n < 2:
+        return {"mean": _short(mean), "ci95": None, "n": n}
+    half = quantile_two_sided(0.05, n - 1) * deviation / math.sqrt(n)
+    return {"mean": _short(mean), "ci95": [_short(mean - half), _short(mean + half)], "n": n}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.9g}")
+
+
+def flags(points: Sequence[tuple[str, Samples]], candidate: str, case: Case) -> list[dict[str, Any]]:
+    """Where the candidate is worse than both baselines: path, metric, corrected p-value, means.
+
+    Args:
+        points: the samples of each path.
+        candidate: the judged control.
+        case: the case, with its metrics.
+    """
+    tests = []
+    for path, samples in points:
+        for metric in case.metrics:
+            if metric.better:
+                p = max(_worse_p(samples, candidate, baseline, metric) for baseline in BASELINES)
+                tests.append((path, metric, samples, p))
+    corrected = holm([p for *_, p in tests])
+    found = []
+    for (path, metric, samples, _), p in zip(tests, corrected, strict=True):
+        if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > MARGIN for b in BASELINES):
+            means = summary(samples, case)
+            words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *BASELINES))
+            found.append(
+                {"path": path, "metric": metric.name, "p": _short(p), "why": f"{metric.name} on {path}: {words}"}
+            )
+    return found
+
+
+def comparisons(points: int, case: Case) -> int:
+    """How many tests a row makes."""
+    return points * sum(bool(metric.better) for metric in case.metrics)
+
+
+def _differences(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> list[float]:
+    """By how much the candidate is worse, by replication."""
+    sign = 1.0 if metric.better == "smaller" else -1.0
+    ours, theirs = samples.get(candidate, {}), samples.get(baseline, {})
+    found = []
+    for replication in sorted(ours.keys() & theirs.keys()):
+        a, b = ours[replication].get(metric.name), theirs[replication].get(metric.name)
+        if a is not None and b is not None:
+            found.append(sign * (a - b))
+    return found
+
+
+def _worse_p(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> float:
+    """One-sided p-value of "not worse than the baseline"."""
+    differences = _differences(samples, candidate, baseline, metric)
+    if len(differences) < 2:
+        return 1.0
+    mean, deviation = moments(differences)
+    if mean <= 0:
+        return 1.0
+    if deviation == 0:
+        return 0.0
+    return two_sided_p(mean / deviation * math.sqrt(len(differences)), len(differences) - 1) / 2
+
+
+def _gap(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> float:
+    """By what share of the worse value the candidate's mean is worse."""
+    differences = _differences(samples, candidate, baseline, metric)
+    ours = [abs(v) for run in samples[candidate].values() if (v := run.get(metric.name)) is not None]
+    theirs = [abs(v) for run in samples[baseline].values() if (v := run.get(metric.name)) is not None]
+    scale = max(sum(ours) / max(len(ours), 1), sum(theirs) / max(len(theirs), 1))
+    mean = sum(differences) / max(len(differences), 1)
+    return mean / scale if scale > 0 else 0.0
