@@ -1,4 +1,5 @@
-//! What version 1 shows of itself, under Linux' names.
+//! What version 1 shows of itself, under the names of tcp_bbr.c: the fields of `struct bbr`, and
+//! what its functions `bbr_max_bw`, `bbr_bw` and `bbr_extra_acked` return.
 
 use lasthop_units::Duration;
 
@@ -21,7 +22,7 @@ impl Mode {
 impl Bbr {
     pub(super) fn show(&self, o: &mut Observer<'_>) {
         let bits = |bw: f64| 8.0 * self.mss * bw;
-        o.trail("bbr1.state", "STARTUP, DRAIN, PROBE_BW or PROBE_RTT", &self.mode, Mode::name);
+        o.trail("bbr1.mode", "STARTUP, DRAIN, PROBE_BW or PROBE_RTT", &self.mode, Mode::name);
         o.number("bbr1.max_bw", "bit/s", "largest delivery rate of ten rounds", bits(self.max_bw()));
         o.number(
             "bbr1.bw",
@@ -29,21 +30,22 @@ impl Bbr {
             "the rate believed in: max_bw, or lt_bw while that is in use",
             bits(self.bandwidth()),
         );
-        o.maybe("bbr1.min_rtt", "s", "smallest round trip of 10 s", self.rtt.min.map(Duration::as_secs_f64));
+        let microseconds = |rtt: Duration| rtt.0 as f64 / 1000.0;
+        o.maybe("bbr1.min_rtt_us", "us", "smallest round trip of 10 s", self.rtt.min.map(microseconds));
         o.number(
             "bbr1.full_bw",
             "bit/s",
             "the rate from which growth by a quarter is looked for",
             bits(self.pipe.bw),
         );
-        o.count("bbr1.full_bw_count", "rounds", "rounds without that growth", u64::from(self.pipe.rounds));
+        o.count("bbr1.full_bw_cnt", "rounds", "rounds without that growth", u64::from(self.pipe.rounds));
         o.flag("bbr1.full_bw_reached", "the pipe has been full", self.pipe.is_full);
         o.number("bbr1.pacing_gain", "", "factor of the pacing rate", self.pacing_gain);
         o.number("bbr1.cwnd_gain", "", "factor of the window", self.cwnd_gain);
-        o.number("bbr1.pacing_rate", "bit/s", "the rate paced at", 8.0 * self.pacing_rate);
-        o.count("bbr1.round_count", "rounds", "packet-timed round trips", self.round.count);
+        o.number("bbr1.pacing_rate", "bit/s", "the rate paced at (sk_pacing_rate)", 8.0 * self.pacing_rate);
+        o.count("bbr1.rtt_cnt", "rounds", "packet-timed round trips", self.round.count);
         o.count(
-            "bbr1.cycle_index",
+            "bbr1.cycle_idx",
             "",
             "phase of PROBE_BW's cycle of gains: 0 probes, 1 drains",
             self.cycle.phase as u64,
