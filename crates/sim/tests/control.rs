@@ -1,11 +1,15 @@
 //! The table `cc`: what congestion controls show of themselves.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::common::{real, run_text, scenario, whole};
 use arrow::array::{Array, DictionaryArray, Float64Array, StringArray};
 use arrow::datatypes::Int32Type;
-use lasthop_sim::{RunOutput, run};
+use lasthop_sim::tcp::cc::{
+    AckSample, Congestion, CongestionControl, Definition, Established, Observer, Reno, Shown,
+};
+use lasthop_sim::{Extensions, RunOutput, Scenario, run};
 
 /// A row: time, variable, value, text.
 type Row = (f64, String, Option<f64>, Option<String>);
@@ -183,4 +187,70 @@ fn rounds_are_round_trips() {
     let rtt = real(&output, "tcp", "rtt_us");
     let expected: f64 = rtt.iter().filter(|r| **r > 0.0).map(|r| 0.1 / (r / 1e6)).sum();
     assert!((rounds / expected - 1.0).abs() < 0.1, "{rounds} rounds, {expected} expected");
+}
+
+/// Reno whose state is unknown for 20 ACKs; then it counts its changes, and begins anew with each
+/// fourth one.
+#[derive(Clone, Debug)]
+struct Late {
+    reno: Reno,
+    acks: u64,
+}
+
+impl CongestionControl for Late {
+    fn cwnd(&self) -> f64 {
+        self.reno.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.reno.ssthresh()
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.reno.on_established(e);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.acks += 1;
+        self.reno.on_ack(ack);
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.reno.on_congestion(c);
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.reno.on_timeout(c);
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.reno.set_cwnd(segments);
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        let known = self.acks.saturating_sub(20);
+        let state: &[&str] = if known == 0 { &[] } else { &["known"] };
+        o.value("late.state", "text", "a state", Shown::Trail { changes: known % 4, latest: state });
+    }
+}
+
+/// A state that is not known yet has an empty row wherever a number of that kind has one, and a
+/// count of changes that falls is no change.
+#[test]
+fn a_state_without_a_value_is_an_empty_row() {
+    let late = Definition::new("late", |s| Ok(Box::new(Late { reno: Reno::new(s.config), acks: 0 })));
+    let extensions = Extensions::new().with_cc(late).unwrap();
+    let states = |sampling: &str| -> Vec<Option<String>> {
+        let text = with("late", BUFFER, &format!("cc = '{sampling}'"));
+        let scenario = Scenario::parse_with(&text, "t.toml", Path::new(""), &[], &extensions).unwrap();
+        let rows = rows(&run(&scenario, None, &mut |_| true).unwrap());
+        rows.into_iter().filter(|r| r.1 == "late.state").map(|r| r.3).collect()
+    };
+    // The handshake takes 40 ms and the first round trip as long: by the first sample at 100 ms no
+    // more than the ten segments of the initial window are acknowledged.
+    let at_intervals = states("interval");
+    assert_eq!(at_intervals[0], None);
+    assert_eq!(at_intervals.last().unwrap().as_deref(), Some("known"));
+    let by_ack = states("ack");
+    let unknown = by_ack.iter().take_while(|s| s.is_none()).count();
+    assert!((1..=21).contains(&unknown), "{unknown}");
+    assert!(by_ack[unknown..].iter().all(|s| s.as_deref() == Some("known")));
+    // A change is written when the count grows: at three of four ACKs.
+    let changes = states("change");
+    assert!(changes.iter().all(|s| s.as_deref() == Some("known")));
+    let share = changes.len() as f64 / (by_ack.len() - unknown) as f64;
+    assert!((share - 0.75).abs() < 0.02, "{share}");
 }

@@ -138,13 +138,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Each change since the last look has a row.
+    /// Each change since the last look has a row. A control of the caller's own may have no state
+    /// yet, and may count from 0 again.
     fn take_trail(&mut self, o: &Observation<'_>, changes: u64, latest: &[&str]) {
         let last = self.last(o.name);
         let before = if let Last::Changes(n) = *last { n } else { 0 };
         *last = Last::Changes(changes);
-        let fresh = ((changes - before) as usize).min(latest.len());
+        let fresh = (changes.saturating_sub(before) as usize).min(latest.len());
         let wanted = if self.steps { fresh.max(usize::from(self.every)) } else { 1 };
+        if wanted > latest.len() {
+            return self.row(o, None, None);
+        }
         for text in &latest[latest.len() - wanted..] {
             self.row(o, None, Some(text));
         }

@@ -13,7 +13,7 @@ pub enum Shown<'a> {
     /// A state.
     Text(&'a str),
     /// A state with the ones before it: how many changes there were since the start, and the latest
-    /// of them, the newest last.
+    /// of them, the newest last. Empty: no state yet.
     Trail {
         /// Changes since the start, the first value included.
         changes: u64,
