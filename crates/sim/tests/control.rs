@@ -64,7 +64,7 @@ fn each_change_of_bbr3s_state_is_an_arrow_of_the_draft() {
         ("Drain", &["ProbeBW_DOWN", "ProbeRTT"]),
         ("ProbeBW_DOWN", &["ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeRTT"]),
         ("ProbeBW_CRUISE", &["ProbeBW_REFILL", "ProbeRTT"]),
-        ("ProbeBW_REFILL", &["ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"]),
+        ("ProbeBW_REFILL", &["ProbeBW_UP", "ProbeRTT"]),
         ("ProbeBW_UP", &["ProbeBW_DOWN", "ProbeRTT"]),
         ("ProbeRTT", &["Startup", "ProbeBW_DOWN"]),
     ]
@@ -106,6 +106,34 @@ fn bbr3_leaves_startup_with_the_rate_of_the_link() {
     let paced = value("bbr.pacing_rate") / (0.5 * 0.99 * value("bbr.bw"));
     assert!((paced - 1.0).abs() < 1e-9, "{paced}");
     assert!(value("bbr.inflight_shortterm").is_infinite() && value("bbr.inflight_longterm").is_infinite());
+}
+
+/// draft-ietf-ccwg-bbr, appendix, "Skipping PROBE_RTT Due to Application-Limited Sending": paused
+/// in PROBE_BW from 3.5 s on, the flow is idle for more than 5 s when data leaves at 10 s.
+/// idle_restart is true until the first ACK, and the rate is 0.99 * bw. The delay by which ProbeRTT
+/// is scheduled has expired, and that ACK renews it; in the next second no ProbeRTT comes.
+#[test]
+fn bbr3_skips_probe_rtt_after_idleness() {
+    let pauses = "[[at]]\nt = '3.5 s'\npause = 'flow.f'\n[[at]]\nt = '10 s'\nresume = 'flow.f'\n";
+    let text =
+        with("bbr3", BUFFER, "cc = 'change'").replace("cc = 'bbr3'", "cc = 'bbr3', send_buffer = '256 kB'");
+    let rows = rows(&run_text(&format!("{text}{pauses}")));
+    let before = |name: &str, t: f64| rows.iter().rfind(|r| r.1 == name && r.0 <= t).unwrap();
+    let value = |name: &str, t: f64| before(name, t).2.unwrap();
+    assert!(before("bbr.state", 9.9).3.as_deref().unwrap().starts_with("ProbeBW"));
+    assert_eq!(value("inflight", 9.9), 0.0);
+    let idle: Vec<_> = numbers(&rows, "bbr.idle_restart").into_iter().filter(|r| r.0 > 3.5).collect();
+    assert_eq!(idle.iter().map(|r| r.1).collect::<Vec<_>>(), [1.0, 0.0], "{idle:?}");
+    let ack = idle[1].0;
+    assert_eq!(idle[0].0, 10.0);
+    // 40 ms, and a segment of 1500 octets takes 1.2 ms.
+    assert!((10.04..10.05).contains(&ack), "{ack}");
+    let paced = value("bbr.pacing_rate", 10.0) / (0.99 * value("bbr.bw", 10.0));
+    assert!((paced - 1.0).abs() < 1e-9, "{paced}");
+    assert!(value("bbr.probe_rtt_min_stamp", 9.9) < 10.0 - 5.0);
+    assert_eq!(value("bbr.probe_rtt_min_stamp", ack), ack);
+    let states: Vec<_> = rows.iter().filter(|r| r.1 == "bbr.state" && (10.0..11.0).contains(&r.0)).collect();
+    assert!(states.iter().all(|r| r.3.as_deref() != Some("ProbeRTT")), "{states:?}");
 }
 
 /// K = cbrt((W_max - cwnd) / C) with Linux' C = 410 / 1024 and W_max the window before the cut; in

@@ -212,6 +212,17 @@ pub struct Established {
     pub seed: u64,
 }
 
+/// Data leaves while nothing is in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct TransmitStart {
+    /// When.
+    pub now: Instant,
+    /// Since the last segment left.
+    pub idle: Duration,
+    /// The application had run out of data, and no ACK of what was sent since has come.
+    pub app_limited: bool,
+}
+
 /// The timestamp clock: milliseconds (RFC 7323 section 5.4: 1 ms to 1 s), from 1 so that no
 /// value is 0.
 #[inline]

@@ -99,9 +99,9 @@ impl CongestionControl for Listener {
         self.note("on_undo");
         self.reno.on_undo(cwnd, ssthresh);
     }
-    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+    fn on_transmit_start(&mut self, start: &TransmitStart) {
         self.note("on_transmit_start");
-        self.reno.on_transmit_start(now, idle);
+        self.reno.on_transmit_start(start);
     }
     fn rules_recovery(&self) -> bool {
         self.note("rules_recovery");

@@ -5,7 +5,7 @@ use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::observe::Observer;
 use crate::hint::Hint;
-use crate::sample::{AckSample, Congestion, DupAck, DupAckAction, Established};
+use crate::sample::{AckSample, Congestion, DupAck, DupAckAction, Established, TransmitStart};
 
 /// Hands the trait as it stands to the macro `$then`: here it is declared, and
 /// [`any`](super::any) implements it for the enum of all algorithms, method by method.
@@ -44,8 +44,9 @@ macro_rules! congestion_control {
                 fn on_recovered(&mut self, _now: Instant) {}
                 /// The last reduction was for nothing: the window and threshold before it.
                 fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
-                /// Data leaves after nothing was in flight; the last had left `idle` before.
-                fn on_transmit_start(&mut self, _now: Instant, _idle: Duration) {}
+                /// New data leaves after nothing was in flight: asked where loss recovery is RACK's
+                /// (Linux: `CA_EVENT_TX_START`).
+                fn on_transmit_start(&mut self, _start: &TransmitStart) {}
                 /// The algorithm sets its window during recovery itself: neither PRR nor the end of
                 /// recovery touches it.
                 fn rules_recovery(&self) -> bool {

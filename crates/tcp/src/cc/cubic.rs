@@ -5,7 +5,10 @@ use lasthop_units::{Duration, Instant};
 
 use super::hystart::SlowStartExit;
 use super::window::{Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal};
+use super::{
+    AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
+    TransmitStart,
+};
 use crate::config::{Config, CubicConfig, CubicReading};
 use crate::jiffies::Timers;
 
@@ -295,7 +298,8 @@ impl CongestionControl for Cubic {
 
     /// Linux' clock runs on while the application limits, but not over idle times
     /// (cubictcp_cwnd_event).
-    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+    fn on_transmit_start(&mut self, start: &TransmitStart) {
+        let TransmitStart { now, idle, .. } = *start;
         if let Some(e) = self.epoch.as_mut().filter(|_| self.config.reading == CubicReading::Linux) {
             let jiffies = |at: Instant| self.clock.jiffy(at);
             let idle = jiffies(now).since(jiffies(Instant(now.0.saturating_sub(idle.0))));
@@ -582,9 +586,13 @@ mod tests {
     fn idle_time_moves_the_epoch_by_whole_jiffies() {
         let mut c = counting_jiffies(KernelClock::Hz250);
         c.epoch = Some(c.begin_epoch(&at_us(1_003_900)));
-        c.on_transmit_start(Instant::from_micros(3_004_100), Duration::from_micros(1_000_200));
+        let start = |c: &mut Cubic, idle| {
+            let now = Instant::from_micros(3_004_100);
+            c.on_transmit_start(&TransmitStart { now, idle, app_limited: true });
+        };
+        start(&mut c, Duration::from_micros(1_000_200));
         assert_eq!(c.epoch.unwrap().start, Instant::from_millis(2_004));
-        c.on_transmit_start(Instant::from_micros(3_004_100), Duration::from_secs(3));
+        start(&mut c, Duration::from_secs(3));
         assert_eq!(c.epoch.unwrap().start, Instant::from_millis(3_004));
     }
 

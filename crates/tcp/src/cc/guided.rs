@@ -15,7 +15,7 @@ use lasthop_units::{Bitrate, Duration, Instant};
 use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::{
     AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
-    Parameter, Row,
+    Parameter, Row, TransmitStart,
 };
 use crate::config::Config;
 use crate::hint::Hint;
@@ -125,8 +125,8 @@ impl<B: CongestionControl> CongestionControl for Guided<B> {
     fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
         self.base.on_dup_ack(dup)
     }
-    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
-        self.base.on_transmit_start(now, idle);
+    fn on_transmit_start(&mut self, start: &TransmitStart) {
+        self.base.on_transmit_start(start);
     }
     fn rules_recovery(&self) -> bool {
         self.base.rules_recovery()

@@ -172,7 +172,7 @@ pub use crate::hint::{Hint, Notice};
 pub use crate::name::{CcName, CustomName};
 use crate::sample::CaState;
 pub use crate::sample::{
-    AckSample, Congestion, DupAck, DupAckAction, Established, LossSample, RateSample, Signal,
+    AckSample, Congestion, DupAck, DupAckAction, Established, LossSample, RateSample, Signal, TransmitStart,
 };
 
 #[cfg(test)]

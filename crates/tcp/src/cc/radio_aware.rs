@@ -26,7 +26,7 @@ use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::window::Round;
 use super::{
     AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Needs, Observer,
-    Parameter, Row, Signal,
+    Parameter, Row, Signal, TransmitStart,
 };
 use crate::config::{Config, HintConfig};
 use crate::hint::Hint;
@@ -302,8 +302,8 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
             None => self.base.on_dup_ack(dup),
         }
     }
-    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
-        self.base.on_transmit_start(now, idle);
+    fn on_transmit_start(&mut self, start: &TransmitStart) {
+        self.base.on_transmit_start(start);
     }
     fn rules_recovery(&self) -> bool {
         self.guided.is_some() || self.base.rules_recovery()

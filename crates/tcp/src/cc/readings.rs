@@ -173,7 +173,7 @@ impl SmallestRtt {
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
-    use super::super::{CcName, CongestionControl};
+    use super::super::{CcName, CongestionControl, TransmitStart};
     use crate::config::{Config, HintConfig, VegasConfig, VegasReading, VegasRto};
     use lasthop_units::{Duration, Instant};
 
@@ -191,8 +191,10 @@ mod tests {
                 a.lose();
                 b.lose();
                 assert_eq!(a.rounds(30), b.rounds(30), "{base:?}");
-                a.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
-                b.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
+                let (now, idle) = (Instant::from_millis(9_000), Duration::from_secs(5));
+                let start = TransmitStart { now, idle, app_limited: true };
+                a.cc.on_transmit_start(&start);
+                b.cc.on_transmit_start(&start);
                 assert_eq!(a.rounds(4), b.rounds(4), "{base:?}");
                 assert_eq!(a.cc.own_timeout(), b.cc.own_timeout());
                 assert_eq!(b.cc.own_timeout().is_some(), base == CcName::Vegas);

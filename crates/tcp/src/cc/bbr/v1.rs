@@ -10,7 +10,7 @@ use super::policer::{AckContext, Decision, LongTerm};
 use crate::cc::random::Random;
 use crate::cc::{
     AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, RateSample,
-    Row, Trail,
+    Row, Trail, TransmitStart,
 };
 use crate::config::Config;
 use crate::jiffies::Timers;
@@ -549,7 +549,7 @@ impl CongestionControl for Bbr {
         self.cwnd = 1.0;
     }
     /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained.
-    fn on_transmit_start(&mut self, now: Instant, _: Duration) {
+    fn on_transmit_start(&mut self, &TransmitStart { now, .. }: &TransmitStart) {
         self.idle_restart = true;
         (self.extra.epoch_at, self.extra.epoch_acked) = (now, 0.0);
         match *self.mode {
@@ -672,7 +672,8 @@ mod tests {
         let mut f = fluid(1000.0, 0.05);
         f.run(5.0);
         assert_eq!(f.b.mode(), "PROBE_BW");
-        f.b.on_transmit_start(Instant::from_secs(20), Duration::from_secs(15));
+        let (now, idle) = (Instant::from_secs(20), Duration::from_secs(15));
+        f.b.on_transmit_start(&TransmitStart { now, idle, app_limited: true });
         f.b.on_ack(&ack_at(1, 20_060, 60));
         assert_eq!((f.b.mode(), f.b.rtt.min), ("PROBE_BW", Some(Duration::from_millis(60))));
         // Without a restart the same ACK begins a probe.

@@ -34,6 +34,14 @@ pub(super) struct Probe {
     pub(super) precautionary: bool,
 }
 
+/// The stay in ProbeRTT.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProbeRtt {
+    /// "probe_rtt_done_stamp"; `None`: too much is in flight yet.
+    pub(super) done_at: Option<Instant>,
+    round_done: bool,
+}
+
 /// The most rounds that Reno's pace lets pass between two probes.
 const RENO_ROUNDS: f64 = 63.0;
 const MOST_UP_ROUNDS: u32 = 30;
@@ -205,36 +213,45 @@ impl Bbr3 {
     }
 
     pub(super) fn check_probe_rtt(&mut self, ack: &AckSample) {
-        if self.state != State::ProbeRtt && self.min_rtt.probe_expired {
-            self.save_cwnd();
+        if self.state != State::ProbeRtt && self.min_rtt.probe_expired && !self.idle_restart {
             self.state.go(State::ProbeRtt);
-            self.probe_rtt_done_at = None;
+            // In this order: a larger window of before remains.
+            self.save_cwnd();
+            self.probe_rtt.done_at = None;
             self.probe.phase = AckPhase::Stopping;
             self.start_round();
         }
         if self.state == State::ProbeRtt {
             self.handle_probe_rtt(ack);
         }
+        // "RS.delivered" counts what this ACK delivers too.
+        self.idle_restart &= ack.delivered == 0;
     }
 
     fn handle_probe_rtt(&mut self, ack: &AckSample) {
         // "MarkConnectionAppLimited": low rates of this time do not count.
         self.limited_until = (self.delivered + ack.in_flight).max(1);
-        match self.probe_rtt_done_at {
+        match self.probe_rtt.done_at {
             None if ack.in_flight as f64 / self.mss <= self.probe_rtt_cwnd() => {
-                self.probe_rtt_done_at = Some(ack.now + PROBE_RTT_DURATION);
-                self.probe_rtt_round_done = false;
+                self.probe_rtt.done_at = Some(ack.now + PROBE_RTT_DURATION);
+                self.probe_rtt.round_done = false;
                 self.start_round();
             }
             None => {}
-            Some(at) => {
-                self.probe_rtt_round_done |= self.rounds.start;
-                if self.probe_rtt_round_done && ack.now > at {
-                    self.min_rtt.probe_at = ack.now;
-                    self.restore_cwnd();
-                    self.exit_probe_rtt(ack.now);
+            Some(_) => {
+                self.probe_rtt.round_done |= self.rounds.start;
+                if self.probe_rtt.round_done {
+                    self.check_probe_rtt_done(ack.now);
                 }
             }
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.probe_rtt.done_at.is_some_and(|at| now > at) {
+            self.min_rtt.probe_at = now;
+            self.restore_cwnd();
+            self.exit_probe_rtt(now);
         }
     }
 
@@ -245,6 +262,18 @@ impl Bbr3 {
             self.state.go(State::Cruise);
         } else {
             self.state.go(State::Startup);
+        }
+    }
+
+    /// "HandleRestartFromIdle" of a sender that the application limits: at the rate of the model,
+    /// and without a probe for the round trip, because idleness has drained the queue.
+    pub(super) fn restart_from_idle(&mut self, now: Instant) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
         }
     }
 }

@@ -11,10 +11,10 @@ use lasthop_units::{Bitrate, Duration, Instant};
 use crate::cc::random::Random;
 use crate::cc::{
     AckSample, CaState, Congestion, CongestionControl, Established, LossSample, Needs, Observer, Parameter,
-    RateSample, Row, Trail,
+    RateSample, Row, Trail, TransmitStart,
 };
 use crate::config::Config;
-use cycle::Probe;
+use cycle::{Probe, ProbeRtt};
 use model::{Aggregation, FullPipe, MaxBw, MinRtt, ShortTerm};
 
 /// 4 ln 2, as the draft rounds it.
@@ -57,8 +57,8 @@ pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
         source: "draft: ProbeRTTInterval, ProbeRTTDuration, ProbeRTTCwndGain",
     },
 ];
-pub(in crate::cc) const DIFFERS: &str = "As the draft, without what it does when a sender restarts from idleness. The lost ranges that \
-     end Startup are counted by the ACKs that tell of them, as Google's Linux v3 branch does, which also takes ECN marks for congestion \
+pub(in crate::cc) const DIFFERS: &str = "As the draft; a restart from idleness is one that new data makes, not a retransmission. The lost ranges \
+     that end Startup are counted by the ACKs that tell of them, as Google's Linux v3 branch does, which also takes ECN marks for congestion \
      and conserves packets in the first round of recovery. Linux 6.1, ns-3 and INET have no version 3.";
 
 pub(in crate::cc) const ROW: Row = Row {
@@ -157,8 +157,9 @@ pub struct Bbr3 {
     inflight_longterm: f64,
     probe: Probe,
 
-    probe_rtt_done_at: Option<Instant>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
+    /// "idle_restart": data left after idleness, and nothing was delivered since.
+    idle_restart: bool,
     /// Samples of what was sent before this many octets were delivered are application-limited.
     limited_until: u64,
     drain_start_round: u64,
@@ -199,8 +200,8 @@ impl Bbr3 {
             short,
             inflight_longterm: f64::INFINITY,
             probe: Probe::default(),
-            probe_rtt_done_at: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
+            idle_restart: false,
             limited_until: 0,
             drain_start_round: 0,
             prior_cwnd: 0.0,
@@ -256,8 +257,9 @@ impl Bbr3 {
         (PROBE_RTT_CWND_GAIN * self.bdp()).max(MIN_PIPE_CWND)
     }
 
-    fn set_pacing_rate(&mut self) {
-        let rate = self.state.gains().0 * self.bw * self.mss * PACING_MARGIN;
+    /// "SetPacingRateWithGain".
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bw * self.mss * PACING_MARGIN;
         if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -364,7 +366,7 @@ impl CongestionControl for Bbr3 {
         self.previous = ack.state;
         let sample = Sample::new(&rate, self.mss);
         self.update_model_and_state(ack, &sample);
-        self.set_pacing_rate();
+        self.set_pacing_rate(self.state.gains().0);
         if ack.delivered > 0 {
             self.set_window(ack);
         }
@@ -395,6 +397,13 @@ impl CongestionControl for Bbr3 {
             }
             Some(State::Up) if !matches!(*self.state, State::Up | State::ProbeRtt) => self.start_refill(),
             _ => {}
+        }
+    }
+    /// "HandleRestartFromIdle". C.app_limited has two homes: the sender's, and ProbeRTT's mark.
+    fn on_transmit_start(&mut self, start: &TransmitStart) {
+        let marked = self.limited_until > 0 && self.delivered <= self.limited_until;
+        if start.app_limited || marked {
+            self.restart_from_idle(start.now);
         }
     }
     fn set_cwnd(&mut self, segments: f64) {

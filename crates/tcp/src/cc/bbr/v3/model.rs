@@ -30,10 +30,10 @@ impl MaxBw {
         self.cycles[1] = self.cycles[1].max(bw);
     }
     pub(super) fn advance(&mut self) {
+        self.count += 1;
         // A cycle without a sample does not push the last one out.
         if self.cycles[1] > 0.0 {
             self.cycles = [self.cycles[1], 0.0];
-            self.count += 1;
         }
     }
 }
@@ -111,6 +111,14 @@ impl Aggregation {
     pub(super) fn begin(&mut self, now: Instant) {
         self.since = now;
         self.largest.reserve(EXTRA_ACKED_ROUNDS as usize + 2);
+    }
+    #[cfg(test)]
+    pub(super) fn since(&self) -> Instant {
+        self.since
+    }
+    /// "extra_acked_interval_start" is now; what was acknowledged counts on.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.since = now;
     }
     pub(super) fn extra(&self) -> f64 {
         self.largest.front().map_or(0.0, |l| l.1)

@@ -47,6 +47,11 @@ impl Bbr3 {
         o.number("bbr.pacing_gain", "", "factor of the pacing rate", pacing_gain);
         o.number("bbr.cwnd_gain", "", "factor of the window", cwnd_gain);
         o.number("bbr.pacing_rate", "bit/s", "the rate paced at", 8.0 * self.pacing_rate);
+        o.flag(
+            "bbr.idle_restart",
+            "data left after idleness, and nothing was delivered since",
+            self.idle_restart,
+        );
         o.number("bbr.prior_cwnd", "segments", "the window to come back to", self.prior_cwnd);
         self.show_rates(o);
         self.show_volumes(o);
@@ -93,7 +98,7 @@ impl Bbr3 {
         o.count(
             "bbr.cycle_count",
             "",
-            "cycles of ProbeBW that the filter of max_bw has seen",
+            "virtual time of the filter of max_bw: cycles of ProbeBW without an application-limited end",
             self.max_bw.count,
         );
         o.maybe(

@@ -130,3 +130,102 @@ fn a_probe_that_loses_more_than_two_per_cent_sets_the_long_term_bound_and_goes_d
     f.b.on_undo(0.0, 0.0);
     assert_eq!((*f.b.state, f.b.inflight_longterm), (State::Refill, f64::INFINITY), "spurious");
 }
+
+/// The path of [`fluid`] in ProbeBW after 1.9 s, in this state, and a moment 6 s later.
+fn idle(state: State) -> (Bbr3, u64, u64) {
+    let mut f = fluid();
+    f.run(1.9);
+    assert!(f.b.full.reached);
+    f.b.state.go(state);
+    (f.b, f.delivered as u64 * MSS, (f.now * 1000.0) as u64 + 6_000)
+}
+fn restart(b: &mut Bbr3, at_ms: u64, app_limited: bool) {
+    let now = Instant::from_millis(at_ms);
+    b.on_transmit_start(&TransmitStart { now, idle: Duration::from_secs(6), app_limited });
+}
+/// The first ACK after it, with a round trip of 60 ms.
+fn first_ack(b: &mut Bbr3, delivered: u64, at_ms: u64) {
+    b.on_ack(&AckSample { total_delivered: delivered + MSS, ..ack_at(1, at_ms + 60, 60) });
+}
+
+/// HandleRestartFromIdle: idle_restart is set, the pacing rate is 1 * bw * (100 - 1) / 100 whatever
+/// the gain of the state, and cwnd stays. CheckProbeRTT: after 6 s the estimate of 5 s has expired,
+/// and the first ACK renews it (UpdateMinRTT) without ProbeRTT; it ends the restart.
+#[test]
+fn after_idleness_the_rate_is_bw_and_probe_rtt_is_skipped() {
+    for state in [State::Down, State::Cruise, State::Refill, State::Up] {
+        let (mut b, delivered, at) = idle(state);
+        let (cwnd, interval) = (b.cwnd, b.aggregation.since());
+        restart(&mut b, at, true);
+        assert!(b.idle_restart);
+        assert_eq!(b.pacing_rate, 1.0 * b.bw * MSS as f64 * 0.99);
+        assert_eq!(b.cwnd, cwnd);
+        assert_eq!(b.aggregation.since(), Instant::from_millis(at));
+        assert!(interval < b.aggregation.since());
+        first_ack(&mut b, delivered, at);
+        assert_ne!(*b.state, State::ProbeRtt, "from {state:?}");
+        assert!(!b.idle_restart);
+        assert_eq!(b.min_rtt.probe, Some(Duration::from_millis(60)));
+        assert_eq!(b.min_rtt.probe_at, Instant::from_millis(at + 60));
+    }
+}
+
+/// HandleRestartFromIdle needs C.app_limited: a sender that the application does not limit begins
+/// ProbeRTT at the same ACK.
+#[test]
+fn a_sender_with_data_makes_no_restart() {
+    let (mut b, delivered, at) = idle(State::Cruise);
+    let rate = b.pacing_rate;
+    restart(&mut b, at, false);
+    assert_eq!((b.idle_restart, b.pacing_rate), (false, rate));
+    first_ack(&mut b, delivered, at);
+    assert_eq!(*b.state, State::ProbeRtt);
+}
+
+/// CheckProbeRTTDone at a restart: Now() > probe_rtt_done_stamp brings prior_cwnd back, schedules
+/// the next ProbeRTT from now, resets the short-term model, and goes through DOWN to CRUISE where
+/// the pipe has been full, else to Startup. The rate is left to the next ACK. C.app_limited is
+/// ProbeRTT's own mark here.
+#[test]
+fn a_restart_ends_a_probe_rtt_whose_time_is_over() {
+    for (full, after) in [(true, State::Cruise), (false, State::Startup)] {
+        let (mut b, delivered, at) = idle(State::ProbeRtt);
+        (b.full.reached, b.cwnd, b.prior_cwnd, b.short.bw) = (full, 25.0, 80.0, 500.0);
+        b.limited_until = delivered + MSS;
+        let rate = b.pacing_rate;
+        restart(&mut b, at, false);
+        assert_eq!((*b.state, b.idle_restart), (State::ProbeRtt, true), "no stamp yet");
+        b.probe_rtt.done_at = Some(Instant::from_millis(at + 1));
+        restart(&mut b, at + 1, false);
+        assert_eq!((*b.state, b.cwnd), (State::ProbeRtt, 25.0), "at the stamp, not after it");
+        restart(&mut b, at + 2, false);
+        assert_eq!((*b.state, b.cwnd, b.pacing_rate), (after, 80.0, rate));
+        assert_eq!(b.min_rtt.probe_at, Instant::from_millis(at + 2));
+        assert!(b.short.bw.is_infinite());
+    }
+}
+
+/// CheckProbeRTT calls EnterProbeRTT before SaveCwnd, which takes the larger of prior_cwnd and cwnd
+/// in ProbeRTT.
+#[test]
+fn the_entry_into_probe_rtt_keeps_a_larger_window_of_before() {
+    for (prior, saved) in [(90.0, 90.0), (60.0, 70.0)] {
+        let (mut b, delivered, at) = idle(State::Cruise);
+        (b.prior_cwnd, b.cwnd) = (prior, 70.0);
+        first_ack(&mut b, delivered, at);
+        assert_eq!((*b.state, b.prior_cwnd), (State::ProbeRtt, saved));
+    }
+}
+
+/// AdvanceMaxBwFilter: BBR.cycle_count++, whatever the cycle has seen.
+#[test]
+fn every_cycle_counts_and_one_without_a_sample_keeps_the_last_rate() {
+    let mut filter = MaxBw::default();
+    filter.add(5.0);
+    filter.advance();
+    filter.advance();
+    assert_eq!((filter.count, filter.get()), (2, 5.0));
+    filter.add(3.0);
+    filter.advance();
+    assert_eq!((filter.count, filter.get()), (3, 3.0));
+}

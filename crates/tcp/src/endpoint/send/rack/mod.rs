@@ -16,7 +16,7 @@ use super::detector::{Ack, Believed, Detector, LossRecovery};
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
 use super::usage::Usage;
-use crate::cc::CongestionControl;
+use crate::cc::{CongestionControl, TransmitStart};
 use crate::config::Config;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::receive::Receiver;
@@ -189,7 +189,7 @@ impl Detector for RackTlp {
 
     fn note_new(fly: &mut InFlight, now: Instant, idle: Duration) {
         if fly.rack.in_flight() == 0 {
-            fly.cc.on_transmit_start(now, idle);
+            fly.cc.on_transmit_start(&TransmitStart { now, idle, app_limited: fly.rack.app_limited != 0 });
         }
         fly.rack.sent(now, fly.delivered);
         fly.reduction.prr.sent(1.0);
