@@ -62,3 +62,15 @@ def drive() -> Results:
     """A handover with everything that can be recorded."""
     recorded = {f"output.{table}": True for table in ("packets", "steps", "positions", "measurements")}
     return lh.Scenario.load("lte-handover").with_({"scenario.duration": "1 s", **recorded}).run()
+
+
+@pytest.fixture(scope="session")
+def explained() -> Results:
+    """A download of ten seconds with an exact budget."""
+    return lh.Scenario.load("umts-download").with_({"scenario.duration": "10 s", "output.explain": True}).run()
+
+
+@pytest.fixture(scope="session")
+def long() -> Results:
+    """A handover with more packets than a file carries."""
+    return lh.Scenario.load("lte-handover").with_({"output.packets": True}).run()

@@ -152,6 +152,140 @@ def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path
     expect(rows).to_have_count(steps + told)
     page.keyboard.press("ArrowRight")
     expect(page.locator(".life caption")).not_to_contain_text("Packet 0 of")
+    expect(page.get_by_text("output.explain = true").last).to_be_visible()
+
+
+def test_a_packet_is_followed_from_its_writing_to_its_acknowledgement(explained: Results, sheet: Sheet) -> None:
+    with Viewer({"run": explained}) as viewer:
+        sheet.open(viewer.address)
+        page = sheet.page
+        page.locator("canvas.ways").focus()
+        for _ in range(9):
+            page.keyboard.press("ArrowRight")
+        expect(page.locator(".life caption")).to_contain_text("Packet 8 of ftp")
+        told = [row.locator("td").all_inner_texts() for row in page.locator(".life tbody tr").all()]
+    rows = [r for r in explained.packets.to_pylist() if r["packet"] == 8]
+    sent, received = rows[0], rows[-1]
+    stages = [r for r in explained.stages.to_pylist() if r["packet"] == 8]
+    words = [row[3] for row in told]
+    for stage in stages:
+        row = told[words.index(f"{stage['stage']} ({stage['where']})")]
+        assert float(row[1].removesuffix(" ms")) == pytest.approx(
+            (stage["start_ns"] - sent["time_s"] * 1e9) / 1e6, abs=1e-3
+        )
+        assert float(row[2].removesuffix(" ms")) == pytest.approx((stage["end_ns"] - stage["start_ns"]) / 1e6, abs=1e-3)
+    written = next(w for w in words if w.startswith("written by the application"))
+    assert words.index(written) < words.index("sent at server") < words.index("received at ue")
+    assert "in order at ue: the application can read it" in words
+    end = sent["seq"] + sent["len"]
+    ack = next(
+        r
+        for r in explained.packets.to_pylist()
+        if r["event"] == "received" and r["node"] == "server" and r["ack"] is not None and r["ack"] >= end
+    )
+    assert f"acknowledged to server by packet {ack['packet']}" in words
+    assert received["event"] == "received"
+    assert sheet.wrong == []
+
+
+def test_a_long_run_keeps_the_packets_of_some_stretches(long: Results, sheet: Sheet, tmp_path: Path) -> None:
+    html = run_report(long)
+    assert len(html) < 3_000_000
+    sheet.opened(html, tmp_path)
+    page = sheet.page
+    notice = page.locator(".excerpt")
+    expect(notice).to_contain_text("lasthop view shows all of them")
+    handover = notice.get_by_role("button", name=re.compile("handover"))
+    found = re.search(r"([\d.]+) s to ([\d.]+) s", handover.inner_text())
+    assert found
+    handover.click()
+    low, high = shown(sheet)
+    assert low == pytest.approx(float(found[1]), rel=1e-3)
+    assert high == pytest.approx(float(found[2]), rel=1e-3)
+    all_packets = [r for r in long.packets.to_pylist() if r["event"] == "sent" and low <= r["time_s"] < high]
+    expect(page.get_by_text(re.compile(r"packets of this file between|More than 4,000 packets"))).to_be_visible()
+    # Every packet of the stretch is there: `Tables` has as many sent ones as the run.
+    page.get_by_text("Show a table").click()
+    page.locator("#tables select").select_option("packets")
+    page.get_by_label("Filter rows").fill(f"event = sent and time_s >= {low} and time_s < {high}")
+    expect(page.get_by_text(re.compile(rf"^{len(all_packets):,} of [\d,]+ rows"))).to_be_visible()
+    assert sheet.wrong == []
+
+
+def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    figure = page.locator("figure.bands")
+    expect(figure).to_contain_text("What the time went into")
+    budget = explain(explained).budget
+    keys = figure.locator("li")
+    expect(keys).to_have_count(8)
+    first = budget.parts[0].cause
+    expect(keys.first).to_contain_text(f"1{first.label} ({first.place})")
+    # The bar of the budget has the same colour and the same mark.
+    bar = page.locator(".causes i").first
+    assert bar.inner_text() == "1"
+    colours = [
+        node.evaluate("n => getComputedStyle(n).backgroundColor") for node in (bar, keys.first.locator(".patch"))
+    ]
+    assert colours[0] == colours[1]
+    over = figure.locator(".u-over")
+    over.scroll_into_view_if_needed()
+    for _ in range(2):
+        page.keyboard.press("+")
+    low, high = shown(sheet)
+    expect(figure).to_contain_text("steps of 41.67 ms")
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
+    expect(page.locator(".bar output")).to_contain_text("at ")
+    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    assert low < at < high
+    timeline = budget.timeline
+    assert timeline
+    i = next(k for k, edge in enumerate(timeline.edges_ns[1:]) if at * 1e9 < edge)
+    column = [row[i] for row in timeline.rows]
+    reading = float(keys.first.locator(".reading").inner_text().removesuffix(" %"))
+    assert reading == pytest.approx(column[0] / sum(column) * 100, abs=0.1)
+    colour = keys.first.locator(".patch").evaluate("n => getComputedStyle(n).backgroundColor")
+    page.get_by_title("Dark or light").click()
+    assert keys.first.locator(".patch").evaluate("n => getComputedStyle(n).backgroundColor") != colour
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert sheet.wrong == []
+
+
+def test_bands_of_several_flows_and_runs(sheet: Sheet, tmp_path: Path) -> None:
+    scenario = lh.Scenario.load("lte-um-am").with_({"scenario.duration": "2 s"})
+    runs = {"estimated": scenario.run(), "exact": scenario.with_({"output.explain": True}).run()}
+    sheet.opened(runs_report(runs), tmp_path)
+    figures = sheet.page.locator("figure.bands")
+    expect(figures).to_have_count(2)
+    expect(figures.first).to_contain_text(", estimated")
+    expect(figures.last).not_to_contain_text("estimated")
+    flows = runs["exact"].flows["flow"].to_pylist()
+    assert len(flows) > 1
+    choice = figures.last.get_by_label("Flow of the causes in exact")
+    assert choice.locator("option").all_inner_texts() == flows
+    for results, flow in ((runs["exact"], flows[1]), (runs["exact"], flows[0])):
+        choice.select_option(flow)
+        cause = explain(results, flow).budget.parts[0].cause
+        text = f"{cause.label} ({cause.place})" if cause.place else cause.label
+        expect(figures.last.locator("li").first).to_contain_text(text)
+    assert sheet.wrong == []
+
+
+def test_a_long_explanation_comes_after_the_charts(
+    explained: Results, sheet: Sheet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lasthop.viewer._explained.QUICK_ROWS", 10)
+    with Viewer({"run": explained}) as viewer:
+        sheet.open(viewer.address)
+        for sentence in explain(explained).sentences:
+            expect(sheet.page.locator("#why").get_by_text(sentence, exact=True)).to_be_visible()
+        expect(sheet.page.locator("figure.bands .u-over")).to_be_visible()
+        expect(sheet.page.locator("#why")).to_contain_text("All causes")
+        assert sheet.wrong == []
 
 
 def test_themes_and_widths(drive: Results, sheet: Sheet, browser: Browser, tmp_path: Path) -> None:

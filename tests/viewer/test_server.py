@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import socket
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from lasthop.cli import main
 from lasthop.report import run_report
 from lasthop.viewer import Viewer
 from lasthop.viewer._embed import ROWS, thinned
+from lasthop.viewer._excerpt import excerpt
+from lasthop.viewer._explained import BANDS, explained
 from lasthop.viewer._index import arrow, index
 from tests.scenarios import WIRED
 
@@ -143,6 +146,43 @@ def test_a_report_is_one_file_and_the_same_twice(run: Results) -> None:
     assert html == run_report(run)
     assert "connect-src 'none'" in html
     assert len(html) < 3_000_000
+
+
+def test_a_copy_keeps_whole_packets_around_what_happened(run: Results) -> None:
+    assert excerpt(run, 10**6) is None, "all fit"
+    full = lh.Scenario.parse(WIRED).with_({"output.explain": True, "link.forward.queue": "12 kB"}).run()
+    chosen = excerpt(full, 3000)
+    assert chosen is not None
+    kept = {name: chosen.of(full.table(name)) for name in ("packets", "stages")}
+    assert 1000 < sum(len(t) for t in kept.values()) <= 3000
+    for name, table in kept.items():
+        rows = [r["packet"] for r in full.table(name).to_pylist() if r["packet"] in set(chosen.packets.tolist())]
+        assert table["packet"].to_pylist() == rows, "a packet has all of its rows"
+    ends = [(s.start, s.end) for s in chosen.stretches]
+    assert all(a[1] < b[0] for a, b in itertools.pairwise(ends))
+    sent = {r["packet"]: r["time_s"] for r in full.packets.to_pylist() if r["event"] == "sent"}
+    inside = {n for n, at in sent.items() if any(a <= at < b for a, b in ends)}
+    assert inside == set(chosen.packets.tolist())
+    dropped = next(r["time_s"] for r in full.packets.to_pylist() if r["event"] == "dropped")
+    assert any(s.start <= dropped < s.end and "first drop" in s.what for s in chosen.stretches)
+
+
+def test_a_timeline_has_the_shares_of_the_budget() -> None:
+    full = lh.Scenario.parse(WIRED).with_({"output.explain": True}).run()
+    (found,) = [f for f in explained(full) if f["of"] == "time"]
+    timeline, parts = found["timeline"], found["parts"]
+    assert len(timeline["shares"]) == BANDS + 1
+    assert sum(timeline["whole_s"]) == pytest.approx(sum(p["s"] for p in parts), rel=1e-4)
+    for part, row in zip(parts[:BANDS], timeline["shares"], strict=False):
+        s = sum(share * whole for share, whole in zip(row, timeline["whole_s"], strict=True))
+        assert s == pytest.approx(part["s"], abs=1e-3)
+
+
+def test_a_file_stays_small_whatever_is_in_it(run: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = len(run_report(run))
+    monkeypatch.setattr("lasthop.viewer._embed.MOST", 20_000)
+    monkeypatch.setattr("lasthop.viewer._embed.LEAST_ROWS", 10)
+    assert len(run_report(run)) < whole - 5_000
 
 
 def test_long_tables_are_thinned_and_packets_are_not() -> None:

@@ -1,4 +1,4 @@
-/** A chart of time series that are linked by a window of time. */
+/** Charts over time that are linked by a window of time. */
 
 import uPlot from "uplot";
 import { colour, dash, token } from "./colours";
@@ -25,97 +25,51 @@ export interface Mark {
   kind: "handover" | "outage" | "timeout" | "other";
 }
 
-export interface Chart {
-  node: HTMLElement;
-  destroy(): void;
-}
-
 const HEIGHT = 170;
 
 /** Pixels of the value axis: the same for all charts, so that their times stand one above the other. */
 const AXIS = 64;
 
-export function timeChart(
-  title: string,
-  unit: string,
-  lines: Line[],
-  time: TimeWindow,
-  marks: Mark[],
-): Chart {
-  const box = el("div", { class: "chart" });
-  const legend = el("ul", { class: "chart-legend", "aria-label": "Lines" });
-  const shown = lines.map(() => true);
+/** What a linked chart draws. */
+interface Content {
+  unit: string;
+  /** The points of the window, which is so many pixels wide. */
+  data(pixels: number): uPlot.AlignedData;
+  /** Both ends of the value axis. */
+  range(): [number, number];
+  series(): uPlot.Series[];
+  /** Draws over the grid, below the marks. */
+  paint?(u: uPlot): void;
+  /** The cursor has moved; null: it has left. */
+  read(at: number | null): void;
+  /** Colours are others. */
+  recolour(): void;
+}
+
+interface Linked {
+  /** Draws again after what is shown has changed. */
+  draw(): void;
+  destroy(): void;
+}
+
+/** A plot in a box whose time axis, cursor and marks are those of all charts. */
+export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], content: Content): Linked {
   let plot: uPlot | null = null;
-
-  const readings = lines.map((line, i) => {
-    const value = el("span", { class: "reading" });
-    const button = el(
-      "button",
-      {
-        type: "button",
-        class: "line-toggle",
-        "aria-pressed": "true",
-        onclick: () => {
-          shown[i] = !shown[i];
-          button.setAttribute("aria-pressed", String(shown[i]));
-          plot?.setSeries(i + 1, { show: shown[i]! });
-          draw();
-        },
-      },
-      el("i", { class: "swatch", style: `--c:${colour(line.number)};${dash(line.number).length > 0 ? "border-style:dashed" : ""}` }),
-      line.label,
-      " ",
-      value,
-    );
-    legend.append(el("li", {}, button));
-    return value;
-  });
-
-  const figure = el(
-    "figure",
-    { class: "panel" },
-    el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""),
-    box,
-    legend,
-  );
-
-  function data(): uPlot.AlignedData {
-    const { from, to } = time.range;
-    const buckets = Math.max(Math.round(box.clientWidth - AXIS), 200);
-    const parts = lines.map((line, i): uPlot.AlignedData => {
-      const points = shown[i] ? line.series.view(from, to, buckets) : { x: [], y: [] };
-      return [points.x, points.y.map((v) => (Number.isNaN(v) ? null : v))];
-    });
-    return parts.length === 1 ? parts[0]! : uPlot.join(parts);
-  }
-
-  function valueRange(): [number, number] {
-    const { from, to } = time.range;
-    let low = 0;
-    let high = -Infinity;
-    let negative = Infinity;
-    lines.forEach((line, i) => {
-      const found = shown[i] ? line.series.range(from, to) : null;
-      if (found === null) return;
-      negative = Math.min(negative, found[0]);
-      high = Math.max(high, found[1]);
-    });
-    if (high === -Infinity) return [0, 1];
-    if (negative < 0) low = negative - (high - negative) * 0.05;
-    // Zero belongs on the axis of what cannot be negative; decibels and the like have none.
-    else if (unit.startsWith("dB")) low = negative - Math.max((high - negative) * 0.05, 1);
-    return [low, high === low ? low + 1 : high + (high - low) * 0.05];
-  }
 
   function draw(): void {
     if (plot === null) return;
-    plot.setData(data(), false);
+    const u = plot;
     const { from, to } = time.range;
-    const [min, max] = valueRange();
-    plot.batch(() => {
-      plot!.setScale("x", { min: from, max: to });
-      plot!.setScale("y", { min, max });
+    const [min, max] = content.range();
+    u.batch(() => {
+      u.setData(data(), false);
+      u.setScale("x", { min: from, max: to });
+      u.setScale("y", { min, max });
     });
+  }
+
+  function data(): uPlot.AlignedData {
+    return content.data(Math.max(Math.round(box.clientWidth - AXIS), 200));
   }
 
   function make(): void {
@@ -136,23 +90,13 @@ export function timeChart(
         },
         scales: { x: { time: false, auto: false }, y: { auto: false } },
         axes: [
-          { stroke: ink, grid, ticks: grid, font, size: 30, values: (_u, ticks) => ticks.map((t) => seconds(t)) },
+          { stroke: ink, grid, ticks: grid, font, size: 30, space: (_u, _axis, low, high) => 30 + 7 * label(low, high), values: (_u, ticks) => ticks.map((t) => seconds(t)) },
           { stroke: ink, grid, ticks: grid, font, size: AXIS, values: (_u, ticks) => ticks.map((v) => plain(v)) },
         ],
-        series: [
-          {},
-          ...lines.map((line) => ({
-            label: line.label,
-            stroke: colour(line.number),
-            width: 1.5,
-            dash: dash(line.number),
-            spanGaps: true,
-            points: { show: false },
-            ...(line.step ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
-          })),
-        ],
+        series: [{}, ...content.series()],
         hooks: {
-          drawClear: [(u) => drawMarks(u, marks)],
+          drawClear: content.paint === undefined ? [(u) => drawMarks(u, marks)] : [],
+          draw: content.paint === undefined ? [] : [(u) => content.paint!(u), (u) => drawMarks(u, marks)],
           setSelect: [
             (u) => {
               if (u.select.width > 3) {
@@ -189,9 +133,7 @@ export function timeChart(
 
   function cursor(): void {
     const at = time.cursor;
-    lines.forEach((line, i) => {
-      readings[i]!.textContent = at === null ? "" : quantity(line.series.at(at), unit) || "–";
-    });
+    content.read(at);
     if (plot === null) return;
     const left = at === null ? -10 : plot.valToPos(at, "x");
     if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: at === null ? -10 : 0 }, false);
@@ -208,13 +150,13 @@ export function timeChart(
   const remake = (): void => {
     if (plot === null) return;
     make();
-    legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
+    content.recolour();
   };
   time.addEventListener("range", draw);
   time.addEventListener("cursor", cursor);
   document.addEventListener("theme", remake);
   return {
-    node: figure,
+    draw,
     destroy() {
       resize.disconnect();
       time.removeEventListener("range", draw);
@@ -223,6 +165,91 @@ export function timeChart(
       plot?.destroy();
     },
   };
+}
+
+export function timeChart(title: string, unit: string, lines: Line[], time: TimeWindow, marks: Mark[]): HTMLElement {
+  const box = el("div", { class: "chart" });
+  const legend = el("ul", { class: "chart-legend", "aria-label": "Lines" });
+  const shown = lines.map(() => true);
+
+  const readings = lines.map((line, i) => {
+    const value = el("span", { class: "reading" });
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "line-toggle",
+        "aria-pressed": "true",
+        onclick: () => {
+          shown[i] = !shown[i];
+          button.setAttribute("aria-pressed", String(shown[i]));
+          plot.draw();
+        },
+      },
+      el("i", { class: "swatch", style: `--c:${colour(line.number)};${dash(line.number).length > 0 ? "border-style:dashed" : ""}` }),
+      line.label,
+      " ",
+      value,
+    );
+    legend.append(el("li", {}, button));
+    return value;
+  });
+
+  function range(): [number, number] {
+    const { from, to } = time.range;
+    let low = 0;
+    let high = -Infinity;
+    let negative = Infinity;
+    lines.forEach((line, i) => {
+      const found = shown[i] ? line.series.range(from, to) : null;
+      if (found === null) return;
+      negative = Math.min(negative, found[0]);
+      high = Math.max(high, found[1]);
+    });
+    if (high === -Infinity) return [0, 1];
+    if (negative < 0) low = negative - (high - negative) * 0.05;
+    // Zero belongs on the axis of what cannot be negative; decibels and the like have none.
+    else if (unit.startsWith("dB")) low = negative - Math.max((high - negative) * 0.05, 1);
+    return [low, high === low ? low + 1 : high + (high - low) * 0.05];
+  }
+
+  const plot = linked(box, time, marks, {
+    unit,
+    range,
+    data(buckets) {
+      const { from, to } = time.range;
+      const parts = lines.map((line, i): uPlot.AlignedData => {
+        const points = shown[i] ? line.series.view(from, to, buckets) : { x: [], y: [] };
+        return [points.x, points.y.map((v) => (Number.isNaN(v) ? null : v))];
+      });
+      return parts.length === 1 ? parts[0]! : uPlot.join(parts);
+    },
+    series: () =>
+      lines.map((line) => ({
+        label: line.label,
+        stroke: colour(line.number),
+        width: 1.5,
+        dash: dash(line.number),
+        spanGaps: true,
+        points: { show: false },
+        ...(line.step ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+      })),
+    read(at) {
+      lines.forEach((line, i) => {
+        readings[i]!.textContent = at === null ? "" : quantity(line.series.at(at), unit) || "–";
+      });
+    },
+    recolour() {
+      legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
+    },
+  });
+  return el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend);
+}
+
+/** Characters of the longest time on an axis between two: of a short stretch the times have many decimals. */
+function label(low: number, high: number): number {
+  const decimals = Math.min(Math.max(Math.ceil(-Math.log10((high - low) / 10)), 0), 6);
+  return Math.floor(Math.log10(Math.max(high, 1))) + 3 + (decimals > 0 ? decimals + 1 : 0);
 }
 
 function drawMarks(u: uPlot, marks: Mark[]): void {

@@ -15,6 +15,11 @@ export function colour(i: number): string {
   return set[i % set.length]!;
 }
 
+/** How many colours there are. */
+export function colours(): number {
+  return LIGHT.length;
+}
+
 export function dash(i: number): number[] {
   return DASHES[Math.floor(i / LIGHT.length) % DASHES.length]!;
 }

@@ -36,9 +36,13 @@ export interface RunInfo {
   places: { name: string; kind: string; x: number; y: number }[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
+  /** Flows whose explanation can be asked for, and whether it comes at once. */
+  explain: { flows: string[]; quick: boolean };
   tables: TableInfo[];
   /** Tables that this copy does not carry. */
   left_out: string[];
+  /** The stretches of time whose packets this copy carries; absent: all of them. */
+  excerpt?: { from_s: number; to_s: number; what: string }[];
 }
 
 export interface Index {
@@ -52,8 +56,17 @@ export interface Index {
 export interface Explained {
   flow: string;
   exact: boolean;
+  /** What is divided: the time of a TCP flow, or the delays of the packets of another one. */
+  of: "time" | "delay";
+  /** So many causes have a colour of their own; the others are one part. */
+  named: number;
   sentences: string[];
   parts: { cause: string; place: string; share: number; s: number }[];
+  /**
+   * Shares of each interval: a row for each named cause, and one for all others; zeros where nothing is divided. `whole_s` is
+   * how much time (of delays: of all packets together) each interval divides.
+   */
+  timeline: { edges_s: number[]; whole_s: number[]; shares: number[][] } | null;
   advice: { text: string; set: string[] }[];
 }
 
@@ -155,11 +168,18 @@ export class Texts {
 /** A run, with its tables read once. */
 export class Run {
   readonly #tables = new Map<string, Promise<Rows>>();
+  #explained: Promise<Explained[]> | null = null;
 
   constructor(
     readonly info: RunInfo,
     readonly source: Source,
   ) {}
+
+  /** Why the flows were slow. */
+  explained(): Promise<Explained[]> {
+    this.#explained ??= this.info.explain.flows.length > 0 ? this.source.explained(this.info.id) : Promise.resolve([]);
+    return this.#explained;
+  }
 
   table(name: string): TableInfo | undefined {
     return this.info.tables.find((t) => t.name === name);

@@ -1,7 +1,9 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { campaign } from "./campaign";
-import { timeChart, type Line } from "./chart";
+import { bands } from "./bands";
+import { timeChart, type Line, type Mark } from "./chart";
+import { introduce } from "./causes";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
 import { el, section } from "./dom";
@@ -11,7 +13,7 @@ import { overview } from "./overview";
 import { packets } from "./packets";
 import { marksOf, panelsOf, type Panel } from "./panels";
 import { tables } from "./tables";
-import { why } from "./why";
+import { why, whyLater } from "./why";
 import { TimeWindow } from "./window";
 
 /** Lines of one chart; of more, the first ones are drawn and a line says so. */
@@ -53,9 +55,11 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
   const several = runs.length > 1;
   const duration = Math.max(...runs.map((r) => r.info.duration_s));
   const time = new TimeWindow({ from: 0, to: duration > 0 ? duration : 1 });
+  introduce((await Promise.all(runs.map((run) => (run.info.explain.quick ? run.explained().catch(() => []) : [])))).flat());
   const parts: (HTMLElement | null)[] = [];
   parts.push(await part(() => comparison(runs)));
-  parts.push(await part(() => series(runs, time)));
+  const marks = await Promise.all(runs.map((run) => marksOf(run).catch((): Mark[] => [])));
+  parts.push(await part(() => series(runs, time, marks)));
   for (const run of runs) {
     const own = [await part(() => why(run)), await part(() => overview(run)), await part(() => map(run, time)), await part(() => packets(run, time)), await part(() => tables(run))].filter((p) => p !== null);
     if (several) {
@@ -76,17 +80,47 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
   main.replaceChildren(...sections);
   navigation(sections);
   keyboard(time);
+  // What takes long comes last, into places that are kept free.
+  for (const [k, run] of runs.entries()) {
+    if (run.info.explain.quick) continue;
+    const own = several ? main.querySelectorAll("details.run")[k]! : main;
+    void whyLater(run, own);
+    void run.explained().then(
+      (found) => {
+        const place = main.querySelector(`.bands-later[data-run="${run.info.id}"]`);
+        const made = bands(found, time, marks[k]!, several ? run.info.label : null);
+        if (made === null) place?.remove();
+        else place?.replaceWith(made);
+      },
+      // The section above says what went wrong.
+      () => main.querySelector(`.bands-later[data-run="${run.info.id}"]`)?.remove(),
+    );
+  }
 }
 
 function order(node: HTMLElement): number {
   return ["why", "overview", "series", "map", "packets", "tables"].indexOf(node.id);
 }
 
-async function series(runs: Run[], time: TimeWindow): Promise<HTMLElement | null> {
+/** The chart of causes of each run; of an explanation that takes long, its place. */
+async function causes(runs: Run[], time: TimeWindow, marks: Mark[][]): Promise<HTMLElement[]> {
+  const made = await Promise.all(
+    runs.map(async (run, k) => {
+      const label = runs.length > 1 ? run.info.label : null;
+      if (run.info.explain.flows.length === 0) return null;
+      if (run.info.explain.quick) return bands(await run.explained(), time, marks[k]!, label);
+      return el("figure", { class: "panel bands bands-later", "data-run": run.info.id }, el("figcaption", {}, "Working out what the time went into…"));
+    }),
+  );
+  return made.filter((m) => m !== null);
+}
+
+async function series(runs: Run[], time: TimeWindow, marksOfRuns: Mark[][]): Promise<HTMLElement | null> {
   const all = await Promise.all(runs.map((run) => panelsOf(run)));
-  const marks = (await Promise.all(runs.map((run) => marksOf(run)))).flat();
+  const marks = marksOfRuns.flat();
+  const stacked = await causes(runs, time, marksOfRuns);
   const ids = [...new Set(all.flatMap((panels) => panels.map((p) => p.id)))];
-  if (ids.length === 0) return null;
+  if (ids.length === 0 && stacked.length === 0) return null;
   const label = el("output", { "aria-live": "off" });
   const describe = (): void => {
     const { from, to } = time.range;
@@ -121,8 +155,8 @@ async function series(runs: Run[], time: TimeWindow): Promise<HTMLElement | null
       }
     });
     const chart = timeChart(found!.title, found!.unit, lines, time, marks);
-    if (left > 0) chart.node.append(el("p", { class: "mute" }, `${left} more are not drawn; the table below has them.`));
-    return chart.node;
+    if (left > 0) chart.append(el("p", { class: "mute" }, `${left} more are not drawn; the table below has them.`));
+    return chart;
   });
   const keys = [...new Set(marks.map((m) => m.kind))].map((kind) =>
     el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind})` }), MARKS[kind] ?? kind),
@@ -133,7 +167,7 @@ async function series(runs: Run[], time: TimeWindow): Promise<HTMLElement | null
     el("p", { class: "mute" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
     bar,
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
-    el("div", { class: "panels" }, ...charts),
+    el("div", { class: "panels" }, ...stacked, ...charts),
   );
 }
 

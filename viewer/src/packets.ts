@@ -3,20 +3,13 @@
 import { colour, token } from "./colours";
 import type { Rows, Run } from "./data";
 import { el, section } from "./dom";
-import { seconds } from "./format";
+import { plain, seconds } from "./format";
+import { life as lifeOf, type Way } from "./life";
 import { lowerBound } from "./pyramid";
 import type { TimeWindow } from "./window";
 
 /** Packets that are drawn at once; of more, the window is to be made smaller. */
 const MOST = 4000;
-
-interface Way {
-  packet: number;
-  flow: string;
-  from: { time: number; node: string };
-  to: { time: number; node: string; dropped: boolean } | null;
-  row: number;
-}
 
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   if (!run.has("packets")) return null;
@@ -31,6 +24,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   const note = el("p", { class: "mute", role: "status" });
   const life = el("div", { class: "life", "aria-live": "polite" });
   const flow = el("select", { "aria-label": "Flow" }, el("option", { value: "" }, "all flows"), ...flows.map((f) => el("option", { value: f }, f)));
+  const excerpt = run.info.excerpt ?? [];
   let chosen: Way | null = null;
   let drawn: { way: Way; x1: number; y1: number; x2: number; y2: number }[] = [];
 
@@ -69,13 +63,15 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     note.textContent =
       wanted.length > MOST
         ? `More than ${MOST.toLocaleString("en")} packets between ${seconds(from)} and ${seconds(to)}: zoom in to see each (drag in a chart above, or +).`
-        : `${wanted.length.toLocaleString("en")} packets between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
+        : `${wanted.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
     drawn = [];
     if (wanted.length > MOST) return;
     ctx.save();
     ctx.beginPath();
     ctx.rect(gutter, 0, width - gutter, height);
     ctx.clip();
+    ctx.fillStyle = token("--band");
+    for (const s of excerpt) ctx.fillRect(x(s.from_s), 0, Math.max(x(s.to_s) - x(s.from_s), 1), height);
     for (const way of wanted) {
       const x1 = x(way.from.time);
       const y1 = y(way.from.node);
@@ -96,8 +92,15 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
 
   const choose = (way: Way | null): void => {
     chosen = way;
-    life.replaceChildren(...(way === null ? [] : [lifeOf(rows, way, run)]));
     draw();
+    if (way === null) life.replaceChildren();
+    else {
+      const show = (node: HTMLElement): void => {
+        // Another packet may have been chosen while tables were read.
+        if (chosen === way) life.replaceChildren(node);
+      };
+      lifeOf(run, rows, way).then(show, (error: unknown) => show(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error))));
+    }
   };
   canvas.addEventListener("click", (event) => {
     let best: { way: Way; d: number } | null = null;
@@ -120,7 +123,21 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   time.addEventListener("range", draw);
   document.addEventListener("theme", draw);
   new ResizeObserver(draw).observe(canvas);
-  return section("Packets", "packets", flows.length > 1 ? el("p", {}, el("label", {}, "Flow ", flow)) : null, note, canvas, life);
+  return section("Packets", "packets", excerptOf(run, time), flows.length > 1 ? el("p", {}, el("label", {}, "Flow ", flow)) : null, note, canvas, life);
+}
+
+/** Which packets a file has that does not carry all of them, with a button for each stretch; null: it has all. */
+function excerptOf(run: Run, time: TimeWindow): HTMLElement | null {
+  const stretches = run.info.excerpt ?? [];
+  const info = run.table("packets");
+  if (stretches.length === 0 || info === undefined) return null;
+  const share = Math.round(((info.kept ?? info.rows) / info.rows) * 1000) / 10;
+  return el(
+    "div",
+    { class: "excerpt" },
+    el("p", {}, `This file has the packets that were sent in ${stretches.length} stretches of the run, ${share} % of all rows. With the folder of the run `, el("code", {}, "lasthop view"), " shows all of them."),
+    el("p", { class: "bar" }, ...stretches.map((s) => el("button", { type: "button", onclick: () => time.show(s.from_s, s.to_s) }, `${s.what}: ${plain(s.from_s)} s to ${plain(s.to_s)} s`))),
+  );
 }
 
 /** From sending to delivery or drop, in the order of sending. */
@@ -146,57 +163,6 @@ export function waysOf(rows: Rows): Way[] {
   }
   return [...known.values()].sort((a, b) => a.from.time - b.from.time);
 }
-
-function lifeOf(rows: Rows, way: Way, run: Run): HTMLElement {
-  const time = rows.numbers("time_s");
-  const number = rows.numbers("packet");
-  const lines: { time: number; text: string }[] = [];
-  for (let i = 0; i < rows.length; i++) {
-    if (number[i] !== way.packet) continue;
-    lines.push({ time: time[i]!, text: `${rows.text("event", i)} at ${rows.text("node", i)}` });
-  }
-  const fact = (name: string): string => rows.text(name, way.row);
-  const title = `Packet ${way.packet} of ${way.flow}: ${fact("size")} B${fact("seq") !== "" ? `, sequence ${fact("seq")}` : ""}${fact("len") !== "" && fact("len") !== "0" ? ` to ${Number(fact("seq")) + Number(fact("len"))}` : ""}${fact("retransmission") === "1" ? ", sent again" : ""}`;
-  const list = el("tbody", {});
-  const table = el(
-    "table",
-    {},
-    el("caption", {}, title),
-    el("thead", {}, el("tr", {}, ...["Time", "After", "What"].map((h) => el("th", { scope: "col" }, h)))),
-    list,
-  );
-  const fill = (): void => {
-    lines.sort((a, b) => a.time - b.time);
-    list.replaceChildren(
-      ...lines.map((l) => el("tr", {}, el("td", { class: "num" }, seconds(l.time)), el("td", { class: "num" }, `${((l.time - way.from.time) * 1e3).toFixed(3)} ms`), el("td", {}, l.text))),
-    );
-  };
-  fill();
-  // What the layers below did with it, TTI by TTI.
-  for (const [name, describe] of LAYERS) {
-    if (!run.has(name)) continue;
-    void run.rows(name).then((found) => {
-      if (!found.has("packet")) return;
-      const packetsOf = found.numbers("packet");
-      for (let i = 0; i < found.length; i++) if (packetsOf[i] === way.packet) lines.push(...describe(found, i));
-      fill();
-    });
-  }
-  return table;
-}
-
-const LAYERS: [string, (rows: Rows, i: number) => { time: number; text: string }[]][] = [
-  [
-    "steps",
-    (rows, i) => [
-      {
-        time: rows.numbers("time_s")[i]!,
-        text: `${rows.text("step", i)} (${rows.text("link", i)}): ${rows.text("node", i)} to ${rows.text("to", i)}${rows.text("bytes", i) ? `, ${rows.text("bytes", i)} B` : ""}${rows.text("mcs", i) ? `, MCS ${rows.text("mcs", i)}` : ""}`,
-      },
-    ],
-  ],
-  ["drops", (rows, i) => [{ time: rows.numbers("time_s")[i]!, text: `dropped at ${rows.text("where", i)}: ${rows.text("cause", i)}` }]],
-];
 
 function toSegment(px: number, py: number, s: { x1: number; y1: number; x2: number; y2: number }): number {
   const dx = s.x2 - s.x1;

@@ -1,33 +1,63 @@
 /** Why each flow was slow: in words, as a bar of causes, as a table, with what to change. */
 
+import { name, paletteOf, patch, recolour } from "./causes";
 import { colour } from "./colours";
 import type { Explained, Run } from "./data";
 import { el, section } from "./dom";
 import { plain } from "./format";
 
-/** Causes with a colour of their own; the others are one part of the bar. */
-const NAMED = 7;
-
+/** The section of a run's explanations; one that takes long comes into it later. */
 export async function why(run: Run): Promise<HTMLElement | null> {
-  const found = await run.source.explained(run.info.id);
-  if (found.length === 0) return null;
-  return section("Why", "why", ...found.map((flow) => one(flow, found.length > 1)));
+  if (run.info.explain.flows.length === 0) return null;
+  if (run.info.explain.quick) {
+    const found = await run.explained();
+    return found.length === 0 ? null : section("Why", "why", ...all(found));
+  }
+  const place = el("div", { class: "why-later" }, el("p", { class: "mute", role: "status" }, "Working out why the flows were slow…"));
+  return section("Why", "why", place);
 }
 
-function one(found: Explained, several: boolean): HTMLElement {
-  const named = found.parts.slice(0, NAMED);
-  const rest = found.parts.slice(NAMED).reduce((sum, p) => sum + p.share, 0);
+/** Fills the place of an explanation that takes long. */
+export async function whyLater(run: Run, node: ParentNode): Promise<void> {
+  const place = node.querySelector(".why-later");
+  if (place === null) return;
+  try {
+    const found = await run.explained();
+    place.replaceChildren(...(found.length > 0 ? all(found) : [el("p", {}, "No flow of this run can be explained.")]));
+  } catch (error) {
+    place.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  }
+}
+
+/** Flows that are open without a click. */
+const OPEN = 2;
+
+function all(found: Explained[]): HTMLElement[] {
+  if (found.length === 1) return [one(found[0]!)];
+  return found.map((flow, i) => el("details", { open: found.length <= OPEN || i === 0 }, el("summary", {}, `${flow.flow}: ${flow.sentences[0] ?? ""}`), one(flow)));
+}
+
+function one(found: Explained): HTMLElement {
+  const colours = paletteOf(found);
+  const named = found.parts.slice(0, found.named);
+  const rest = found.parts.slice(found.named).reduce((sum, p) => sum + p.share, 0);
   const bar = el(
     "div",
-    { class: "causes", role: "img", "aria-label": `Causes of the time of ${found.flow}: the table below has them` },
-    ...named.map((p, i) => el("i", { style: `width:${p.share * 100}%;background:${colour(i)}`, title: `${p.cause} ${p.place}: ${plain(p.share * 100, 3)} %` })),
-    rest > 0 ? el("i", { style: `width:${rest * 100}%`, class: "rest", title: `others: ${plain(rest * 100, 3)} %` }) : null,
+    { class: "causes", role: "img", "aria-label": `Causes of the ${found.of} of ${found.flow}: the table below has them` },
+    ...named.map((p, i) =>
+      el(
+        "i",
+        { style: `width:${p.share * 100}%;--c:${colour(colours[i]!)}`, "data-colour": colours[i]!, title: `${name(p)}: ${plain(p.share * 100, 3)} %` },
+        p.share >= 0.03 ? String(colours[i]! + 1) : null,
+      ),
+    ),
+    rest > 0 ? el("i", { style: `width:${rest * 100}%`, class: "rest", title: `all others: ${plain(rest * 100, 3)} %` }) : null,
   );
-  const keys = named.filter((p) => p.share >= 0.01).map((p, i) => el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:${colour(i)}` }), `${p.cause}${p.place ? ` (${p.place})` : ""}`));
-  return el(
+  const keys = named.flatMap((p, i) => (p.share < 0.01 ? [] : [el("span", { class: "key" }, patch(colours[i]!), `${name(p)}, ${plain(p.share * 100, 2)} %`)]));
+  const columns: [string, string][] = [["Cause", ""], ["Where", ""], ["%", "num"], ["s", "num"]];
+  const node = el(
     "div",
     { class: "why" },
-    several ? el("h3", {}, found.flow) : null,
     ...found.sentences.map((s) => el("p", {}, s)),
     bar,
     el("p", { class: "legend" }, ...keys),
@@ -39,9 +69,11 @@ function one(found: Explained, several: boolean): HTMLElement {
       el(
         "table",
         {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Cause"), el("th", { scope: "col" }, "Where"), el("th", { scope: "col", class: "num" }, "%"), el("th", { scope: "col", class: "num" }, "s"))),
+        el("thead", {}, el("tr", {}, ...columns.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))),
         el("tbody", {}, ...found.parts.map((p) => el("tr", {}, el("th", { scope: "row" }, p.cause), el("td", {}, p.place), el("td", { class: "num" }, plain(p.share * 100, 3)), el("td", { class: "num" }, plain(p.s, 6))))),
       ),
     ),
   );
+  document.addEventListener("theme", () => recolour(node));
+  return node;
 }

@@ -7,13 +7,15 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lasthop.viewer._excerpt import OF_PACKETS, Stretch, excerpt
 from lasthop.viewer._explained import explained
 from lasthop.viewer._index import arrow, index, table_names
 
@@ -24,8 +26,14 @@ if TYPE_CHECKING:
 
 #: Rows of a table that a file carries. Longer tables of samples are thinned to it.
 ROWS = 30_000
+#: Rows of the tables of packets together; of more, the file has the packets of some stretches of the run.
+PACKET_ROWS = 120_000
 #: Tables whose rows are counted or belong together: left out where they are longer, because a part of them misleads.
-WHOLE = ("packets", "steps", "stages", "limits", "drops", "events")
+WHOLE = ("limits", "drops", "events")
+#: Rows that a table of samples keeps.
+LEAST_ROWS = 2000
+#: Characters that the tables of a file take: the longest tables of samples are thinned further until they fit.
+MOST = 2_600_000
 #: The place in the page for what it carries.
 _SLOT = "<!--data-->"
 
@@ -59,20 +67,56 @@ def standalone(runs: Mapping[str, Results]) -> str:
     Raises:
         LasthopError: a table cannot be read.
     """
-    kept: dict[tuple[str, str], int] = {}
-    parts: list[str] = []
+    found: dict[tuple[str, str], _Carried] = {}
+    excerpts: dict[str, list[Stretch]] = {}
     for i, results in enumerate(runs.values()):
+        chosen = excerpt(results, PACKET_ROWS // len(runs))
+        if chosen is not None:
+            excerpts[str(i)] = chosen.stretches
         for name in table_names(results):
             _, rows = results.shape(name)
             if rows > ROWS and name in WHOLE:
                 continue
-            table = thinned(results.table(name), ROWS)
-            kept[str(i), name] = len(table)
-            data = base64.b64encode(gzip.compress(arrow(table), 9, mtime=0)).decode("ascii")
-            parts.append(f'<script type="application/octet-stream" id="table-{i}-{name}">{data}</script>')
-        parts.append(f'<script type="application/json" id="explained-{i}">{_safe(explained(results))}</script>')
-    parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept))}</script>')
+            table = results.table(name)
+            if name in OF_PACKETS:
+                found[str(i), name] = _Carried(table if chosen is None else chosen.of(table), thins=False)
+            else:
+                found[str(i), name] = _Carried(thinned(table, ROWS), thins=name not in WHOLE)
+    _fit(found.values())
+    parts = [
+        f'<script type="application/octet-stream" id="table-{run}-{name}">{carried.data}</script>'
+        for (run, name), carried in found.items()
+    ]
+    parts += [
+        f'<script type="application/json" id="explained-{i}">{_safe(explained(results))}</script>'
+        for i, results in enumerate(runs.values())
+    ]
+    kept = {key: len(carried.table) for key, carried in found.items()}
+    parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept, excerpts))}</script>')
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+@dataclass
+class _Carried:
+    """A table as the file carries it."""
+
+    table: pa.Table
+    #: Whether it may be thinned.
+    thins: bool
+
+    def __post_init__(self) -> None:
+        self.data = base64.b64encode(gzip.compress(arrow(self.table), 9, mtime=0)).decode("ascii")
+
+
+def _fit(found: Collection[_Carried]) -> None:
+    """Thins the longest tables of samples until all fit."""
+    while sum(len(c.data) for c in found) > MOST:
+        able = [c for c in found if c.thins and len(c.table) > LEAST_ROWS]
+        if not able:
+            return
+        longest = max(able, key=lambda c: len(c.data))
+        longest.table = thinned(longest.table, max(len(longest.table) * 2 // 3, LEAST_ROWS))
+        longest.__post_init__()
 
 
 def _safe(value: object) -> str:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from lasthop._errors import mistake
 from lasthop._registry import series_of
 from lasthop.campaign._quantity import quantity
+from lasthop.viewer._explained import explainable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lasthop._results import Results
+    from lasthop.viewer._excerpt import Stretch
 
 #: The version of the index; the page reads one.
 VERSION = 1
@@ -40,15 +42,22 @@ def table_names(results: Results) -> list[str]:
     return [name for name in results.table_names if _NAME.match(name)]
 
 
-def index(runs: Mapping[str, Results], kept: Mapping[tuple[str, str], int] | None = None) -> dict[str, Any]:
+def index(
+    runs: Mapping[str, Results],
+    kept: Mapping[tuple[str, str], int] | None = None,
+    excerpts: Mapping[str, Sequence[Stretch]] | None = None,
+) -> dict[str, Any]:
     """The index of runs by their labels.
 
     Args:
         runs: the runs; labels are what the page calls them.
         kept: rows that a copy has of a table, by the run's number and the table's name; tables without an entry are
             not in the copy. None: there is no copy, all tables are there.
+        excerpts: the stretches of time whose packets a copy has, by the run's number; without an entry it has all.
     """
     described = [_run(str(i), label, results, kept) for i, (label, results) in enumerate(runs.items())]
+    for number, stretches in (excerpts or {}).items():
+        described[int(number)]["excerpt"] = [{"from_s": s.start, "to_s": s.end, "what": s.what} for s in stretches]
     title = described[0]["label"] if len(described) == 1 else f"{len(described)} runs"
     return {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
 
@@ -78,6 +87,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "scenario": text,
         "places": _places(scenario),
         "account": account if isinstance(account, dict) else {},
+        "explain": explainable(results),
         "tables": tables,
         "left_out": [] if kept is None else [n for n in table_names(results) if (number, n) not in kept],
     }

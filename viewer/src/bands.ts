@@ -1,0 +1,202 @@
+/** What each moment of a flow went into: shares of causes, stacked, among the linked charts. */
+
+import type uPlot from "uplot";
+import { mark, name, paletteOf, patch, recolour } from "./causes";
+import { linked, type Mark } from "./chart";
+import { colour, token } from "./colours";
+import type { Explained } from "./data";
+import { el } from "./dom";
+import { plain, quantity } from "./format";
+import type { TimeWindow } from "./window";
+
+type Banded = Explained & { timeline: NonNullable<Explained["timeline"]> };
+
+/** The least width and height in pixels of a piece of a band that carries the mark of its cause. */
+const ROOM = 16;
+/** Percent below which a piece of a band has no line about it. */
+const SLIVER = 3;
+/** The least width in pixels of what is drawn as one interval. */
+const STEP = 4;
+
+/** Intervals as they are drawn: shares of the bands from below in percent; null: nothing is divided there. */
+export interface Stack {
+  edges: number[];
+  shares: (number[] | null)[];
+}
+
+/** The chart of a run's flows, one at a time; null: no explanation has a timeline. */
+export function bands(explained: Explained[], time: TimeWindow, marks: Mark[], label: string | null): HTMLElement | null {
+  const flows = explained.flatMap((flow) => (flow.timeline === null ? [] : [{ flow: flow as Banded, colours: paletteOf(flow) }]));
+  if (flows.length === 0) return null;
+  let shown = flows[0]!;
+  let stack = joined(shown.flow, 1);
+  const box = el("div", { class: "chart" });
+  const legend = el("ul", { class: "chart-legend", "aria-label": "Causes, from below" });
+  const steps = el("span", {});
+  const title = el("span", {});
+  let readings: HTMLElement[] = [];
+
+  const describe = (): void => {
+    const { flow, colours } = shown;
+    const what = flow.of === "time" ? "What the time went into" : "What the delays of arriving packets went into";
+    title.replaceChildren(el("strong", {}, what), " [%]", steps, flow.exact ? "" : ", estimated");
+    readings = flow.timeline.shares.map(() => el("span", { class: "reading" }));
+    const items = flow.timeline.shares.map((row, k) => {
+      const part = k < flow.named ? flow.parts[k] : undefined;
+      if (row.every((s) => s === 0)) return null;
+      const text = part === undefined ? "all others" : name(part);
+      return el("li", { class: "key" }, patch(part === undefined ? null : colours[k]!), text, " ", readings[k]!);
+    });
+    legend.replaceChildren(...items.filter((i) => i !== null));
+  };
+
+  const plot = linked(box, time, marks, {
+    unit: "%",
+    range: () => [0, 100],
+    data(pixels) {
+      const { from, to } = time.range;
+      const { edges_s: edges } = shown.flow.timeline;
+      const wide = (edges[1]! - edges[0]!) * (pixels / (to - from));
+      // Powers of two: intervals stay what they are while the window moves.
+      stack = joined(shown.flow, 2 ** Math.max(Math.ceil(Math.log2(STEP / wide)), 0));
+      steps.textContent = ` in steps of ${quantity(stack.edges[1]! - stack.edges[0]!, "s")}`;
+      return [
+        [from, to],
+        [null, null],
+      ];
+    },
+    series: () => [{ points: { show: false } }],
+    paint: (u) => paint(u, shown.colours, stack),
+    read(at) {
+      const found = at === null ? undefined : stack.shares[intervalOf(stack.edges, at)];
+      readings.forEach((node, k) => (node.textContent = at === null ? "" : found ? `${plain(found[k]!, 3)} %` : "–"));
+    },
+    recolour: () => recolour(legend),
+  });
+  describe();
+  const choice =
+    flows.length > 1
+      ? el(
+          "select",
+          {
+            "aria-label": `Flow of the causes${label === null ? "" : ` in ${label}`}`,
+            onchange: (event) => {
+              shown = flows[(event.target as HTMLSelectElement).selectedIndex]!;
+              describe();
+              plot.draw();
+            },
+          },
+          ...flows.map(({ flow }) => el("option", {}, flow.flow)),
+        )
+      : null;
+  const whose = [label, choice === null ? flows[0]!.flow.flow : null].filter((t) => t !== null).join(": ");
+  return el("figure", { class: "panel bands" }, el("figcaption", {}, title, ` · ${whose}${choice !== null && whose ? ": " : ""}`, choice), box, legend);
+}
+
+/** The interval that a moment is in; -1: none. */
+export function intervalOf(edges: number[], at: number): number {
+  if (at < edges[0]! || at > edges[edges.length - 1]!) return -1;
+  let lo = 0;
+  let hi = edges.length - 1;
+  while (hi - lo > 1) {
+    const middle = (lo + hi) >>> 1;
+    if (edges[middle]! <= at) lo = middle;
+    else hi = middle;
+  }
+  return lo;
+}
+
+/** So many intervals at a time as one, with the shares of what they divide together. */
+export function joined(flow: Banded, count: number): Stack {
+  const { edges_s: edges, whole_s: wholes, shares } = flow.timeline;
+  const found: Stack = { edges: [], shares: [] };
+  for (let i = 0; i < wholes.length; i += count) {
+    const end = Math.min(i + count, wholes.length);
+    const parts = shares.map((row) => {
+      let sum = 0;
+      for (let k = i; k < end; k++) sum += row[k]! * wholes[k]!;
+      return sum;
+    });
+    const whole = parts.reduce((a, b) => a + b, 0);
+    found.edges.push(edges[i]!);
+    found.shares.push(whole > 0 ? parts.map((p) => (p / whole) * 100) : null);
+  }
+  found.edges.push(edges[edges.length - 1]!);
+  return found;
+}
+
+function paint(u: uPlot, colours: number[], stack: Stack): void {
+  const { ctx } = u;
+  const { left, top, width, height } = u.bbox;
+  const { edges } = stack;
+  const tops = stack.shares.map((shares) => {
+    let sum = 0;
+    return shares === null ? null : shares.map((s) => (sum += s));
+  });
+  const toX = (t: number): number => u.valToPos(t, "x", true);
+  const toY = (v: number): number => u.valToPos(v, "y", true);
+  const last = tops.length - 1;
+  const first = Math.max(intervalOf(edges, u.scales["x"]!.min!), 0);
+  const seen = Array.from({ length: last + 1 - first }, (_, k) => first + k).filter((i) => tops[i] !== null && toX(edges[i]!) <= left + width);
+  const ends = (k: number, i: number): [number, number] => [k === 0 ? 0 : tops[i]![k - 1]!, tops[i]![k]!];
+  const paper = token("--paper");
+  const count = stack.shares.reduce((most, s) => Math.max(most, s?.length ?? 0), 0);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  for (let k = 0; k < count; k++) {
+    ctx.fillStyle = k < colours.length ? colour(colours[k]!) : token("--line");
+    for (const i of seen) {
+      const [lower, upper] = ends(k, i).map(toY) as [number, number];
+      const x = toX(edges[i]!);
+      // A pixel's overlap to the right: no seam between intervals.
+      if (lower > upper) ctx.fillRect(x, upper, toX(edges[i + 1]!) - x + (i === last ? 0 : 1), lower - upper);
+    }
+  }
+  // A line of paper between bands: they differ without their colours. Between slivers a line would hide both.
+  ctx.strokeStyle = paper;
+  ctx.lineWidth = devicePixelRatio;
+  for (let k = 0; k < count - 1; k++) {
+    ctx.beginPath();
+    let before = -2;
+    for (const i of seen) {
+      const shares = stack.shares[i]!;
+      if (shares[k]! < SLIVER || shares[k + 1]! < SLIVER) continue;
+      const y = toY(tops[i]![k]!);
+      if (i === before + 1) ctx.lineTo(toX(edges[i]!), y);
+      else ctx.moveTo(toX(edges[i]!), y);
+      ctx.lineTo(toX(edges[i + 1]!), y);
+      before = i;
+    }
+    ctx.stroke();
+  }
+  const room = ROOM * devicePixelRatio;
+  ctx.fillStyle = paper;
+  ctx.font = `bold ${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  for (let k = 0; k < colours.length; k++) {
+    const place = roomiest(k, room);
+    if (place !== null) ctx.fillText(mark(colours[k]!), place.x, place.y);
+  }
+  ctx.restore();
+
+  /** Where a band is thickest over the width of its mark; null: nowhere thick enough. */
+  function roomiest(k: number, least: number): { x: number; y: number } | null {
+    let best: { x: number; y: number; thick: number } | null = null;
+    for (let x = left + least; x < left + width - least; x += least / 2) {
+      let upper = -Infinity;
+      let lower = Infinity;
+      for (const at of [x - least / 2, x, x + least / 2]) {
+        const i = intervalOf(edges, u.posToVal((at - left) / devicePixelRatio, "x"));
+        const [a, b] = tops[i] ? ends(k, i).map(toY) as [number, number] : [-Infinity, Infinity];
+        upper = Math.max(upper, b);
+        lower = Math.min(lower, a);
+      }
+      const thick = lower - upper;
+      if (thick >= least && (best === null || thick > best.thick)) best = { x, y: (lower + upper) / 2, thick };
+    }
+    return best;
+  }
+}

@@ -1,0 +1,63 @@
+/** Which colour each cause of a flow's budget has, wherever on the page it is drawn. */
+
+import { colour, colours } from "./colours";
+import type { Explained } from "./data";
+import { el } from "./dom";
+
+/** Colours by cause, in the order in which causes became known: the largest ones first. */
+const known = new Map<string, number>();
+
+/** The named causes of a flow; the second place of the same cause is another cause. */
+function keysOf(flow: Explained): string[] {
+  const seen = new Map<string, number>();
+  return flow.parts.slice(0, flow.named).map((part) => {
+    const n = seen.get(part.cause) ?? 0;
+    seen.set(part.cause, n + 1);
+    return `${part.cause} ${n}`;
+  });
+}
+
+/** Gives the causes of these flows their colours: of all runs that are shown together before one of them is drawn. */
+export function introduce(flows: Explained[]): void {
+  const weights = new Map<string, number>();
+  for (const flow of flows) keysOf(flow).forEach((key, i) => weights.set(key, (weights.get(key) ?? 0) + flow.parts[i]!.share));
+  for (const [key] of [...weights].sort((a, b) => b[1] - a[1])) if (!known.has(key)) known.set(key, known.size % colours());
+}
+
+/**
+ * The colours of the named causes of a flow, as numbers of the palette.
+ *
+ * Within a flow no two causes have one colour. Between flows a cause keeps its colour where that is free.
+ */
+export function paletteOf(flow: Explained): number[] {
+  introduce([flow]);
+  const taken = new Set<number>();
+  return keysOf(flow).map((key) => {
+    let number = known.get(key)!;
+    while (taken.has(number)) number = (number + 1) % colours();
+    taken.add(number);
+    return number;
+  });
+}
+
+/** What a colour is called in a drawing, for those who do not tell colours apart. */
+export function mark(number: number): string {
+  return String(number + 1);
+}
+
+/** A patch of a colour with its mark; null: what all other causes have. */
+export function patch(number: number | null): HTMLElement {
+  return number === null
+    ? el("b", { class: "patch rest", "aria-hidden": "true" })
+    : el("b", { class: "patch", style: `--c:${colour(number)}`, "aria-hidden": "true", "data-colour": number }, mark(number));
+}
+
+/** Gives patches within a node the colours of the theme. */
+export function recolour(node: ParentNode): void {
+  node.querySelectorAll<HTMLElement>("[data-colour]").forEach((p) => p.style.setProperty("--c", colour(Number(p.dataset["colour"]))));
+}
+
+/** A cause with its place, in words. */
+export function name(part: { cause: string; place: string }): string {
+  return part.place ? `${part.cause} (${part.place})` : part.cause;
+}
