@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -378,6 +380,156 @@ def test_a_truncated_table_is_named_and_the_rest_is_shown(sheet: Sheet, tmp_path
         expect(sheet.page.locator("#overview table").first).to_be_visible()
 
 
+def test_a_table_that_was_truncated_before_is_named_on_top(sheet: Sheet, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(out=folder)
+    for name in ("tcp", "drops"):
+        whole = (folder / f"{name}.parquet").read_bytes()
+        (folder / f"{name}.parquet").write_bytes(whole[: len(whole) // 2] if name == "tcp" else b"")
+    with Viewer({"run": Results.load(folder)}) as viewer:
+        sheet.open(viewer.address)
+        alerts = sheet.page.locator("main > [role=alert]")
+        expect(alerts).to_have_count(2)
+        expect(alerts.first).to_contain_text("tcp.parquet")
+        expect(alerts.last).to_contain_text("drops.parquet")
+        expect(sheet.page.locator("#overview table").first).to_be_visible()
+        assert sheet.wrong == []
+    done = CliRunner().invoke(main, ["report", str(folder)])
+    assert done.exit_code == 1
+    assert "tcp.parquet" in done.stderr or "drops.parquet" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def million() -> Results:
+    """A run whose senders were sampled a million times."""
+    run = lh.Scenario.load("dumbbell").with_({"scenario.duration": "2 s"}).run()
+    rng = np.random.default_rng(1)
+    count = 1_000_000
+    rows = pa.array(np.sort(rng.integers(0, run.tcp.num_rows, count)))
+    tcp = run.tcp.take(rows)
+    for name in ("snd_cwnd", "rtt_us", "unacked"):
+        walk = np.abs(np.cumsum(rng.normal(0, 1, count))) + 10
+        i = tcp.schema.get_field_index(name)
+        tcp = tcp.set_column(i, tcp.schema.field(i), pa.array(walk).cast(tcp.schema.field(i).type, safe=False))
+    tcp = tcp.set_column(0, tcp.schema.field(0), pa.array(np.sort(rng.uniform(0, 1000, count))))
+    tables = {name: run.table(name) for name in run.table_names} | {"tcp": tcp}
+    return Results(Tables(json.dumps(run.manifest), json.dumps({**run.summary, "duration_s": 1000.0}), tables))
+
+
+def test_a_million_rows_are_shown(million: Results, sheet: Sheet, tmp_path: Path) -> None:
+    with Viewer({"run": million}) as viewer:
+        sheet.open(viewer.address)
+        page = sheet.page
+        expect(page.locator("figure", has_text="Congestion window").locator(".u-over")).to_be_visible()
+        page.get_by_text("Show a table").click()
+        page.locator("#tables select").select_option("tcp")
+        expect(page.get_by_text("1,000,000 of 1,000,000 rows")).to_be_visible()
+        last = million.tcp["time_s"][-1].as_py()
+        page.get_by_label("Filter rows").fill(f"time_s >= {last}")
+        expect(page.get_by_text("1 of 1,000,000 rows")).to_be_visible()
+        assert sheet.wrong == []
+    html = run_report(million)
+    assert len(html) < 3_000_000
+    sheet.opened(html, tmp_path)
+    assert sheet.wrong == []
+
+
+@pytest.mark.slow
+def test_a_million_rows_open_and_pan_in_time(million: Results, sheet: Sheet) -> None:
+    opened = []
+    with Viewer({"run": million}) as viewer:
+        for _ in range(3):
+            start = time.perf_counter()
+            sheet.open(viewer.address)
+            sheet.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            opened.append(time.perf_counter() - start)
+        for _ in range(2):
+            sheet.page.get_by_title("Zoom in (+)").click()
+        frames = sheet.page.evaluate(PAN)
+    frames = sorted(frames[5:])
+    print(f"opens in {sorted(opened)[1]:.2f} s; frames of {frames[len(frames) // 2]:.1f} ms, 92nd percentile", end=" ")
+    print(f"{frames[int(len(frames) * 0.92)]:.1f} ms")
+    assert sorted(opened)[1] < 2
+    assert frames[len(frames) // 2] < 20
+
+
+#: Moves the window with each frame; the milliseconds between frames.
+PAN = """async () => {
+  const over = document.querySelector(".u-over");
+  const found = [];
+  let last = performance.now();
+  for (let i = 0; i < 120; i++) {
+    const deltaX = i < 60 ? 10 : -10;
+    over.dispatchEvent(new WheelEvent("wheel", { deltaX, deltaY: 0, bubbles: true, cancelable: true }));
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    found.push(now - last);
+    last = now;
+  }
+  return found;
+}"""
+
+
+def test_a_small_screen_and_axe_with_all_open(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    page.locator("canvas.ways").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".life caption")).to_be_visible()
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    expect(page.get_by_label("Filter rows")).to_be_visible()
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing reaches beyond the screen"
+        for theme in ("light", "dark"):
+            page.evaluate(
+                f"document.documentElement.dataset.theme = '{theme}'; document.dispatchEvent(new Event('theme'))"
+            )
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+
+
+#: What has the focus: its element, and its title, label or text.
+FOCUSED = """(() => {
+  const node = document.activeElement;
+  return `${node.tagName} ${node.title || node.getAttribute("aria-label") || node.innerText}`.trim();
+})()"""
+
+
+def test_everything_can_be_reached_and_used_by_keyboard(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    page.evaluate("document.body.tabIndex = -1; document.body.focus()")
+    reached = []
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        name = page.evaluate(FOCUSED)
+        reached.append(name)
+        if name.startswith("CANVAS Packets"):
+            page.keyboard.press("ArrowRight")
+            expect(page.locator(".life caption")).to_contain_text("Packet 0")
+        if name == "SUMMARY Show a table":
+            page.keyboard.press("Enter")
+            expect(page.get_by_label("Filter rows")).to_be_visible()
+        if name.startswith("INPUT Filter rows"):
+            page.keyboard.type("no such name")
+            expect(page.get_by_text(re.compile(r"^0 of"))).to_be_visible()
+            break
+        shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert shown != "none" or name.startswith("BODY"), f"the focus on {name!r} can be seen"
+    else:
+        pytest.fail(f"the filter was not reached: {reached}")
+    for wanted in (
+        "BUTTON Dark or light",
+        "A Time series",
+        "BUTTON Zoom in (+)",
+        "SUMMARY All causes",
+        "CANVAS Packets",
+    ):
+        assert any(name.startswith(wanted) for name in reached), wanted
+
+
 def _cut(route: Any, folder: Path, whole: bytes) -> None:
     (folder / "tcp.parquet").write_bytes(whole[: len(whole) // 2])
     route.continue_()
@@ -427,6 +579,26 @@ def test_a_campaign_is_small_multiples_with_a_cursor(swept: Path, sheet: Sheet) 
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         assert sheet.wrong == []
+
+
+def test_the_report_of_a_campaign_is_the_same_page(swept: Path, sheet: Sheet) -> None:
+    sheet.open((swept / "report.html").as_uri())
+    page = sheet.page
+    links = page.locator("nav a").all_inner_texts()
+    assert links == ["Campaign", "What was swept", "Figures", "Points", "Failures", "Plan and cost", "How to repeat it"]
+    page.locator(".multiples").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".choices output")).to_have_text(re.compile("rate 2"))
+    assert page.locator("#points tbody tr").count() == 4
+    expect(page.locator("#figures img").first).to_be_visible()
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+    assert sheet.asked == [(swept / "report.html").as_uri()] + [u for u in sheet.asked if u.startswith("data:")]
+    assert sheet.wrong == []
 
 
 def test_why_a_flow_was_slow_stands_on_top(sheet: Sheet, tmp_path: Path) -> None:

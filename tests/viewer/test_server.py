@@ -150,7 +150,7 @@ def test_a_report_is_one_file_and_the_same_twice(run: Results) -> None:
 
 def test_a_copy_keeps_whole_packets_around_what_happened(run: Results) -> None:
     assert excerpt(run, 10**6) is None, "all fit"
-    full = lh.Scenario.parse(WIRED).with_({"output.explain": True, "link.forward.queue": "12 kB"}).run()
+    full = lh.Scenario.parse(WIRED).with_({"output.explain": True}).run()
     chosen = excerpt(full, 3000)
     assert chosen is not None
     kept = {name: chosen.of(full.table(name)) for name in ("packets", "stages")}

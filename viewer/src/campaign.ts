@@ -2,7 +2,7 @@
 
 import { colour } from "./colours";
 import { el, section, svg } from "./dom";
-import { plain, quantity } from "./format";
+import { plain, prefixed, quantity } from "./format";
 
 export interface Axis {
   name: string;
@@ -34,9 +34,11 @@ export interface Campaign {
 /** Panels of a page; of more, an axis is to be fixed. */
 const MOST_PANELS = 48;
 const WIDTH = 300;
-const HEIGHT = 180;
-const LEFT = 56;
-const BOTTOM = 26;
+const HEIGHT = 196;
+const LEFT = 44;
+const BOTTOM = 42;
+/** Units of a character of the labels, at most. */
+const CHARACTER = 7;
 
 /** How the axes of a campaign are shown: one along x, one by colour, the others by panel. */
 export interface Layout {
@@ -49,7 +51,9 @@ export function layout(axes: Axis[], x: number, by: number | null): Layout {
   return { x, colour: by === x ? null : by, panels: axes.map((_, i) => i).filter((i) => i !== x && i !== (by === x ? null : by)) };
 }
 
-export function campaign(c: Campaign): HTMLElement {
+/** The charts of a campaign; null: no point has a value. */
+export function campaign(c: Campaign): HTMLElement | null {
+  if (c.axes.length === 0 || !c.points.some((p) => p.values.some((v) => v !== null))) return null;
   const longest = longestNumbers(c.axes);
   const others = c.axes.map((_, i) => i).filter((i) => i !== longest);
   const words = others.find((i) => c.axes[i]!.numbers === null) ?? others[0] ?? null;
@@ -178,13 +182,15 @@ function panel(
     });
     if (axis.numbers !== null && line.length > 1) body.prepend(svg("polyline", { points: line.join(" "), fill: "none", stroke: colour(s ?? 0), "stroke-width": 1.5 }));
   }
-  const every = Math.max(Math.ceil(axis.labels.length / 6), 1);
+  const top = prefixed(Math.max(Math.abs(low), Math.abs(high)), unit);
+  const numbers = axis.labels.map((label) => (axis.unit && label.endsWith(` ${axis.unit}`) ? label.slice(0, -axis.unit.length - 1) : label));
   const rule = svg("line", { y1: 4, y2: HEIGHT - BOTTOM, class: "rule" });
   const picture = svg(
     "svg",
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${c.metrics[m]?.name ?? ""} over ${axis.name}${title ? `, ${title}` : ""}` },
-    ...ticks.map((t) => svg("g", {}, svg("line", { x1: LEFT, x2: WIDTH, y1: toY(t), y2: toY(t), class: "grid-line" }), svg("text", { x: LEFT - 5, y: toY(t) + 4, "text-anchor": "end" }, plain(t, 3)))),
-    ...axis.labels.map((label, i) => (i % every === 0 ? svg("text", { x: toX(i), y: HEIGHT - 8, "text-anchor": "middle" }, label) : null)),
+    ...ticks.map((t) => svg("g", {}, svg("line", { x1: LEFT, x2: WIDTH, y1: toY(t), y2: toY(t), class: "grid-line" }), svg("text", { x: LEFT - 5, y: toY(t) + 4, "text-anchor": "end" }, plain(t / top.factor, 3)))),
+    ...spaced(numbers, toX).map((i) => svg("text", { x: toX(i), y: HEIGHT - BOTTOM + 15, "text-anchor": "middle" }, numbers[i]!)),
+    svg("text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, axis.unit ? `${axis.name} [${axis.unit}]` : axis.name),
     rule,
     body,
   );
@@ -202,7 +208,22 @@ function panel(
         .map((f) => el("span", { class: "key" }, f.s === null ? null : el("i", { class: "swatch", style: `--c:${colour(f.s)}` }), quantity(f.v[0], unit))),
     );
   };
-  return { node: el("figure", { class: "multiple" }, title ? el("figcaption", {}, title) : null, picture, values), move };
+  const what = `${c.metrics[m]?.name ?? ""}${top.unit ? ` [${top.unit}]` : ""}`;
+  return { node: el("figure", { class: "multiple" }, el("figcaption", {}, title ? `${title}: ${what}` : what), picture, values), move };
+}
+
+/** The labels that have room beside the one before, from left to right. */
+export function spaced(labels: string[], toX: (i: number) => number): number[] {
+  let end = -Infinity;
+  return labels
+    .map((_, i) => i)
+    .sort((a, b) => toX(a) - toX(b))
+    .filter((i) => {
+      const half = (labels[i]!.length * CHARACTER) / 2;
+      if (toX(i) - half < end) return false;
+      end = toX(i) + half + CHARACTER;
+      return true;
+    });
 }
 
 /** Round numbers, evenly apart, that enclose both. */

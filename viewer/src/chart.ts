@@ -27,6 +27,9 @@ export interface Mark {
 
 const HEIGHT = 170;
 
+/** Milliseconds after which charts out of sight are drawn. */
+const LATER = 150;
+
 /** Pixels of the value axis: the same for all charts, so that their times stand one above the other. */
 const AXIS = 64;
 
@@ -55,10 +58,29 @@ interface Linked {
 /** A plot in a box whose time axis, cursor and marks are those of all charts. */
 export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], content: Content): Linked {
   let plot: uPlot | null = null;
+  // What is out of sight is drawn when nothing has moved for a while, or when it comes into sight.
+  let visible = false;
+  let stale = true;
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
   function draw(): void {
-    if (plot === null) return;
-    const u = plot;
+    stale = true;
+    if (visible) fresh();
+    else {
+      clearTimeout(timer);
+      timer = setTimeout(fresh, LATER);
+    }
+  }
+
+  function fresh(): void {
+    clearTimeout(timer);
+    if (!stale || box.clientWidth === 0) return;
+    stale = false;
+    if (plot === null) make();
+    else redraw(plot);
+  }
+
+  function redraw(u: uPlot): void {
     const { from, to } = time.range;
     const [min, max] = content.range();
     u.batch(() => {
@@ -95,8 +117,8 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
         ],
         series: [{}, ...content.series()],
         hooks: {
-          drawClear: content.paint === undefined ? [(u) => drawMarks(u, marks)] : [],
-          draw: content.paint === undefined ? [] : [(u) => content.paint!(u), (u) => drawMarks(u, marks)],
+          drawClear: content.paint === undefined ? [(u) => drawMarks(u, marks, false)] : [],
+          draw: content.paint === undefined ? [] : [(u) => content.paint!(u), (u) => drawMarks(u, marks, true)],
           setSelect: [
             (u) => {
               if (u.select.width > 3) {
@@ -128,7 +150,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
       { passive: false },
     );
     over.addEventListener("dblclick", () => time.showAll());
-    draw();
+    redraw(plot);
   }
 
   function cursor(): void {
@@ -140,13 +162,19 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   }
 
   const resize = new ResizeObserver(() => {
-    if (plot === null) make();
-    else if (Math.abs(plot.width - box.clientWidth) > 1) {
-      plot.setSize({ width: Math.max(box.clientWidth, 200), height: HEIGHT });
-      draw();
-    }
+    if (plot !== null && Math.abs(plot.width - box.clientWidth) <= 1) return;
+    plot?.setSize({ width: Math.max(box.clientWidth, 200), height: HEIGHT });
+    draw();
   });
   resize.observe(box);
+  const sight = new IntersectionObserver(
+    (entries) => {
+      visible = entries[entries.length - 1]!.isIntersecting;
+      if (visible) fresh();
+    },
+    { rootMargin: "100px" },
+  );
+  sight.observe(box);
   const remake = (): void => {
     if (plot === null) return;
     make();
@@ -155,10 +183,14 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   time.addEventListener("range", draw);
   time.addEventListener("cursor", cursor);
   document.addEventListener("theme", remake);
+  addEventListener("beforeprint", fresh);
   return {
     draw,
     destroy() {
       resize.disconnect();
+      sight.disconnect();
+      clearTimeout(timer);
+      removeEventListener("beforeprint", fresh);
       time.removeEventListener("range", draw);
       time.removeEventListener("cursor", cursor);
       document.removeEventListener("theme", remake);
@@ -252,7 +284,8 @@ function label(low: number, high: number): number {
   return Math.floor(Math.log10(Math.max(high, 1))) + 3 + (decimals > 0 ? decimals + 1 : 0);
 }
 
-function drawMarks(u: uPlot, marks: Mark[]): void {
+/** Draws marks; over something coloured each line is beside one of paper. */
+function drawMarks(u: uPlot, marks: Mark[], isOver: boolean): void {
   const { ctx } = u;
   const { left, top, width, height } = u.bbox;
   ctx.save();
@@ -268,6 +301,10 @@ function drawMarks(u: uPlot, marks: Mark[]): void {
       ctx.globalAlpha = 0.25;
       ctx.fillRect(x, top, Math.max(end - x, 1), height);
       ctx.globalAlpha = 1;
+    }
+    if (isOver) {
+      ctx.fillStyle = token("--paper");
+      ctx.fillRect(x - devicePixelRatio, top, 2 * devicePixelRatio, height);
     }
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash(mark.kind === "timeout" ? [2, 4] : mark.kind === "outage" ? [] : [6, 3]);

@@ -39,6 +39,8 @@ export interface RunInfo {
   /** Flows whose explanation can be asked for, and whether it comes at once. */
   explain: { flows: string[]; quick: boolean };
   tables: TableInfo[];
+  /** What is wrong with the tables that cannot be read. */
+  damaged: string[];
   /** Tables that this copy does not carry. */
   left_out: string[];
   /** The stretches of time whose packets this copy carries; absent: all of them. */
@@ -120,7 +122,7 @@ export class Rows {
   texts(column: string): Texts {
     let found = this.#texts.get(column);
     if (found === undefined) {
-      found = this.has(column) ? Texts.of(this.#table.getChild(column).toArray()) : Texts.of(Array(this.length).fill(""));
+      found = this.has(column) ? (encoded(this.#table.getChild(column)) ?? Texts.of(this.#table.getChild(column).toArray())) : Texts.of(Array(this.length).fill(""));
       this.#texts.set(column, found);
     }
     return found;
@@ -133,6 +135,13 @@ export class Rows {
     if (value === null || (typeof value === "number" && Number.isNaN(value))) return "";
     return typeof value === "number" ? String(Number(value.toPrecision(12))) : String(value);
   }
+}
+
+/** Texts as Arrow has them, where it has a dictionary of them; null: it has none. */
+function encoded(column: ReturnType<ArrowTable["getChild"]>): Texts | null {
+  const batch = column.data[0] as unknown as { dictionary?: { toArray(): ArrayLike<unknown> }; values: unknown; length: number } | undefined;
+  if (column.data.length !== 1 || column.nullCount > 0 || batch?.dictionary === undefined || !(batch.values instanceof Int32Array)) return null;
+  return new Texts(Array.from(batch.dictionary.toArray(), String), batch.values.subarray(0, batch.length));
 }
 
 /** Texts of a column: each name once, and its code in each row. */

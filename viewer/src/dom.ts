@@ -35,6 +35,11 @@ function set(node: Element, attributes: Attributes): void {
   }
 }
 
+/** A table that moves sideways where the screen is small. */
+export function scrolled(label: string, ...children: Child[]): HTMLElement {
+  return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, el("table", {}, ...children));
+}
+
 /** A section with a heading. */
 export function section(title: string, id: string, ...children: Child[]): HTMLElement {
   return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);

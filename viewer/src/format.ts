@@ -14,6 +14,12 @@ export function plain(x: number, digits = 4): string {
   return text.replace("-", "−");
 }
 
+/** What values up to `most` are divided by on an axis, and the unit with its prefix. */
+export function prefixed(most: number, unit: string): { factor: number; unit: string } {
+  const found = unit === "bit/s" || unit === "B" ? PREFIXES.find(([factor]) => most >= factor) : undefined;
+  return found === undefined ? { factor: 1, unit: unit === "1" ? "" : unit } : { factor: found[0], unit: `${found[1]}${unit}` };
+}
+
 /** A number with its unit, and a decimal prefix for rates and sizes. */
 export function quantity(x: number, unit: string): string {
   if (Number.isNaN(x)) return "";

@@ -29,9 +29,13 @@ async function start(): Promise<void> {
     document.querySelector("h1")!.textContent = index.title;
     const runs = index.runs.map((info) => new Run(info, source));
     if (index.campaign !== undefined) {
+      // A report has sections of its own after the charts.
+      const report = document.getElementById("report");
+      const sections = report === null ? [] : [...report.querySelectorAll<HTMLElement>(":scope > section")];
       const found = campaign(index.campaign);
-      main.replaceChildren(found);
-      navigation([found]);
+      main.replaceChildren(...[report?.querySelector(".subtitle") ?? null, found, ...sections].filter((n) => n !== null));
+      report?.remove();
+      navigation([found, ...sections].filter((n) => n !== null));
     } else {
       if (runs.length === 0) throw new Error("There is no run to show.");
       await show(main, runs);
@@ -56,12 +60,13 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
   const duration = Math.max(...runs.map((r) => r.info.duration_s));
   const time = new TimeWindow({ from: 0, to: duration > 0 ? duration : 1 });
   introduce((await Promise.all(runs.map((run) => (run.info.explain.quick ? run.explained().catch(() => []) : [])))).flat());
-  const parts: (HTMLElement | null)[] = [];
-  parts.push(await part(() => comparison(runs)));
-  const marks = await Promise.all(runs.map((run) => marksOf(run).catch((): Mark[] => [])));
-  parts.push(await part(() => series(runs, time, marks)));
-  for (const run of runs) {
-    const own = [await part(() => why(run)), await part(() => overview(run)), await part(() => map(run, time)), await part(() => packets(run, time)), await part(() => tables(run))].filter((p) => p !== null);
+  // All parts ask for their tables at once.
+  const marks = runs.map((run) => marksOf(run).catch((): Mark[] => []));
+  const shared = [part(() => comparison(runs)), part(() => series(runs, time, marks))];
+  const owns = runs.map((run) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time)), part(() => packets(run, time)), part(() => tables(run))]);
+  const parts: (HTMLElement | null)[] = await Promise.all(shared);
+  for (const [k, run] of runs.entries()) {
+    const own = (await Promise.all(owns[k]!)).filter((p) => p !== null);
     if (several) {
       own.forEach((s) => {
         // Ids of several runs on a page must differ.
@@ -71,24 +76,24 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
       });
       parts.push(el("details", { class: "run" }, el("summary", {}, run.info.label), ...own));
     } else {
-      parts.push(own[0]!, ...own.slice(1));
+      parts.push(...own);
     }
   }
   const sections = parts.filter((p): p is HTMLElement => p !== null);
   // One run: what it was comes before its charts.
   if (!several) sections.sort((a, b) => order(a) - order(b));
-  main.replaceChildren(...sections);
+  const damaged = runs.flatMap((run) => run.info.damaged.map((text) => el("p", { class: "error", role: "alert" }, several ? `${run.info.label}: ${text}` : text)));
+  main.replaceChildren(...damaged, ...sections);
   navigation(sections);
   keyboard(time);
   // What takes long comes last, into places that are kept free.
   for (const [k, run] of runs.entries()) {
     if (run.info.explain.quick) continue;
-    const own = several ? main.querySelectorAll("details.run")[k]! : main;
-    void whyLater(run, own);
-    void run.explained().then(
-      (found) => {
+    void whyLater(run, several ? main.querySelectorAll("details.run")[k]! : main);
+    void Promise.all([run.explained(), marks[k]!]).then(
+      ([found, own]) => {
         const place = main.querySelector(`.bands-later[data-run="${run.info.id}"]`);
-        const made = bands(found, time, marks[k]!, several ? run.info.label : null);
+        const made = bands(found, time, own, several ? run.info.label : null);
         if (made === null) place?.remove();
         else place?.replaceWith(made);
       },
@@ -115,8 +120,9 @@ async function causes(runs: Run[], time: TimeWindow, marks: Mark[][]): Promise<H
   return made.filter((m) => m !== null);
 }
 
-async function series(runs: Run[], time: TimeWindow, marksOfRuns: Mark[][]): Promise<HTMLElement | null> {
+async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[]): Promise<HTMLElement | null> {
   const all = await Promise.all(runs.map((run) => panelsOf(run)));
+  const marksOfRuns = await Promise.all(marking);
   const marks = marksOfRuns.flat();
   const stacked = await causes(runs, time, marksOfRuns);
   const ids = [...new Set(all.flatMap((panels) => panels.map((p) => p.id)))];

@@ -52,7 +52,7 @@ export async function overview(run: Run): Promise<HTMLElement> {
     el("p", { class: "mute" }, `${run.info.name}, seed ${run.info.seed}, ${plain(run.info.duration_s)} s, Lasthop ${run.info.lasthop}`),
     ...parts,
     account(run),
-    el("details", {}, el("summary", {}, "The effective scenario"), el("pre", {}, run.info.scenario)),
+    el("details", {}, el("summary", {}, "The effective scenario"), el("pre", { tabindex: "0" }, run.info.scenario)),
   );
 }
 

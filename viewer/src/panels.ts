@@ -26,36 +26,80 @@ interface Recipe {
   /** The columns whose values tell lines apart. */
   keys: string[];
   /**
-   * The value of a row, or NaN; `previous` is the row before of the same line, -1 for the first. `interval` is what a row is
-   * about in seconds: a station or UE without traffic has no row, so the time since the row before may be longer.
+   * What gives the value of a row, or NaN; `previous` is the row before of the same line, -1 for the first. `interval` is what a
+   * row is about in seconds: a station or UE without traffic has no row, so the time since the row before may be longer.
    */
-  value(rows: Rows, row: number, previous: number, interval: number): number;
+  value(rows: Rows, interval: number): (row: number, previous: number) => number;
   step?: boolean;
   /** Leaves out lines without a value other than zero. */
   sparse?: boolean;
 }
 
-const scaled = (column: string, factor = 1) => (rows: Rows, row: number): number => rows.numbers(column)[row]! * factor;
+type Value = Recipe["value"];
 
-const share = (part: string, whole: string) => (rows: Rows, row: number): number =>
-  rows.numbers(whole)[row]! > 0 ? (rows.numbers(part)[row]! / rows.numbers(whole)[row]!) * 100 : NaN;
+const scaled =
+  (column: string, factor = 1): Value =>
+  (rows) => {
+    const values = rows.numbers(column);
+    return (row) => values[row]! * factor;
+  };
+
+/** A column over another one where that is positive. */
+const ratio =
+  (part: string, whole: string, factor = 1): Value =>
+  (rows) => {
+    const [a, b] = [rows.numbers(part), rows.numbers(whole)];
+    return (row) => (b[row]! > 0 ? (a[row]! / b[row]!) * factor : NaN);
+  };
+
+const roundTrip: Value = (rows) => {
+  const values = rows.numbers("rtt_us");
+  return (row) => (values[row]! > 0 ? values[row]! / 1e3 : NaN);
+};
+
+const retransmitted: Value = (rows) => {
+  const [again, first] = [rows.numbers("retransmissions"), rows.numbers("blocks")];
+  return (row) => {
+    const all = first[row]! + again[row]!;
+    return all > 0 ? (again[row]! / all) * 100 : NaN;
+  };
+};
+
+/** Of counters that run from the start: the share of the interval. */
+const lostSince: Value = (rows) => {
+  const [lost, sent] = [rows.numbers("blocks_lost"), rows.numbers("blocks_sent")];
+  const since = (counter: Float64Array, row: number, previous: number): number => counter[row]! - (previous < 0 ? 0 : counter[previous]!);
+  return (row, previous) => {
+    const all = since(sent, row, previous);
+    return all > 0 ? (since(lost, row, previous) / all) * 100 : NaN;
+  };
+};
+
+const airtime: Value = (rows, interval) => {
+  const values = rows.numbers("airtime_s");
+  return (row) => (values[row]! / interval) * 100;
+};
+
+const RADIO = ["ue", "direction"];
+const WIFI = ["station", "direction"];
+const BEARER = ["bearer", "direction"];
 
 const RECIPES: Recipe[] = [
   { id: "cwnd", title: "Congestion window", unit: "segments", table: "tcp", columns: ["snd_cwnd"], keys: ["flow"], value: scaled("snd_cwnd"), step: true },
-  { id: "rtt", title: "Smoothed round-trip time", unit: "ms", table: "tcp", columns: ["rtt_us"], keys: ["flow"], value: (r, i) => (r.numbers("rtt_us")[i]! > 0 ? r.numbers("rtt_us")[i]! / 1e3 : NaN), step: true },
+  { id: "rtt", title: "Smoothed round-trip time", unit: "ms", table: "tcp", columns: ["rtt_us"], keys: ["flow"], value: roundTrip, step: true },
   { id: "flight", title: "Segments in flight", unit: "segments", table: "tcp", columns: ["unacked"], keys: ["flow"], value: scaled("unacked"), step: true },
   { id: "queue", title: "Queues of links", unit: "kB", table: "queues", columns: ["bytes"], keys: ["queue"], value: scaled("bytes", 1e-3), sparse: true },
-  { id: "rlc", title: "RLC buffers", unit: "kB", table: "rlc", columns: ["queue_bytes"], keys: ["bearer", "direction"], value: scaled("queue_bytes", 1e-3), sparse: true },
-  { id: "sinr", title: "SINR of transmissions", unit: "dB", table: "radio", columns: ["sinr_db"], keys: ["ue", "direction"], value: scaled("sinr_db") },
-  { id: "cqi", title: "CQI of the reports used", unit: "", table: "radio", columns: ["cqi"], keys: ["ue", "direction"], value: scaled("cqi") },
-  { id: "mcs", title: "Modulation and coding scheme", unit: "", table: "radio", columns: ["mcs"], keys: ["ue", "direction"], value: scaled("mcs") },
-  { id: "blocks", title: "Resource blocks of a TTI with a transmission", unit: "", table: "radio", columns: ["resource_blocks", "ttis"], keys: ["ue", "direction"], value: (r, i) => r.numbers("ttis")[i]! > 0 ? r.numbers("resource_blocks")[i]! / r.numbers("ttis")[i]! : NaN },
-  { id: "harq", title: "HARQ retransmissions", unit: "%", table: "radio", columns: ["retransmissions", "blocks"], keys: ["ue", "direction"], value: (r, i) => { const n = r.numbers("blocks")[i]! + r.numbers("retransmissions")[i]!; return n > 0 ? (r.numbers("retransmissions")[i]! / n) * 100 : NaN; } },
-  { id: "dch", title: "Transport blocks lost", unit: "%", table: "mac", columns: ["blocks_sent", "blocks_lost"], keys: ["bearer", "direction"], value: (r, i, p) => { const d = (c: string): number => r.numbers(c)[i]! - (p < 0 ? 0 : r.numbers(c)[p]!); return d("blocks_sent") > 0 ? (d("blocks_lost") / d("blocks_sent")) * 100 : NaN; } },
-  { id: "airtime", title: "Wi-Fi airtime", unit: "%", table: "wifi", columns: ["airtime_s"], keys: ["station", "direction"], value: (r, i, _, interval) => (r.numbers("airtime_s")[i]! / interval) * 100 },
-  { id: "wifi-rate", title: "Wi-Fi PHY rate", unit: "Mbit/s", table: "wifi", columns: ["rate_bps"], keys: ["station", "direction"], value: scaled("rate_bps", 1e-6) },
-  { id: "wifi-failed", title: "Wi-Fi MPDUs not acknowledged", unit: "%", table: "wifi", columns: ["failed", "mpdus"], keys: ["station", "direction"], value: share("failed", "mpdus") },
-  { id: "wifi-queue", title: "Wi-Fi queues", unit: "kB", table: "wifi", columns: ["queue_bytes"], keys: ["station", "direction"], value: scaled("queue_bytes", 1e-3), sparse: true },
+  { id: "rlc", title: "RLC buffers", unit: "kB", table: "rlc", columns: ["queue_bytes"], keys: BEARER, value: scaled("queue_bytes", 1e-3), sparse: true },
+  { id: "sinr", title: "SINR of transmissions", unit: "dB", table: "radio", columns: ["sinr_db"], keys: RADIO, value: scaled("sinr_db") },
+  { id: "cqi", title: "CQI of the reports used", unit: "", table: "radio", columns: ["cqi"], keys: RADIO, value: scaled("cqi") },
+  { id: "mcs", title: "Modulation and coding scheme", unit: "", table: "radio", columns: ["mcs"], keys: RADIO, value: scaled("mcs") },
+  { id: "blocks", title: "Resource blocks of a TTI with a transmission", unit: "", table: "radio", columns: ["resource_blocks", "ttis"], keys: RADIO, value: ratio("resource_blocks", "ttis") },
+  { id: "harq", title: "HARQ retransmissions", unit: "%", table: "radio", columns: ["retransmissions", "blocks"], keys: RADIO, value: retransmitted },
+  { id: "dch", title: "Transport blocks lost", unit: "%", table: "mac", columns: ["blocks_sent", "blocks_lost"], keys: BEARER, value: lostSince },
+  { id: "airtime", title: "Wi-Fi airtime", unit: "%", table: "wifi", columns: ["airtime_s"], keys: WIFI, value: airtime },
+  { id: "wifi-rate", title: "Wi-Fi PHY rate", unit: "Mbit/s", table: "wifi", columns: ["rate_bps"], keys: WIFI, value: scaled("rate_bps", 1e-6) },
+  { id: "wifi-failed", title: "Wi-Fi MPDUs not acknowledged", unit: "%", table: "wifi", columns: ["failed", "mpdus"], keys: WIFI, value: ratio("failed", "mpdus", 100) },
+  { id: "wifi-queue", title: "Wi-Fi queues", unit: "kB", table: "wifi", columns: ["queue_bytes"], keys: WIFI, value: scaled("queue_bytes", 1e-3), sparse: true },
   { id: "rsrp", title: "RSRP as measured", unit: "dBm", table: "measurements", columns: ["rsrp_dbm"], keys: ["ue", "cell"], value: scaled("rsrp_dbm") },
 ];
 
@@ -87,27 +131,44 @@ function columnsOf(run: Run, recipe: Recipe): string[] | null {
   return needed.every((c) => known.has(c)) ? needed : null;
 }
 
+const groups = new WeakMap<Rows, Map<string, Map<string, Int32Array>>>();
+
 /** The rows of each line, in their order. */
 export function grouped(rows: Rows, keys: string[]): Map<string, Int32Array> {
+  const known = groups.get(rows) ?? new Map<string, Map<string, Int32Array>>();
+  groups.set(rows, known);
+  const id = JSON.stringify(keys);
+  const made = known.get(id) ?? group(rows, keys);
+  known.set(id, made);
+  return made;
+}
+
+function group(rows: Rows, keys: string[]): Map<string, Int32Array> {
   const texts = keys.map((key) => rows.texts(key));
-  const codes = new Map<string, number>();
+  // A number for each combination of codes; in the order in which they are met.
+  const codes = new Map<number, number>();
   const names: string[] = [];
   const of = new Int32Array(rows.length);
   const counts: number[] = [];
+  let lastKey = -1;
+  let lastCode = -1;
   for (let i = 0; i < rows.length; i++) {
-    const key = texts.map((t) => t.codes[i]).join(",");
-    let code = codes.get(key);
+    let key = 0;
+    for (let t = 0; t < texts.length; t++) key = key * texts[t]!.names.length + texts[t]!.codes[i]!;
+    let code: number | undefined = key === lastKey ? lastCode : codes.get(key);
     if (code === undefined) {
       code = names.length;
       codes.set(key, code);
       names.push(texts.map((t) => t.at(i)).filter((t) => t !== "").join(" "));
       counts.push(0);
     }
+    lastKey = key;
+    lastCode = code;
     of[i] = code;
     counts[code]!++;
   }
   const found = names.map((_, code) => new Int32Array(counts[code]!));
-  const next = names.map(() => 0);
+  const next = new Int32Array(names.length);
   for (let i = 0; i < rows.length; i++) {
     const code = of[i]!;
     found[code]![next[code]!++] = i;
@@ -115,19 +176,33 @@ export function grouped(rows: Rows, keys: string[]): Map<string, Int32Array> {
   return new Map(names.map((name, code) => [name, found[code]!]));
 }
 
+const times = new WeakMap<Int32Array, Float64Array>();
+
+/** The times of a line's rows, the same array for each chart of it. */
+function timesOf(rows: Rows, members: Int32Array): Float64Array {
+  const found = times.get(members) ?? picked(rows.numbers("time_s"), members);
+  times.set(members, found);
+  return found;
+}
+
+function picked(values: Float64Array, members: Int32Array): Float64Array {
+  const found = new Float64Array(members.length);
+  for (let i = 0; i < members.length; i++) found[i] = values[members[i]!]!;
+  return found;
+}
+
 function linesOf(rows: Rows, recipe: Recipe, interval: number): PanelLine[] {
-  const time = rows.numbers("time_s");
   const lines: PanelLine[] = [];
+  const value = recipe.value(rows, interval);
   for (const [label, members] of grouped(rows, recipe.keys)) {
-    const x = new Float64Array(members.length);
     const y = new Float64Array(members.length);
     let any = false;
-    members.forEach((row, i) => {
-      x[i] = time[row]!;
-      y[i] = recipe.value(rows, row, i > 0 ? members[i - 1]! : -1, interval);
-      any ||= !Number.isNaN(y[i]!) && (recipe.sparse !== true || y[i] !== 0);
-    });
-    if (any) lines.push({ label, series: new Series(x, y), ...(recipe.step ? { step: true } : {}) });
+    for (let i = 0; i < members.length; i++) {
+      const found = value(members[i]!, i > 0 ? members[i - 1]! : -1);
+      y[i] = found;
+      any ||= !Number.isNaN(found) && (recipe.sparse !== true || found !== 0);
+    }
+    if (any) lines.push({ label, series: new Series(timesOf(rows, members), y), ...(recipe.step ? { step: true } : {}) });
   }
   return lines;
 }

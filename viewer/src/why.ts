@@ -3,7 +3,7 @@
 import { name, paletteOf, patch, recolour } from "./causes";
 import { colour } from "./colours";
 import type { Explained, Run } from "./data";
-import { el, section } from "./dom";
+import { el, scrolled, section } from "./dom";
 import { plain } from "./format";
 
 /** The section of a run's explanations; one that takes long comes into it later. */
@@ -66,9 +66,8 @@ function one(found: Explained): HTMLElement {
       "details",
       {},
       el("summary", {}, `All causes${found.exact ? "" : " (estimated: the run has no `output.explain`)"}`),
-      el(
-        "table",
-        {},
+      scrolled(
+        `Causes of ${found.flow}`,
         el("thead", {}, el("tr", {}, ...columns.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))),
         el("tbody", {}, ...found.parts.map((p) => el("tr", {}, el("th", { scope: "row" }, p.cause), el("td", {}, p.place), el("td", { class: "num" }, plain(p.share * 100, 3)), el("td", { class: "num" }, plain(p.s, 6))))),
       ),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { layout, longestNumbers, placesOf, product, round, type Axis } from "../src/campaign";
+import { layout, longestNumbers, placesOf, product, round, spaced, type Axis } from "../src/campaign";
+import { prefixed } from "../src/format";
 
 const axis = (labels: string[], numbers: number[] | null): Axis => ({ name: "a", unit: "", labels, numbers });
 
@@ -46,5 +47,19 @@ describe("ticks", () => {
     expect(ticks.at(-1)).toBeGreaterThanOrEqual(high);
     expect(ticks.length).toBeGreaterThan(2);
     expect(ticks.length).toBeLessThan(8);
+  });
+});
+
+describe("labels of an axis", () => {
+  it("are left out where they would meet", () => {
+    const at = [44, 50, 150, 280];
+    expect(spaced(["1", "2", "5", "10"], (i) => at[i]!)).toEqual([0, 2, 3]);
+    expect(spaced(["b", "a"], (i) => [200, 100][i]!)).toEqual([1, 0]);
+  });
+
+  it("have a prefix for rates and sizes only", () => {
+    expect(prefixed(1.5e7, "bit/s")).toEqual({ factor: 1e6, unit: "Mbit/s" });
+    expect(prefixed(900, "B")).toEqual({ factor: 1, unit: "B" });
+    expect(prefixed(5000, "ms")).toEqual({ factor: 1, unit: "ms" });
   });
 });

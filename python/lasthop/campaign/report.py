@@ -16,7 +16,8 @@ from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text, title
 from lasthop.campaign.tidy import Estimate, Tidy, tidy
-from lasthop.report import figure_svg, page, section, table_html
+from lasthop.report import figure_svg, section, table_html
+from lasthop.viewer import campaign_entry, standalone_campaign
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -103,10 +104,10 @@ def _drawn(spec: FigureSpec, results: CampaignResults) -> Figure | str:
 
 
 def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure | str]] | None = None) -> str:
-    """The report of a campaign as one HTML document, which needs no other file.
+    """The report of a campaign as one HTML document, which needs no other file: the page of `lasthop view`, and more.
 
-    It has what was swept, plan and cost, failures with their reasons, the figures, the points with their intervals,
-    and the command that repeats it.
+    After the page's charts, which a cursor moves through, it has what was swept, the figures, the points with their
+    intervals, failures with their reasons, plan and cost, and the command that repeats it.
 
     Args:
         results: the results of a campaign.
@@ -120,12 +121,12 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
     level = data.level
     body = "".join(
         (
-            section("What was swept", _swept(about, data)),
-            section("Figures", _figures(figures)),
-            section("Points", _points(data, level)),
-            section("Failures", _failures(results, data)),
-            section("Plan and cost", _cost(about, data)),
-            section("How to repeat it", _repeat(about, results.toml)),
+            section("What was swept", _swept(about, data), "swept"),
+            section("Figures", _figures(figures), "figures"),
+            section("Points", _points(data, level), "points"),
+            section("Failures", _failures(results, data), "failures"),
+            section("Plan and cost", _cost(about, data), "cost"),
+            section("How to repeat it", _repeat(about, results.toml), "repeat"),
         )
     )
     runs = about.get("runs", {})
@@ -135,7 +136,10 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
         subtitle.append(results.incomplete.capitalize())
     if runs.get("failed"):
         subtitle.append(f"{runs['failed']:,} {'run' if runs['failed'] == 1 else 'runs'} failed.")
-    return page(str(about.get("name", "A campaign")), body, " ".join(_sentence(s) for s in subtitle if s))
+    words = Markup('<p class="subtitle">{}</p>\n').format(" ".join(_sentence(s) for s in subtitle if s))
+    # The description and what failed stand in the line above and in a section.
+    entry = {**campaign_entry(results), "description": "", "failures": 0}
+    return standalone_campaign({**entry, "name": entry["name"] or "A campaign"}, words + Markup(body))
 
 
 def _sentence(words: str) -> str:
@@ -295,9 +299,10 @@ def _cost(about: Mapping[str, Any], data: Tidy) -> str:
 def _repeat(about: Mapping[str, Any], toml: str) -> str:
     command = about.get("command") or "lasthop sweep campaign.toml"
     return Markup(
-        "<p>The same campaign and build of Lasthop give the same table, byte for byte.</p>\n<pre>{}</pre>\n"
+        "<p>The same campaign and build of Lasthop give the same table, byte for byte.</p>\n"
+        '<pre tabindex="0">{}</pre>\n'
         '<dl class="facts"><dt>Digest of the campaign</dt><dd>{}</dd></dl>\n'
-        "<details><summary>The campaign</summary>\n<pre>{}</pre></details>"
+        '<details><summary>The campaign</summary>\n<pre tabindex="0">{}</pre></details>'
     ).format(command, about.get("digest", ""), toml)
 
 

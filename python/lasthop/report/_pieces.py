@@ -41,7 +41,7 @@ def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
     data = base64.b64encode(svg_bytes(fig)).decode("ascii")
     image = Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(caption, data)
     if wide:
-        image = Markup('<div class="scroll">{}</div>').format(image)
+        image = Markup('<div class="scroll" tabindex="0">{}</div>').format(image)
     return Markup("<figure{}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n").format(
         _class("wide" if wide else ""), image, caption
     )
@@ -69,7 +69,8 @@ def table_html(
         for row in rows
     )
     return Markup(
-        '<div class="scroll"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table></div>\n'
+        '<div class="scroll" tabindex="0"><table{}>\n'
+        "<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table></div>\n"
     ).format(_class(table_class), head, body)
 
 

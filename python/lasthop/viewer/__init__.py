@@ -3,7 +3,8 @@
 The page is built from the sources in the folder `viewer` of the repository and committed as `page.html`.
 """
 
-from lasthop.viewer._embed import standalone
+from lasthop.viewer._campaign import campaign_entry
+from lasthop.viewer._embed import standalone, standalone_campaign
 from lasthop.viewer._server import Viewer
 
-__all__ = ["Viewer", "standalone"]
+__all__ = ["Viewer", "campaign_entry", "standalone", "standalone_campaign"]

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lasthop.viewer._excerpt import OF_PACKETS, Stretch, excerpt
 from lasthop.viewer._explained import explained
-from lasthop.viewer._index import arrow, index, table_names
+from lasthop.viewer._index import arrow, campaign_index, index, table_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +93,20 @@ def standalone(runs: Mapping[str, Results]) -> str:
     ]
     kept = {key: len(carried.table) for key, carried in found.items()}
     parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept, excerpts))}</script>')
+    return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+def standalone_campaign(entry: Mapping[str, Any], sections: str) -> str:
+    """The page with a campaign in it.
+
+    Args:
+        entry: what `campaign_entry` says of it.
+        sections: sections of HTML that follow its charts; they are inserted as they are.
+    """
+    parts = (
+        f'<div id="report">{sections}</div>',
+        f'<script type="application/json" id="index">{_safe(campaign_index(entry))}</script>',
+    )
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
 
 

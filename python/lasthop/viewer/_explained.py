@@ -25,14 +25,14 @@ def explainable(results: Results) -> dict[str, Any]:
     """Which flows of a run the page explains, and whether that is done at once."""
     exact = {"stages", "limits", "packets"} <= set(results.table_names)
     names = ("stages", "limits", "packets") if exact else ("tcp",)
-    rows = max((results.shape(name)[1] for name in names if name in results.table_names), default=0)
-    if "flows" not in results.table_names or rows > (EXACT_ROWS if exact else ESTIMATE_ROWS):
-        return {"flows": [], "quick": True}
     try:
+        rows = max((results.shape(name)[1] for name in names if name in results.table_names), default=0)
+        if "flows" not in results.table_names or rows > (EXACT_ROWS if exact else ESTIMATE_ROWS):
+            return {"flows": [], "quick": True}
         flows = results.table("flows", ["flow"])["flow"].to_pylist()[:FLOWS]
     except LasthopError:
-        # The page names the damaged table where it reads it.
-        flows = []
+        # The page names the damaged table.
+        return {"flows": [], "quick": True}
     return {"flows": flows, "quick": rows <= QUICK_ROWS}
 
 

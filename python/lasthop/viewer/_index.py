@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop._registry import series_of
 from lasthop.campaign._quantity import quantity
@@ -62,6 +63,11 @@ def index(
     return {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
 
 
+def campaign_index(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The index of a campaign."""
+    return {"version": VERSION, "title": f"{entry['name']} · Lasthop", "runs": [], "campaign": entry}
+
+
 def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str], int] | None) -> dict[str, Any]:
     manifest = results.manifest
     text = str(manifest.get("scenario", ""))
@@ -69,11 +75,15 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         scenario = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         scenario = {}
-    tables = [
-        _table(name, results, None if kept is None else kept[number, name])
-        for name in _ordered(table_names(results))
-        if kept is None or (number, name) in kept
-    ]
+    tables, damaged = [], []
+    for name in _ordered(table_names(results)):
+        if kept is not None and (number, name) not in kept:
+            continue
+        try:
+            tables.append(_table(name, results, None if kept is None else kept[number, name]))
+        except LasthopError as error:
+            # The others are worth showing.
+            damaged.append(str(error))
     account = results.summary.get("packets")
     return {
         "id": number,
@@ -89,6 +99,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "account": account if isinstance(account, dict) else {},
         "explain": explainable(results),
         "tables": tables,
+        "damaged": damaged,
         "left_out": [] if kept is None else [n for n in table_names(results) if (number, n) not in kept],
     }
 
@@ -184,7 +195,7 @@ def _metres(place: object) -> tuple[float, float] | None:
     return values[0], values[1]
 
 
-def arrow(table: pa.Table, columns: Sequence[str] | None = None) -> bytes:
+def arrow(table: pa.Table, columns: Sequence[str] | None = None) -> memoryview:
     """A table as an Arrow IPC stream of one batch.
 
     Numbers are float64 with NaN for what is missing, texts are in a dictionary with "" for what is missing.
@@ -204,7 +215,8 @@ def arrow(table: pa.Table, columns: Sequence[str] | None = None) -> bytes:
     batch = pa.record_batch(arrays, schema=pa.schema(fields))
     with pa.ipc.new_stream(out, batch.schema) as stream:
         stream.write_batch(batch)
-    return bytes(out.getvalue())
+    # No copy: a table may have a hundred megabytes.
+    return memoryview(out.getvalue())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:
@@ -212,10 +224,22 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     if _kind(column.type) == "number":
-        return _one(pc.fill_null(column.cast(pa.float64(), safe=False), float("nan")))
+        numbers = column.cast(pa.float64(), safe=False)
+        return _one(pc.fill_null(numbers, float("nan")) if numbers.null_count else numbers)
     if pa.types.is_dictionary(kind):
+        if column.null_count == 0 and (found := _encoded(column)) is not None:
+            return found
         column = column.cast(kind.value_type)
     return _one(pc.fill_null(column.cast(pa.string()), "").dictionary_encode().unify_dictionaries())
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.Array | None:
+    """A column that is encoded already, if its dictionary is one of different texts."""
+    array = _one(column.unify_dictionaries())
+    words = array.dictionary
+    if words.type != pa.string() or words.null_count or len(words.unique()) != len(words):
+        return None
+    return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), words)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -15,7 +15,7 @@ from lasthop._errors import mistake
 from lasthop.viewer._campaign import campaign_entry
 from lasthop.viewer._embed import page, with_policy
 from lasthop.viewer._explained import explained
-from lasthop.viewer._index import VERSION, arrow, index
+from lasthop.viewer._index import arrow, campaign_index, index
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -92,7 +92,7 @@ class Viewer:
     ) -> None:
         self.close()
 
-    def answer(self, path: str) -> tuple[int, str, bytes]:
+    def answer(self, path: str) -> tuple[int, str, bytes | memoryview]:
         """Status, media type and body for a path behind the token."""
         parts = urlsplit(path)
         steps = [unquote(step) for step in parts.path.split("/")]
@@ -113,15 +113,14 @@ class Viewer:
     def _index(self) -> dict[str, Any]:
         if self._campaign is None:
             return index(self._runs)
-        entry = campaign_entry(self._campaign)
-        return {"version": VERSION, "title": f"{entry['name']} · Lasthop", "runs": [], "campaign": entry}
+        return campaign_index(campaign_entry(self._campaign))
 
     def _run(self, number: str) -> Results | None:
         results = list(self._runs.values())
         known = number.isascii() and number.isdigit() and int(number) < len(results)
         return results[int(number)] if known else None
 
-    def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes]:
+    def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes | memoryview]:
         results = self._run(run)
         if results is None:
             return 404, "text/plain; charset=utf-8", b"There is no such run."
@@ -154,7 +153,7 @@ class Viewer:
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
 
-            def _send(self, status: int, kind: str, body: bytes) -> None:
+            def _send(self, status: int, kind: str, body: bytes | memoryview) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
