@@ -18,15 +18,17 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help page demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
+.PHONY: help page page-picture demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
 	slow ray golden properties bench bench-check swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
-demo: build ## from nothing to the report of the umts-vegas study, in its quick form
+demo: build ## from nothing to the report of the umts-vegas study, in its quick form, and to that of one run
 	$(BIN)/lasthop study run umts-vegas --quick --out results/umts-vegas
+	$(BIN)/lasthop run umts-download --quiet --force --set output.explain=true --out results/umts-download
+	$(BIN)/lasthop report results/umts-download
 
 build: $(VENV)/.built ## the Python package with its extension, in .venv
 
@@ -93,6 +95,9 @@ golden: build ## renew the golden files; the commit says why results moved
 
 page: ## build the page of `lasthop view` and of reports from its sources in viewer/ (needs Node)
 	cd viewer && npm ci --no-audit --no-fund --ignore-scripts && npm run build
+
+page-picture: $(VENV)/.tools build ## renew the picture of the page in README and guide (needs Chromium)
+	$(BIN)/python docs/draw_page.py
 
 properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
 	$(BIN)/python -m tests.table_properties
