@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help page page-picture demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
+.PHONY: help page page-picture page-references demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
 	slow ray golden properties bench bench-check swarm build lock clean
 
 help: ## show this list
@@ -98,6 +98,9 @@ page: ## build the page of `lasthop view` and of reports from its sources in vie
 
 page-picture: $(VENV)/.tools build ## renew the picture of the page in README and guide (needs Chromium)
 	$(BIN)/python docs/draw_page.py
+
+page-references: $(VENV)/.tools build ## renew the pictures that the page is compared with, after a change of its looks on purpose
+	LASTHOP_RENEW_REFERENCES=1 $(BIN)/python -m pytest -q tests/viewer/test_references.py
 
 properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
 	$(BIN)/python -m tests.table_properties
