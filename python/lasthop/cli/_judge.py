@@ -41,6 +41,7 @@ GATE = 4
 @click.option(
     "--plan", "--dry-run", "plan", is_flag=True, help="Say what would be run and how long; measures some runs."
 )
+@click.option("--mutants", is_flag=True, help="Judge the mutants of the cases instead: each must fail.")
 @click.option("--gate", is_flag=True, help=f"Exit with {GATE} where a case fails or is flagged.")
 @_output.json_option
 @click.pass_context
@@ -58,11 +59,16 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
       lasthop judge my_cc.py:Mine --quick
       lasthop judge cubic --file my-case.toml
       lasthop judge --file my-case.toml        check the file, run nothing
+      lasthop judge --file my-case.toml --mutants
       lasthop judge --list
     """
     suites = [*map(utf8, said["suites"]), *map(utf8, said["files"])]
-    if said["listing"] or (control is None and not said["files"]):
+    if said["listing"] or (control is None and not said["files"] and not said["mutants"]):
         _list(suites, said["cases"], said["as_json"])
+        return
+    if said["mutants"]:
+        if not _mutants(suites, said):
+            ctx.exit(GATE)
         return
     if control is None:
         _check(suites, said["as_json"])
@@ -147,6 +153,26 @@ def _check(files: list[str], as_json: bool) -> None:
     for case in cases:
         _output.line(f"{case.id}: {case.title} ({len(case.paths)} paths, {len(case.passes)} checks)")
     _output.line(f"The cases are right. Run them: lasthop judge CONTROL --file {files[0]}")
+
+
+def _mutants(suites: list[str], said: dict[str, Any]) -> bool:
+    """Whether each mutant is found by the check that it names."""
+    from lasthop.judging.mutants import try_mutants
+    from lasthop.judging.suite import bundled, chosen, load_suite
+
+    every = [chosen(load_suite(name), said["cases"]) for name in (suites or bundled())]
+    with redirect_stdout(sys.stderr):
+        found = list(try_mutants(every, quick=said["quick"], jobs=said["jobs"], store=said["store"]))
+    if said["as_json"]:
+        _output.json_object({"mutants": [vars(tried) for tried in found]})
+    else:
+        rows = [
+            (t.case, t.mutant, "found" if t.found else "NOT FOUND", t.verdict, ", ".join(t.failed) or t.why)
+            for t in found
+        ]
+        _output.table(("case", "mutant", "", "verdict", "fails"), rows, wrap=True)
+        _output.line(f"{sum(t.found for t in found)} of {len(found)} mutants are found")
+    return all(tried.found for tried in found)
 
 
 def _plan(judgement: Judgement, as_json: bool) -> None:

@@ -134,7 +134,7 @@ class Recording:
         rows = self._rows_of(name)
         if not len(rows):
             return rows, []
-        return rows, [str(t) for t in self._texts.take(self._rows[rows]).to_pylist()]
+        return rows, ["" if t is None else str(t) for t in self._texts.take(self._rows[rows]).to_pylist()]
 
     def states(self, name: str, value: str) -> Steps:
         """Whether a state has a value, at the end of each instant."""
@@ -254,7 +254,7 @@ def held(steps: Steps, at: Whole) -> Floats:
     return padded[np.where(k < 0, len(steps.values), k)]
 
 
-def thinned(steps: Steps, times: Floats, most: int = 400) -> list[list[float | None]]:
+def thinned(steps: Steps, times: Floats, end_s: float, most: int = 400) -> list[list[float | None]]:
     """A value as some points [s, value] for a figure: extremes of each part stay."""
     if not len(steps.at):
         return []
@@ -270,6 +270,7 @@ def thinned(steps: Steps, times: Floats, most: int = 400) -> list[list[float | N
             }
         )
         t, v = t[keep], v[keep]
+    t, v = np.append(t, end_s), np.append(v, v[-1])  # the last value holds to the end
     return [[round(float(a), 9), float(f"{b:.6g}") if math.isfinite(b) else None] for a, b in zip(t, v, strict=True)]
 
 

@@ -78,9 +78,13 @@ def _strip(ax: Axes, changes: Sequence[Sequence[Any]], end: float, *, legend: bo
             ax.axvspan(begin, min(until, end), color=colours[state], linewidth=0, zorder=0, label=label)
     if legend and labelled:
         handles, labels = ax.get_legend_handles_labels()
-        ax.figure.legend(
-            handles, labels, loc="outside upper center", ncols=min(len(labelled), 4), frameon=False, fontsize=6
-        )
+        _legend(ax.figure, handles, labels)
+
+
+def _legend(figure: Any, handles: Any, labels: Any) -> None:
+    """A legend above all axes; of a figure of half the width in smaller rows."""
+    most = 3 if figure.get_figwidth() < WIDTH else 5
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), most), frameon=False, fontsize=6)
 
 
 def contest_figure(

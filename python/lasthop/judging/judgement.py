@@ -191,7 +191,7 @@ class Judgement:
     def __init__(
         self,
         cc: str,
-        suites: Sequence[str | PathLike[str]] | str | None = None,
+        suites: Sequence[str | PathLike[str] | Suite] | str | None = None,
         *,
         cases: Sequence[str] = (),
         own: Mapping[str, Any] | None = None,
@@ -200,13 +200,14 @@ class Judgement:
         jobs: int = 0,
         store: Store | str | PathLike[str] | None = None,
         fresh: bool = False,
+        folder: Path | None = None,
     ) -> None:
         if not 0 <= vary < _MOST_VARY:
             raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
-        self.control = control_of(cc, own)
+        self.control = control_of(cc, own, folder)
         self.quick, self.vary, self._fresh = quick, vary, fresh
         named = [suites] if isinstance(suites, (str, PathLike)) else suites
-        every = [load_suite(str(name)) for name in (named or default_suites(self.control))]
+        every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in (named or default_suites(self.control))]
         self.suites = [chosen(suite, cases) for suite in every]
         self.cases = [(suite, case) for suite in self.suites for case in suite.cases]
         if not self.cases:
@@ -231,12 +232,12 @@ class Judgement:
 
     def refused(self, case: Case) -> tuple[str, str] | None:
         """Why a case is not run: verdict and reason; None: it is."""
-        if case.lacks:
-            return "not-testable", f"the simulator lacks: {'; '.join(case.lacks)}"
         has = self.control.variables()
         missing = [name for name in (w.partition(":")[0] for w in case.wants()) if name not in has]
         if missing:
             return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
+        if case.lacks:
+            return "not-testable", f"the simulator lacks: {'; '.join(case.lacks)}"
         return None
 
     def _points(self, number: int, case: Case) -> list[tuple[Task, str, float]]:

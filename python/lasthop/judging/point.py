@@ -149,7 +149,9 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         "values": values,
         "readings": readings,
         "moments": _moments(case, evaluation),
-        "series": {name: thinned(recording.steps(name), recording.times) for name in _plotted(case, variables)},
+        "series": {
+            name: thinned(recording.steps(name), recording.times, duration_s) for name in _plotted(case, variables)
+        },
         "states": {name: _states(recording, name) for name in case.plot if variables.get(name)},
     }
 

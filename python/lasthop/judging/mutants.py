@@ -1,0 +1,53 @@
+"""Mutants: controls with a mistake on purpose. A case that does not find its own is no test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lasthop.judging.case import Case, Mutant
+from lasthop.judging.judgement import Judgement
+from lasthop.judging.suite import Suite
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a case says of one of its mutants."""
+
+    case: str
+    mutant: str
+    verdict: str
+    #: The checks that do not hold on some path.
+    failed: tuple[str, ...]
+    #: Whether the verdict is `fail` by a check that the mutant names.
+    found: bool
+    why: str
+
+
+def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
+    """Judges each mutant of each case by its own case.
+
+    Args:
+        suites: the suites.
+        more: as `Judgement` takes it: quick, jobs, store.
+
+    Raises:
+        LasthopError: a mutant's class is not there.
+    """
+    for suite in suites:
+        for case in suite.cases:
+            for mutant in case.mutants:
+                yield _tried(suite, case, mutant, more)
+
+
+def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tried:
+    if mutant.switch:
+        why = f"{mutant.cc} has no switch '{mutant.switch}'"
+        return Tried(case.id, mutant.name, "not-testable", (), False, why)
+    alone = Suite(suite.name, suite.title, suite.source, (case,))
+    (row,) = Judgement(mutant.cc, [alone], folder=case.folder, **more).run().rows
+    checks = [c for point in row.points for c in point.get("checks", [])]
+    failed = tuple(dict.fromkeys(c["name"] for c in checks if c["holds"] is False))
+    found = row.verdict == "fail" and bool(set(failed) & set(mutant.fails))
+    return Tried(case.id, mutant.name, row.verdict, failed, found, row.why)
