@@ -9,8 +9,8 @@ use lasthop_tcp::cc::Variable;
 use serde_json::{Value, json};
 
 use crate::config;
-use crate::probe::{ROUND, tables};
-use crate::spec::{Spec, describe_cell_profiles, describe_runtime_keys, describe_scenario_profiles};
+use crate::probe::tables;
+use crate::spec::{ROUND, Spec, describe_cell_profiles, describe_runtime_keys, describe_scenario_profiles};
 
 /// JSON Schema of a scenario file.
 pub fn json_schema() -> Value {

@@ -29,6 +29,8 @@ pub enum Event {
     Stop(FlowId),
     /// Change number `n` of the scenario.
     Change(u32),
+    /// The change of that `[[when]]` table, after its delay.
+    When(u32),
     /// The sampling probe looks.
     Sample,
 }
@@ -48,7 +50,7 @@ impl Event {
     /// The event's place among those of the same instant.
     pub const fn class(self) -> Class {
         match self {
-            Event::Change(_) => Class::Control,
+            Event::Change(_) | Event::When(_) => Class::Control,
             Event::Access(_, Clock::Tti(_)) => Class::Tti,
             Event::Access(_, Clock::Arrival(_)) => Class::Arrival,
             Event::Access(_, Clock::Timer)

@@ -173,8 +173,13 @@ impl Simulation {
 
     fn apply(&mut self, at: At) -> Result<(), Error> {
         // What is in force moves along, so that the next change is compared with it.
-        let in_force = self.in_force.get_or_insert_with(|| InForce::of(&self.scenario));
-        let actions = in_force.change(&self.scenario, &at)?;
+        let actions = match self.world.work_out(&at) {
+            Some(actions) => actions?,
+            None => {
+                let in_force = self.in_force.get_or_insert_with(|| InForce::of(&self.scenario));
+                in_force.change(&self.scenario, &at)?
+            }
+        };
         self.world.apply(actions);
         Ok(())
     }

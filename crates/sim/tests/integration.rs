@@ -27,5 +27,6 @@ mod pause;
 mod printed_commands;
 mod sidelink;
 mod swarm_seeds;
+mod triggers;
 mod wireless;
 mod wrong_values;

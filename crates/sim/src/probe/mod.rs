@@ -12,13 +12,6 @@ use crate::sink::{Sink, Table};
 use crate::spec::{ControlSampling, Scenario, Spec, TcpSampling};
 use tables::{Events, Steps};
 
-/// The variable of the table `cc` that is counted here: name, unit, what it is.
-pub const ROUND: [&str; 3] = [
-    "round",
-    "rounds",
-    "round trips of the data: one ends with the first ACK of what was sent after its beginning (not with `output.cc = \"interval\"`)",
-];
-
 macro_rules! probes {
     ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
         /// The tables in writing.
@@ -26,6 +19,8 @@ macro_rules! probes {
             $(pub(crate) $field: Option<Table<tables::$Row<'static>>>,)*
             pub(crate) sampling: TcpSampling,
             pub(crate) control_sampling: ControlSampling,
+            /// Senders are looked at after each packet and timer.
+            pub(crate) senders: bool,
             pub(crate) interval: Duration,
         }
 
@@ -53,7 +48,9 @@ macro_rules! probes {
                     let $field = if $wanted { Some(sink.table()?) } else { None };
                 )*
                 let (sampling, interval) = (spec.output.tcp, spec.output.interval);
-                Ok(Probes { $($field,)* sampling, control_sampling: spec.output.cc, interval })
+                let control_sampling = spec.output.cc;
+                let senders = control_sampling != ControlSampling::Off || !spec.when.is_empty();
+                Ok(Probes { $($field,)* sampling, control_sampling, senders, interval })
             }
 
             /// The first write error, if there was one.

@@ -74,7 +74,12 @@ impl Scalar {
     }
 }
 
-/// Whether an `[[at]]` sets one of these keys.
+/// The keys that are set during the run, at whatever time.
+pub(super) fn keys_set(spec: &Spec) -> impl Iterator<Item = &String> {
+    spec.at.iter().map(|at| &at.set).chain(spec.when.iter().map(|when| &when.set)).flat_map(BTreeMap::keys)
+}
+
+/// Whether an `[[at]]` or a `[[when]]` sets one of these keys.
 pub(super) fn changes(spec: &Spec, keys: &[String]) -> bool {
-    spec.at.iter().any(|at| keys.iter().any(|key| at.set.contains_key(key)))
+    keys_set(spec).any(|key| keys.contains(key))
 }

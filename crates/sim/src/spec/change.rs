@@ -19,25 +19,27 @@ use super::{Action, At, NodeSpec, Scenario, Spec, access, check};
 use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
+/// The table that a change stands in: `at` or `when`, and its number.
+type Place = (&'static str, usize);
+
 /// Everything that changes at one instant. What is applied first does not depend on the order of
 /// the file: keys in alphabetical order (a key before those below it), then starts, stops, pauses
 /// and their ends, each by name.
-#[derive(Default)]
-struct Moment {
-    /// Keys with their values and the `[[at]]` tables that they stand in; `None`: a caller's.
-    set: BTreeMap<String, (Scalar, Option<usize>)>,
-    start: BTreeMap<String, Option<usize>>,
-    stop: BTreeMap<String, Option<usize>>,
-    pause: BTreeMap<String, Option<usize>>,
-    resume: BTreeMap<String, Option<usize>>,
+#[derive(Debug, Default)]
+pub(super) struct Moment {
+    /// Keys with their values and the tables that they stand in; `None`: a caller's.
+    set: BTreeMap<String, (Scalar, Option<Place>)>,
+    start: BTreeMap<String, Option<Place>>,
+    stop: BTreeMap<String, Option<Place>>,
+    pause: BTreeMap<String, Option<Place>>,
+    resume: BTreeMap<String, Option<Place>>,
 }
 
 impl Moment {
-    /// Takes in the `[[at]]` table number `index`. A contradiction to the tables before is an
-    /// error: key and message.
-    fn add(&mut self, at: &At, index: Option<usize>) -> Result<(), (String, String)> {
+    /// Takes in a table. A contradiction to the tables before is an error: key and message.
+    fn add(&mut self, at: &At, place: Option<Place>) -> Result<(), (String, String)> {
         for (key, value) in &at.set {
-            let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), index));
+            let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), place));
             // As text: a number that is none (NaN) differs from itself, and has an error of its
             // own.
             let (a, b) = (before.to_toml(), value.to_toml());
@@ -45,10 +47,10 @@ impl Moment {
                 return Err((key.clone(), format!("`{key}` becomes both {a} and {b} at {}", at.t)));
             }
         }
-        self.start.extend(at.start.iter().map(|name| (name.clone(), index)));
-        self.stop.extend(at.stop.iter().map(|name| (name.clone(), index)));
-        self.pause.extend(at.pause.iter().map(|name| (name.clone(), index)));
-        self.resume.extend(at.resume.iter().map(|name| (name.clone(), index)));
+        self.start.extend(at.start.iter().map(|name| (name.clone(), place)));
+        self.stop.extend(at.stop.iter().map(|name| (name.clone(), place)));
+        self.pause.extend(at.pause.iter().map(|name| (name.clone(), place)));
+        self.resume.extend(at.resume.iter().map(|name| (name.clone(), place)));
         for (one, other, what) in [
             (&self.start, &self.stop, "starts and stops"),
             (&self.pause, &self.resume, "is paused and resumed"),
@@ -61,42 +63,71 @@ impl Moment {
     }
 
     /// The table that a key stands in.
-    fn place(&self, key: &str) -> Option<usize> {
-        self.set.get(key).and_then(|(_, index)| *index)
+    fn place(&self, key: &str) -> Option<Place> {
+        self.set.get(key).and_then(|(_, place)| *place)
     }
 }
 
 impl Scenario {
     /// The actions of all `[[at]]` tables, in order of time. The tables of one instant are one
-    /// change, so their order in the file does not matter.
+    /// change, so their order in the file does not matter. Those of `[[when]]` tables depend on
+    /// the run: they are only checked, as if they came after all others.
     pub(super) fn plan_changes(&self) -> Result<Vec<(Instant, Vec<Action>)>, Error> {
-        let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
-        let mut found = Diagnostics::new();
-        for (i, at) in self.spec.at.iter().enumerate() {
-            if let Err((key, message)) = moments.entry(at.t).or_default().add(at, Some(i)) {
-                found.push(self.complaint(Some(i), &key, message).help("keep one of them"));
-            }
-        }
+        let (mut moments, mut found) = self.moments_of_at();
         let mut planned = Vec::new();
-        if moments.is_empty() {
+        if moments.is_empty() && self.spec.when.is_empty() {
             return Ok(planned);
         }
         let mut in_force = InForce::of(self);
-        for (t, moment) in &moments {
-            match in_force.step(self, moment) {
-                Ok(actions) => planned.push((Instant(t.0), actions)),
-                Err(Error::Input(more)) => found.extend(more),
-                Err(other) => return Err(other),
+        let mut note = |result| match result {
+            Err(Error::Input(more)) => {
+                found.extend(more);
+                Ok(None)
             }
+            other => other.map(Some),
+        };
+        for (t, moment) in &mut moments {
+            if let Some(actions) = note(in_force.step(self, moment))? {
+                planned.push((Instant(t.0), actions));
+            }
+        }
+        for number in 0..self.spec.when.len() {
+            note(self.moment_of_when(number).and_then(|moment| in_force.step(self, &moment)))?;
         }
         if found.is_empty() { Ok(planned) } else { Err(Error::Input(found)) }
     }
 
-    /// An error at the `[[at]]` table number `index`, or about a call.
-    fn complaint(&self, index: Option<usize>, key: &str, message: String) -> config::Diagnostic {
-        match index {
-            Some(i) if key.is_empty() => self.document.error_at(&format!("at.{i}"), message),
-            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::dotted([key])), message),
+    /// What the `[[at]]` tables change at each instant, and their contradictions.
+    pub(super) fn moments_of_at(&self) -> (BTreeMap<Duration, Moment>, Diagnostics) {
+        let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
+        let mut found = Diagnostics::new();
+        for (i, at) in self.spec.at.iter().enumerate() {
+            let place = Some(("at", i));
+            if let Err((key, message)) = moments.entry(at.t).or_default().add(at, place) {
+                found.push(self.complaint(place, &key, message).help("keep one of them"));
+            }
+        }
+        (moments, found)
+    }
+
+    /// What a `[[when]]` table changes.
+    pub(super) fn moment_of_when(&self, number: usize) -> Result<Moment, Error> {
+        let (mut moment, place) = (Moment::default(), Some(("when", number)));
+        match moment.add(&self.spec.when[number].change(), place) {
+            Ok(()) => Ok(moment),
+            Err((key, message)) => {
+                Err(Error::Input(self.complaint(place, &key, message).help("keep one of them").into()))
+            }
+        }
+    }
+
+    /// An error at the table at `place`, or about a call.
+    fn complaint(&self, place: Option<Place>, key: &str, message: String) -> config::Diagnostic {
+        match place {
+            Some((table, i)) if key.is_empty() => self.document.error_at(&format!("{table}.{i}"), message),
+            Some((table, i)) => {
+                self.document.error_at_key(&format!("{table}.{i}.set.{}", config::dotted([key])), message)
+            }
             None => config::Diagnostic::error("set", message),
         }
     }
@@ -157,7 +188,8 @@ impl InForce {
         scenario.spec = self.spec;
     }
 
-    fn step(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
+    /// The actions of a moment; nothing changes if it is refused.
+    pub(super) fn step(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut actions = self.look_at_keys(scenario, moment)?;
         let mut starts = Vec::new();
         type Make = fn(String) -> Action;
@@ -167,8 +199,8 @@ impl InForce {
             (&moment.pause, Action::PauseFlow as Make, None),
             (&moment.resume, Action::ResumeFlow as Make, None),
         ] {
-            for (name, index) in names {
-                starts.push(self.start_or_stop(scenario, name, *index, make, make_node)?);
+            for (name, place) in names {
+                starts.push(self.start_or_stop(scenario, name, *place, make, make_node)?);
             }
         }
         if !moment.set.is_empty() {
@@ -223,20 +255,20 @@ impl InForce {
     /// switched before one of its cells.
     fn look_at_keys(&self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut without_entry: Vec<Vec<AccessChange>> = Vec::new();
-        for (key, (value, index)) in &moment.set {
+        for (key, (value, place)) in &moment.set {
             if !may_change(key) {
-                let d = scenario.complaint(*index, key, format!("`{key}` is fixed during a run"));
+                let d = scenario.complaint(*place, key, format!("`{key}` is fixed during a run"));
                 let list = "`lasthop describe runtime` lists what may change";
                 let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
                 return Err(Error::Input(d.help(help).into()));
             }
             if let Some(changes) = spread(&self.spec, key, value) {
-                let wrong = |message| Error::Input(scenario.complaint(*index, key, message).into());
+                let wrong = |message| Error::Input(scenario.complaint(*place, key, message).into());
                 without_entry.push(changes.map_err(wrong)?);
                 continue;
             }
             if let Some((name, near)) = self.unknown_name(key) {
-                let d = scenario.complaint(*index, key, format!("nothing is called `{name}`"));
+                let d = scenario.complaint(*place, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
             }
         }
@@ -274,7 +306,7 @@ impl InForce {
         &self,
         scenario: &Scenario,
         name: &str,
-        index: Option<usize>,
+        place: Option<Place>,
         make: fn(String) -> Action,
         make_node: Option<fn(String) -> Action>,
     ) -> Result<Action, Error> {
@@ -292,7 +324,7 @@ impl InForce {
         let names: Vec<String> = flows.chain(nodes).collect();
         let of_table = names.iter().find(|n| n.split_once('.').is_some_and(|(_, own)| own == name)).cloned();
         let near = of_table.or_else(|| suggest(name, &names)).map(|n| format!("did you mean `{n}`?"));
-        let d = scenario.complaint(index, "", format!("nothing is called `{name}`"));
+        let d = scenario.complaint(place, "", format!("nothing is called `{name}`"));
         let otherwise = || {
             Some(match make_node {
                 Some(_) => {

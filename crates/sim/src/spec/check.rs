@@ -11,7 +11,7 @@ use lasthop_units::{Bytes, Duration};
 use super::group::Group;
 use super::kinds::ALL;
 use super::members::groups_of;
-use super::{FlowSpec, NodeSpec, ProxySpec, Spec};
+use super::{At, FlowSpec, NodeSpec, ProxySpec, Spec};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 
@@ -35,18 +35,9 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     }
     super::capture::check(spec, doc, found);
     super::idle::check(spec, doc, found);
+    super::when::check(spec, doc, extensions, found);
     for (i, at) in spec.at.iter().enumerate() {
-        let named = [&at.start, &at.stop, &at.pause, &at.resume];
-        if at.set.is_empty() && named.iter().all(|name| name.is_none()) {
-            found.push(doc.error_at(&format!("at.{i}"), "this change changes nothing").help(
-                "give `set`, `start`, `stop`, `pause` or `resume`, such as `start = \"flow.ftp\"`, or remove the table",
-            ));
-        }
-        if at.start.is_some() && at.start == at.stop {
-            let message = "this starts and stops the same at one moment";
-            found
-                .push(doc.error_at(&format!("at.{i}.stop"), message).help("use two tables with a time each"));
-        }
+        check_change(at, &format!("at.{i}"), doc, found);
         if at.t > spec.scenario.duration {
             found.push(
                 doc.warning_at(
@@ -56,6 +47,23 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
                 .help(format!("the run lasts {}", spec.scenario.duration)),
             );
         }
+    }
+    for (i, when) in spec.when.iter().enumerate() {
+        check_change(&when.change(), &format!("when.{i}"), doc, found);
+    }
+}
+
+/// A change changes something, and nothing twice.
+fn check_change(at: &At, path: &str, doc: &Document, found: &mut Diagnostics) {
+    let named = [&at.start, &at.stop, &at.pause, &at.resume];
+    if at.set.is_empty() && named.iter().all(|name| name.is_none()) {
+        found.push(doc.error_at(path, "this change changes nothing").help(
+            "give `set`, `start`, `stop`, `pause` or `resume`, such as `start = \"flow.ftp\"`, or remove the table",
+        ));
+    }
+    if at.start.is_some() && at.start == at.stop {
+        let message = "this starts and stops the same at one moment";
+        found.push(doc.error_at(&format!("{path}.stop"), message).help("use two tables with a time each"));
     }
 }
 

@@ -21,6 +21,7 @@ mod layout;
 mod limits;
 mod link;
 mod links;
+mod live;
 mod load;
 mod lte;
 mod lte_rlc;
@@ -33,6 +34,7 @@ mod transport;
 mod umts;
 mod way_pitfalls;
 mod ways;
+mod when;
 mod wlan;
 
 use std::collections::BTreeMap;
@@ -56,6 +58,7 @@ pub use kinds::AccessChange;
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use links::LinkChange;
+pub use live::LiveChanges;
 pub use load::Scenario;
 pub use lte::{
     Cellular, CoreSpec, LteChange, MAX_UES, MulticastSpec, SidelinkSpec, UeSpec, describe_cell_profiles,
@@ -65,6 +68,7 @@ pub use node::{NodeSpec, ProxySpec};
 pub use scenario_profile::{ProfileSetting, ScenarioProfile, describe_scenario_profiles};
 pub use transport::Transport;
 pub use umts::UmtsBearerSpec;
+pub use when::{ROUND, Wanted, When};
 pub use wlan::{MAX_STATIONS, StationNames, StationSpec, Wireless, WlanChange};
 
 /// Everything a scenario file may hold.
@@ -126,6 +130,9 @@ pub struct Spec {
     /// Changes during the run, in any order; those of one time are one change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<At>,
+    /// Changes once a variable of a sender becomes what is wanted; each happens once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<When>,
     /// What the run writes down.
     #[serde(default)]
     pub output: Output,

@@ -12,6 +12,7 @@ use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 use super::flow::{Flow, Leg};
 use super::hint::Hinter;
 use super::snoop::SnoopNode;
+use super::trigger::Triggers;
 use super::{Account, Node, World};
 use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
@@ -22,7 +23,7 @@ use crate::observe::{Observed, Observer, Points};
 use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
-use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, LiveChanges, NodeSpec, ProxySpec, Scenario, Spec};
 use crate::transport::{Ends, Transport};
 
 impl World {
@@ -70,6 +71,7 @@ impl World {
             snoops,
             hinters,
             changes: Vec::new(),
+            triggers: None,
             progress: None,
             fault: None,
             attention: attention.clone(),
@@ -86,6 +88,8 @@ impl World {
         }
         let changes = scenario.changes().iter().filter(|(t, _)| *t <= end);
         world.changes = changes.clone().map(|(_, actions)| actions.clone()).collect();
+        world.triggers =
+            LiveChanges::of(scenario).map(|live| Box::new(Triggers::new(spec, live, &world.flows)));
         let changes = (0..).zip(changes).map(|(n, (t, _))| (*t, Event::Change(n)));
         let reports = (0..).zip(&world.hinters).map(|(n, h)| (h.first_report(), Event::HintReport(n)));
         let reports = reports.filter_map(|(t, event)| Some((t.filter(|t| *t <= end)?, event)));
@@ -304,7 +308,7 @@ impl Builder {
             up: nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n])),
             tcp: options,
             controls: scenario.extensions().controls(),
-            observed: scenario.spec().output.cc != ControlSampling::Off,
+            observed: scenario.spec().output.cc != ControlSampling::Off || !scenario.spec().when.is_empty(),
         };
         let transport = Transport::new(spec.transport, &ends).map_err(Error::Policy)?;
         let processing = self.processing(scenario.spec(), name, spec, nodes);

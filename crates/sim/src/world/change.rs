@@ -6,12 +6,36 @@ use super::World;
 use super::flow::Flow;
 use super::socket::pause_flow;
 use crate::access::Adapter;
-use crate::spec::{AccessChange, Action};
+use crate::error::Error;
+use crate::spec::{AccessChange, Action, At};
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
-        let actions = std::mem::take(&mut self.changes[n as usize]);
-        self.apply_at(now, actions);
+        let n = n as usize;
+        match &mut self.triggers {
+            Some(triggers) => {
+                let worked_out = triggers.changes.at(n);
+                self.apply_worked_out(now, worked_out);
+            }
+            None => {
+                let actions = std::mem::take(&mut self.changes[n]);
+                self.apply_at(now, actions);
+            }
+        }
+    }
+
+    /// Applies changes that were worked out now; the run ends with the error of those that do not
+    /// fit what is in force.
+    pub(super) fn apply_worked_out(&mut self, now: Instant, actions: Result<Vec<Action>, Error>) {
+        match actions {
+            Ok(actions) => self.apply_at(now, actions),
+            Err(error) => drop(self.fault.get_or_insert_with(|| Box::new(error))),
+        }
+    }
+
+    /// What a caller's change does, where what is in force is kept here.
+    pub fn work_out(&mut self, at: &At) -> Option<Result<Vec<Action>, Error>> {
+        self.triggers.as_mut().map(|triggers| triggers.changes.change(at))
     }
 
     /// Applies changes now.
@@ -58,7 +82,7 @@ impl World {
 }
 
 /// The flows of the table `group`; of those that proxies split, the first connection.
-fn flows_of(flows: &IndexVec<FlowId, Flow>, group: &str) -> Vec<FlowId> {
+pub(super) fn flows_of(flows: &IndexVec<FlowId, Flow>, group: &str) -> Vec<FlowId> {
     flows
         .enumerate()
         .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))

@@ -6,9 +6,9 @@
 use lasthop_units::Instant;
 
 use crate::event::End;
-use crate::probe::{Probes, ROUND, tables};
+use crate::probe::{Probes, tables};
 use crate::sink::Table;
-use crate::spec::ControlSampling;
+use crate::spec::{ControlSampling, ROUND};
 use crate::transport::{Observation, Observed, Observer, Transport};
 
 /// When a sender is looked at.
@@ -27,9 +27,32 @@ pub(super) enum Moment {
 pub struct ControlWatch {
     /// In the order in which the variables are shown.
     known: Vec<Known>,
-    /// Round trips, and the octet whose ACK ends the one that goes on.
-    round: u64,
+    rounds: Rounds,
+}
+
+/// Round trips of the data: one ends with the first ACK of what was sent after its beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    count: u64,
+    /// The first octet behind what was sent when the one that goes on began; 0: none has begun.
     ends_at: u64,
+}
+
+impl Rounds {
+    /// One begins now.
+    pub fn begin(seen: Seen<'_>) -> Rounds {
+        let ends_at = seen.transport.stream_octets_sent(seen.end).map_or(0, |[_, nxt]| nxt);
+        Rounds { count: 0, ends_at }
+    }
+    /// Those that have ended; `None`: this transport has no stream.
+    pub fn look(&mut self, seen: Seen<'_>, moment: Moment) -> Option<u64> {
+        let [una, nxt] = seen.transport.stream_octets_sent(seen.end)?;
+        if moment == Moment::Arrival && una > self.ends_at {
+            self.count += u64::from(self.ends_at > 0);
+            self.ends_at = nxt;
+        }
+        Some(self.count)
+    }
 }
 
 /// The last value of a variable.
@@ -67,7 +90,7 @@ impl ControlWatch {
         };
         let Some(table) = &mut probes.cc else { return };
         let steps = moment != Moment::Sample;
-        let round = steps.then(|| self.round(seen, moment)).flatten();
+        let round = steps.then(|| self.rounds.look(seen, moment)).flatten();
         let time_s = now.as_secs_f64();
         let mut writer =
             Writer { table, time_s, flow: seen.name, known: &mut self.known, next: 0, every, steps };
@@ -76,16 +99,6 @@ impl ControlWatch {
             writer.take(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
         }
         seen.transport.observe(seen.end, &mut Observer::new(&mut |o| writer.take(o)));
-    }
-
-    /// Round trips so far.
-    fn round(&mut self, seen: Seen<'_>, moment: Moment) -> Option<u64> {
-        let [una, nxt] = seen.transport.stream_octets_sent(seen.end)?;
-        if moment == Moment::Arrival && una > self.ends_at {
-            self.round += u64::from(self.ends_at > 0);
-            self.ends_at = nxt;
-        }
-        Some(self.round)
     }
 }
 

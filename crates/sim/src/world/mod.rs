@@ -18,8 +18,8 @@ mod proxy;
 mod sample;
 mod snoop;
 mod socket;
+mod trigger;
 
-use lasthop_engine::custom::Fault;
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::FlowMonitor;
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
@@ -40,6 +40,7 @@ use crate::route::Routes;
 use crate::spec::Action;
 use fragment::NodeReassembly;
 use snoop::SnoopNode;
+use trigger::Triggers;
 
 /// A node: a name, and what it does with fragments.
 struct Node {
@@ -77,10 +78,12 @@ pub struct World {
     hinters: Vec<hint::Hinter>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
+    /// What `[[when]]` tables wait for.
+    triggers: Option<Box<Triggers>>,
     /// Where time was when it was last looked whether it moves.
     progress: Option<Instant>,
-    /// A policy of the caller's own has failed: the run ends.
-    fault: Option<Box<Fault>>,
+    /// A policy of the caller's own has failed, or a change does not fit: the run ends.
+    fault: Option<Box<Error>>,
     /// Raised when the caller wants to be asked.
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
@@ -125,7 +128,7 @@ impl World {
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant. A policy of the caller's own
-    /// has failed.
+    /// has failed. A change that waited for a sender's variable does not fit what is in force.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
         let (t, last) =
@@ -155,7 +158,7 @@ impl World {
             }
         }
         if let Some(fault) = self.fault.take() {
-            return Err(Error::Policy(*fault));
+            return Err(*fault);
         }
         self.check_octets();
         debug_assert_eq!(self.held_by_entities(), self.packets.len(), "packets that no entity holds");
@@ -199,6 +202,7 @@ impl World {
             Event::Start(flow) => self.start_flow(now, flow),
             Event::Stop(flow) => self.stop_flow(now, flow),
             Event::Change(n) => self.on_change(now, n),
+            Event::When(n) => self.on_when(now, n as usize),
             Event::Sample => self.on_sample(now),
         }
     }

@@ -7,6 +7,7 @@ use super::World;
 pub use super::life::DropPoint;
 use super::life::Turn;
 use crate::access::{Adapter, Cause, Clocks, Stage, Step};
+use crate::error::Error;
 use crate::event::{Clock, End};
 use crate::observe::Place;
 use crate::route::{Entry, Port};
@@ -191,7 +192,7 @@ impl World {
                     }
                 }
                 Step::Fault(fault) => {
-                    self.fault.get_or_insert(fault);
+                    self.fault.get_or_insert_with(|| Box::new(Error::Policy(*fault)));
                 }
                 Step::Event(e) => {
                     self.probes.event(now, &e.source, e.kind, e.value, &e.detail);

@@ -27,7 +27,7 @@ impl World {
             for flow in self.flows.iter_mut() {
                 flow.note_control(&mut self.probes, now, Moment::Sample);
                 if let Some(fault) = flow.transport.fault(flow.data_end) {
-                    self.fault.get_or_insert_with(|| Box::new(fault));
+                    self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
                 }
             }
         }
@@ -60,8 +60,9 @@ impl World {
 /// The sender of a flow's data may have changed.
 #[inline]
 pub(super) fn watch_control(world: &mut World, now: Instant, flow: FlowId, end: End, moment: Moment) {
-    if world.probes.cc.is_some() && end == world.flows[flow].data_end {
+    if world.probes.senders && end == world.flows[flow].data_end {
         world.flows[flow].note_control(&mut world.probes, now, moment);
+        world.look_for_triggers(now, flow, moment);
     }
 }
 

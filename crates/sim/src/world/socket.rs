@@ -6,6 +6,7 @@ use lasthop_units::{FlowId, Instant};
 use super::World;
 use super::control::Moment;
 use super::sample::watch_control;
+use crate::error::Error;
 use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
 
@@ -116,7 +117,7 @@ impl World {
         let transport = &mut self.flows[flow].transport;
         transport.set_clock(&mut self.queue, flow, end);
         if let Some(fault) = transport.fault(end) {
-            self.fault.get_or_insert_with(|| Box::new(fault));
+            self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
         }
         let f = &mut self.flows[owner];
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(owner));

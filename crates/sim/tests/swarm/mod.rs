@@ -6,5 +6,6 @@ pub mod check;
 mod lte;
 pub mod scenario;
 mod tcp;
+mod trials;
 mod wlan;
 mod words;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::words::Words;
-use super::{lte, tcp, wlan};
+use super::{lte, tcp, trials, wlan};
 
 /// Seeds below draw what there was when they were first run, so that those which failed then keep
 /// their scenario.
@@ -27,6 +27,8 @@ const HINTS_FROM: u64 = 70_000;
 const LINUX_FROM: u64 = 200_000;
 /// Likewise for policers and the table `cc`.
 const POLICERS_FROM: u64 = 300_000;
+/// Likewise for changes that wait for a sender.
+const TRIGGERS_FROM: u64 = 400_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -36,10 +38,16 @@ struct BearerDrawn {
 }
 
 /// A link as the changes see it.
-struct LinkDrawn {
-    name: String,
+pub(super) struct LinkDrawn {
+    pub name: String,
     /// Which of the link's own, forward and reverse rate may change: not where a trace rules.
-    rates: Vec<&'static str>,
+    pub rates: Vec<&'static str>,
+}
+
+/// A flow as what follows sees it.
+pub(super) struct FlowDrawn {
+    pub name: String,
+    pub tcp: bool,
 }
 
 /// The scenario of `seed` as TOML. Its traces are written to `folder`, which must exist.
@@ -78,10 +86,14 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed >= HINTS_FROM, linux);
     if let Some(wlans) = &wlans {
-        wlans.categories(&mut w, &flows);
+        let names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
+        wlans.categories(&mut w, &names);
     }
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows, wlans.as_ref());
     output(&mut w, seed);
+    if seed >= TRIGGERS_FROM && w.chance(0.7) {
+        trials::triggers(&mut w, &links, &flows);
+    }
     w.text
 }
 
@@ -380,7 +392,7 @@ fn buffer(w: &mut Words) {
     w.maybe(0.2, "buffer_policy", |w| w.word(&["drop-tail", "drop-head"]));
 }
 
-fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linux: bool) -> Vec<String> {
+fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linux: bool) -> Vec<FlowDrawn> {
     let count = w.int(0, 8);
     let mut names = Vec::new();
     for i in 1..=count {
@@ -407,7 +419,7 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linu
                 tcp::options(w, &name, hints);
             }
         }
-        names.push(name);
+        names.push(FlowDrawn { name, tcp });
     }
     names
 }
@@ -486,7 +498,7 @@ fn draw_changes(
     length_us: u64,
     links: &[LinkDrawn],
     bearers: &[BearerDrawn],
-    flows: &[String],
+    flows: &[FlowDrawn],
     wlans: Option<&wlan::Drawn>,
 ) {
     if w.chance(0.5) {
@@ -528,7 +540,7 @@ fn draw_changes(
             2 | 3 if !flows.is_empty() => {
                 let flow = &flows[w.int(0, flows.len() as u64 - 1) as usize];
                 let what = w.pick(&["start", "stop"]);
-                w.key(what, format!("\"flow.{flow}\""));
+                w.key(what, format!("\"flow.{}\"", flow.name));
             }
             _ => {
                 let side = w.pick(&["", "", "forward.", "reverse."]);

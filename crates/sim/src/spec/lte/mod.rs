@@ -17,7 +17,7 @@ use lasthop_units::Bitrate;
 
 use super::Spec;
 use super::access::{AccessChanges, AccessSpec, InForce, RuntimeKeys};
-use super::at::{Scalar, changes};
+use super::at::{Scalar, changes, keys_set};
 use super::buffers::Buffers;
 use super::group::{Group, Population, names_one};
 use crate::config::{Diagnostics, Document, dotted};
@@ -158,7 +158,7 @@ fn stays_down(spec: &Spec, name: &str) -> bool {
     let key = format!("cell.{}", dotted([name]));
     // A layout's cells are switched by their own names, `macro-1-3`.
     let one_of_them = format!("{key}-");
-    let of_layout = || spec.at.iter().any(|at| at.set.keys().any(|k| k.starts_with(&one_of_them)));
+    let of_layout = || keys_set(spec).any(|k| k.starts_with(&one_of_them));
     let down = spec.cell.get(name).is_some_and(|c| c.down);
     down && !changes(spec, &[format!("{key}.down")]) && !of_layout()
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::cellular::{Cellular, PairNames, UeSpec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::spec::Spec;
+use crate::spec::at::keys_set;
 use crate::spec::layout::draws_of_place;
 
 /// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so
@@ -115,7 +116,7 @@ impl Spec {
 
 /// What is wrong with the sidelinks of `spec`.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    let keys = spec.at.iter().flat_map(|at| at.set.keys()).filter_map(|key| key.strip_prefix("sidelink."));
+    let keys = keys_set(spec).filter_map(|key| key.strip_prefix("sidelink."));
     let set: BTreeSet<&str> = keys.filter_map(|key| key.split('.').next()).collect();
     for (name, pair) in &spec.sidelink {
         check_pair(name, pair, set.contains(name.as_str()), spec, doc, found);

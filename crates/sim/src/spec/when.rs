@@ -1,0 +1,267 @@
+//! Changes that wait for a variable of a sender.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::at::{At, Scalar};
+use super::{FlowSpec, Spec};
+use crate::config::{Diagnostics, Document, near_or_all};
+use crate::extensions::Extensions;
+
+/// The variable of the table `cc` that is counted by the world: name, unit, what it is.
+pub const ROUND: [&str; 3] = [
+    "round",
+    "rounds",
+    "round trips of the data: one ends with the first ACK of what was sent after its beginning (not with `output.cc = \"interval\"`)",
+];
+
+/// Something that changes once a variable of a sender becomes what is wanted: at the same ACK,
+/// before the sender sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct When {
+    /// A name for `after`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Nothing counts until the `[[when]]` of this name has made its change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The table `[flow.<name>]` whose sender is watched; of several flows the first that gets
+    /// there. May be left out where there is one table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// A variable of the table `cc`: `"bbr.state"`, `"cwnd"`. `lasthop describe cc NAME` lists
+    /// them.
+    pub var: String,
+    /// The value that it changes to: text, a number, or true and false for 1 and 0. Its first value
+    /// is a change, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<Scalar>,
+    /// With `becomes`: the value that it had before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Scalar>,
+    /// Instead of `becomes`: it gets above this number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// Instead of `becomes`: it gets below this number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<f64>,
+    /// Which of these moments is meant, from 1 on.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    #[schemars(extend("x-default" = 1))]
+    pub nth: u32,
+    /// So many round trips of that flow later.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub delay_rounds: u32,
+    /// So much later, after those.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub delay: Duration,
+    /// Runtime keys and their new values, as in `[[at]]`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, Scalar>,
+    /// Something to start, as in `[[at]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Something to stop, as in `[[at]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+    /// A flow to pause, as in `[[at]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<String>,
+    /// A flow that goes on, as in `[[at]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+}
+
+fn first() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it so
+fn is_first(n: &u32) -> bool {
+    *n == 1
+}
+
+/// What a variable has to become.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// This text, after that one if there is one.
+    Text(String, Option<String>),
+    /// This number, after that one if there is one.
+    Number(f64, Option<f64>),
+    /// A number above this.
+    Above(f64),
+    /// A number below this.
+    Below(f64),
+}
+
+impl When {
+    /// What is done, as an `[[at]]` has it.
+    pub fn change(&self) -> At {
+        At {
+            t: Duration::ZERO,
+            set: self.set.clone(),
+            start: self.start.clone(),
+            stop: self.stop.clone(),
+            pause: self.pause.clone(),
+            resume: self.resume.clone(),
+        }
+    }
+
+    /// The table of flows that is watched.
+    pub fn flow<'a>(&'a self, spec: &'a Spec) -> Option<&'a str> {
+        self.flow.as_deref().or_else(|| match spec.flow.len() {
+            1 => spec.flow.keys().next().map(String::as_str),
+            _ => None,
+        })
+    }
+
+    /// What the variable has to become.
+    ///
+    /// # Errors
+    /// The key that contradicts the others or says nothing, what is wrong and the remedy.
+    pub fn wanted(&self) -> Result<Wanted, (&'static str, &'static str, &'static str)> {
+        let from = self.from.as_ref();
+        let one = "give `becomes`, `above` or `below`, one of them";
+        match (&self.becomes, self.above, self.below) {
+            (Some(becomes), None, None) => match (becomes, number(becomes), from.map(|f| (f, number(f)))) {
+                (_, Some(x), None) => Ok(Wanted::Number(x, None)),
+                (_, Some(x), Some((_, Some(y)))) => Ok(Wanted::Number(x, Some(y))),
+                (Scalar::Text(to), _, None) => Ok(Wanted::Text(to.clone(), None)),
+                (Scalar::Text(to), _, Some((Scalar::Text(from), _))) => {
+                    Ok(Wanted::Text(to.clone(), Some(from.clone())))
+                }
+                (Scalar::List(_) | Scalar::Table(_), ..) => {
+                    Err(("becomes", "a variable has one value", "give a text or a number"))
+                }
+                _ => Err((
+                    "from",
+                    "this is no value of that variable",
+                    "give a text or a number as in `becomes`",
+                )),
+            },
+            (None, ..) if from.is_some() => {
+                Err(("from", "this means something only with `becomes`", "remove it, or give `becomes`"))
+            }
+            (None, Some(x), None) => Ok(Wanted::Above(x)),
+            (None, None, Some(x)) => Ok(Wanted::Below(x)),
+            (None, None, None) => Err(("", "nothing says what the variable has to become", one)),
+            _ => Err(("becomes", "these contradict each other", one)),
+        }
+    }
+
+    /// What it waits for, in words.
+    pub fn words(&self) -> String {
+        let from = self.from.as_ref().map_or(String::new(), |f| format!(" after {}", f.to_toml()));
+        match (&self.becomes, self.above, self.below) {
+            (Some(value), ..) => format!("{} becomes {}{from}", self.var, value.to_toml()),
+            (_, Some(x), _) => format!("{} above {x}", self.var),
+            (_, _, Some(x)) => format!("{} below {x}", self.var),
+            _ => self.var.clone(),
+        }
+    }
+}
+
+fn number(value: &Scalar) -> Option<f64> {
+    match value {
+        Scalar::Bool(b) => Some(f64::from(u8::from(*b))),
+        Scalar::Integer(i) => Some(*i as f64),
+        Scalar::Float(x) => Some(*x),
+        Scalar::Text(_) | Scalar::List(_) | Scalar::Table(_) => None,
+    }
+}
+
+/// What is wrong with the conditions of a scenario.
+pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for (i, when) in spec.when.iter().enumerate() {
+        let path = format!("when.{i}");
+        if let Some(name) = &when.name
+            && names.insert(name, i).is_some()
+        {
+            let message = format!("two conditions are called `{name}`");
+            found.push(doc.error_at(&format!("{path}.name"), message).help("give each a name of its own"));
+        }
+        if let Err((key, message, help)) = when.wanted() {
+            let at = if key.is_empty() { path.clone() } else { format!("{path}.{key}") };
+            found.push(doc.error_at(&at, message).help(help));
+        }
+        if when.nth == 0 {
+            let d = doc.error_at(&format!("{path}.nth"), "moments are counted from 1 on");
+            found.push(d.help("1 means the first"));
+        }
+        check_variable(when, &path, spec, doc, extensions, found);
+    }
+    for (i, when) in spec.when.iter().enumerate() {
+        let Some(after) = &when.after else { continue };
+        let path = format!("when.{i}.after");
+        if !names.contains_key(after.as_str()) {
+            let all: Vec<&str> = names.keys().copied().collect();
+            let help = if all.is_empty() {
+                "give the `[[when]]` that comes before a `name`".to_owned()
+            } else {
+                near_or_all(after, "names", &all)
+            };
+            found.push(doc.error_at(&path, format!("no `[[when]]` is called `{after}`")).help(help));
+        } else if waits_for_itself(spec, &names, i) {
+            let d = doc.error_at(&path, "this waits for itself: it never comes");
+            found.push(d.help("one of them has to come without `after`"));
+        }
+    }
+}
+
+/// Following `after` from table `i` on leads back to it.
+fn waits_for_itself(spec: &Spec, names: &BTreeMap<&str, usize>, i: usize) -> bool {
+    let mut at = i;
+    for _ in 0..spec.when.len() {
+        let next = spec.when[at].after.as_ref().and_then(|name| names.get(name.as_str()));
+        match next {
+            None => return false,
+            Some(n) if *n == i => return true,
+            Some(n) => at = *n,
+        }
+    }
+    false
+}
+
+/// The flow has a sender with variables, and one of this name.
+fn check_variable(
+    when: &When,
+    path: &str,
+    spec: &Spec,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    let over_tcp = |f: &FlowSpec| f.over_tcp().is_some();
+    let Some(flow) = when.flow(spec) else {
+        let d = doc.error_at(path, "whose variable is meant? There is not one flow alone");
+        let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| over_tcp(f)).map(|(n, _)| n).collect();
+        found.push(d.help(format!("give `flow`; {}", near_or_all("", "TCP flows", &names))));
+        return;
+    };
+    let Some(options) = spec.flow.get(flow).and_then(FlowSpec::over_tcp) else {
+        let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| over_tcp(f)).map(|(n, _)| n).collect();
+        let key = if when.flow.is_some() { format!("{path}.flow") } else { path.to_owned() };
+        let d = doc.error_at(&key, format!("no TCP flow `{flow}`: it has no variables"));
+        found.push(d.help(near_or_all(flow, "TCP flows", &names)));
+        return;
+    };
+    let Ok(config) = options.resolve_with(extensions.controls()) else { return };
+    let registry = lasthop_tcp::registry();
+    let Some(control) = registry.algorithms.iter().find(|a| a.name == config.cc.name()) else {
+        // One of the caller's own: what it shows is known when it does.
+        return;
+    };
+    let senders = lasthop_tcp::sender_variables();
+    let mut known: Vec<&str> = control.variables.iter().chain(&senders).map(|v| v.name.as_str()).collect();
+    known.push(ROUND[0]);
+    if !known.contains(&when.var.as_str()) {
+        let message = format!("`{}` has no variable `{}`", control.name, when.var);
+        let d = doc.error_at(&format!("{path}.var"), message);
+        found.push(d.help(near_or_all(&when.var, "variables", &known)));
+    }
+}

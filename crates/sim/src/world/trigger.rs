@@ -1,0 +1,239 @@
+//! Changes that wait for a variable of a sender (`[[when]]`).
+//!
+//! What is done is worked out and applied as an `[[at]]` change is; here is only what decides when.
+
+use lasthop_units::{Duration, FlowId, IndexVec, Instant};
+
+use super::World;
+use super::change::flows_of;
+use super::control::{Moment, Rounds, Seen};
+use super::flow::Flow;
+use crate::event::Event;
+use crate::spec::{LiveChanges, ROUND, Spec, Wanted, When};
+use crate::transport::{Observation, Observed, Observer};
+
+/// The `[[when]]` tables of a run.
+pub(super) struct Triggers {
+    /// What they, and `[[at]]` tables beside them, do.
+    pub changes: LiveChanges,
+    /// By number of the table.
+    watches: Vec<Watch>,
+    /// Of each flow that is watched.
+    rounds: Vec<(FlowId, Rounds)>,
+    /// Round trips that are waited for.
+    waits: Vec<Wait>,
+}
+
+/// What one table waits for.
+struct Watch {
+    /// In the table `events`.
+    words: Box<str>,
+    variable: Box<str>,
+    wanted: Wanted,
+    /// The table that comes before it.
+    after: Option<usize>,
+    /// So many of the moments are still to come.
+    missing: u32,
+    delay_rounds: u32,
+    delay: Duration,
+    /// Each flow that is watched, with the last value of its variable.
+    flows: Vec<(FlowId, Last)>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Watching,
+    /// The moment has come, of this flow; the delay has not passed.
+    Waiting(FlowId),
+    /// The change is made.
+    Done,
+}
+
+/// The last value of a variable.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Last {
+    #[default]
+    Unknown,
+    Number(f64),
+    Text(Box<str>),
+    /// A state, and how many changes of it there were.
+    Trail(Box<str>, u64),
+}
+
+/// Round trips until a table's delay goes on.
+struct Wait {
+    number: usize,
+    flow: FlowId,
+    rounds: Rounds,
+}
+
+impl Triggers {
+    pub fn new(spec: &Spec, changes: LiveChanges, flows: &IndexVec<FlowId, Flow>) -> Triggers {
+        let number_of = |name: &String| spec.when.iter().position(|when| when.name.as_ref() == Some(name));
+        let watch = |when: &When| Watch {
+            words: when.name.clone().unwrap_or_else(|| when.words()).into(),
+            variable: when.var.as_str().into(),
+            wanted: when.wanted().unwrap_or_else(|e| unreachable!("checked before: {e:?}")),
+            after: when.after.as_ref().and_then(number_of),
+            missing: when.nth,
+            delay_rounds: when.delay_rounds,
+            delay: when.delay,
+            flows: when.flow(spec).map_or(Vec::new(), |group| {
+                flows_of(flows, group).into_iter().map(|flow| (flow, Last::Unknown)).collect()
+            }),
+            stage: Stage::Watching,
+        };
+        let watches: Vec<Watch> = spec.when.iter().map(watch).collect();
+        let mut rounds: Vec<(FlowId, Rounds)> = Vec::new();
+        for (flow, _) in watches.iter().flat_map(|w| &w.flows) {
+            if !rounds.iter().any(|(known, _)| known == flow) {
+                rounds.push((*flow, Rounds::default()));
+            }
+        }
+        Triggers { changes, watches, rounds, waits: Vec::new() }
+    }
+
+    /// Looks at the sender of `flow`. The tables whose moment, with its round trips, has come.
+    fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<usize> {
+        let Triggers { watches, rounds, waits, .. } = self;
+        let mut come = Vec::new();
+        let Some((_, rounds)) = rounds.iter_mut().find(|(known, _)| *known == flow) else { return come };
+        let round = rounds.look(seen, moment);
+        waits.retain_mut(|wait| {
+            let over = wait.flow == flow
+                && wait.rounds.look(seen, moment) >= Some(u64::from(watches[wait.number].delay_rounds));
+            if over {
+                come.push(wait.number);
+            }
+            !over
+        });
+        let armed: Vec<bool> = watches.iter().map(|w| w.is_armed(watches)).collect();
+        let mut show = |o: &Observation<'_>| {
+            for (number, watch) in watches.iter_mut().enumerate() {
+                if watch.stage != Stage::Watching || *watch.variable != *o.name {
+                    continue;
+                }
+                if !watch.sees(flow, o, armed[number]) {
+                    continue;
+                }
+                watch.stage = Stage::Waiting(flow);
+                if watch.delay_rounds > 0 {
+                    waits.push(Wait { number, flow, rounds: Rounds::begin(seen) });
+                } else {
+                    come.push(number);
+                }
+            }
+        };
+        if let Some(round) = round {
+            let [name, unit, about] = ROUND;
+            show(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
+        }
+        seen.transport.observe(seen.end, &mut Observer::new(&mut show));
+        come
+    }
+}
+
+impl Watch {
+    /// What has to come before it has.
+    fn is_armed(&self, all: &[Watch]) -> bool {
+        self.after.is_none_or(|before| all[before].stage == Stage::Done)
+    }
+
+    /// The variable of `flow` has this value. True: that is the moment.
+    fn sees(&mut self, flow: FlowId, o: &Observation<'_>, armed: bool) -> bool {
+        let Watch { flows, wanted, missing, .. } = self;
+        let Some((_, last)) = flows.iter_mut().find(|(own, _)| *own == flow) else { return false };
+        let mut met = |before: &Last, after: &Last| {
+            let met = armed && wanted.is_met(before, after);
+            *missing -= u32::from(met && *missing > 0);
+            met && *missing == 0
+        };
+        let next = match o.value {
+            Observed::Number(None) => Last::Unknown,
+            Observed::Number(Some(x)) | Observed::NotedNumber(x) => Last::Number(x),
+            Observed::Text(text) | Observed::NotedText(text) => Last::Text(text.into()),
+            Observed::Trail { changes, latest } => {
+                let known = if let Last::Trail(_, known) = last { *known } else { 0 };
+                let fresh = ((changes - known) as usize).min(latest.len());
+                let mut come = false;
+                for text in &latest[latest.len() - fresh..] {
+                    let next = Last::Trail((*text).into(), changes);
+                    come |= met(last, &next);
+                    *last = next;
+                }
+                return come;
+            }
+        };
+        if *last == next {
+            return false;
+        }
+        let come = met(last, &next);
+        *last = next;
+        come
+    }
+}
+
+impl Last {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Last::Text(text) | Last::Trail(text, _) => Some(text),
+            Last::Unknown | Last::Number(_) => None,
+        }
+    }
+    fn number(&self) -> Option<f64> {
+        if let Last::Number(x) = self { Some(*x) } else { None }
+    }
+}
+
+impl Wanted {
+    /// The change from one value to another is one of those that are meant.
+    fn is_met(&self, before: &Last, after: &Last) -> bool {
+        let crosses = |beyond: &dyn Fn(f64) -> bool| {
+            after.number().is_some_and(beyond) && !before.number().is_some_and(beyond)
+        };
+        match self {
+            Wanted::Text(to, from) => {
+                after.text() == Some(to) && from.as_ref().is_none_or(|from| before.text() == Some(from))
+            }
+            Wanted::Number(to, from) => {
+                after.number() == Some(*to) && from.is_none_or(|from| before.number() == Some(from))
+            }
+            Wanted::Above(bound) => crosses(&|x| x > *bound),
+            Wanted::Below(bound) => crosses(&|x| x < *bound),
+        }
+    }
+}
+
+impl World {
+    /// The sender of `flow` may be what a `[[when]]` waits for.
+    #[cold]
+    pub(super) fn look_for_triggers(&mut self, now: Instant, flow: FlowId, moment: Moment) {
+        let Some(triggers) = &mut self.triggers else { return };
+        let f = &self.flows[flow];
+        if f.started.is_none() {
+            return;
+        }
+        let seen = Seen { name: &f.name, transport: &f.transport, end: f.data_end };
+        for number in triggers.look(flow, seen, moment) {
+            let delay = self.triggers.as_ref().map_or(Duration::ZERO, |t| t.watches[number].delay);
+            if delay.is_zero() {
+                self.on_when(now, number);
+            } else if now + delay <= self.end {
+                let event = Event::When(number as u32);
+                self.queue.schedule(now + delay, event.class(), event);
+            }
+        }
+    }
+
+    /// What `[[when]]` table number `number` waited for has come, and its delay has passed.
+    pub(super) fn on_when(&mut self, now: Instant, number: usize) {
+        let Some(triggers) = &mut self.triggers else { return };
+        let watch = &mut triggers.watches[number];
+        let Stage::Waiting(flow) = std::mem::replace(&mut watch.stage, Stage::Done) else { return };
+        let source = format!("flow/{}", self.flows[flow].name);
+        self.probes.event(now, &source, "when", Some(number as f64), &watch.words);
+        let worked_out = triggers.changes.when(number);
+        self.apply_worked_out(now, worked_out);
+    }
+}

@@ -1,0 +1,62 @@
+//! What a trial of a congestion control does to its network.
+
+use super::scenario::{FlowDrawn, LinkDrawn};
+use super::words::Words;
+
+/// Variables of every sender, and of some.
+const VARIABLES: [&str; 5] = ["cwnd", "inflight", "round", "snd_una", "ssthresh"];
+
+/// Changes that wait for a sender.
+pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn]) {
+    let senders: Vec<&FlowDrawn> = flows.iter().filter(|flow| flow.tcp).collect();
+    if senders.is_empty() {
+        return;
+    }
+    for i in 0..w.int(1, 5) {
+        w.text.push_str("\n[[when]]\n");
+        let flow = senders[w.int(0, senders.len() as u64 - 1) as usize];
+        w.key("flow", format!("\"{}\"", flow.name));
+        w.key("name", format!("\"t{i}\""));
+        if i > 0 && w.chance(0.4) {
+            let before = w.int(0, i - 1);
+            w.key("after", format!("\"t{before}\""));
+        }
+        if w.chance(0.3) {
+            let states = ["open", "disorder", "cwr", "recovery", "loss"];
+            let state = w.word(&states);
+            w.key("var", "\"ca_state\"");
+            w.key("becomes", state);
+            w.maybe(0.3, "from", |w| w.word(&states));
+        } else {
+            let variable = w.word(&VARIABLES);
+            w.key("var", variable);
+            let how = w.pick(&["becomes", "above", "below"]);
+            let value = w.log(1, 200);
+            w.key(how, value);
+        }
+        w.maybe(0.3, "nth", |w| w.log(1, 20).to_string());
+        w.maybe(0.3, "delay_rounds", |w| w.log(1, 20).to_string());
+        w.maybe(0.3, "delay", |w| w.time(1, 2_000_000));
+        let other = &flows[w.int(0, flows.len() as u64 - 1) as usize].name;
+        let link = &links[w.int(0, links.len() as u64 - 1) as usize];
+        match w.int(0, 3) {
+            0 if !link.rates.is_empty() => {
+                let side = w.pick(&link.rates);
+                let rate = w.rate(20_000, 100_000_000);
+                w.key("set", format!("{{ \"link.{}.{side}rate\" = {rate} }}", link.name));
+            }
+            1 => {
+                let (delay, loss) = (w.time(10, 500_000), w.ratio(100.0));
+                let name = &link.name;
+                w.key(
+                    "set",
+                    format!("{{ \"link.{name}.delay\" = {delay}, \"link.{name}.reverse.loss\" = {loss} }}"),
+                );
+            }
+            _ => {
+                let what = w.pick(&["start", "stop", "pause", "resume"]);
+                w.key(what, format!("\"flow.{other}\""));
+            }
+        }
+    }
+}
