@@ -26,6 +26,7 @@ mod partial_tables;
 mod pause;
 mod printed_commands;
 mod sidelink;
+mod sources;
 mod swarm_seeds;
 mod triggers;
 mod wireless;

@@ -1,12 +1,13 @@
 //! `cbr`: packets at a constant rate.
 
-use lasthop_units::{Bitrate, Bytes};
+use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Action;
 use super::kind::{AppKind, Over, Wrong, packets, parameter};
 use super::source::{Packets, Source};
-use super::streams::Service;
+use super::streams::{Service, Streams};
 use crate::registry::Entry;
 
 /// Parameters of `cbr`.
@@ -36,6 +37,7 @@ impl AppKind for CbrConfig {
         ],
     };
     const OVER: Over = Over::Both;
+    const CHANGES: bool = true;
     type Run = Packets;
 
     fn validate(&self, over: Service) -> Result<(), Wrong> {
@@ -43,6 +45,9 @@ impl AppKind for CbrConfig {
     }
     fn run(&self) -> Packets {
         Packets::new(Source::cbr(self.rate, self.size), self.size)
+    }
+    fn change(&self, run: &mut Packets, now: Instant, _: &mut Streams, _: &mut Vec<Action>) {
+        run.change(now, self.run());
     }
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         Some((self.rate, self.size))

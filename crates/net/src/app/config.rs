@@ -86,6 +86,25 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.total(),)*
                 }
             }
+            /// Its parameters may change while it runs, its kind does not.
+            pub const fn changes(&self) -> bool {
+                match self {
+                    $(AppConfig::$Name(_) => <$module::$Config as AppKind>::CHANGES,)*
+                }
+            }
+            /// `running` is of the same kind: it has these parameters from now on.
+            pub(super) fn change(
+                &self,
+                running: &mut Running,
+                now: Instant,
+                s: &mut Streams,
+                out: &mut Vec<Action>,
+            ) {
+                match (self, running) {
+                    $((AppConfig::$Name(c), Running::$Name(a)) => c.change(a, now, s, out),)*
+                    _ => debug_assert!(false, "checked before: the kind stays"),
+                }
+            }
             pub(super) fn judged(&self) -> Option<Quality> {
                 match self {
                     $(AppConfig::$Name(c) => c.judged(),)*
@@ -146,7 +165,7 @@ built_in_apps!(apps);
 
 impl Default for AppConfig {
     fn default() -> Self {
-        AppConfig::Bulk(BulkConfig {})
+        AppConfig::Bulk(BulkConfig::default())
     }
 }
 
@@ -185,7 +204,10 @@ mod tests {
     fn mistakes_name_their_key() {
         let key = |c: AppConfig, t| c.validate(t).unwrap_err().0;
         assert_eq!(key(AppConfig::default(), Service::Datagrams), "kind");
-        assert_eq!(key(AppConfig::File(FileConfig { size: Bytes(0) }), Service::Stream), "size");
+        assert_eq!(
+            key(AppConfig::File(FileConfig { size: Bytes(0), ..FileConfig::default() }), Service::Stream),
+            "size"
+        );
         let cbr = |rate, size| AppConfig::Cbr(CbrConfig { rate: Bitrate(rate), size: Bytes(size) });
         assert_eq!(key(cbr(0, 1), Service::Datagrams), "rate");
         assert_eq!(key(cbr(1, 65_508), Service::Datagrams), "size");

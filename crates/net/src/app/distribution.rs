@@ -35,8 +35,8 @@ impl Times {
 }
 
 impl Distribution {
-    /// A time with this `mean`.
-    pub(super) fn draw(self, mean: Duration, shape: f64, stream: &mut Stream) -> Duration {
+    /// A time with this `mean`; `shape` is that of a Pareto distribution.
+    pub fn draw(self, mean: Duration, shape: f64, stream: &mut Stream) -> Duration {
         let seconds = mean.as_secs_f64();
         match self {
             Distribution::Constant => mean,
@@ -45,6 +45,17 @@ impl Distribution {
             Distribution::Pareto => {
                 Duration::from_secs_f64(stream.pareto(shape, seconds * (shape - 1.0) / shape))
             }
+        }
+    }
+}
+
+impl Distribution {
+    /// A size with this `mean`, at least 1 [bytes].
+    pub(super) fn draw_size(self, mean: u64, shape: f64, stream: &mut Stream) -> u64 {
+        match self {
+            Distribution::Constant => mean,
+            Distribution::Exponential => (stream.exponential(mean as f64) as u64).max(1),
+            Distribution::Pareto => (stream.pareto(shape, mean as f64 * (shape - 1.0) / shape) as u64).max(1),
         }
     }
 }

@@ -34,12 +34,19 @@ pub(super) trait AppKind {
     /// The application at work.
     type Run: Behaviour;
 
+    /// Its parameters may change while it runs.
+    const CHANGES: bool = false;
+
     /// The first mistake that types alone do not catch.
     fn validate(&self, _over: Service) -> Result<(), Wrong> {
         Ok(())
     }
     /// The application, before its start.
     fn run(&self) -> Self::Run;
+    /// These are the parameters of what runs from now on.
+    fn change(&self, run: &mut Self::Run, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        let _fixed = (run, now, s, out);
+    }
     /// How its quality is judged by packet delay; `None`: it is not.
     fn judged(&self) -> Option<Quality> {
         None

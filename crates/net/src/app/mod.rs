@@ -142,7 +142,6 @@ pub struct App {
     streams: Streams,
     name: &'static str,
     data_end: End,
-    established: bool,
 }
 
 impl App {
@@ -155,7 +154,6 @@ impl App {
             streams: Streams::new(service, draw, stats),
             name: config.name(),
             data_end: config.data_end(),
-            established: false,
         }
     }
 
@@ -168,7 +166,7 @@ impl App {
         }
         s.running = true;
         s.stats.started.get_or_insert(now);
-        if self.established || s.over == Service::Datagrams {
+        if s.ready {
             self.begin(now, out);
         }
     }
@@ -200,12 +198,17 @@ impl App {
             return;
         }
         s.paused = false;
-        if s.running && (self.established || s.over == Service::Datagrams) {
+        if s.running && s.ready {
             self.running.resume(now, s, out);
         }
         for end in [End::A, End::B] {
             self.streams.pump(end, out);
         }
+    }
+
+    /// Its parameters are now these, of the same kind of application.
+    pub fn change(&mut self, config: &AppConfig, now: Instant, out: &mut Vec<Action>) {
+        config.change(&mut self.running, now, &mut self.streams, out);
     }
 
     /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow
@@ -225,8 +228,8 @@ impl App {
 
     /// The connection stands, at both ends.
     pub fn on_established(&mut self, now: Instant, out: &mut Vec<Action>) {
-        if !self.established {
-            self.established = true;
+        if !self.streams.ready {
+            self.streams.ready = true;
             if self.streams.running {
                 self.begin(now, out);
             }

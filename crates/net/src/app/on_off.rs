@@ -1,13 +1,14 @@
 //! `on-off`: packets at a rate while on, silence while off.
 
-use lasthop_units::{Bitrate, Bytes, Duration};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Action;
 use super::distribution::{Distribution, Times};
 use super::kind::{AppKind, Over, Wrong, at_least, packets, parameter};
 use super::source::{Packets, Source};
-use super::streams::Service;
+use super::streams::{Service, Streams};
 use crate::registry::Entry;
 
 /// Parameters of `on-off`.
@@ -60,6 +61,7 @@ impl AppKind for OnOffConfig {
         ],
     };
     const OVER: Over = Over::Both;
+    const CHANGES: bool = true;
     type Run = Box<Packets>;
 
     fn validate(&self, over: Service) -> Result<(), Wrong> {
@@ -75,6 +77,9 @@ impl AppKind for OnOffConfig {
         let on = times(self.on_distribution, self.on);
         let off = times(self.off_distribution, self.off);
         Box::new(Packets::new(Source::on_off(self.rate.time_for(self.size), on, off), self.size))
+    }
+    fn change(&self, run: &mut Box<Packets>, now: Instant, _: &mut Streams, _: &mut Vec<Action>) {
+        run.change(now, *self.run());
     }
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         Some((self.rate, self.size))

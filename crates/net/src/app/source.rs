@@ -73,6 +73,42 @@ impl Source {
         self.next
     }
 
+    /// It is like `other`, which has not begun, from now on: what the old rate has not made of the
+    /// next packet is made at the new one.
+    pub fn change(&mut self, now: Instant, other: Source) {
+        let scaled = |left: Duration, old: Duration, new: Duration| {
+            let left = u128::from(left.0) * u128::from(new.0) / u128::from(old.0.max(1));
+            Duration(u64::try_from(left).unwrap_or(u64::MAX))
+        };
+        let before = std::mem::replace(&mut self.pattern, other.pattern);
+        match (before, &mut self.pattern) {
+            (Pattern::Cbr { rate: old, size: of, .. }, Pattern::Cbr { rate, size, start, .. }) => {
+                let Some(next) = self.next else { return };
+                let left = scaled(next.since(now), old.time_for(of), rate.time_for(*size));
+                *start = now.saturating_add(left);
+                self.next = Some(*start);
+            }
+            (
+                Pattern::OnOff { gap: old, period: n, phase: was, .. },
+                Pattern::OnOff { gap, period, phase, .. },
+            ) => {
+                *period = n;
+                if self.next.is_none() {
+                    return;
+                }
+                *phase = match was {
+                    Phase::On { until, packet } => {
+                        let packet = now.saturating_add(scaled(packet.since(now), old, *gap));
+                        self.next = Some(packet.min(until));
+                        Phase::On { until, packet }
+                    }
+                    Phase::Off { until, rest } => Phase::Off { until, rest: scaled(rest, old, *gap) },
+                };
+            }
+            _ => debug_assert!(false, "the kind stays"),
+        }
+    }
+
     /// The number of packets that are due by `now`.
     pub fn due(&mut self, now: Instant, draw: Draw) -> u64 {
         let mut packets = 0;
@@ -132,6 +168,14 @@ pub(super) struct Packets {
 impl Packets {
     pub const fn new(source: Source, size: Bytes) -> Packets {
         Packets { source, size: size.0 }
+    }
+}
+
+impl Packets {
+    /// It is like `other` from now on.
+    pub fn change(&mut self, now: Instant, other: Packets) {
+        self.size = other.size;
+        self.source.change(now, other.source);
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Streams {
     pub running: bool,
     /// Nothing is written for now.
     pub paused: bool,
+    /// The connection stands; datagrams need none.
+    pub ready: bool,
     pub stats: AppStats,
     sides: [Side; 2],
 }
@@ -45,7 +47,8 @@ struct Side {
 
 impl Streams {
     pub fn new(over: Service, draw: Draw, stats: AppStats) -> Streams {
-        Streams { over, draw, running: false, paused: false, stats, sides: Default::default() }
+        let ready = over == Service::Datagrams;
+        Streams { over, draw, running: false, paused: false, ready, stats, sides: Default::default() }
     }
 
     /// A asks `requests` times, with `bytes` in all.
@@ -84,11 +87,21 @@ impl Streams {
         side.wanted = side.wanted.saturating_add(bytes);
         self.pump(end, out);
     }
+    /// The application at `end` has so many bytes to write, but for what waits from before: it
+    /// would block meanwhile.
+    pub fn offer(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
+        let waiting = self.sides[end as usize].wanted;
+        self.want(end, bytes.saturating_sub(waiting), out);
+    }
     /// The stream of `end` ends with what is wanted.
     pub fn close_when_written(&mut self, end: End) {
         self.sides[end as usize].closing = true;
     }
 
+    /// It runs, is not paused, and its transport is ready.
+    pub fn is_at_work(&self) -> bool {
+        self.running && !self.paused && self.ready
+    }
     /// Forgets what is not written yet.
     pub fn forget(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);

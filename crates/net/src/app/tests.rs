@@ -45,8 +45,10 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
 /// A pause holds back what there is room for, and the end of the stream with it.
 #[test]
 fn a_paused_file_goes_on_where_it_stood() {
-    let (mut a, mut out) =
-        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
+    let (mut a, mut out) = (
+        app(AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() }), Service::Stream),
+        Vec::new(),
+    );
     a.start(ms(0), &mut out);
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 1000, &mut out);
@@ -92,8 +94,10 @@ fn a_source_of_packets_makes_none_while_it_is_paused() {
 
 #[test]
 fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
-    let (mut a, mut out) =
-        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
+    let (mut a, mut out) = (
+        app(AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() }), Service::Stream),
+        Vec::new(),
+    );
     a.start(ms(5), &mut out);
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 9000, &mut out);
@@ -111,8 +115,10 @@ fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
 
 #[test]
 fn a_file_is_written_closed_and_timed() {
-    let (mut a, mut out) =
-        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Service::Stream), Vec::new());
+    let (mut a, mut out) = (
+        app(AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() }), Service::Stream),
+        Vec::new(),
+    );
     a.start(ms(5), &mut out);
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 3000, &mut out);
@@ -344,4 +350,91 @@ fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
     // 100 segments of 2 s, all but the last six of which were asked for while it played.
     let done = s.completion.unwrap().as_secs_f64();
     assert!((188.0..189.0).contains(&done), "{done}");
+}
+
+/// Packets of 1250 octets at 1 Mbit/s are 10 ms apart, at 2 Mbit/s 5 ms. At 13 ms 7 ms are missing
+/// until the third, which the new rate makes in 3.5 ms.
+#[test]
+fn a_source_goes_on_with_the_packet_that_it_has_begun() {
+    let cbr = |mbps: u64| CbrConfig { rate: Bitrate(mbps * 1_000_000), size: Bytes(1250) };
+    let mut a = app(AppConfig::Cbr(cbr(1)), Service::Datagrams);
+    assert_eq!(datagrams(&mut a, ms(12)), [0.0, 10.0]);
+    let (mut out, mut seen) = (Vec::new(), Vec::new());
+    a.change(&AppConfig::Cbr(cbr(2)), ms(13), &mut out);
+    while let Some(at) = a.poll_at().filter(|at| *at <= ms(30)) {
+        a.on_time(at, &mut out);
+        seen.extend(out.drain(..).map(|_| at.0 as f64 / 1e6));
+    }
+    assert_eq!(seen, [16.5, 21.5, 26.5]);
+    // In the long run both rates give their share: 100 packets each second, then 200.
+    let on_off = |mbps: u64| {
+        let constant = super::Distribution::Constant;
+        let times =
+            OnOffConfig { on_distribution: constant, off_distribution: constant, ..OnOffConfig::default() };
+        OnOffConfig { rate: Bitrate(mbps * 1_000_000), size: Bytes(1250), ..times }
+    };
+    let mut a = app(AppConfig::OnOff(on_off(1)), Service::Datagrams);
+    assert_eq!(datagrams(&mut a, ms(9_500)).len(), 500);
+    a.change(&AppConfig::OnOff(on_off(2)), ms(9_500), &mut out);
+    let mut later = 0;
+    while let Some(at) = a.poll_at().filter(|at| *at < ms(20_000)) {
+        a.on_time(at, &mut out);
+        later += out.drain(..).count();
+    }
+    assert_eq!(later, 1000);
+}
+
+/// 8 Mbit/s in writes of 1000 octets: one each millisecond. While there is no room one waits, and
+/// those that come then are not made up for. Without a rate there is no clock.
+#[test]
+fn bulk_at_a_rate_piles_nothing_up() {
+    let at = |rate: Option<u64>| {
+        AppConfig::Bulk(BulkConfig { rate: rate.map(|r| Bitrate(r * 1_000_000)), size: Bytes(1000) })
+    };
+    let (mut a, mut out) = (app(at(Some(8)), Service::Stream), Vec::new());
+    let written = |out: &mut Vec<Action>| -> u64 {
+        out.drain(..).map(|action| if let Action::Write { bytes, .. } = action { bytes } else { 0 }).sum()
+    };
+    let mut run = |a: &mut App, out: &mut Vec<Action>, end: Instant| {
+        while let Some(at) = a.poll_at().filter(|at| *at < end) {
+            a.on_time(at, out);
+        }
+    };
+    a.start(ms(0), &mut out);
+    a.on_established(ms(0), &mut out);
+    run(&mut a, &mut out, ms(100));
+    assert_eq!((written(&mut out), a.backlog(End::A)), (0, Some(1000)));
+    a.on_writable(ms(100), End::A, 1_000_000, &mut out);
+    run(&mut a, &mut out, ms(200));
+    assert_eq!(written(&mut out), 1000 + 100 * 1000);
+    a.change(&at(Some(16)), ms(200), &mut out);
+    run(&mut a, &mut out, ms(300));
+    assert_eq!(written(&mut out), 200 * 1000);
+    a.change(&at(None), ms(300), &mut out);
+    assert_eq!((written(&mut out), a.poll_at(), a.backlog(End::A)), (699_000, None, None));
+    // And back: what was without end is forgotten. Paused meanwhile, it begins with the resume.
+    a.pause();
+    a.change(&at(Some(8)), ms(400), &mut out);
+    assert_eq!((a.poll_at(), a.backlog(End::A)), (None, Some(0)));
+    a.on_writable(ms(400), End::A, 1_000_000, &mut out);
+    a.resume(ms(500), &mut out);
+    run(&mut a, &mut out, ms(600));
+    assert_eq!(written(&mut out), 100 * 1000);
+}
+
+/// The mean of 10^4 sizes: of an exponential law with a standard error of 1 %, of a Pareto law of
+/// shape 3 with 1 / sqrt(3) of that. Each flow has a size of its own.
+#[test]
+fn sizes_of_files_have_their_mean() {
+    for (size_distribution, error) in [(Distribution::Exponential, 0.01), (Distribution::Pareto, 0.0058)] {
+        let config = AppConfig::File(FileConfig { size: Bytes(100_000), size_distribution, shape: 3.0 });
+        let sizes = (0..10_000).map(|entity| {
+            let (mut a, mut out) = (App::new(&config, Service::Stream, 1, entity), Vec::new());
+            a.start(ms(0), &mut out);
+            a.on_established(ms(0), &mut out);
+            a.backlog(End::A).unwrap()
+        });
+        let mean = sizes.sum::<u64>() as f64 / 1e4;
+        assert!((mean / 1e5 - 1.0).abs() < 5.0 * error, "{size_distribution:?}: {mean}");
+    }
 }

@@ -1,5 +1,7 @@
 //! What changes during a run.
 
+use lasthop_net::app::AppConfig;
+
 use super::access::ChangeEvent;
 use super::kinds::AccessChange;
 
@@ -16,6 +18,8 @@ pub enum Action {
     PauseFlow(String),
     /// They offer data again.
     ResumeFlow(String),
+    /// The applications of the flows of this name have these parameters.
+    ChangeFlow(String, Box<AppConfig>),
     /// The snoop agent at this node begins anew.
     StartNode(String),
     /// The snoop agent at this node forgets everything and stops.
@@ -30,6 +34,7 @@ impl Action {
             Action::Access(change) => change.event().map(|event| (event, "")),
             Action::StartNode(name) => Some(((format!("node/{name}"), "start"), "snoop")),
             Action::StopNode(name) => Some(((format!("node/{name}"), "stop"), "snoop")),
+            Action::ChangeFlow(name, _) => Some(((format!("flow/{name}"), "change"), "")),
             Action::StartFlow(_) | Action::StopFlow(_) | Action::PauseFlow(_) | Action::ResumeFlow(_) => None,
         }
     }

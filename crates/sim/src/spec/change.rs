@@ -13,9 +13,10 @@ use serde_json::Value;
 
 use super::at::Scalar;
 use super::kinds::{self, ALL, AccessChange, runtime_keys, spread};
+use super::load::kind_of_default;
 use super::memory::Memory;
 use super::ways::Ways;
-use super::{Action, At, NodeSpec, Scenario, Spec, access, check};
+use super::{Action, At, NodeSpec, Scenario, Spec, access, check, sources};
 use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
@@ -218,7 +219,9 @@ impl InForce {
         let entries: BTreeSet<_> = written().filter_map(|(key, _)| entry_of(key)).collect();
         let mut document = self.document.part(&entries);
         for (key, (value, _)) in written() {
-            if let Err(e) = document.apply_set(&format!("{key}={}", value.to_toml())) {
+            let set = format!("{key}={}", value.to_toml());
+            document.spell_out_kinds(&set, kind_of_default);
+            if let Err(e) = document.apply_set(&set) {
                 return Err(self.at_their_keys(scenario, moment, e));
             }
         }
@@ -245,7 +248,8 @@ impl InForce {
         let Next { document, spec: mut next, entries } = next;
         let spec = &mut self.spec;
         let changes = self.accesses.iter_mut().flat_map(|access| access(spec, &mut next));
-        let actions = changes.map(Action::Access).collect();
+        let mut actions: Vec<Action> = changes.map(Action::Access).collect();
+        actions.extend(sources::take_over(spec, &mut next));
         self.document.adopt(document, &entries);
         actions
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use lasthop_net::app::Distribution;
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
@@ -71,6 +72,7 @@ fn check_change(at: &At, path: &str, doc: &Document, found: &mut Diagnostics) {
 /// the scenario around them, of which only keys that stay the same are looked at.
 pub fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
     ALL.iter().for_each(|access| access.check_entries(part, whole, doc, found));
+    super::sources::check_entries(part, whole, doc, found);
 }
 
 fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
@@ -257,8 +259,15 @@ fn check_flow(
     if flow.stop.is_some_and(|stop| stop <= flow.start) {
         found.push(doc.error_at(&format!("{path}.stop"), "the flow stops before it starts"));
     }
-    if let Err((key, message)) = flow.app.validate(flow.transport.service()) {
-        found.push(doc.error_at(&format!("{path}.app.{key}"), message));
+    super::sources::check(name, flow, doc, found);
+    if flow.stagger_distribution == Distribution::Pareto {
+        let message = "a Pareto distribution has a shape, which nothing gives here";
+        let d = doc.error_at(&format!("{path}.stagger_distribution"), message);
+        found.push(d.help("\"constant\", or \"exponential\" for Poisson arrivals"));
+    }
+    if flow.notsent_lowat.is_some_and(|low| low == Bytes(0)) {
+        let d = doc.error_at(&format!("{path}.notsent_lowat"), "the application would never write");
+        found.push(d.help("such as \"16 kB\""));
     }
     let tcp = format!("{path}.tcp");
     if let Some(options) = flow.over_tcp() {

@@ -99,7 +99,7 @@ impl Scenario {
         extensions: Extensions,
     ) -> Result<Scenario, Error> {
         for set in sets {
-            document.spell_out_kinds(set, default_with_kind);
+            document.spell_out_kinds(set, kind_of_default);
             document.apply_set(set)?;
         }
         let mut found = Diagnostics::new();
@@ -244,7 +244,7 @@ fn filled(document: &Document) -> Document {
 }
 
 /// The default of the key at `path` where that is one of several kinds, as TOML.
-fn default_with_kind(path: &[&str]) -> Option<String> {
+pub(super) fn kind_of_default(path: &[&str]) -> Option<String> {
     // Patterns of paths and their defaults; made once, because studies set thousands of keys.
     static DEFAULTS: OnceLock<Vec<(Vec<String>, String)>> = OnceLock::new();
     let all = DEFAULTS.get_or_init(|| {

@@ -30,6 +30,7 @@ mod memory;
 mod node;
 mod ring;
 mod scenario_profile;
+mod sources;
 mod transport;
 mod umts;
 mod way_pitfalls;
@@ -42,8 +43,8 @@ use std::collections::BTreeMap;
 use lasthop_lte::network::CellConfig;
 use lasthop_lte::phy::propagation::RadioConfig as LteRadioConfig;
 use lasthop_lte::rrc::HandoverConfig;
-use lasthop_net::app::AppConfig;
-use lasthop_units::Duration;
+use lasthop_net::app::{AppConfig, Distribution};
+use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,8 +175,8 @@ fn one() -> u64 {
     1
 }
 
-pub(crate) fn ethernet_mtu() -> lasthop_units::Bytes {
-    lasthop_units::Bytes(1500)
+pub(crate) fn ethernet_mtu() -> Bytes {
+    Bytes(1500)
 }
 
 /// A flow: an application with a transport between two nodes.
@@ -214,6 +215,15 @@ pub struct FlowSpec {
     /// Each further flow of `count` starts this much later than the one before.
     #[serde(default)]
     pub stagger: Duration,
+    /// How these times are distributed about `stagger` as their mean: `"exponential"` makes Poisson
+    /// arrivals, each with a connection of its own.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stagger_distribution: Distribution,
+    /// TCP: the application writes while less than this is written and not sent
+    /// (TCP_NOTSENT_LOWAT), and at most twice as much. A small value makes the sender follow its
+    /// application closely. Unset: 128 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notsent_lowat: Option<Bytes>,
     /// What is sent.
     #[serde(default)]
     pub app: AppConfig,

@@ -112,6 +112,8 @@ pub struct Ends<'a> {
     pub controls: &'a Controls,
     /// The run has the table `cc`.
     pub observed: bool,
+    /// The application writes while fewer octets than this wait to be sent.
+    pub low_water: Option<u64>,
 }
 
 /// What a packet is for the end at which it has arrived.

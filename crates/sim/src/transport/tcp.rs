@@ -14,10 +14,9 @@ use super::{
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
 
-/// An application is asked for more when fewer bytes than this wait to be sent ...
+/// An application is asked for more when fewer bytes than this wait to be sent, and may write up to
+/// twice as much: a stopped application leaves no endless backlog behind.
 const LOW_WATER: u64 = 128 * 1024;
-/// ... and may write up to this: a stopped application leaves no endless backlog behind.
-const HIGH_WATER: u64 = 256 * 1024;
 
 /// Both ends of a connection.
 pub struct Connection([Socket; 2]);
@@ -28,6 +27,8 @@ pub struct Socket {
     wake: Wake,
     /// In-order bytes that the application has.
     delivered: u64,
+    /// The application writes while fewer octets wait to be sent.
+    low_water: u64,
     /// Initial sequence number.
     isn: Seq,
     /// Behind the highest number that was sent.
@@ -115,7 +116,8 @@ impl Socket {
         let place = ControlContext { flow: ends.name, opener: end == End::A, observed: ends.observed };
         let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
         let endpoint = Endpoint::with_control(config, cc, isn);
-        Ok(Socket { endpoint, wake: Wake::default(), delivered: 0, isn, highest_sent: isn })
+        let low_water = ends.low_water.unwrap_or(LOW_WATER);
+        Ok(Socket { endpoint, wake: Wake::default(), delivered: 0, low_water, isn, highest_sent: isn })
     }
 
     #[inline(always)]
@@ -153,11 +155,11 @@ impl Socket {
     pub fn room(&self) -> u64 {
         let endpoint = &self.endpoint;
         let waits = endpoint.notsent();
-        if waits >= LOW_WATER {
+        if waits >= self.low_water {
             return 0;
         }
         let mss = u64::from(endpoint.mss());
-        let room = endpoint.writable().min(HIGH_WATER - waits);
+        let room = endpoint.writable().min(2 * self.low_water - waits);
         if room >= mss { room / mss * mss } else { room }
     }
     pub fn write(&mut self, now: Instant, octets: u64) -> u64 {

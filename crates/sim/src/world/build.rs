@@ -180,7 +180,8 @@ impl Builder {
         let all = scenario.spec();
         let ends = all.ends_of(spec);
         let several = spec.count as usize * ends.len() > 1;
-        let mut i = 0;
+        let (mut i, mut later) = (0, Duration::ZERO);
+        let gaps = Draw::new(self.wiring.seed, Purpose::Traffic, name_key(&format!("stagger/{group}")));
         for [a, b] in &ends {
             for _ in 0..spec.count {
                 go_on()?;
@@ -188,7 +189,11 @@ impl Builder {
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
                 let spread = self.uniform_to(spec.start_spread, &format!("start/{name}"))
                     + self.uniform_to(all.scenario.jitter, &format!("jitter/{name}"));
-                let start = Instant::ZERO + spec.start + spread + spec.stagger.saturating_mul(i - 1);
+                if i > 1 {
+                    let gap = spec.stagger_distribution.draw(spec.stagger, 0.0, &mut gaps.stream(i));
+                    later = Duration(later.0.saturating_add(gap.0));
+                }
+                let start = (Instant::ZERO + spec.start + spread).saturating_add(later);
                 let first = self.add_flow(scenario, routes, &name, group, spec, [a, b])?;
                 self.starts.push((first, group.to_owned(), start));
             }
@@ -308,6 +313,7 @@ impl Builder {
             up: nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n])),
             tcp: options,
             controls: scenario.extensions().controls(),
+            low_water: spec.notsent_lowat.map(|low| low.0),
             observed: scenario.spec().output.cc != ControlSampling::Off || !scenario.spec().when.is_empty(),
         };
         let transport = Transport::new(spec.transport, &ends).map_err(Error::Policy)?;

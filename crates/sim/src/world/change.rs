@@ -4,7 +4,7 @@ use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::Flow;
-use super::socket::pause_flow;
+use super::socket::{change_app, pause_flow};
 use crate::access::Adapter;
 use crate::error::Error;
 use crate::spec::{AccessChange, Action, At};
@@ -60,6 +60,9 @@ impl World {
                 }
                 Action::ResumeFlow(group) => {
                     flows_of(&self.flows, &group).into_iter().for_each(|f| pause_flow(self, now, f, false));
+                }
+                Action::ChangeFlow(ref group, ref app) => {
+                    flows_of(&self.flows, group).into_iter().for_each(|f| change_app(self, now, f, app));
                 }
                 Action::StartNode(ref name) | Action::StopNode(ref name) => {
                     let run = matches!(action, Action::StartNode(_));

@@ -1,6 +1,6 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
-use lasthop_net::app::Action as AppAction;
+use lasthop_net::app::{Action as AppAction, AppConfig};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -23,6 +23,15 @@ pub(super) fn pause_flow(world: &mut World, now: Instant, flow: FlowId, paused: 
         f.app.resume(now, &mut world.app_actions);
     }
     world.do_app_actions(now, flow);
+}
+
+/// A flow's application has other parameters from now on.
+pub(super) fn change_app(world: &mut World, now: Instant, flow: FlowId, app: &AppConfig) {
+    let f = &mut world.flows[flow];
+    if !f.is_copy() {
+        f.app.change(app, now, &mut world.app_actions);
+        world.do_app_actions(now, flow);
+    }
 }
 
 impl World {

@@ -27,7 +27,8 @@ const HINTS_FROM: u64 = 70_000;
 const LINUX_FROM: u64 = 200_000;
 /// Likewise for policers and the table `cc`.
 const POLICERS_FROM: u64 = 300_000;
-/// Likewise for changes that wait for a sender.
+/// Likewise for what trials of congestion controls need: changes that wait for a sender, rates and
+/// sizes of sources.
 const TRIGGERS_FROM: u64 = 400_000;
 
 /// A bearer as the changes see it.
@@ -48,6 +49,7 @@ pub(super) struct LinkDrawn {
 pub(super) struct FlowDrawn {
     pub name: String,
     pub tcp: bool,
+    pub app: String,
 }
 
 /// The scenario of `seed` as TOML. Its traces are written to `folder`, which must exist.
@@ -84,7 +86,7 @@ pub fn draw(seed: u64, folder: &Path) -> String {
             lte::multicast(&mut w, &mut nodes);
         }
     }
-    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed >= HINTS_FROM, linux);
+    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed);
     if let Some(wlans) = &wlans {
         let names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
         wlans.categories(&mut w, &names);
@@ -392,7 +394,8 @@ fn buffer(w: &mut Words) {
     w.maybe(0.2, "buffer_policy", |w| w.word(&["drop-tail", "drop-head"]));
 }
 
-fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linux: bool) -> Vec<FlowDrawn> {
+fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec<FlowDrawn> {
+    let (hints, linux) = (seed >= HINTS_FROM, seed >= LINUX_FROM);
     let count = w.int(0, 8);
     let mut names = Vec::new();
     for i in 1..=count {
@@ -410,8 +413,10 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linu
         w.maybe(0.1, "autostart", Words::flag);
         w.maybe(0.15, "count", |w| w.log(1, 20).to_string());
         w.maybe(0.15, "stagger", |w| w.time(1, 2_000_000));
-        let app = if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
-        w.key("app", app);
+        let own = if seed >= TRIGGERS_FROM { trials::source(w, tcp) } else { None };
+        let usual = |w: &mut Words| if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
+        let app = own.unwrap_or_else(|| usual(w));
+        w.key("app", &app);
         if tcp {
             if linux && w.chance(0.5) {
                 tcp::linux(w, &name);
@@ -419,7 +424,7 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linu
                 tcp::options(w, &name, hints);
             }
         }
-        names.push(FlowDrawn { name, tcp });
+        names.push(FlowDrawn { name, tcp, app });
     }
     names
 }

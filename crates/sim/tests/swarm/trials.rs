@@ -6,6 +6,29 @@ use super::words::Words;
 /// Variables of every sender, and of some.
 const VARIABLES: [&str; 5] = ["cwnd", "inflight", "round", "snd_una", "ssthresh"];
 
+/// Keys of a flow's table, and its application; `None`: another one.
+pub(super) fn source(w: &mut Words, tcp: bool) -> Option<String> {
+    w.maybe(0.2, "stagger_distribution", |w| w.word(&["constant", "exponential"]));
+    if !tcp {
+        return None;
+    }
+    w.maybe(0.2, "notsent_lowat", |w| w.bytes(1, 1_000_000));
+    match w.int(0, 3) {
+        0 => Some(format!(
+            "{{ kind = \"bulk\", rate = {}, size = {} }}",
+            w.rate(1000, 20_000_000),
+            w.bytes(100, 100_000)
+        )),
+        1 => Some(format!(
+            "{{ kind = \"file\", size = {}, size_distribution = {}, shape = {:.2} }}",
+            w.bytes(1, 1_000_000),
+            w.word(&["constant", "exponential", "pareto"]),
+            1.01 + w.int(0, 300) as f64 / 100.0
+        )),
+        _ => None,
+    }
+}
+
 /// Changes that wait for a sender.
 pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn]) {
     let senders: Vec<&FlowDrawn> = flows.iter().filter(|flow| flow.tcp).collect();
@@ -52,6 +75,10 @@ pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn]) 
                     "set",
                     format!("{{ \"link.{name}.delay\" = {delay}, \"link.{name}.reverse.loss\" = {loss} }}"),
                 );
+            }
+            2 if flow.app.starts_with("\"bulk") || flow.app.contains("\"bulk\"") => {
+                let rate = w.rate(1000, 20_000_000);
+                w.key("set", format!("{{ \"flow.{}.app.rate\" = {rate} }}", flow.name));
             }
             _ => {
                 let what = w.pick(&["start", "stop", "pause", "resume"]);

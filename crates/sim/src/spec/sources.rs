@@ -1,0 +1,45 @@
+//! What the applications of flows are asked: whether they fit, and what of them changes during a run.
+
+use super::access::RuntimeKeys;
+use super::{Action, FlowSpec, Spec};
+use crate::config::{Diagnostics, Document, dotted};
+
+/// The keys of flows that may change during a run.
+pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
+    ("flow.*.app.rate", "rate of the application of a flow: `bulk`, `cbr` and `on-off`"),
+    ("flow.*.app", "all parameters of such an application together, such as `\"bulk\"` without a rate again"),
+];
+
+/// The application fits its transport.
+pub(super) fn check(name: &str, flow: &FlowSpec, doc: &Document, found: &mut Diagnostics) {
+    if let Err((key, message)) = flow.app.validate(flow.transport.service()) {
+        found.push(doc.error_at(&format!("flow.{}.app.{key}", dotted([name])), message));
+    }
+}
+
+/// What can be said of the flows that change: `part` has nothing else.
+pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, flow) in &part.flow {
+        check(name, flow, doc, found);
+        let path = format!("flow.{}.app", dotted([name]));
+        let Some(before) = whole.flow.get(name).filter(|before| before.app != flow.app) else { continue };
+        if before.app.name() != flow.app.name() {
+            let message = format!("`flow.{name}` stays a `{}` during a run", before.app.name());
+            let help = "use two flows, and let one stop and the other start";
+            found.push(doc.error_at(&path, message).help(help));
+        } else if !flow.app.changes() {
+            let message = format!("what a `{}` does is fixed during a run", flow.app.name());
+            found
+                .push(doc.error_at(&path, message).help("the rate of `bulk`, `cbr` and `on-off` may change"));
+        }
+    }
+}
+
+/// Takes over the flows that are next; what the world has to do.
+pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<Action> {
+    let differ = next.flow.iter().filter(|(name, flow)| spec.flow.get(*name) != Some(flow));
+    let changes = differ.map(|(name, flow)| Action::ChangeFlow(name.clone(), Box::new(flow.app.clone())));
+    let changes = changes.collect();
+    spec.flow.extend(std::mem::take(&mut next.flow));
+    changes
+}
