@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use lasthop_net::trace::Trace;
-use lasthop_net::{Ecn, Item, Limit, Link, Pipe, PipeOut, Playback, Queue, TraceLink, WireModel};
+use lasthop_net::{Content, Ecn, Item, Limit, Link, Pipe, PipeOut, Playback, Queue, TraceLink, WireModel};
 use lasthop_units::{Bitrate, Duration, FlowId, Id, Instant, PacketId};
 
 /// The best of so many rounds is printed: other work on the machine only ever adds.
@@ -50,6 +50,7 @@ fn cost(mut link: Link, burst: u64, gap_us: u64) -> f64 {
         size: 1500,
         flow: FlowId::from_index(0),
         ecn: Ecn::NotEct,
+        content: Content::new(true, false),
         enqueued: now,
     };
     (0..burst).for_each(|_| link.enqueue(now, item, &mut out));

@@ -47,6 +47,8 @@ pub struct DirectionConfig {
     pub corruption: Ratio,
     /// Probability that a packet arrives twice.
     pub duplication: Ratio,
+    /// Packets reach the far end at multiples of this time only, all that wait together.
+    pub batch: Duration,
     /// The queue in front of it.
     pub queue: QueueConfig,
 }
@@ -88,6 +90,7 @@ impl DirectionConfig {
             burst_loss: self.burst_loss,
             corruption: self.corruption.0,
             duplication: self.duplication.0,
+            batch: self.batch,
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub mod app;
 pub mod config;
+mod fault;
 pub mod ipv4;
 mod link;
 mod monitor;
@@ -26,11 +27,12 @@ mod tests;
 
 pub use app::{App, AppConfig};
 pub use config::DirectionConfig;
+pub use fault::{FaultAction, FaultConfig, FaultNumbers, FaultPackets};
 pub use ipv4::Packet;
 pub use lasthop_units::Ecn;
 pub use link::Link;
 pub use monitor::{FlowMonitor, FlowStats, jain};
-pub use packet::{DropCause, Dropped, Item, LinkNote, LinkStage, PipeOut};
+pub use packet::{Content, DropCause, Dropped, Item, LinkNote, LinkStage, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
 pub use queue::aqm;
 pub use queue::{

@@ -1,9 +1,9 @@
 //! A link of either kind behind one face.
 
-use lasthop_units::{Bitrate, Duration, Instant};
+use lasthop_units::{Bitrate, Duration, FlowId, Instant};
 
 use crate::pipe::{Account, Occupancy};
-use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink, WireModel};
+use crate::{FaultConfig, Item, Limit, Pipe, PipeOut, Queue, TraceLink, WireModel};
 
 /// One direction of a link: with a rate, or along a trace. The contract is [`Pipe`]'s.
 #[derive(Clone, Debug)]
@@ -57,6 +57,18 @@ impl Link {
     /// New parameters of the wire for packets that leave after `now`.
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         each!(self, l => l.set_wire(now, model, out))
+    }
+    /// A fault that may be started, behind those that there are.
+    pub fn add_fault(&mut self, fault: FaultConfig) {
+        each!(self, l => l.faults(Instant::ZERO, &mut PipeOut::default()).add(fault));
+    }
+    /// The fault of this name numbers the packets of these flows, in ascending order.
+    pub fn set_fault_flows(&mut self, name: &str, flows: &[FlowId]) {
+        each!(self, l => l.faults(Instant::ZERO, &mut PipeOut::default()).set_flows(name, flows));
+    }
+    /// Starts the fault of this name anew, or stops it, for packets that leave after `now`.
+    pub fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut PipeOut) {
+        let _one_of_another_link = each!(self, l => l.faults(now, out).run(now, name, run));
     }
     /// The wire's parameters in force.
     pub fn wire(&self) -> &WireModel {

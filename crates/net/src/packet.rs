@@ -16,8 +16,32 @@ pub struct Item {
     pub flow: FlowId,
     /// ECN codepoint; an AQM may set it to [`Ecn::Ce`].
     pub ecn: Ecn,
+    /// What it carries. Known on the links of `sim`.
+    pub content: Content,
     /// When it entered the queue it is in (set by the queue): sojourn times of AQMs hang on it.
     pub enqueued: Instant,
+}
+
+/// What a packet carries for its transport: two flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content(u8);
+
+impl Content {
+    /// With data or without; `again`: all that it carries was sent before.
+    #[inline]
+    pub const fn new(data: bool, again: bool) -> Content {
+        Content((data as u8) << 1 | again as u8)
+    }
+    /// It carries data.
+    #[inline]
+    pub const fn has_data(self) -> bool {
+        self.0 & 2 != 0
+    }
+    /// Its transport has sent all that it carries before.
+    #[inline]
+    pub const fn is_again(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
 
 /// Why a packet left the world undelivered.
@@ -33,6 +57,8 @@ pub enum DropCause {
     Loss,
     /// A bit error on a pipe: the far end's checksum fails.
     Corruption,
+    /// A fault of a link took it.
+    Fault,
     /// Larger than the next hop's MTU with "don't fragment" set.
     FragmentationNeeded,
     /// Not all its fragments arrived in time.
@@ -45,12 +71,13 @@ pub enum DropCause {
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 9] = [
+    pub const ALL: [DropCause; 10] = [
         DropCause::QueueFull,
         DropCause::Aqm,
         DropCause::Policer,
         DropCause::Loss,
         DropCause::Corruption,
+        DropCause::Fault,
         DropCause::FragmentationNeeded,
         DropCause::ReassemblyTimeout,
         DropCause::DuplicateFragment,
@@ -65,6 +92,7 @@ impl DropCause {
             DropCause::Policer => "policer",
             DropCause::Loss => "loss",
             DropCause::Corruption => "corruption",
+            DropCause::Fault => "fault",
             DropCause::FragmentationNeeded => "fragmentation-needed",
             DropCause::ReassemblyTimeout => "reassembly-timeout",
             DropCause::DuplicateFragment => "duplicate-fragment",

@@ -11,6 +11,7 @@
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
+use crate::fault::Faults;
 use crate::wire::{Wire, WireModel};
 use crate::{Item, Limit, LinkStage, PipeOut, Queue};
 
@@ -189,6 +190,11 @@ impl Pipe {
         self.wire.set_model(model);
     }
 
+    /// The faults of the wire, in force for packets that leave after `now`.
+    pub(crate) fn faults(&mut self, now: Instant, out: &mut PipeOut) -> &mut Faults {
+        self.catch_up(now, out);
+        self.wire.faults()
+    }
     /// A new delay; see [`Pipe::set_wire`].
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
         self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);

@@ -2,7 +2,7 @@
 
 use lasthop_units::{FlowId, Id, Instant, PacketId};
 
-use crate::{Ecn, Item};
+use crate::{Content, Ecn, Item};
 
 /// The packet `n` of `size` bytes.
 pub fn item(n: usize, size: u32) -> Item {
@@ -11,6 +11,7 @@ pub fn item(n: usize, size: u32) -> Item {
         size,
         flow: FlowId::from_index(0),
         ecn: Ecn::NotEct,
+        content: Content::new(true, false),
         enqueued: Instant::ZERO,
     }
 }

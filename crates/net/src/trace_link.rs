@@ -20,6 +20,7 @@ use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Faults;
 use crate::pipe::{Account, Occupancy};
 use crate::trace::Trace;
 use crate::wire::{Wire, WireModel};
@@ -243,6 +244,11 @@ impl TraceLink {
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.wire.set_model(model);
+    }
+    /// The faults of the wire, in force for packets that leave after `now`.
+    pub(crate) fn faults(&mut self, now: Instant, out: &mut PipeOut) -> &mut Faults {
+        self.catch_up(now, out);
+        self.wire.faults()
     }
     /// A new delay for packets that leave after `now`.
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {

@@ -11,6 +11,7 @@ use lasthop_units::{Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::{Fate, Faults};
 use crate::{DropCause, Dropped, Item, PipeOut};
 
 /// Losses in bursts: the wire is in a good or in a bad state, and each packet finds it moved on.
@@ -67,6 +68,8 @@ pub struct WireModel {
     pub corruption: f64,
     /// Probability that a packet that is neither lost nor corrupted arrives twice.
     pub duplication: f64,
+    /// Packets arrive at multiples of this time only; zero: at their own.
+    pub batch: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +100,8 @@ pub(crate) struct Wire {
     bad: bool,
     n: u64,
     bytes: u64,
-    /// False if every packet arrives once and `delay` later: no draws.
+    faults: Option<Box<Faults>>,
+    /// False if every packet arrives once and `delay` later: no draws, and nothing that is counted.
     random: bool,
 }
 
@@ -113,6 +117,7 @@ impl Wire {
             bad: false,
             n: 0,
             bytes: 0,
+            faults: None,
             random: false,
         };
         wire.set_model(model);
@@ -126,7 +131,15 @@ impl Wire {
             || model.corruption > 0.0
             || model.duplication > 0.0
             || model.jitter.0 > 0
-            || model.burst_loss.is_some();
+            || model.burst_loss.is_some()
+            || model.batch.0 > 0
+            || self.faults.is_some();
+    }
+
+    /// The faults of this wire; the first call makes room for them.
+    pub fn faults(&mut self) -> &mut Faults {
+        self.random = true;
+        self.faults.get_or_insert_default()
     }
 
     pub fn model(&self) -> &WireModel {
@@ -141,6 +154,10 @@ impl Wire {
         if self.random {
             arrival = arrival.saturating_add(self.extra_delay());
             outcome = self.draw_outcome();
+            if self.faults.is_some() {
+                return self.put_through_faults(moment, Flight { arrival, item, outcome });
+            }
+            arrival = self.next_batch(arrival);
         }
         self.n += 1;
         self.bytes += u64::from(item.size);
@@ -154,7 +171,44 @@ impl Wire {
         self.flights.push_back(Flight { arrival, item, outcome });
     }
 
-    /// A packet arrives before the last one. Ties stay in the order of sending.
+    /// The moment of `batch` at or after `arrival`.
+    fn next_batch(&self, arrival: Instant) -> Instant {
+        let batch = self.model.batch.0.max(1);
+        arrival.saturating_add(Duration((batch - arrival.0 % batch) % batch))
+    }
+
+    /// As [`put`](Self::put), where there are faults. A packet that is held keeps no other behind
+    /// it.
+    #[cold]
+    #[inline(never)]
+    fn put_through_faults(&mut self, moment: Instant, flight: Flight) {
+        let Flight { mut arrival, mut item, mut outcome } = flight;
+        let (reordering, last) = (self.model.reordering, self.last_arrival);
+        let Some(faults) = &mut self.faults else { return };
+        let fate = faults.meet(moment, &mut item);
+        if outcome == Outcome::Arrives {
+            outcome = match fate {
+                Fate { dropped: true, .. } => Outcome::Dies(DropCause::Fault),
+                Fate { twice: true, .. } => Outcome::ArrivesTwice,
+                _ => outcome,
+            };
+        }
+        if !reordering {
+            arrival = arrival.max(faults.in_order);
+        }
+        if fate.hold.is_zero() {
+            faults.in_order = faults.in_order.max(arrival);
+        } else {
+            arrival = arrival.saturating_add(fate.hold);
+        }
+        let arrival = self.next_batch(arrival);
+        self.n += 1;
+        self.bytes += u64::from(item.size);
+        self.last_arrival = last.max(arrival);
+        self.overtake(Flight { arrival, item, outcome });
+    }
+
+    /// A packet may arrive before the last one. Ties stay in the order of sending.
     #[inline(never)]
     fn overtake(&mut self, flight: Flight) {
         let place = self.flights.partition_point(|f| f.arrival <= flight.arrival);

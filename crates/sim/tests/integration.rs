@@ -14,6 +14,7 @@ mod cellular_pitfalls;
 mod control;
 mod determinism;
 mod drive;
+mod faults;
 mod hints;
 mod hostile;
 mod layout;

@@ -155,12 +155,14 @@ fn changes_of_all_kinds_add_up() {
 }
 
 /// Before the run the trigger is checked as if it came last, after the rate is low again. It comes
-/// while the rate is high, and 10 Tbit/s times 3000 s in flight are more than any memory.
+/// while the rate is high, and 300 Gbit/s in flight for 25 s are 0.9 TB.
 #[test]
 fn a_change_that_does_not_fit_when_it_comes_ends_the_run_and_says_where_it_stands() {
-    let more = "[[at]]\nt = '1 s'\nset = { 'link.x.rate' = '10000 Gbit/s' }\n\
+    let more = "[flow.u]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\nautostart = false\n\
+        app = { kind = 'cbr', rate = '300 Gbit/s' }\n\
+        [[at]]\nt = '1 s'\nset = { 'link.x.rate' = '300 Gbit/s' }\n\
         [[at]]\nt = '20 s'\nset = { 'link.x.rate' = '1 kbit/s' }\n\
-        [[when]]\nvar = 'snd_una'\nabove = 2000000\nset = { 'link.x.delay' = '3000 s' }\n";
+        [[when]]\nflow = 'f'\nvar = 'snd_una'\nabove = 2000000\nset = { 'link.x.delay' = '25 s' }\n";
     let error = run(&scenario(&bbr(more, "")), None, &mut |_| true).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("memory") && error.contains("link.x.delay"), "{error}");
 }

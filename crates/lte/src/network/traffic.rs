@@ -1,6 +1,6 @@
 //! Packets that enter, timers of PDCP and RLC, and what MAC and RRC do when layer 2 has moved.
 
-use lasthop_net::Item;
+use lasthop_net::{Content, Item};
 use lasthop_units::{BearerId, FlowId, Instant, Tti};
 
 use super::bearers::Notice;
@@ -35,7 +35,8 @@ impl RadioNetwork {
         let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
-        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
+        let Sdu { id, size, ecn, .. } = packet;
+        let item = Item { id, size, flow, ecn, content: Content::default(), enqueued: now };
         ip.enqueue(now, item);
         self.bearers.settle_ip(bearer, out);
         let ue = self.bearers[bearer].ue;

@@ -3,7 +3,7 @@
 use lasthop_units::{Ecn, FlowId, Instant, NodeId, PacketId};
 
 use super::{Fragment, Whole};
-use crate::Item;
+use crate::{Content, Item};
 
 /// An IPv4 packet. The bytes do not exist; a capture makes them from `payload` when it is asked to.
 ///
@@ -26,8 +26,8 @@ pub struct Packet<P> {
     pub ecn: Ecn,
     /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.
     pub dont_fragment: bool,
-    /// Its transport has sent all of its data before.
-    pub again: bool,
+    /// Whether it carries data, and whether all of that was sent before.
+    pub content: Content,
     /// When the source first handed it to IP: the flow monitor's clock.
     pub sent: Instant,
     /// Which part of the original this is; `None` for a whole packet.
@@ -39,7 +39,7 @@ pub struct Packet<P> {
 impl<P> Packet<P> {
     /// What queues and pipes carry of this packet.
     pub fn item(&self, id: PacketId, now: Instant) -> Item {
-        Item { id, size: self.size, flow: self.flow, ecn: self.ecn, enqueued: now }
+        Item { id, size: self.size, flow: self.flow, ecn: self.ecn, content: self.content, enqueued: now }
     }
 }
 
@@ -72,8 +72,8 @@ mod tests {
             serial: 7,
             size: 3000,
             ecn: Ecn::Ect0,
+            content: Content::default(),
             dont_fragment: false,
-            again: false,
             sent: Instant(5),
             fragment: None,
             payload: "segment",

@@ -1,9 +1,9 @@
 //! One direction of a wired link: a pipe or a trace link of `net` with a name and an MTU.
 
-use lasthop_net::{Dropped, Item, Link, LinkNote, LinkStage};
-use lasthop_units::{Instant, NodeId};
+use lasthop_net::{Dropped, Item, Link, LinkNote, LinkStage, PipeOut};
+use lasthop_units::{FlowId, IndexVec, Instant, NodeId};
 
-use super::{Access, AccessOutput, Adapter, Cause, Clocks, Stage, Step, Wiring};
+use super::{Access, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Stage, Step, Wiring};
 use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::names::name_key;
@@ -21,7 +21,15 @@ pub struct LinkAccess {
     /// What a tunnel adds to each packet [B].
     overhead: u32,
     role: Role,
+    /// The faults of this direction.
+    faults: Box<[Fault]>,
     wake: Wake,
+}
+
+/// A fault of a direction: its table, and the table of the flows that it numbers.
+struct Fault {
+    name: Box<str>,
+    flows: Option<u32>,
 }
 
 /// What the direction of a link stands for.
@@ -50,13 +58,14 @@ impl Role {
 /// The links of a scenario, each direction by itself.
 pub(super) fn wire(
     scenario: &Scenario,
+    tables: &FlowTables,
     wiring: &mut Wiring,
     go_on: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     for (name, link) in &scenario.spec().link {
         go_on()?;
         for role in [Role::Forward, Role::Reverse] {
-            LinkAccess::wire(scenario, name, link, role, wiring);
+            LinkAccess::wire(scenario, tables, (name, link), role, wiring);
         }
     }
     Ok(())
@@ -119,7 +128,11 @@ impl Adapter for LinkAccess {
     }
 
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
-        let AccessChange::Link(LinkChange { name, spec }) = change else { return false };
+        let (name, spec) = match change {
+            AccessChange::Link(LinkChange::Keys(name, spec)) => (name, spec),
+            AccessChange::Link(LinkChange::Fault(name, run)) => return self.run_fault(now, name, *run, out),
+            _ => return false,
+        };
         if self.table() != Some(name) {
             return false;
         }
@@ -131,6 +144,15 @@ impl Adapter for LinkAccess {
         self.pass_notes(out);
         self.pass_drops(out);
         true
+    }
+
+    fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        for Fault { name, flows: table } in &self.faults {
+            let Some(table) = table else { continue };
+            let own: Vec<FlowId> =
+                flows.enumerate().filter(|(_, flow)| flow.table == *table).map(|(id, _)| id).collect();
+            self.link.set_fault_flows(name, &own);
+        }
     }
 
     /// A row of the table `queues`.
@@ -155,14 +177,31 @@ impl Adapter for LinkAccess {
 
 impl LinkAccess {
     /// A direction of the table `[link.TABLE]`, wired.
-    fn wire(scenario: &Scenario, table: &str, spec: &LinkSpec, role: Role, wiring: &mut Wiring) {
+    fn wire(
+        scenario: &Scenario,
+        tables: &FlowTables,
+        (table, spec): (&str, &LinkSpec),
+        role: Role,
+        wiring: &mut Wiring,
+    ) {
         let [a, b] = [wiring.node(&spec.between[0]), wiring.node(&spec.between[1])];
         let (from, to) = if role == Role::Forward { (a, b) } else { (b, a) };
         let config = spec.direction(role == Role::Forward);
         let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
         let name = format!("{table}{}", role.suffix());
+        let mut link = config.build(trace, wiring.seed, name_key(&format!("link/{name}")));
+        let mut faults = Vec::new();
+        for (fault, spec) in scenario.spec().fault.iter().filter(|(_, spec)| spec.link == name) {
+            link.add_fault(spec.config(fault));
+            if spec.autostart {
+                link.run_fault(Instant::ZERO, fault, true, &mut PipeOut::default());
+            }
+            let flows = spec.flow.as_ref().map(|flow| tables.number(flow));
+            faults.push(Fault { name: fault.as_str().into(), flows });
+        }
         let id = wiring.add(Access::Link(LinkAccess {
-            link: config.build(trace, wiring.seed, name_key(&format!("link/{name}"))),
+            link,
+            faults: faults.into(),
             name: name.into(),
             to,
             mtu: spec.mtu.0 as u32,
@@ -175,7 +214,19 @@ impl LinkAccess {
     /// Where packets of an end of a flow wait before they leave its node.
     pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {
         let (role, wake) = (Role::Processing, Wake::default());
-        LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, wake }
+        let faults = Box::default();
+        LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, faults, wake }
+    }
+
+    /// Starts or stops a fault, if it is one of this direction.
+    fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
+        if !self.faults.iter().any(|fault| *fault.name == *name) {
+            return false;
+        }
+        self.link.run_fault(now, name, run, &mut out.pipe);
+        self.pass_notes(out);
+        self.pass_drops(out);
+        true
     }
 
     /// As [`enter`](Adapter::enter), where stages are wanted.

@@ -79,7 +79,7 @@ pub fn wire(
     wiring: &mut Wiring,
     go_on: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    link::wire(scenario, wiring, go_on)?;
+    link::wire(scenario, tables, wiring, go_on)?;
     bearers::wire(scenario.spec(), wiring);
     lte::wire(scenario, tables, wiring)?;
     wlan::wire(scenario.spec(), tables, wiring);

@@ -230,7 +230,7 @@ impl Observer {
             Place::Queue(link) => (self.link(link, 0), Direction::Outbound),
             Place::Exit(link) => (self.link(link, 1), Direction::Inbound),
         };
-        let comment = if packet.again { "retransmission" } else { "" };
+        let comment = if packet.content.is_again() { "retransmission" } else { "" };
         self.write(now, interface, direction, packet, comment);
     }
 
@@ -240,7 +240,7 @@ impl Observer {
         let mut comment = std::mem::take(&mut self.comment);
         comment.clear();
         comment.extend(["dropped at ", place, ": ", cause]);
-        if packet.again {
+        if packet.content.is_again() {
             comment.push_str(" (retransmission)");
         }
         self.write(at, self.drops, Direction::Unknown, packet, &comment);

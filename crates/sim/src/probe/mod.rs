@@ -49,7 +49,7 @@ macro_rules! probes {
                 )*
                 let (sampling, interval) = (spec.output.tcp, spec.output.interval);
                 let control_sampling = spec.output.cc;
-                let senders = control_sampling != ControlSampling::Off || !spec.when.is_empty();
+                let senders = control_sampling != ControlSampling::Off || spec.waits_for_senders();
                 Ok(Probes { $($field,)* sampling, control_sampling, senders, interval })
             }
 

@@ -18,7 +18,7 @@ pub struct At {
     /// Runtime keys and their new values: `"link.wired.rate" = "1 Mbit/s"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Scalar>,
-    /// Something to start: `"flow.ftp"`.
+    /// Something to start: `"flow.ftp"`, `"fault.early"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
     /// Something to stop: `"flow.ftp"` (its application offers no more data).
@@ -77,6 +77,11 @@ impl Scalar {
 /// The keys that are set during the run, at whatever time.
 pub(super) fn keys_set(spec: &Spec) -> impl Iterator<Item = &String> {
     spec.at.iter().map(|at| &at.set).chain(spec.when.iter().map(|when| &when.set)).flat_map(BTreeMap::keys)
+}
+
+/// What is started during the run, at whatever time.
+pub(super) fn started(spec: &Spec) -> impl Iterator<Item = &String> {
+    spec.at.iter().map(|at| &at.start).chain(spec.when.iter().map(|when| &when.start)).flatten()
 }
 
 /// Whether an `[[at]]` or a `[[when]]` sets one of these keys.

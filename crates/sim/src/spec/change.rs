@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::at::Scalar;
 use super::kinds::{self, ALL, AccessChange, runtime_keys, spread};
+use super::links::LinkChange;
 use super::load::kind_of_default;
 use super::memory::Memory;
 use super::ways::Ways;
@@ -323,16 +324,25 @@ impl InForce {
         if let Some(flow) = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f)) {
             return Ok(make(flow.to_owned()));
         }
+        if let Some(fault) = name.strip_prefix("fault.").filter(|f| self.spec.fault.contains_key(*f))
+            && make_node.is_some()
+        {
+            let starts = matches!(make(String::new()), Action::StartFlow(_));
+            return Ok(Action::Access(AccessChange::Link(LinkChange::Fault(fault.to_owned(), starts))));
+        }
         let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
         let nodes = self.spec.node.keys().filter(|_| make_node.is_some()).map(|n| format!("node.{n}"));
-        let names: Vec<String> = flows.chain(nodes).collect();
+        let faults = self.spec.fault.keys().filter(|_| make_node.is_some()).map(|f| format!("fault.{f}"));
+        let names: Vec<String> = flows.chain(nodes).chain(faults).collect();
         let of_table = names.iter().find(|n| n.split_once('.').is_some_and(|(_, own)| own == name)).cloned();
         let near = of_table.or_else(|| suggest(name, &names)).map(|n| format!("did you mean `{n}`?"));
         let d = scenario.complaint(place, "", format!("nothing is called `{name}`"));
         let otherwise = || {
             Some(match make_node {
                 Some(_) => {
-                    "flows and snoop agents can be started and stopped: `flow.NAME`, `node.NAME`".into()
+                    "flows, faults and snoop agents can be started and stopped: `flow.NAME`, `fault.NAME`, \
+                     `node.NAME`"
+                        .into()
                 }
                 None => "flows can be paused and resumed: `flow.NAME`".into(),
             })
@@ -401,7 +411,7 @@ pub fn describe_runtime_keys() -> Value {
 mod tests {
     use std::path::Path;
 
-    use super::super::{LinkChange, WlanChange};
+    use super::super::WlanChange;
     use super::*;
 
     fn scenario(text: &str) -> Scenario {
@@ -500,7 +510,7 @@ mod tests {
             links(1)
         ));
         let [(_, first), (_, second)] = s.changes() else { panic!("{:?}", s.changes()) };
-        assert!(matches!(first[..], [Action::Access(AccessChange::Link(LinkChange { .. }))]), "{first:?}");
+        assert!(matches!(first[..], [Action::Access(AccessChange::Link(LinkChange::Keys(..)))]), "{first:?}");
         assert!(matches!(second[..], [Action::Access(AccessChange::Wlan(WlanChange::Ap(..)))]), "{second:?}");
     }
 

@@ -89,6 +89,9 @@ link_keys! {
     corruption: Ratio = "0 %",
     /// Probability that a packet arrives twice.
     duplication: Ratio = "0 %",
+    /// Packets reach the far end at multiples of this time only, counted from 0 s, and all that
+    /// wait together: what a medium does that hands its bursts over as a whole. 0 s: each by itself.
+    batch: Duration = "0 s",
     /// What waits, and what is dropped.
     queue: QueueConfig = { "kind": "droptail", "packets": 1000 },
 }
@@ -120,6 +123,7 @@ impl LinkSpec {
             burst_loss: d.burst_loss,
             corruption: d.corruption.unwrap_or_default(),
             duplication: d.duplication.unwrap_or_default(),
+            batch: d.batch.unwrap_or_default(),
             queue: d.queue.unwrap_or_default(),
         }
     }

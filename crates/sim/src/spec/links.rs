@@ -15,18 +15,22 @@ use crate::extensions::Extensions;
 /// The tables of links.
 pub(super) struct Links;
 
-/// The keys of a link are now these.
+/// What changes of links.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinkChange {
-    /// Its table.
-    pub name: String,
-    /// Its keys.
-    pub spec: Box<LinkSpec>,
+pub enum LinkChange {
+    /// The keys of the link of this table are now these.
+    Keys(String, Box<LinkSpec>),
+    /// The fault of this table starts anew, or stops.
+    Fault(String, bool),
 }
 
 impl LinkChange {
     pub(super) fn event(&self) -> Option<ChangeEvent> {
-        Some((format!("link/{}", self.name), "change"))
+        Some(match self {
+            LinkChange::Keys(name, _) => (format!("link/{name}"), "change"),
+            LinkChange::Fault(name, true) => (format!("fault/{name}"), "start"),
+            LinkChange::Fault(name, false) => (format!("fault/{name}"), "stop"),
+        })
     }
 }
 
@@ -36,6 +40,7 @@ impl AccessSpec for Links {
     }
     fn check(&self, spec: &Spec, doc: &Document, _: &Extensions, found: &mut Diagnostics) {
         check(spec, doc, found);
+        super::fault::check(spec, doc, found);
     }
     fn check_entries(&self, part: &Spec, _: &Spec, doc: &Document, found: &mut Diagnostics) {
         check(part, doc, found);
@@ -71,19 +76,22 @@ const RUNTIME_KEYS: RuntimeKeys = &[
     ("link.*.delay", "propagation delay of a link; packets on the wire keep theirs"),
     ("link.*.loss", "loss probability of a link"),
     ("link.*.jitter", "jitter of a link"),
+    ("link.*.batch", "time between the arrivals of a link"),
     ("link.*.forward.rate", "rate of one direction (also `reverse`)"),
     ("link.*.forward.delay", "delay of one direction (also `reverse`)"),
     ("link.*.forward.loss", "loss probability of one direction (also `reverse`)"),
     ("link.*.forward.jitter", "jitter of one direction (also `reverse`)"),
+    ("link.*.forward.batch", "time between the arrivals of one direction (also `reverse`)"),
     ("link.*.reverse.rate", "rate of the direction back"),
     ("link.*.reverse.delay", "delay of the direction back"),
     ("link.*.reverse.loss", "loss probability of the direction back"),
     ("link.*.reverse.jitter", "jitter of the direction back"),
+    ("link.*.reverse.batch", "time between the arrivals of the direction back"),
 ];
 
 fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LinkChange> {
     let differ = next.link.iter().filter(|(name, link)| spec.link.get(*name) != Some(link));
-    let changes = differ.map(|(name, link)| LinkChange { name: name.clone(), spec: Box::new(link.clone()) });
+    let changes = differ.map(|(name, link)| LinkChange::Keys(name.clone(), Box::new(link.clone())));
     let changes = changes.collect();
     spec.link.extend(std::mem::take(&mut next.link));
     changes

@@ -5,7 +5,7 @@ use super::change::Moment;
 use super::{Action, At, InForce, Scenario};
 use crate::error::Error;
 
-/// The changes of a scenario with `[[when]]` tables, and what is in force.
+/// The changes of a scenario that waits for senders, and what is in force.
 #[derive(Debug)]
 pub struct LiveChanges {
     scenario: Scenario,
@@ -16,7 +16,7 @@ pub struct LiveChanges {
 impl LiveChanges {
     /// Those of a scenario; `None`: all that it changes is known before.
     pub fn of(scenario: &Scenario) -> Option<LiveChanges> {
-        if scenario.spec.when.is_empty() {
+        if !scenario.spec.waits_for_senders() {
             return None;
         }
         let at = scenario.moments_of_at().0.into_values().collect();

@@ -12,6 +12,7 @@ mod change;
 mod check;
 mod common_checks;
 mod crossing;
+mod fault;
 mod group;
 mod hint;
 mod hint_pitfalls;
@@ -54,6 +55,7 @@ pub use at::{At, Scalar};
 pub use bearer::{BearerChange, BearerSpec, INTERFACES as BEARER_INTERFACES};
 pub use capture::{CaptureSpec, DROPS as CAPTURE_DROPS};
 pub use change::{InForce, describe_runtime_keys};
+pub use fault::FaultSpec;
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use kinds::AccessChange;
 pub use layout::LayoutSpec;
@@ -118,6 +120,9 @@ pub struct Spec {
     /// Stations of wireless LANs by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub station: BTreeMap<String, StationSpec>,
+    /// What links do to chosen packets, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fault: BTreeMap<String, FaultSpec>,
     /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no
     /// table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -165,6 +170,13 @@ pub struct General {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-range" = "0 s to 1 s"))]
     pub jitter: Duration,
+}
+
+impl Spec {
+    /// Something waits for what senders do: they are looked at after each packet.
+    pub fn waits_for_senders(&self) -> bool {
+        !self.when.is_empty() || self.fault.values().any(|fault| fault.rounds.is_some())
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -7,7 +7,7 @@ use super::flow::Flow;
 use super::socket::{change_app, pause_flow};
 use crate::access::Adapter;
 use crate::error::Error;
-use crate::spec::{AccessChange, Action, At};
+use crate::spec::{AccessChange, Action, At, LinkChange};
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
@@ -76,6 +76,9 @@ impl World {
     }
 
     fn change_access(&mut self, now: Instant, change: &AccessChange) {
+        if let AccessChange::Link(LinkChange::Fault(name, run)) = change {
+            self.count_rounds_of_fault(name, *run);
+        }
         for id in self.accesses.ids() {
             if self.accesses[id].change(now, change, &mut self.output) {
                 self.settle(now, id);

@@ -1,6 +1,6 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
-use lasthop_net::{DropCause, Ecn, Item};
+use lasthop_net::{Content, DropCause, Ecn, Item};
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
@@ -44,7 +44,7 @@ impl World {
             size,
             ecn,
             dont_fragment: false,
-            again,
+            content: Content::new(payload.data() > 0, again),
             sent: now,
             fragment: None,
             payload,

@@ -145,7 +145,7 @@ impl Flow {
     ) {
         let Some(table) = &mut probes.packets else { return };
         let numbers = self.transport.numbers(&packet.payload);
-        let again = (numbers.is_some() && event == "sent").then_some(packet.again);
+        let again = (numbers.is_some() && event == "sent").then_some(packet.content.is_again());
         table.push(&tables::Packets {
             time_s: now.as_secs_f64(),
             packet: packet.serial,
@@ -171,7 +171,7 @@ impl Flow {
         cause: &str,
         place: &str,
     ) {
-        let again = packet.payload.has_numbers().then_some(packet.again);
+        let again = packet.payload.has_numbers().then_some(packet.content.is_again());
         let Some(table) = &mut probes.drops else { return };
         table.push(&tables::Drops {
             time_s: at.as_secs_f64(),

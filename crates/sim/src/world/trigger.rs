@@ -1,4 +1,5 @@
-//! Changes that wait for a variable of a sender (`[[when]]`).
+//! Changes that wait for a variable of a sender (`[[when]]`), and faults that last round trips of
+//! one.
 //!
 //! What is done is worked out and applied as an `[[at]]` change is; here is only what decides when.
 
@@ -9,10 +10,10 @@ use super::change::flows_of;
 use super::control::{Moment, Rounds, Seen};
 use super::flow::Flow;
 use crate::event::Event;
-use crate::spec::{LiveChanges, ROUND, Spec, Wanted, When};
+use crate::spec::{AccessChange, Action, FaultSpec, LinkChange, LiveChanges, ROUND, Spec, Wanted, When};
 use crate::transport::{Observation, Observed, Observer};
 
-/// The `[[when]]` tables of a run.
+/// What a run waits for.
 pub(super) struct Triggers {
     /// What they, and `[[at]]` tables beside them, do.
     pub changes: LiveChanges,
@@ -20,8 +21,17 @@ pub(super) struct Triggers {
     watches: Vec<Watch>,
     /// Of each flow that is watched.
     rounds: Vec<(FlowId, Rounds)>,
+    /// Faults that last round trips.
+    faults: Vec<FaultRounds>,
     /// Round trips that are waited for.
     waits: Vec<Wait>,
+}
+
+/// A fault that lasts so many round trips of a flow.
+struct FaultRounds {
+    name: Box<str>,
+    flow: FlowId,
+    rounds: u64,
 }
 
 /// What one table waits for.
@@ -61,11 +71,21 @@ enum Last {
     Trail(Box<str>, u64),
 }
 
-/// Round trips until a table's delay goes on.
+/// So many round trips of a flow until something happens.
 struct Wait {
-    number: usize,
     flow: FlowId,
     rounds: Rounds,
+    wanted: u64,
+    then: Then,
+}
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The delay of this table goes on.
+    When(usize),
+    /// This fault ends.
+    EndFault(usize),
 }
 
 impl Triggers {
@@ -85,26 +105,50 @@ impl Triggers {
             stage: Stage::Watching,
         };
         let watches: Vec<Watch> = spec.when.iter().map(watch).collect();
+        let rounds_of = |(name, fault): (&String, &FaultSpec)| {
+            let (group, rounds) = fault.rounds()?;
+            let flow = *flows_of(flows, group).first()?;
+            Some(FaultRounds { name: name.as_str().into(), flow, rounds: rounds.into() })
+        };
+        let faults: Vec<FaultRounds> = spec.fault.iter().filter_map(rounds_of).collect();
         let mut rounds: Vec<(FlowId, Rounds)> = Vec::new();
-        for (flow, _) in watches.iter().flat_map(|w| &w.flows) {
-            if !rounds.iter().any(|(known, _)| known == flow) {
-                rounds.push((*flow, Rounds::default()));
+        let watched = watches.iter().flat_map(|w| &w.flows).map(|(flow, _)| *flow);
+        for flow in watched.chain(faults.iter().map(|fault| fault.flow)) {
+            if !rounds.iter().any(|(known, _)| *known == flow) {
+                rounds.push((flow, Rounds::default()));
             }
         }
-        Triggers { changes, watches, rounds, waits: Vec::new() }
+        let mut triggers = Triggers { changes, watches, rounds, faults, waits: Vec::new() };
+        for name in spec.fault.iter().filter(|(_, fault)| fault.autostart).map(|(name, _)| name) {
+            triggers.begin_fault(name, |_| Rounds::default());
+        }
+        triggers
     }
 
-    /// Looks at the sender of `flow`. The tables whose moment, with its round trips, has come.
-    fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<usize> {
+    /// A fault begins: its round trips are counted, `rounds` of that flow.
+    fn begin_fault(&mut self, name: &str, rounds: impl Fn(FlowId) -> Rounds) {
+        if let Some(number) = self.end_fault(name) {
+            let FaultRounds { flow, rounds: wanted, .. } = self.faults[number];
+            self.waits.push(Wait { flow, rounds: rounds(flow), wanted, then: Then::EndFault(number) });
+        }
+    }
+    /// The number of a fault of round trips; they are counted no more.
+    fn end_fault(&mut self, name: &str) -> Option<usize> {
+        let number = self.faults.iter().position(|fault| *fault.name == *name)?;
+        self.waits.retain(|wait| wait.then != Then::EndFault(number));
+        Some(number)
+    }
+
+    /// Looks at the sender of `flow`. What has come, its round trips included.
+    fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<Then> {
         let Triggers { watches, rounds, waits, .. } = self;
         let mut come = Vec::new();
         let Some((_, rounds)) = rounds.iter_mut().find(|(known, _)| *known == flow) else { return come };
         let round = rounds.look(seen, moment);
         waits.retain_mut(|wait| {
-            let over = wait.flow == flow
-                && wait.rounds.look(seen, moment) >= Some(u64::from(watches[wait.number].delay_rounds));
+            let over = wait.flow == flow && wait.rounds.look(seen, moment) >= Some(wait.wanted);
             if over {
-                come.push(wait.number);
+                come.push(wait.then);
             }
             !over
         });
@@ -119,9 +163,10 @@ impl Triggers {
                 }
                 watch.stage = Stage::Waiting(flow);
                 if watch.delay_rounds > 0 {
-                    waits.push(Wait { number, flow, rounds: Rounds::begin(seen) });
+                    let (rounds, wanted) = (Rounds::begin(seen), watch.delay_rounds.into());
+                    waits.push(Wait { flow, rounds, wanted, then: Then::When(number) });
                 } else {
-                    come.push(number);
+                    come.push(Then::When(number));
                 }
             }
         };
@@ -215,7 +260,14 @@ impl World {
             return;
         }
         let seen = Seen { name: &f.name, transport: &f.transport, end: f.data_end };
-        for number in triggers.look(flow, seen, moment) {
+        for then in triggers.look(flow, seen, moment) {
+            let number = match then {
+                Then::When(number) => number,
+                Then::EndFault(number) => {
+                    self.end_fault(now, number);
+                    continue;
+                }
+            };
             let delay = self.triggers.as_ref().map_or(Duration::ZERO, |t| t.watches[number].delay);
             if delay.is_zero() {
                 self.on_when(now, number);
@@ -224,6 +276,29 @@ impl World {
                 self.queue.schedule(now + delay, event.class(), event);
             }
         }
+    }
+
+    /// The round trips of a fault are over.
+    fn end_fault(&mut self, now: Instant, number: usize) {
+        let Some(triggers) = &self.triggers else { return };
+        let name = triggers.faults[number].name.to_string();
+        self.apply_worked_out(
+            now,
+            Ok(vec![Action::Access(AccessChange::Link(LinkChange::Fault(name, false)))]),
+        );
+    }
+
+    /// A fault starts or stops: its round trips are counted from now on, or no more.
+    pub(super) fn count_rounds_of_fault(&mut self, name: &str, run: bool) {
+        let World { triggers: Some(triggers), flows, .. } = self else { return };
+        if !run {
+            triggers.end_fault(name);
+            return;
+        }
+        triggers.begin_fault(name, |flow| {
+            let f = &flows[flow];
+            Rounds::begin(Seen { name: &f.name, transport: &f.transport, end: f.data_end })
+        });
     }
 
     /// What `[[when]]` table number `number` waited for has come, and its delay has passed.

@@ -28,7 +28,7 @@ const LINUX_FROM: u64 = 200_000;
 /// Likewise for policers and the table `cc`.
 const POLICERS_FROM: u64 = 300_000;
 /// Likewise for what trials of congestion controls need: changes that wait for a sender, rates and
-/// sizes of sources.
+/// sizes of sources, faults and batches of links.
 const TRIGGERS_FROM: u64 = 400_000;
 
 /// A bearer as the changes see it.
@@ -94,7 +94,8 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows, wlans.as_ref());
     output(&mut w, seed);
     if seed >= TRIGGERS_FROM && w.chance(0.7) {
-        trials::triggers(&mut w, &links, &flows);
+        let faults = trials::faults(&mut w, &links, &flows);
+        trials::triggers(&mut w, &links, &flows, &faults);
     }
     w.text
 }
@@ -180,6 +181,9 @@ fn direction(w: &mut Words, seed: u64, queue: fn(&mut Words) -> String) {
                 w.log(1, 100)
             )
         });
+    }
+    if seed >= TRIGGERS_FROM {
+        w.maybe(0.2, "batch", |w| w.time(1, 500_000));
     }
     w.maybe(0.6, "queue", queue);
 }

@@ -218,7 +218,7 @@ mod tests {
 
     fn item(n: usize) -> Item {
         let (id, flow) = (PacketId::from_index(n), FlowId::from_index(0));
-        Item { id, size: 100, flow, ecn: Ecn::NotEct, enqueued: Instant(0) }
+        Item { id, size: 100, flow, ecn: Ecn::NotEct, content: Default::default(), enqueued: Instant(0) }
     }
 
     fn mpdu() -> Mpdu {

@@ -44,7 +44,8 @@ fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut W
     let mut fill = |wlan: &mut Wlan, now, station, out: &mut WlanOutput| {
         let id = PacketId::from_index(numbers.next().unwrap());
         let flow = FlowId::from_index(0);
-        let item = Item { id, size: 1500, flow, ecn: Ecn::NotEct, enqueued: now };
+        let item =
+            Item { id, size: 1500, flow, ecn: Ecn::NotEct, content: Default::default(), enqueued: now };
         wlan.push(now, station, End::Ap, item, Category::BestEffort, out);
     };
     for station in wlan.links.ids() {

@@ -11,7 +11,7 @@ use lasthop_wifi::rate::RateConfig;
 
 pub fn packet(size: u32, flow: usize) -> Item {
     let (id, flow) = (PacketId::from_index(flow), FlowId::from_index(flow));
-    Item { id, size, flow, ecn: Ecn::NotEct, enqueued: Instant::ZERO }
+    Item { id, size, flow, ecn: Ecn::NotEct, content: Default::default(), enqueued: Instant::ZERO }
 }
 
 /// A network without beacons, with every station associated and a fixed rate.

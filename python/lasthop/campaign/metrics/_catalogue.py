@@ -134,7 +134,7 @@ def is_function(name: str) -> bool:
 #: Kinds of events and causes of drops, for which the registry has no list.
 # fmt: off
 EVENT_KINDS = [
-    "flow-start", "flow-stop", "flow-pause", "flow-resume", "established", "peer-closed", "rto", "spurious-rto",
+    "when", "flow-start", "flow-stop", "flow-pause", "flow-resume", "established", "peer-closed", "rto", "spurious-rto",
     "fast-retransmit", "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "closed",
     "aborted", "timed-out", "reset", "change", "cell-down", "cell-up", "start", "stop", "handover-begins",
     "handover-done", "outage-begins", "outage-over", "rlc-discard", "rlc-reset-started", "rlc-reset-done",
@@ -146,7 +146,7 @@ EVENT_KINDS = [
     "block-ack-agreement",
 ]
 DROP_CAUSES = [
-    "queue-full", "aqm", "policer", "loss", "corruption", "fragmentation-needed", "reassembly-timeout",
+    "queue-full", "aqm", "policer", "loss", "corruption", "fault", "fragmentation-needed", "reassembly-timeout",
     "duplicate-fragment", "no-route", "rlc-buffer-full", "rlc-discard-timer", "rlc-max-dat", "rlc-reset",
     "radio-link-failure", "radio-loss", "rlc-too-large", "rlc-aqm", "rlc-empty", "rlc-reestablishment",
     "pdcp-context-loss", "pdcp-hfn-desync", "bearer-released", "mode-switch", "pdcp-buffer-full",

@@ -1,0 +1,157 @@
+//! Faults: what a link does to chosen packets.
+
+use lasthop_net::{FaultAction, FaultConfig, FaultNumbers, FaultPackets};
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Spec;
+use super::at::started;
+use crate::config::{Diagnostics, Document, dotted, near_or_all};
+
+/// What one direction of a link does to chosen packets. They are numbered in the order in which they
+/// leave the queue for the wire, each flow by itself, from 1 on since the fault began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// The direction of a link: `"NAME.forward"` or `"NAME.reverse"`.
+    pub link: String,
+    /// What happens to the packets that are met.
+    pub action: FaultAction,
+    /// With `action = "hold"`: how much later they arrive, up to 60 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-range" = "0 s to 60 s"))]
+    pub hold: Option<Duration>,
+    /// Only the flows of this table are numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Which packets are numbered.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub packets: FaultPackets,
+    /// Each n-th is met. Unset: each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
+    /// With `every`: of each so many the last few, 1 without this key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
+    /// Instead of `every`: the numbers that are met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u64>,
+    /// It ends by itself after so many packets were met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// It ends by itself after so many round trips of `flow` (of its first one, if the table makes
+    /// several): the first ends with the ACK of data that was sent after the fault began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// It ends by itself after this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+    /// False: it waits for an `[[at]]`, a `[[when]]` or the caller to start it.
+    #[serde(default = "super::yes")]
+    pub autostart: bool,
+}
+
+impl FaultSpec {
+    /// As the link takes it, for all flows.
+    pub fn config(&self, name: &str) -> FaultConfig {
+        let numbers = if self.numbers.is_empty() {
+            FaultNumbers::Every { every: self.every.unwrap_or(1), run: self.run.unwrap_or(1) }
+        } else {
+            let mut list = self.numbers.clone();
+            list.sort_unstable();
+            FaultNumbers::List(list)
+        };
+        FaultConfig {
+            name: name.to_owned(),
+            action: self.action,
+            hold: self.hold.unwrap_or_default(),
+            flows: None,
+            packets: self.packets,
+            numbers,
+            count: self.count,
+            duration: self.duration,
+        }
+    }
+
+    /// The flow whose round trips it lasts, and how many.
+    pub fn rounds(&self) -> Option<(&str, u32)> {
+        Some((self.flow.as_deref()?, self.rounds?))
+    }
+}
+
+/// The longest time for which a packet may be held.
+const MOST_HOLD: Duration = Duration::from_secs(60);
+
+/// What is wrong with the faults of a scenario.
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let links: Vec<String> = spec
+        .link
+        .keys()
+        .flat_map(|name| ["forward", "reverse"].map(|side| format!("{name}.{side}")))
+        .collect();
+    for (name, fault) in &spec.fault {
+        let path = format!("fault.{}", dotted([name]));
+        let mut wrong = |key: &str, message: String, help: String| {
+            found.push(doc.error_at(&format!("{path}.{key}"), message).help(help));
+        };
+        if !links.contains(&fault.link) {
+            let help = near_or_all(&fault.link, "directions", &links);
+            wrong("link", format!("no direction of a link is called `{}`", fault.link), help);
+        }
+        match (fault.action, fault.hold) {
+            (FaultAction::Hold, None) => {
+                wrong("action", "for how long?".to_owned(), "give `hold`, such as \"20 ms\"".to_owned());
+            }
+            (FaultAction::Hold, Some(hold)) if hold.is_zero() || hold > MOST_HOLD => {
+                wrong("hold", format!("{hold} is out of range"), format!("above 0 s and up to {MOST_HOLD}"));
+            }
+            (FaultAction::Hold, _) | (_, None) => {}
+            (_, Some(_)) => {
+                let help = "remove it, or write `action = \"hold\"`".to_owned();
+                wrong("hold", "nothing is held".to_owned(), help);
+            }
+        }
+        if !fault.numbers.is_empty() && (fault.every.is_some() || fault.run.is_some()) {
+            let key = if fault.every.is_some() { "every" } else { "run" };
+            wrong(key, "`numbers` says already which packets are met".to_owned(), "keep one".to_owned());
+        }
+        if fault.numbers.contains(&0) {
+            wrong("numbers", "there is no packet 0".to_owned(), "the first is 1".to_owned());
+        }
+        let (every, run) = (fault.every.unwrap_or(1), fault.run.unwrap_or(1));
+        if every == 0 {
+            wrong("every", "there is no packet 0".to_owned(), "1 means each packet".to_owned());
+        } else if run == 0 || run > every {
+            let help = format!("1 to {every}, as `every` says");
+            wrong("run", format!("{run} of each {every} cannot be met"), help);
+        }
+        let ends = [("count", fault.count), ("rounds", fault.rounds)];
+        for (key, _) in ends.iter().filter(|(_, n)| *n == Some(0)) {
+            wrong(key, "it would end before it begins".to_owned(), "at least 1".to_owned());
+        }
+        if fault.duration == Some(Duration::ZERO) {
+            wrong("duration", "it would end before it begins".to_owned(), "above 0 s".to_owned());
+        }
+        let flow = fault.flow.as_ref().map(|flow| (flow, spec.flow.get(flow)));
+        let names: Vec<&String> = spec.flow.keys().collect();
+        match flow {
+            Some((flow, None)) => {
+                wrong("flow", format!("no flow `{flow}`"), near_or_all(flow, "flows", &names));
+            }
+            Some((flow, Some(f))) if fault.rounds.is_some() && f.over_tcp().is_none() => {
+                let help = "give `duration` or `count`".to_owned();
+                wrong("rounds", format!("`flow.{flow}` has no round trips: it has no ACKs"), help);
+            }
+            None if fault.rounds.is_some() => {
+                let help = "give `flow`, or `duration` or `count`".to_owned();
+                wrong("rounds", "whose round trips?".to_owned(), help);
+            }
+            _ => {}
+        }
+        if !fault.autostart && !started(spec).any(|other| other.strip_prefix("fault.") == Some(name)) {
+            let warning = doc.warning_at(&format!("{path}.autostart"), "nothing starts this fault");
+            found.push(warning.help(format!("an `[[at]]` or a `[[when]]` can: `start = \"fault.{name}\"`")));
+        }
+    }
+}
