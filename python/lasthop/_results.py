@@ -170,6 +170,14 @@ class Results:
         return self.table("steps")
 
     @cached_property
+    def windows(self) -> pa.Table:
+        """What each flow got in each interval, with quantiles of delay and of time in queues.
+
+        Written where `output.windows` is set.
+        """
+        return self.table("windows")
+
+    @cached_property
     def stages(self) -> pa.Table:
         """Where each packet is, in intervals without gap or overlap.
 

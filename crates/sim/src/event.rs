@@ -33,6 +33,8 @@ pub enum Event {
     When(u32),
     /// The sampling probe looks.
     Sample,
+    /// An interval of the table `windows` ends.
+    Window,
 }
 
 /// What an access is called for; several of a kind have numbers.
@@ -60,7 +62,7 @@ impl Event {
             | Event::HintArrival(_)
             | Event::Snoop(_) => Class::Timer,
             Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
-            Event::Sample => Class::Probe,
+            Event::Sample | Event::Window => Class::Probe,
         }
     }
 }

@@ -30,5 +30,6 @@ mod sidelink;
 mod sources;
 mod swarm_seeds;
 mod triggers;
+mod windows;
 mod wireless;
 mod wrong_values;

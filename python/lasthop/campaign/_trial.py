@@ -28,7 +28,14 @@ MOST_TRIED = 20_000
 #: Tables of each run; the last two depend on the applications.
 _AT_THE_END = ("flows", "applications", "quality")
 #: What may make a scenario record a table.
-_REMEDIES = ("output.{}=true", "output.radio=true", "output.queues=true", "output.tcp=interval", "output.cc=change")
+_REMEDIES = (
+    "output.{}=true",
+    "output.radio=true",
+    "output.queues=true",
+    "output.tcp=interval",
+    "output.cc=change",
+    "output.windows=1 s",
+)
 
 Reads = Mapping[str, Key]
 """Tables that are read, each with the place that says so."""

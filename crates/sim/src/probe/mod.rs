@@ -22,6 +22,8 @@ macro_rules! probes {
             /// Senders are looked at after each packet and timer.
             pub(crate) senders: bool,
             pub(crate) interval: Duration,
+            /// What becomes of each packet is of interest.
+            pub(crate) follows_packets: bool,
         }
 
         /// The tables that runs of a scenario write while they go on. How a run ends decides which
@@ -50,7 +52,8 @@ macro_rules! probes {
                 let (sampling, interval) = (spec.output.tcp, spec.output.interval);
                 let control_sampling = spec.output.cc;
                 let senders = control_sampling != ControlSampling::Off || spec.waits_for_senders();
-                Ok(Probes { $($field,)* sampling, control_sampling, senders, interval })
+                let follows_packets = spec.output.packets || spec.output.explain || spec.output.windows.is_some();
+                Ok(Probes { $($field,)* sampling, control_sampling, senders, interval, follows_packets })
             }
 
             /// The first write error, if there was one.

@@ -215,6 +215,32 @@ table! {
 }
 
 table! {
+    "windows",
+    "What each flow got in each interval of `output.windows`: packets of the data's direction.";
+    series ["flow"];
+    /// A flow in an interval.
+    pub struct Windows<'a> {
+        start_s: f64, "s", "start of the interval, virtual time since the start of the run";
+        end_s: f64, "s", "its end";
+        flow: &'a str, "", "name of the flow";
+        sent_packets: u64, "packets", "IP packets sent";
+        sent_bytes: u64, "B", "their IP bytes";
+        delivered_packets: u64, "packets", "IP packets received";
+        delivered_bytes: u64, "B", "their IP bytes";
+        lost_packets: u64, "packets", "dropped for a named cause (fragments count singly)";
+        marked_packets: u64, "packets", "of the received: with congestion experienced (ECN CE)";
+        delay_p50_s: Option<f64>, "s", "one-way delay that half of the received do not exceed";
+        delay_p95_s: Option<f64>, "s", "delay that 95 % do not exceed";
+        delay_p99_s: Option<f64>, "s", "delay that 99 % do not exceed";
+        wait_p50_s: Option<f64>, "s",
+            "time that half of the received were in queues, of links, RLC and Wi-Fi devices, summed over the way";
+        wait_p95_s: Option<f64>, "s", "time in queues that 95 % do not exceed";
+        wait_p99_s: Option<f64>, "s", "time in queues that 99 % do not exceed";
+        wait_max_s: Option<f64>, "s", "longest time in queues";
+    }
+}
+
+table! {
     "limits",
     "What each TCP sender was limited by: each row holds until the flow's next one. Written with \
                   `output.explain = true`.";
@@ -466,6 +492,7 @@ macro_rules! tables_during_a_run {
             positions: Positions, sampled, |s| s.output.positions && !s.ue.is_empty();
             hints: Hints, |s| s.hint.values().any(|h| h.record);
             wifi: Wifi, sampled, |s| s.output.radio && !s.station.is_empty();
+            windows: Windows, |s| s.output.windows.is_some();
             queues: Queues, sampled, |s| s.output.queues && !s.link.is_empty();
             events: Events, |_s| true;
             drops: Drops, |_s| true;

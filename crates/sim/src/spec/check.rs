@@ -100,6 +100,12 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 .help("at least \"100 us\"; the value \"ack\" of `output.tcp` writes a row for every ACK"),
         );
     }
+    if let Some(window) = spec.output.windows.filter(|window| *window < Duration::from_millis(1)) {
+        found.push(
+            doc.error_at("output.windows", format!("{window} is too short an interval"))
+                .help("at least \"1 ms\"; `output.packets` has a row for each packet"),
+        );
+    }
     if spec.flow.is_empty() {
         found.push(
             doc.warning_at("scenario", "no flow: nothing will be sent").help("add a `[flow.<name>]` table"),

@@ -297,6 +297,10 @@ pub struct Output {
     /// When the `cc` table, with the variables of congestion controls, gets rows.
     #[serde(skip_serializing_if = "is_default")]
     pub cc: ControlSampling,
+    /// Write what each flow got in each interval of this length, with quantiles of its packets'
+    /// delays and of their time in queues (table `windows`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Duration>,
     /// Sample the queues of links (table `queues`).
     pub queues: bool,
     /// Sample radio bearers (tables `rlc` and `mac`).
@@ -330,6 +334,7 @@ impl Default for Output {
             interval: Duration::from_millis(100),
             tcp: TcpSampling::Interval,
             cc: ControlSampling::Off,
+            windows: None,
             queues: true,
             radio: true,
             packets: false,

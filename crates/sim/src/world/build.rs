@@ -13,6 +13,7 @@ use super::flow::{Flow, Leg};
 use super::hint::Hinter;
 use super::snoop::SnoopNode;
 use super::trigger::Triggers;
+use super::window::Windows;
 use super::{Account, Node, World};
 use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
@@ -80,9 +81,10 @@ impl World {
             output: AccessOutput::default(),
             spare: Vec::new(),
             app_actions: Vec::new(),
-            lives: spec.output.explain.then(Box::default),
+            lives: (spec.output.explain || spec.output.windows.is_some()).then(Box::default),
         };
-        if spec.output.explain {
+        if let Some(lives) = &mut world.lives {
+            lives.windows = spec.output.windows.map(|every| Windows::new(every, world.flows.len()));
             world.output.note_stages();
             world.accesses.iter_mut().for_each(Adapter::note_stages);
         }
@@ -98,6 +100,12 @@ impl World {
         if world.probes.samples() {
             first.push((Instant::ZERO + spec.output.interval, Event::Sample));
         }
+        first.extend(
+            spec.output
+                .windows
+                .map(|every| (Instant::ZERO + every, Event::Window))
+                .filter(|(t, _)| *t <= end),
+        );
         for (t, event) in first {
             world.queue.schedule(t, event.class(), event);
         }

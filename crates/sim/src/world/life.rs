@@ -4,9 +4,10 @@
 //! before it is written then. Intervals can therefore neither overlap nor leave a gap.
 
 use lasthop_net::Packet;
-use lasthop_units::{AccessId, FlowId, Id, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, Duration, FlowId, Id, Instant, NodeId, PacketId};
 
 use super::World;
+use super::window::{Windows, write_windows};
 use crate::access::{Adapter, Stage};
 use crate::probe::tables;
 use crate::transport::Payload;
@@ -26,6 +27,8 @@ pub struct Lives {
     open: Vec<Option<Life>>,
     /// How many fragments and copies there were.
     parts: u64,
+    /// What is asked of them per interval.
+    pub(super) windows: Option<Windows>,
 }
 
 /// Where a packet is.
@@ -37,6 +40,8 @@ struct Life {
     stage: Stage,
     place: DropPoint,
     since: Instant,
+    /// How long it has been in queues.
+    waited: Duration,
 }
 
 /// What happens to a packet.
@@ -74,7 +79,8 @@ impl Lives {
                 let part = if matches!(turn, Turn::Made) { self.parts } else { 0 };
                 *open = packet.map(|packet| {
                     let (flow, packet) = (packet.flow, packet.serial);
-                    Life { packet, part, flow, stage: Stage::Node, place, since: at }
+                    let waited = Duration::ZERO;
+                    Life { packet, part, flow, stage: Stage::Node, place, since: at, waited }
                 });
                 None
             }
@@ -82,7 +88,10 @@ impl Lives {
                 let life = open.as_mut().filter(|life| (life.stage, life.place) != (stage, place))?;
                 let before = *life;
                 // A note that comes late cannot change what was before.
-                *life = Life { stage, place, since: at.max(before.since), ..before };
+                let since = at.max(before.since);
+                let waits = matches!(before.stage, Stage::Queue | Stage::RlcQueue | Stage::WifiQueue);
+                let more = if waits { since.since(before.since) } else { Duration::ZERO };
+                *life = Life { stage, place, since, waited: before.waited + more, ..before };
                 Some((before, life.since))
             }
             (Turn::Over, _) => open.take().map(|life| (life, at.max(life.since))),
@@ -101,8 +110,25 @@ impl World {
     }
 }
 
+impl World {
+    /// A packet is delivered at its destination `node`.
+    #[cold]
+    pub(super) fn note_delivery(&mut self, now: Instant, node: NodeId, id: PacketId) {
+        let World { packets, flows, lives: Some(lives), .. } = self else { return };
+        let packet = &packets[id];
+        let waited = lives.open.get(id.index()).and_then(|life| Some(life.as_ref()?.waited));
+        if let (Some(windows), Some(waited)) = (&mut lives.windows, waited)
+            && packet.payload.to() != flows[packet.flow].data_end
+        {
+            windows.delivered(packet.flow, now.since(packet.sent), waited);
+        }
+        self.note_life(now, id, Turn::Over, DropPoint::Node(node));
+    }
+}
+
 /// The run ends: the rows of `stages` and `limits` that are still open.
 pub fn end_notes(world: &mut World, now: Instant) {
+    write_windows(world, now);
     let lives = world.lives.as_mut().map(|lives| std::mem::take(&mut lives.open));
     for life in lives.into_iter().flatten().flatten() {
         write_stage(world, (life, now.max(life.since)));

@@ -19,6 +19,7 @@ mod sample;
 mod snoop;
 mod socket;
 mod trigger;
+mod window;
 
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::FlowMonitor;
@@ -204,6 +205,7 @@ impl World {
             Event::Change(n) => self.on_change(now, n),
             Event::When(n) => self.on_when(now, n as usize),
             Event::Sample => self.on_sample(now),
+            Event::Window => window::on_window(self, now),
         }
     }
 

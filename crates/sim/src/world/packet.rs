@@ -49,7 +49,7 @@ impl World {
             fragment: None,
             payload,
         });
-        if self.probes.packets.is_some() {
+        if self.probes.follows_packets {
             let place = &self.nodes[src].name;
             self.flows[flow].note_packet(&mut self.probes, now, &self.packets[id], place, "sent");
             self.note_life(now, id, Turn::Sent, DropPoint::Node(src));
@@ -208,10 +208,10 @@ impl World {
         if self.packets[id].fragment.is_some() {
             return self.reassemble(now, node, id);
         }
-        if self.probes.packets.is_some() {
+        if self.probes.follows_packets {
             let (packet, place) = (&self.packets[id], &self.nodes[node].name);
             self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
-            self.note_life(now, id, Turn::Over, DropPoint::Node(node));
+            self.note_delivery(now, node, id);
         }
         if self.observer.is_some() {
             self.observe(now, Place::Destination(node), id);

@@ -28,7 +28,7 @@ const LINUX_FROM: u64 = 200_000;
 /// Likewise for policers and the table `cc`.
 const POLICERS_FROM: u64 = 300_000;
 /// Likewise for what trials of congestion controls need: changes that wait for a sender, rates and
-/// sizes of sources, faults and batches of links.
+/// sizes of sources, faults and batches of links, the table `windows`.
 const TRIGGERS_FROM: u64 = 400_000;
 
 /// A bearer as the changes see it.
@@ -578,5 +578,8 @@ fn output(w: &mut Words, seed: u64) {
     w.maybe(0.3, "packets", Words::flag);
     if seed >= POLICERS_FROM {
         w.maybe(0.3, "cc", |w| w.word(&["interval", "ack", "change"]));
+    }
+    if seed >= TRIGGERS_FROM {
+        w.maybe(0.3, "windows", |w| w.time(1000, 5_000_000));
     }
 }
