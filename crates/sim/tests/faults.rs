@@ -68,8 +68,8 @@ fn packets_are_met_by_their_numbers() {
     }
 }
 
-/// A start begins the numbers anew: from 2 s on the packets of 2.1 s and 2.2 s, from 5 s on those of
-/// 5.1 s ... 5.4 s, until the stop at 5.5 s. (A change of a time is in force for what is sent then.)
+/// A start begins the numbers anew: from 2 s on every tenth packet until 2.295 s, from 5 s on every
+/// tenth until 5.495 s. (A change of a time is in force for what is sent then.)
 #[test]
 fn a_fault_is_started_and_stopped() {
     let changes = "[[at]]\nt = '2 s'\nstart = 'fault.z'\n[[at]]\nt = '2.295 s'\nstop = 'fault.z'\n\

@@ -38,8 +38,8 @@ fn a_cbr_flow_follows_its_rate() {
     assert_eq!(whole(&run_text(&flow(app, change)), "flows", "tx_packets"), [1000 + 6000 + 1]);
 }
 
-/// What is written and not sent waits in the socket: 1 s after a pause nothing of it is left where it is
-/// bounded to 4 kB, and with the usual bound of 128 KiB up to 256 KiB go on for 0.2 s.
+/// What is written and not sent waits in the socket: after a pause up to 8 kB of it go on where it
+/// is bounded to 4 kB, and with the usual bound of 128 KiB up to 256 KiB go on for 0.2 s.
 #[test]
 fn a_socket_that_holds_little_follows_its_application() {
     let sent_after = |low: &str| {

@@ -250,7 +250,8 @@ impl InForce {
         let spec = &mut self.spec;
         let changes = self.accesses.iter_mut().flat_map(|access| access(spec, &mut next));
         let mut actions: Vec<Action> = changes.map(Action::Access).collect();
-        actions.extend(sources::take_over(spec, &mut next));
+        let sources = sources::take_over(spec, &mut next);
+        actions.extend(sources.into_iter().map(|(name, app)| Action::ChangeFlow(name, Box::new(app))));
         self.document.adopt(document, &entries);
         actions
     }
@@ -376,7 +377,7 @@ fn remedy(key: &str) -> Option<String> {
         }
         whole = above;
     }
-    suggest(key, runtime_keys().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
+    suggest(key, all_runtime_keys().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Table and name of the entry that `key` belongs to. All that may change during a run belongs to
@@ -386,8 +387,13 @@ fn entry_of(key: &str) -> Option<(String, String)> {
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
+/// The keys of accesses and of applications that may change during a run.
+fn all_runtime_keys() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    runtime_keys().chain(sources::RUNTIME_KEYS)
+}
+
 fn may_change(key: &str) -> bool {
-    runtime_keys().any(|(pattern, _)| {
+    all_runtime_keys().any(|(pattern, _)| {
         let mut p = pattern.split('.');
         let mut k = key.split('.');
         loop {
@@ -404,7 +410,7 @@ fn may_change(key: &str) -> bool {
 /// The changes for which a key stands that has no entry in the document.
 /// The runtime keys as JSON, for `describe`.
 pub fn describe_runtime_keys() -> Value {
-    runtime_keys().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
+    all_runtime_keys().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
 }
 
 #[cfg(test)]

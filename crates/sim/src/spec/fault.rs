@@ -9,8 +9,8 @@ use super::Spec;
 use super::at::started;
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
-/// What one direction of a link does to chosen packets. They are numbered in the order in which they
-/// leave the queue for the wire, each flow by itself, from 1 on since the fault began.
+/// What one direction of a link does to chosen packets. They are numbered in the order in which
+/// they leave the queue for the wire, each flow by itself, from 1 on since the fault began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {

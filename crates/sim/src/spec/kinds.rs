@@ -5,7 +5,7 @@ use super::bearer::{BearerChange, Bearers};
 use super::links::{LinkChange, Links};
 use super::lte::{Lte, LteChange};
 use super::wlan::{WirelessLans, WlanChange};
-use super::{Scalar, Spec, sources};
+use super::{Scalar, Spec};
 
 /// Makes the list of all kinds of access and the enum of what changes of them. An entry: the
 /// variant, who answers for the tables, and what a change is.
@@ -65,7 +65,7 @@ kinds_of_access! {
     Wlan: WirelessLans, WlanChange;
 }
 
-/// All keys that may change during a run.
+/// The keys of accesses that may change during a run.
 pub(super) fn runtime_keys() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    ALL.iter().flat_map(|access| access.runtime_keys()).chain(sources::RUNTIME_KEYS)
+    ALL.iter().flat_map(|access| access.runtime_keys())
 }

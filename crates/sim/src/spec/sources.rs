@@ -1,7 +1,10 @@
-//! What the applications of flows are asked: whether they fit, and what of them changes during a run.
+//! What the applications of flows are asked: whether they fit, and what of them changes during a
+//! run.
+
+use lasthop_net::app::AppConfig;
 
 use super::access::RuntimeKeys;
-use super::{Action, FlowSpec, Spec};
+use super::{FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 
 /// The keys of flows that may change during a run.
@@ -35,11 +38,10 @@ pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &m
     }
 }
 
-/// Takes over the flows that are next; what the world has to do.
-pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<Action> {
+/// Takes over the flows that are next; the tables whose applications differ, and what these are.
+pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<(String, AppConfig)> {
     let differ = next.flow.iter().filter(|(name, flow)| spec.flow.get(*name) != Some(flow));
-    let changes = differ.map(|(name, flow)| Action::ChangeFlow(name.clone(), Box::new(flow.app.clone())));
-    let changes = changes.collect();
+    let changes = differ.map(|(name, flow)| (name.clone(), flow.app.clone())).collect();
     spec.flow.extend(std::mem::take(&mut next.flow));
     changes
 }

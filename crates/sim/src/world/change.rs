@@ -1,10 +1,11 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
-use lasthop_units::{FlowId, IndexVec, Instant};
+use lasthop_units::Instant;
 
-use super::World;
-use super::flow::Flow;
+use super::flow::flows_of;
 use super::socket::{change_app, pause_flow};
+use super::trigger::count_rounds_of_fault;
+use super::{World, apply_worked_out};
 use crate::access::Adapter;
 use crate::error::Error;
 use crate::spec::{AccessChange, Action, At, LinkChange};
@@ -15,7 +16,7 @@ impl World {
         match &mut self.triggers {
             Some(triggers) => {
                 let worked_out = triggers.changes.at(n);
-                self.apply_worked_out(now, worked_out);
+                apply_worked_out(self, now, worked_out);
             }
             None => {
                 let actions = std::mem::take(&mut self.changes[n]);
@@ -24,26 +25,12 @@ impl World {
         }
     }
 
-    /// Applies changes that were worked out now; the run ends with the error of those that do not
-    /// fit what is in force.
-    pub(super) fn apply_worked_out(&mut self, now: Instant, actions: Result<Vec<Action>, Error>) {
-        match actions {
-            Ok(actions) => self.apply_at(now, actions),
-            Err(error) => drop(self.fault.get_or_insert_with(|| Box::new(error))),
-        }
-    }
-
-    /// What a caller's change does, where what is in force is kept here.
-    pub fn work_out(&mut self, at: &At) -> Option<Result<Vec<Action>, Error>> {
-        self.triggers.as_mut().map(|triggers| triggers.changes.change(at))
-    }
-
     /// Applies changes now.
     pub fn apply(&mut self, actions: Vec<Action>) {
         self.apply_at(self.now(), actions);
     }
 
-    fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
+    pub(super) fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
         for action in actions {
             if let Some(((source, kind), detail)) = action.event() {
                 self.probes.event(now, &source, kind, None, detail);
@@ -77,7 +64,7 @@ impl World {
 
     fn change_access(&mut self, now: Instant, change: &AccessChange) {
         if let AccessChange::Link(LinkChange::Fault(name, run)) = change {
-            self.count_rounds_of_fault(name, *run);
+            count_rounds_of_fault(self, name, *run);
         }
         for id in self.accesses.ids() {
             if self.accesses[id].change(now, change, &mut self.output) {
@@ -87,11 +74,7 @@ impl World {
     }
 }
 
-/// The flows of the table `group`; of those that proxies split, the first connection.
-pub(super) fn flows_of(flows: &IndexVec<FlowId, Flow>, group: &str) -> Vec<FlowId> {
-    flows
-        .enumerate()
-        .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))
-        .map(|(id, _)| id)
-        .collect()
+/// What a caller's change does, where what is in force is kept by the world.
+pub(crate) fn work_out(world: &mut World, at: &At) -> Option<Result<Vec<Action>, Error>> {
+    world.triggers.as_mut().map(|triggers| triggers.changes.change(at))
 }

@@ -1,7 +1,7 @@
 //! A flow: an application, its transport at both ends, and what is counted about it.
 
 use lasthop_net::app::App;
-use lasthop_units::{AccessId, FlowId, Instant, NodeId};
+use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId};
 
 use super::control::ControlWatch;
 use super::limit::LimitTrack;
@@ -122,6 +122,15 @@ impl Flow {
     pub fn sender(&self) -> Option<SenderTotals<'_>> {
         self.transport.sender_totals(self.data_end)
     }
+}
+
+/// The flows of the table `group`; of those that proxies split, the first connection.
+pub(super) fn flows_of(flows: &IndexVec<FlowId, Flow>, group: &str) -> Vec<FlowId> {
+    flows
+        .enumerate()
+        .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// The congestion window over time: mean weighted by time, and maximum, in segments.

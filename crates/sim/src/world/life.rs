@@ -110,20 +110,18 @@ impl World {
     }
 }
 
-impl World {
-    /// A packet is delivered at its destination `node`.
-    #[cold]
-    pub(super) fn note_delivery(&mut self, now: Instant, node: NodeId, id: PacketId) {
-        let World { packets, flows, lives: Some(lives), .. } = self else { return };
-        let packet = &packets[id];
-        let waited = lives.open.get(id.index()).and_then(|life| Some(life.as_ref()?.waited));
-        if let (Some(windows), Some(waited)) = (&mut lives.windows, waited)
-            && packet.payload.to() != flows[packet.flow].data_end
-        {
-            windows.delivered(packet.flow, now.since(packet.sent), waited);
-        }
-        self.note_life(now, id, Turn::Over, DropPoint::Node(node));
+/// A packet is delivered at its destination `node`.
+#[cold]
+pub(super) fn note_delivery(world: &mut World, now: Instant, node: NodeId, id: PacketId) {
+    let World { packets, flows, lives: Some(lives), .. } = world else { return };
+    let packet = &packets[id];
+    let waited = lives.open.get(id.index()).and_then(|life| Some(life.as_ref()?.waited));
+    if let (Some(windows), Some(waited)) = (&mut lives.windows, waited)
+        && packet.payload.to() != flows[packet.flow].data_end
+    {
+        windows.delivered(packet.flow, now.since(packet.sent), waited);
     }
+    world.note_life(now, id, Turn::Over, DropPoint::Node(node));
 }
 
 /// The run ends: the rows of `stages` and `limits` that are still open.

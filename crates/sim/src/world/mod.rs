@@ -26,6 +26,7 @@ use lasthop_net::FlowMonitor;
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
+pub(crate) use change::work_out;
 pub use flow::Flow;
 pub(crate) use life::end_notes;
 pub use packet::Packet;
@@ -203,7 +204,7 @@ impl World {
             Event::Start(flow) => self.start_flow(now, flow),
             Event::Stop(flow) => self.stop_flow(now, flow),
             Event::Change(n) => self.on_change(now, n),
-            Event::When(n) => self.on_when(now, n as usize),
+            Event::When(n) => trigger::on_when(self, now, n as usize),
             Event::Sample => self.on_sample(now),
             Event::Window => window::on_window(self, now),
         }
@@ -225,6 +226,15 @@ impl World {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
         accesses + fragmented
+    }
+}
+
+/// Applies changes that were worked out now; the run ends with the error of those that do not fit
+/// what is in force.
+fn apply_worked_out(world: &mut World, now: Instant, actions: Result<Vec<Action>, Error>) {
+    match actions {
+        Ok(actions) => world.apply_at(now, actions),
+        Err(error) => drop(world.fault.get_or_insert_with(|| Box::new(error))),
     }
 }
 

@@ -5,7 +5,7 @@ use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
 pub use super::life::DropPoint;
-use super::life::Turn;
+use super::life::{Turn, note_delivery};
 use crate::access::{Adapter, Cause, Clocks, Stage, Step};
 use crate::error::Error;
 use crate::event::{Clock, End};
@@ -211,7 +211,7 @@ impl World {
         if self.probes.follows_packets {
             let (packet, place) = (&self.packets[id], &self.nodes[node].name);
             self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
-            self.note_delivery(now, node, id);
+            note_delivery(self, now, node, id);
         }
         if self.observer.is_some() {
             self.observe(now, Place::Destination(node), id);

@@ -8,6 +8,7 @@ use super::World;
 use super::control::{Moment, Seen};
 use super::flow::Flow;
 use super::packet::Packet;
+use super::trigger::look_for_triggers;
 use crate::access::Adapter;
 use crate::error::Error;
 use crate::event::{End, Event};
@@ -62,7 +63,7 @@ impl World {
 pub(super) fn watch_control(world: &mut World, now: Instant, flow: FlowId, end: End, moment: Moment) {
     if world.probes.senders && end == world.flows[flow].data_end {
         world.flows[flow].note_control(&mut world.probes, now, moment);
-        world.look_for_triggers(now, flow, moment);
+        look_for_triggers(world, now, flow, moment);
     }
 }
 

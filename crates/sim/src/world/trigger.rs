@@ -5,10 +5,9 @@
 
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 
-use super::World;
-use super::change::flows_of;
 use super::control::{Moment, Rounds, Seen};
-use super::flow::Flow;
+use super::flow::{Flow, flows_of};
+use super::{World, apply_worked_out};
 use crate::event::Event;
 use crate::spec::{AccessChange, Action, FaultSpec, LinkChange, LiveChanges, ROUND, Spec, Wanted, When};
 use crate::transport::{Observation, Observed, Observer};
@@ -139,6 +138,14 @@ impl Triggers {
         Some(number)
     }
 
+    /// How long something that has come waits.
+    fn delay(&self, then: Then) -> Duration {
+        match then {
+            Then::When(number) => self.watches[number].delay,
+            Then::EndFault(_) => Duration::ZERO,
+        }
+    }
+
     /// Looks at the sender of `flow`. What has come, its round trips included.
     fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<Then> {
         let Triggers { watches, rounds, waits, .. } = self;
@@ -250,65 +257,58 @@ impl Wanted {
     }
 }
 
-impl World {
-    /// The sender of `flow` may be what a `[[when]]` waits for.
-    #[cold]
-    pub(super) fn look_for_triggers(&mut self, now: Instant, flow: FlowId, moment: Moment) {
-        let Some(triggers) = &mut self.triggers else { return };
-        let f = &self.flows[flow];
-        if f.started.is_none() {
-            return;
-        }
-        let seen = Seen { name: &f.name, transport: &f.transport, end: f.data_end };
-        for then in triggers.look(flow, seen, moment) {
-            let number = match then {
-                Then::When(number) => number,
-                Then::EndFault(number) => {
-                    self.end_fault(now, number);
-                    continue;
-                }
-            };
-            let delay = self.triggers.as_ref().map_or(Duration::ZERO, |t| t.watches[number].delay);
-            if delay.is_zero() {
-                self.on_when(now, number);
-            } else if now + delay <= self.end {
+/// The sender of `flow` may be what something waits for.
+#[cold]
+pub(super) fn look_for_triggers(world: &mut World, now: Instant, flow: FlowId, moment: Moment) {
+    let World { triggers: Some(triggers), flows, .. } = world else { return };
+    let f = &flows[flow];
+    if f.started.is_none() {
+        return;
+    }
+    let seen = Seen { name: &f.name, transport: &f.transport, end: f.data_end };
+    let come = triggers.look(flow, seen, moment);
+    let delays: Vec<Duration> = come.iter().map(|then| triggers.delay(*then)).collect();
+    for (then, delay) in come.into_iter().zip(delays) {
+        match then {
+            Then::EndFault(number) => end_fault(world, now, number),
+            Then::When(number) if delay.is_zero() => on_when(world, now, number),
+            Then::When(number) if now + delay <= world.end => {
                 let event = Event::When(number as u32);
-                self.queue.schedule(now + delay, event.class(), event);
+                world.queue.schedule(now + delay, event.class(), event);
             }
+            Then::When(_) => {}
         }
     }
+}
 
-    /// The round trips of a fault are over.
-    fn end_fault(&mut self, now: Instant, number: usize) {
-        let Some(triggers) = &self.triggers else { return };
-        let name = triggers.faults[number].name.to_string();
-        self.apply_worked_out(
-            now,
-            Ok(vec![Action::Access(AccessChange::Link(LinkChange::Fault(name, false)))]),
-        );
-    }
+/// The round trips of a fault are over.
+fn end_fault(world: &mut World, now: Instant, number: usize) {
+    let Some(triggers) = &world.triggers else { return };
+    let name = triggers.faults[number].name.to_string();
+    let end = Action::Access(AccessChange::Link(LinkChange::Fault(name, false)));
+    apply_worked_out(world, now, Ok(vec![end]));
+}
 
-    /// A fault starts or stops: its round trips are counted from now on, or no more.
-    pub(super) fn count_rounds_of_fault(&mut self, name: &str, run: bool) {
-        let World { triggers: Some(triggers), flows, .. } = self else { return };
-        if !run {
-            triggers.end_fault(name);
-            return;
-        }
-        triggers.begin_fault(name, |flow| {
-            let f = &flows[flow];
-            Rounds::begin(Seen { name: &f.name, transport: &f.transport, end: f.data_end })
-        });
+/// A fault starts or stops: its round trips are counted from now on, or no more.
+pub(super) fn count_rounds_of_fault(world: &mut World, name: &str, run: bool) {
+    let World { triggers: Some(triggers), flows, .. } = world else { return };
+    if !run {
+        triggers.end_fault(name);
+        return;
     }
+    triggers.begin_fault(name, |flow| {
+        let f = &flows[flow];
+        Rounds::begin(Seen { name: &f.name, transport: &f.transport, end: f.data_end })
+    });
+}
 
-    /// What `[[when]]` table number `number` waited for has come, and its delay has passed.
-    pub(super) fn on_when(&mut self, now: Instant, number: usize) {
-        let Some(triggers) = &mut self.triggers else { return };
-        let watch = &mut triggers.watches[number];
-        let Stage::Waiting(flow) = std::mem::replace(&mut watch.stage, Stage::Done) else { return };
-        let source = format!("flow/{}", self.flows[flow].name);
-        self.probes.event(now, &source, "when", Some(number as f64), &watch.words);
-        let worked_out = triggers.changes.when(number);
-        self.apply_worked_out(now, worked_out);
-    }
+/// What `[[when]]` table number `number` waited for has come, and its delay has passed.
+pub(super) fn on_when(world: &mut World, now: Instant, number: usize) {
+    let Some(triggers) = &mut world.triggers else { return };
+    let watch = &mut triggers.watches[number];
+    let Stage::Waiting(flow) = std::mem::replace(&mut watch.stage, Stage::Done) else { return };
+    let source = format!("flow/{}", world.flows[flow].name);
+    world.probes.event(now, &source, "when", Some(number as f64), &watch.words);
+    let worked_out = triggers.changes.when(number);
+    apply_worked_out(world, now, worked_out);
 }
