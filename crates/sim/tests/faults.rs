@@ -68,12 +68,12 @@ fn packets_are_met_by_their_numbers() {
     }
 }
 
-/// A start begins the numbers anew: from 2 s on every tenth packet until 2.295 s, from 5 s on every
-/// tenth until 5.495 s. (A change of a time is in force for what is sent then.)
+/// A start begins the numbers anew: from 2 s on every tenth packet until 2.285 s, from 5 s on every
+/// tenth until 5.485 s. (A change of a time is in force for what is sent then.)
 #[test]
 fn a_fault_is_started_and_stopped() {
-    let changes = "[[at]]\nt = '2 s'\nstart = 'fault.z'\n[[at]]\nt = '2.295 s'\nstop = 'fault.z'\n\
-        [[at]]\nt = '5 s'\nstart = 'fault.z'\n[[at]]\nt = '5.495 s'\nstop = 'fault.z'\n";
+    let changes = "[[at]]\nt = '2 s'\nstart = 'fault.z'\n[[at]]\nt = '2.285 s'\nstop = 'fault.z'\n\
+        [[at]]\nt = '5 s'\nstart = 'fault.z'\n[[at]]\nt = '5.485 s'\nstop = 'fault.z'\n";
     let output =
         run_text(&cbr(&format!("{}{changes}", fault("action = 'drop'\nevery = 10\nautostart = false"))));
     let numbers: Vec<u64> = whole(&output, "drops", "packet").iter().map(|n| n + 1).collect();
@@ -160,7 +160,7 @@ fn marks_are_answered_unless_the_way_hides_them() {
         (hide("y.forward", "clear-ct").replace("clear-ct", "clear-ce"), 2, 1),
         (hide("x.forward", "clear-ect"), 0, 0),
     ] {
-        let output = run_text(&tcp("cc = 'reno', ecn = true, max_window = 100", &more));
+        let output = run_text(&tcp("cc = 'reno', ecn = 'on', max_window = 100", &more));
         let kinds = words(&output, "events", "kind");
         let answered = kinds.iter().filter(|kind| *kind == "ecn-reduction").count();
         assert_eq!((whole(&output, "flows", "rx_marked"), answered), (vec![marked], reductions), "{more}");
@@ -168,7 +168,7 @@ fn marks_are_answered_unless_the_way_hides_them() {
     // A third link behind the one that marks.
     let third = "[link.z]\nbetween = ['b', 'c']\ndelay = '1 ms'\n\
         [fault.hide]\nlink = 'z.forward'\naction = 'clear-ce'\npackets = 'all'\n";
-    let text = tcp("cc = 'reno', ecn = true, max_window = 100", &format!("{third}{mark}"));
+    let text = tcp("cc = 'reno', ecn = 'on', max_window = 100", &format!("{third}{mark}"));
     let output = run_text(&text.replace("to = 'b'\napp", "to = 'c'\napp"));
     assert_eq!(whole(&output, "flows", "rx_marked"), [0]);
     assert!(!words(&output, "events", "kind").iter().any(|kind| kind == "ecn-reduction"));

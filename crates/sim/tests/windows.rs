@@ -45,7 +45,7 @@ fn intervals_have_exact_quantiles_and_all_that_was_counted() {
 fn losses_and_marks_are_of_the_interval() {
     let text = "[scenario]\nname = 'windows'\nduration = '4 s'\n\
         [link.x]\nbetween = ['a', 'b']\nrate = '10 Mbit/s'\ndelay = '20 ms'\n\
-        [flow.f]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\ntcp = { profile = 'linux-6', ecn = true, max_window = 20 }\n\
+        [flow.f]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\ntcp = { profile = 'linux-6', ecn = 'on', max_window = 20 }\n\
         [fault.m]\nlink = 'x.forward'\naction = 'mark'\nautostart = false\ncount = 5\n\
         [fault.d]\nlink = 'x.forward'\naction = 'drop'\nautostart = false\ncount = 3\nevery = 2\n\
         [[at]]\nt = '1.5 s'\nstart = 'fault.m'\n[[at]]\nt = '2.5 s'\nstart = 'fault.d'\n[output]\n";
