@@ -73,6 +73,8 @@ SCENARIOS = {
         + _flow("c"),
     ],
     "hint": [_LINK + _CELL + "[hint.h]\n" + _flow("u")],
+    "fault": [_LINK + '[fault.d]\nlink = "l.forward"\naction = "hold"\nhold = "1 ms"\nflow = "f"\n' + _flow("b")],
+    "when": [_LINK + '[[when]]\nvar = "cwnd"\nabove = 10.5\nstop = "flow.f"\n' + _flow("b")],
     "at": [_LINK + '[[at]]\nt = "10 ms"\nstop = "flow.f"\n' + _flow("b")],
 }
 _LIKE = {

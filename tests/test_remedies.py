@@ -25,6 +25,7 @@ REMEDY = re.compile(r"`([\w.{}-]+) = ([^`]+)`(?: or `(\"[^`]+\")`)?")
 #: Remedies that are not set in the scenario as it is, and why.
 NOT_SET = {
     "autostart = false": "belongs to a second flow, which does not exist yet",
+    'start = "fault.{}"': "belongs to an `[[at]]` or a `[[when]]`, which does not exist yet",
     'drop = { kind = "disc", radius = ... }': "the radius is left to the user",
 }
 
@@ -90,6 +91,7 @@ def cases() -> Iterator[Case]:
     yield WIRED, ("flow.ftp.count=3",)
     yield WIRED, (f"{tcp}.cc=dctcp",)
     yield WIRED, ("at=[{t='1 s'}]",)
+    yield WIRED, ("fault.z={link='l.forward', action='drop', hold='1 s'}",)
     yield WIRED, ("scenario.profile=simulte",)
     yield WIRED, ("flow.ftp.stop='1 s'", "at=[{t='5 s', start='flow.ftp'}]")
     yield CELL, (f"{tcp}.cc=radio-aware",)
