@@ -61,7 +61,7 @@ class GoldenRun:
 
 def golden_runs() -> list[GoldenRun]:
     """Every golden run, in a fixed order."""
-    return list(chain(of_scenarios(), of_plug_ins(), of_studies(), of_swarm()))
+    return list(chain(of_scenarios(), of_plug_ins(), of_trials(), of_studies(), of_swarm()))
 
 
 def of_scenarios() -> Iterator[GoldenRun]:
@@ -91,6 +91,22 @@ def of_plug_ins() -> Iterator[GoldenRun]:
         for name in names:
             more = {"datagrams": ("flow.download.transport=udp",), "linux-6-cc": ("output.cc=interval",)}.get(kind, ())
             yield GoldenRun(f"plug-in/{kind}/{name}", files[base], (*more, override.format(name)), PLUG_IN_S)
+
+
+def of_trials() -> Iterator[GoldenRun]:
+    """What trials of congestion controls do to their network: each in a run of its own."""
+    sender = 'flow.download.tcp={ profile = "linux-6", cc = "bbr3" }'
+    for name, overrides in {
+        "trigger": ('when=[{ var = "bbr.state", becomes = "Drain", set = { "link.bottleneck.rate" = "5 Mbit/s" } }]',),
+        "fault": ('fault.z={ link = "bottleneck.forward", action = "hold", hold = "30 ms", every = 20 }',),
+        "rounds": (
+            'fault.z={ link = "bottleneck.forward", action = "drop", flow = "download", rounds = 9, every = 3 }',
+        ),
+        "batch": ('link.bottleneck.batch="20 ms"',),
+        "rate": ('flow.download.app={ kind = "bulk", rate = "3 Mbit/s" }', 'flow.download.notsent_lowat="4 kB"'),
+        "windows": ('output.windows="500 ms"',),
+    }.items():
+        yield GoldenRun(f"trial/{name}", bundled()["dumbbell"], (sender, *overrides), PLUG_IN_S)
 
 
 def of_studies() -> Iterator[GoldenRun]:

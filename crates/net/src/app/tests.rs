@@ -368,7 +368,7 @@ fn a_source_goes_on_with_the_packet_that_it_has_begun() {
     assert_eq!(seen, [16.5, 21.5, 26.5]);
     // In the long run both rates give their share: 100 packets each second, then 200.
     let on_off = |mbps: u64| {
-        let constant = super::Distribution::Constant;
+        let constant = Distribution::Constant;
         let times =
             OnOffConfig { on_distribution: constant, off_distribution: constant, ..OnOffConfig::default() };
         OnOffConfig { rate: Bitrate(mbps * 1_000_000), size: Bytes(1250), ..times }
@@ -395,7 +395,7 @@ fn bulk_at_a_rate_piles_nothing_up() {
     let written = |out: &mut Vec<Action>| -> u64 {
         out.drain(..).map(|action| if let Action::Write { bytes, .. } = action { bytes } else { 0 }).sum()
     };
-    let mut run = |a: &mut App, out: &mut Vec<Action>, end: Instant| {
+    let run = |a: &mut App, out: &mut Vec<Action>, end: Instant| {
         while let Some(at) = a.poll_at().filter(|at| *at < end) {
             a.on_time(at, out);
         }

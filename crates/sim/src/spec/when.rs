@@ -15,7 +15,7 @@ use crate::extensions::Extensions;
 pub const ROUND: [&str; 3] = [
     "round",
     "rounds",
-    "round trips of the data: one ends with the first ACK of what was sent after its beginning (not with `output.cc = \"interval\"`)",
+    "round trips of the data: one ends with the first ACK of what was sent after its beginning (not where `output.cc` is \"interval\")",
 ];
 
 /// Something that changes once a variable of a sender becomes what is wanted: at the same ACK,
