@@ -120,7 +120,8 @@ def scale(row: Sequence[Axes], key: str) -> None:
     if key == "loss":
         ax.set_xscale("symlog", linthresh=1e-4)
         ax.set_xlim(0, 1.5 * max(a.dataLim.x1 for a in row))
-        ax.set_xticks([0, 1e-4, 1e-3, 1e-2, 1e-1], ["0", "1e-4", "1e-3", "1e-2", "0.1"])
+        # A panel has room for three labels.
+        ax.set_xticks([0, 1e-4, 1e-3, 1e-2, 1e-1], ["0", "", "0.001", "", "0.1"])
         ax.xaxis.set_minor_locator(NullLocator())
         return
     if key == "jit":

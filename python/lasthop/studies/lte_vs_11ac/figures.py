@@ -122,15 +122,19 @@ def variant(data: Data, cc: str) -> Figure:
                     lines, metric=[key] * len(time), network=[network] * len(time), size=[size] * len(time),
                     time_s=trace["time_s"].tolist(), value=known,
                 )  # fmt: skip
-        labels = [f"{network_name(n).removeprefix('LTE ').removeprefix('802.')}\n{s}" for n, s in conditions]
-        upper.set_xticks(range(len(conditions)), labels)
+        # One label for the bars of a network: six with their sizes do not fit side by side.
+        networks = list(dict.fromkeys(n for n, _ in conditions))
+        places = [[x for x, (n, _) in enumerate(conditions) if n == network] for network in networks]
+        labels = [network_name(n).removeprefix("LTE ").removeprefix("802.") for n in networks]
+        upper.set_xticks([sum(xs) / len(xs) for xs in places], labels)
         dress(upper, "", LABEL[key].replace("\n", " "))
         dress(lower, "time [s]", LABEL[key].replace("\n", " "))
         upper.set_ylim(bottom=0)
         lower.set_ylim(bottom=0)
     caption = (
-        f"{title}: means over the stations with 95 % confidence intervals (above), and the run with seed 1 in bins of "
-        "1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM, green: 802.11ac."
+        "Means over the stations with 95 % confidence intervals (above; filled: 1000 B, hollow: 3000 B), and the run "
+        "with seed 1 in bins of 1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM, green: "
+        "802.11ac."
     )
     name = f"fig{number}-{cc}"
     return Figure(name, f"Figure {number}: {title}", caption, fig, {name: averages, f"{name}-series": lines})
