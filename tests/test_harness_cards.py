@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from lasthop.harness import judge as j
-from lasthop.harness.cards import LINES, Scale, _common, _series, comparisons, pill
+from lasthop.harness.cards import LINES, Scale, Words, _common, _series, comparisons, pill
+from lasthop.harness.definition import BUNDLED, load_study
 from lasthop.harness.stats import Estimate
 
 ONE = Estimate.of([3.0])
@@ -169,7 +171,28 @@ def test_scales() -> None:
 
 def test_common_words() -> None:
     labels = ("goodput seamless 256 kB", "goodput lossless 256 kB")
-    assert _common(labels) == "goodput 256 kB"
+    assert _common(labels, " < ", True) == "goodput 256 kB"
+    assert _common(labels, " < ", False) == "goodput 256 kB: seamless < lossless"
     assert _series(labels) == ("seamless", "lossless")
-    assert _common(("reno", "cubic")) == "reno < cubic"
+    assert _common(("reno", "cubic"), " < ", True) == "reno < cubic"
+    assert _common(("a", "b", "c", "d"), " ≈ ", True) == "a ≈ … ≈ d"
     assert _series(("x", "x")) == ("x", "x")
+    sizes = ("rate 45 kB", "rate 60 kB")
+    assert _common(sizes, " < ", False) == "rate: 45 kB < 60 kB", "a unit stays with its number"
+
+
+def test_labels_are_said_in_words() -> None:
+    words = Words({"max": "largest window"}, {"s": "small packets", "thr": "throughput", "westwood": "Westwood"})
+    assert words("max") == "largest window"
+    assert words("thr westwood s") == "throughput Westwood small packets"
+    assert words("losses of westwood-plus") == "losses of westwood-plus", "a word within another one stays"
+    assert words("yes") == "yes"
+    card = comparisons(j.all_of([j.in_band("max", Estimate.of([2.5]), (2.0, 3.0))]), words=words)
+    assert "largest window" in card
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent for p in BUNDLED.glob("*/claims.toml")), ids=lambda p: p.name)
+def test_words_of_claims_are_texts(folder: Path) -> None:
+    study = load_study(folder, quick=True)
+    said = [text for claim in study.claims for text in (*claim.labels.values(), *claim.words.values())]
+    assert all(text.strip() == text and text for text in said)

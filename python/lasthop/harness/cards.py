@@ -8,7 +8,8 @@ own, on which the band has a third of the width: the question is whether the dot
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,10 +40,29 @@ def pill(verdict: str) -> Markup:
     return Markup('<span class="pill {}"><span aria-hidden="true">{}</span> {}</span>').format(css, sign, verdict)
 
 
-def comparisons(finding: Finding, paper: float | None = None) -> Markup:
+class Words:
+    """How labels of comparisons are said to a reader who does not have the paper at hand."""
+
+    def __init__(self, labels: Mapping[str, str], words: Mapping[str, str]) -> None:
+        """`labels` are for whole labels, `words` for single words of the others."""
+        self._labels, self._words = labels, words
+        longest = sorted(words, key=len, reverse=True)
+        self._pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])") if words else None
+
+    def __call__(self, label: str) -> str:
+        """A label in words."""
+        if label in self._labels:
+            return self._labels[label]
+        return label if self._pattern is None else self._pattern.sub(lambda m: self._words[m[0]], label)
+
+
+PLAIN = Words({}, {})
+
+
+def comparisons(finding: Finding, paper: float | None = None, words: Words = PLAIN) -> Markup:
     """The comparisons of a finding as lines of a figure, or its text where it has none.
 
-    `paper`: the source's number, marked where the finding judges one number only.
+    `paper`: the source's number, marked where the finding judges one number only. `words`: how labels are said.
     """
     checks = list(finding.checks)
     if not checks:
@@ -50,8 +70,8 @@ def comparisons(finding: Finding, paper: float | None = None) -> Markup:
     checks.sort(key=lambda c: c.held is True)
     scales = _shared(checks)
     alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
-    lines = [_line(check, scales.get(_group(check)), alone) for check in checks]
-    series = _legend(checks)
+    series = _legend(checks, words)
+    lines = [_line(check, scales.get(_group(check)), alone, words, bool(series)) for check in checks]
     count = ""
     if len(checks) > 1:
         held = sum(c.passed for c in checks)
@@ -158,7 +178,7 @@ def _own(shown: Shown, paper: float | None) -> Scale:
     return Scale(max(low - margin, 0.0) if positive else low - margin, high + margin)
 
 
-def _line(check: Check, scale: Scale | None, paper: float | None) -> Markup:
+def _line(check: Check, scale: Scale | None, paper: float | None, words: Words, has_legend: bool) -> Markup:
     held = {True: "good", False: "bad", None: "unclear"}[check.held]
     sign = {True: "✓", False: "✗", None: "?"}[check.held]
     said = {True: "holds", False: "fails", None: "undecided"}[check.held]
@@ -166,11 +186,10 @@ def _line(check: Check, scale: Scale | None, paper: float | None) -> Markup:
     said_hidden = Markup('<span class="hidden">{}: </span>').format(said)
     if not check.shown or check.relation == "fact":
         return Markup('<div class="dot-line fact">{}<span class="label">{}{}</span></div>').format(
-            mark, said_hidden, check.text
+            mark, said_hidden, words(check.text)
         )
     if check.relation == "trend":
-        label, plot, value = check.text.split(" ", 1)[0], _course(check, held), _ends(check)
-        label = _before_numbers(check.text)
+        label, plot, value = _before_numbers(check.text), _course(check, held), _ends(check)
     elif check.relation == "band":
         (shown,) = check.shown
         label = shown.label
@@ -179,14 +198,14 @@ def _line(check: Check, scale: Scale | None, paper: float | None) -> Markup:
             shown.value.text(check.digits, check.unit), _accepted(shown, paper)
         )
     else:
-        label = _common(tuple(s.label for s in check.shown))
-        plot = _plot(check, scale or Scale(0.0, 1.0), held, None)
         sign_between = " < " if check.relation == "order" else " ≈ "
+        label = _common(tuple(s.label for s in check.shown), sign_between, has_legend)
+        plot = _plot(check, scale or Scale(0.0, 1.0), held, None)
         text = sign_between.join(s.value.text(check.digits) for s in check.shown)
         value = Markup("{}").format(f"{text} {check.unit}".strip())
     return Markup(
         '<div class="dot-line">{}<span class="label">{}{}</span>{}<span class="value">{}</span></div>'
-    ).format(mark, said_hidden, label, plot, value)
+    ).format(mark, said_hidden, words(label), plot, value)
 
 
 def _accepted(shown: Shown, paper: float | None) -> str:
@@ -272,7 +291,7 @@ def _before_numbers(text: str) -> str:
     return " ".join(words[:end]) or text
 
 
-def _legend(checks: Sequence[Check]) -> Markup:
+def _legend(checks: Sequence[Check], words: Words) -> Markup:
     """What the dots of lines with several of them are, where that is the same in all of them."""
     several = [check for check in checks if check.relation in ("order", "equal") and len(check.shown) > 1]
     names = {_series(tuple(s.label for s in check.shown)) for check in several}
@@ -280,18 +299,25 @@ def _legend(checks: Sequence[Check]) -> Markup:
         return Markup("")
     (series,) = names
     keys = Markup(" ").join(
-        Markup('<span class="key"><i class="dot s{}"></i> {}</span>').format(k, name) for k, name in enumerate(series)
+        Markup('<span class="key"><i class="dot s{}"></i> {}</span>').format(k, words(name))
+        for k, name in enumerate(series)
     )
     return Markup('<p class="legend">{}</p>').format(keys)
 
 
-def _common(labels: Sequence[str]) -> str:
-    """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB."""
+def _common(labels: Sequence[str], sign: str, has_legend: bool) -> str:
+    """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB.
+
+    What distinguishes them follows where no legend says it.
+    """
     first, last = _shared_words(labels)
     words = labels[0].split(" ")
-    common = [*words[:first], *words[len(words) - last :]]
+    common = " ".join([*words[:first], *words[len(words) - last :]])
+    if common and has_legend:
+        return common
     series = _series(labels)
-    return " ".join(common) or (" < ".join(series) if len(series) < 4 else series[0])
+    ranked = sign.join(series) if len(series) < 4 else f"{series[0]}{sign}…{sign}{series[-1]}"
+    return f"{common}: {ranked}" if common else ranked
 
 
 def _series(labels: Sequence[str]) -> tuple[str, ...]:
@@ -310,4 +336,7 @@ def _shared_words(labels: Sequence[str]) -> tuple[int, int]:
     last = 0
     while last < shortest - 1 - first and len({w[-1 - last] for w in words}) == 1:
         last += 1
+    # A unit belongs to its number: of `a 45 kB` and `a 60 kB` not `a kB` is common, but `a`.
+    if last and all(w[-1 - last][:1].isdigit() for w in words):
+        last = 0
     return first, last

@@ -194,6 +194,9 @@ class Claim:
     about: str = ""
     switch: Variation | None = None
     ablations: tuple[Variation, ...] = ()
+    #: How the report says labels of comparisons, and single words of those that it has no words for.
+    labels: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -294,7 +297,9 @@ def _load(folder: Path, quick: bool) -> Study:
     shared_ablations = {
         name: _variation({"name": name, **body}, "ablation") for name, body in spec.get("ablation", {}).items()
     }
-    claims = tuple(_claim(body, shared_ablations) for body in _read_toml(folder / "claims.toml").get("claim", []))
+    stated = _read_toml(folder / "claims.toml")
+    words = _texts(stated, "words")
+    claims = tuple(_claim(body, shared_ablations, words) for body in stated.get("claim", []))
     study = Study(
         name=head["name"],
         title=head["title"],
@@ -419,11 +424,14 @@ def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> 
     }
 
 
-def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation]) -> Claim:
-    """A claim; `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own."""
+def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation], words: Mapping[str, str]) -> Claim:
+    """A claim; `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own.
+
+    `words`: those of all claims; the claim's own `words` are added.
+    """
     known = {
         "id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation",
-        "ablations",
+        "ablations", "labels", "words",
     }  # fmt: skip
     unknown = [name for name in body.get("ablations", ()) if name not in shared]
     if unknown:
@@ -443,11 +451,21 @@ def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation]) -> Claim:
         settings={k: v for k, v in body.items() if k not in known},
         about=body.get("about", ""),
         switch=_variation(switch, "switch") if switch else None,
+        labels=_texts(body, "labels"),
+        words={**words, **_texts(body, "words")},
         ablations=(
             *(shared[name] for name in body.get("ablations", ())),
             *(replace(_variation(a, "ablation"), name=f"{body['id']}: {a['name']}") for a in body.get("ablation", [])),
         ),
     )
+
+
+def _texts(body: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    """A table of texts."""
+    found = body.get(key, {})
+    if not isinstance(found, Mapping) or not all(isinstance(text, str) for text in found.values()):
+        raise StudyError(f"{key} of claims.toml has to be a table of texts")
+    return found
 
 
 def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "ablation"]) -> Variation:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.harness.cards import VERDICTS, comparisons, pill
+from lasthop.harness.cards import VERDICTS, Words, comparisons, pill
 from lasthop.harness.definition import KINDS
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -111,13 +111,15 @@ def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult]) -> M
 def _card(study: Study, name: str, result: ClaimResult) -> Markup:
     claim, finding = result.claim, result.finding
     number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
+    words = Words(claim.labels, claim.words)
+    test = words(claim.test).rstrip(".").replace("+-", "±")
     parts = [
         Markup('<header><h3>{}</h3><span class="mute">{}</span>{}</header>').format(
             claim.id, KINDS[claim.kind], pill(finding.verdict)
         ),
         Markup('<p class="says">{}</p>').format(claim.says),
-        Markup('<p class="test"><b>Test:</b> {}.</p>').format(claim.test.rstrip(".")),
-        comparisons(finding, number),
+        Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
+        comparisons(finding, number, words),
         _remark(result),
         _off(result),
         _folded_readings(study, result),
@@ -160,7 +162,7 @@ def _off(result: ClaimResult) -> Markup:
         return Markup("")
     word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
     return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
-        result.claim.switch.name, word, comparisons(result.off)
+        result.claim.switch.name, word, comparisons(result.off, words=Words(result.claim.labels, result.claim.words))
     )
 
 
@@ -168,8 +170,11 @@ def _folded_readings(study: Study, result: ClaimResult) -> Markup:
     if not result.readings:
         return Markup("")
     about = {reading.name: reading.about for reading in study.readings}
+    words = Words(result.claim.labels, result.claim.words)
     bodies = _join(
-        Markup("<p><b>{}</b> {}: {}</p>{}").format(name, pill(f.verdict), about.get(name, ""), comparisons(f))
+        Markup("<p><b>{}</b> {}: {}</p>{}").format(
+            name, pill(f.verdict), about.get(name, ""), comparisons(f, words=words)
+        )
         for name, f in result.readings.items()
     )
     same = sum(f.verdict == result.finding.verdict for f in result.readings.values())
@@ -188,7 +193,7 @@ def _folded_ablations(result: ClaimResult) -> Markup:
             _turned(result.finding, f),
             a.about,
             ", ".join([*a.overrides, *(o for _, more in a.also for o in more)]),
-            comparisons(f),
+            comparisons(f, words=Words(result.claim.labels, result.claim.words)),
         )
         for a, f in result.ablations
     )
@@ -217,7 +222,7 @@ def _folded_sensitivity(result: ClaimResult) -> Markup:
 
 
 def _figures(figures: Sequence[Figure]) -> Markup:
-    body = _join(figure_svg(f.figure, f"{f.title}. {f.caption}") for f in figures)
+    body = _join(figure_svg(f.figure, f"{f.title}{'' if f.title[-1:] in '.?!' else '.'} {f.caption}") for f in figures)
     return _section("Figures", Markup('<div class="figures one">{}</div>').format(body), anchor="figures")
 
 
