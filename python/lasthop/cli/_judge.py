@@ -140,12 +140,14 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 def _check(files: list[str], as_json: bool) -> None:
     """Cases that are right in themselves: of each scenario too, with CUBIC in the place of the control."""
+    from lasthop.judging._variables import scenario_keys
     from lasthop.judging.case import scenario_of
     from lasthop.judging.suite import load_suite
 
     cases = [case for name in files for case in load_suite(name).cases]
     for case in cases:
-        for path in () if case.lacks else case.paths:
+        runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
+        for path in case.paths if runnable else ():
             scenario_of(case, path, "cubic", case.seed(0), {})
     if as_json:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})

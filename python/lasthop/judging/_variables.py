@@ -49,3 +49,9 @@ def unit_of(variable: str) -> str:
     """The unit of a variable; empty for a plain number and for one that no built-in control has."""
     unit = _units().get(variable, "")
     return "" if unit == "text" else unit
+
+
+@cache
+def scenario_keys() -> frozenset[str]:
+    """The keys of scenarios that this version knows, as the reference writes them: `link.<name>.rate`."""
+    return frozenset(key["path"] for key in json.loads(_core.describe())["keys"])

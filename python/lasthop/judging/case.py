@@ -115,6 +115,8 @@ class Case:
     about: str
     #: What the case cannot be run without: ids of what the simulator lacks.
     lacks: tuple[str, ...]
+    #: Scenario keys without which this version cannot run the case, as the reference writes them.
+    needs: tuple[str, ...]
     observables: tuple[str, ...]
     requires: tuple[Check, ...]
     passes: tuple[Check, ...]
@@ -280,10 +282,11 @@ class _Reader:
             return None
         used = {*checker.used, *(v for v in plot if v in variables)}
         return Case(
-            named, title, source, self._text("about"), self._texts("lacks"), observables, checks["requires"],
-            checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known, let, paths, base,
-            scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)), tuple(sorted(checker.tables)),
-            metrics, references, self._file.name, self._file.text, self._key, self._folder,
+            named, title, source, self._text("about"), self._texts("lacks"), self._texts("needs"), observables,
+            checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
+            let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
+            tuple(sorted(checker.tables)), metrics, references, self._file.name, self._file.text, self._key,
+            self._folder,
         )  # fmt: skip
 
     def _fault(
@@ -341,7 +344,7 @@ class _Reader:
     def _let(self, variables: Mapping[str, bool]) -> dict[str, Tree]:
         found = {}
         for name, text in self._table("let").items():
-            taken = name in variables or name in FUNCTIONS or name in MOMENTS or name in NUMBERS or name in UNITS
+            taken = name in variables or name in FUNCTIONS or name in MOMENTS or name in NUMBERS
             if taken or not _WORD.match(name):
                 what = "has a meaning already" if taken else "is no name"
                 self._fault(
@@ -612,6 +615,7 @@ _KEYS = {
     "mutant": "controls with a mistake, which the case must find",
     "seeds": "replications of each path",
     "quick_seeds": "replications of each path in the quick form",
+    "needs": "scenario keys that the case uses and older versions lack, such as when or link.<name>.batch",
     "plot": "variables whose course the report shows",
 }
 

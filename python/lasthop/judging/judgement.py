@@ -22,6 +22,7 @@ from lasthop._files import write_all_whole
 from lasthop.campaign.conduct import Estimate, Event, Progress, estimate
 from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
+from lasthop.judging._variables import scenario_keys
 from lasthop.judging.case import Case, CasePath, scenario_of, varied
 from lasthop.judging.contest import comparisons, flags, summary
 from lasthop.judging.control import Control, control_of
@@ -238,6 +239,9 @@ class Judgement:
             return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
         if case.lacks:
             return "not-testable", f"the simulator lacks: {'; '.join(case.lacks)}"
+        unknown = [key for key in case.needs if key not in scenario_keys()]
+        if unknown:
+            return "not-testable", f"this version has no scenario key {', '.join(f'`{key}`' for key in unknown)}"
         return None
 
     def _points(self, number: int, case: Case) -> list[tuple[Task, str, float]]:
