@@ -173,8 +173,10 @@ impl Wire {
 
     /// The moment of `batch` at or after `arrival`.
     fn next_batch(&self, arrival: Instant) -> Instant {
-        let batch = self.model.batch.0.max(1);
-        arrival.saturating_add(Duration((batch - arrival.0 % batch) % batch))
+        match self.model.batch.0 {
+            0 => arrival,
+            batch => Instant(arrival.0.checked_next_multiple_of(batch).unwrap_or(u64::MAX)),
+        }
     }
 
     /// As [`put`](Self::put), where there are faults. A packet that is held keeps no other behind
