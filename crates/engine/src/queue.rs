@@ -28,7 +28,7 @@ pub enum Class {
     Probe = 5,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Entry<E> {
     time: u64,
     /// Class in the top byte, sequence number below: one comparison decides both.
@@ -37,9 +37,10 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
+    /// The place in the order as one number, which is compared without a branch.
     #[inline]
-    fn before(&self, other: &Self) -> bool {
-        (self.time, self.order) < (other.time, other.order)
+    fn key(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
     }
 }
 
@@ -52,7 +53,7 @@ pub struct EventQueue<E> {
     popped: u64,
 }
 
-impl<E> Default for EventQueue<E> {
+impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self::new()
     }
@@ -61,7 +62,7 @@ impl<E> Default for EventQueue<E> {
 const ARITY: usize = 4;
 const SEQ_BITS: u32 = 56;
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// An empty queue at time zero.
     pub const fn new() -> Self {
         EventQueue { heap: Vec::new(), seq: 0, now: Instant::ZERO, popped: 0 }
@@ -97,19 +98,20 @@ impl<E> EventQueue<E> {
         debug_assert!(at >= self.now, "event at {at} scheduled in the past of {}", self.now);
         let order = (u64::from(class as u8) << SEQ_BITS) | self.seq;
         self.seq += 1;
-        self.heap.push(Entry { time: at.0, order, event });
-        self.sift_up(self.heap.len() - 1);
+        self.sift_up(Entry { time: at.0, order, event });
     }
 
     /// Takes the next event if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, E)> {
-        if self.heap.first()?.time > limit.0 {
+        let entry = *self.heap.first()?;
+        if entry.time > limit.0 {
             return None;
         }
-        let entry = self.heap.swap_remove(0);
-        if self.heap.len() > 1 {
-            self.sift_down(0);
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sift_down(last);
         }
         debug_assert!(entry.time >= self.now.0, "time moved back");
         self.now = Instant(entry.time);
@@ -124,36 +126,46 @@ impl<E> EventQueue<E> {
         self.now = self.now.max(t);
     }
 
-    fn sift_up(&mut self, mut i: usize) {
+    /// Puts a new entry into its place, from the last leaf up.
+    fn sift_up(&mut self, entry: Entry<E>) {
+        let mut i = self.heap.len();
+        self.heap.push(entry);
+        let (heap, key) = (&mut self.heap[..], entry.key());
         while i > 0 {
             let parent = (i - 1) / ARITY;
-            if !self.heap[i].before(&self.heap[parent]) {
+            if key >= heap[parent].key() {
                 break;
             }
-            self.heap.swap(i, parent);
+            heap[i] = heap[parent];
             i = parent;
         }
+        heap[i] = entry;
     }
 
-    fn sift_down(&mut self, mut i: usize) {
-        let len = self.heap.len();
+    /// Puts an entry into its place, from the root down, whose own entry has left.
+    fn sift_down(&mut self, entry: Entry<E>) {
+        let (heap, key) = (&mut self.heap[..], entry.key());
+        let mut i = 0;
         loop {
             let first = i * ARITY + 1;
-            if first >= len {
+            let (least, least_key) = if let Some([a, b, c, d]) = heap.get(first..first + ARITY) {
+                let (a, b, c, d) = (a.key(), b.key(), c.key(), d.key());
+                let (left, left_key) = if b < a { (1, b) } else { (0, a) };
+                let (right, right_key) = if d < c { (3, d) } else { (2, c) };
+                if right_key < left_key { (right, right_key) } else { (left, left_key) }
+            } else {
+                let rest = heap.get(first..).unwrap_or_default();
+                let keys = rest.iter().map(Entry::key).enumerate();
+                let Some(least) = keys.min_by_key(|(_, key)| *key) else { break };
+                least
+            };
+            if key <= least_key {
                 break;
             }
-            let mut least = first;
-            for child in first + 1..(first + ARITY).min(len) {
-                if self.heap[child].before(&self.heap[least]) {
-                    least = child;
-                }
-            }
-            if !self.heap[least].before(&self.heap[i]) {
-                break;
-            }
-            self.heap.swap(i, least);
-            i = least;
+            heap[i] = heap[first + least];
+            i = first + least;
         }
+        heap[i] = entry;
     }
 }
 
