@@ -145,16 +145,18 @@ fn biorthogonal16(e: f64) -> f64 {
     (1.0 - correct).clamp(0.0, 1.0)
 }
 
-/// SINR of a stream above which fewer than one in 10^15 bits is wrong.
+/// SINR of a stream above which fewer than one in 10^15 bits is wrong; worked out where it is first
+/// asked for, because CCK takes thousands of error functions.
 pub fn sure(coding: Coding) -> f64 {
-    static KNOWN: OnceLock<Vec<(Coding, f64)>> = OnceLock::new();
-    let of = |coding| (coding, work_out_sure(coding));
-    let known = KNOWN.get_or_init(|| EVERY.into_iter().map(of).collect());
-    known.iter().find(|(c, _)| *c == coding).map_or_else(|| work_out_sure(coding), |(_, sinr)| *sinr)
+    static KNOWN: [OnceLock<f64>; EVERY.len()] = [const { OnceLock::new() }; EVERY.len()];
+    match EVERY.iter().position(|c| *c == coding) {
+        Some(place) => *KNOWN[place].get_or_init(|| work_out_sure(coding)),
+        None => work_out_sure(coding),
+    }
 }
 
 /// Every modulation and code of the standard.
-const EVERY: [Coding; 14] = [
+const EVERY: [Coding; 15] = [
     Coding::new(1, 1, 2),
     Coding::new(1, 3, 4),
     Coding::new(2, 1, 2),
@@ -168,6 +170,7 @@ const EVERY: [Coding; 14] = [
     Coding::new(8, 5, 6),
     Coding::DBPSK,
     Coding::DQPSK,
+    Coding::CCK5,
     Coding::CCK11,
 ];
 
