@@ -29,20 +29,9 @@ pub struct Ppdu {
 impl Contention<'_> {
     /// PPDUs have ended: who finds the medium idle begins to count.
     pub fn settle(&mut self, now: Instant, m: usize) {
-        for member in 0..self.media[m].members.len() {
-            let medium = &mut self.media[m];
-            let ear = &mut medium.ears[member];
-            if !ear.idle && now >= ear.tx_until && now >= ear.sensed_until && ear.power < medium.energy {
-                ear.idle = true;
-                let timing = &medium.timing;
-                let extra = if ear.bad { timing.extra() } else { Duration::ZERO };
-                ear.base = (now + timing.sifs + extra).max(ear.nav.saturating_add(timing.sifs));
-                ear.bad = false;
-                if !ear.waiting {
-                    self.count(now, m, member);
-                }
-            }
-        }
+        let (medium, devices) = (&mut self.media[m], &*self.devices);
+        let slot = medium.timing.slot;
+        medium.begin_to_count(now, |device, base| devices[device].turn_from(now, base, slot));
     }
 
     /// A device begins to count from its `base` on.
@@ -52,14 +41,13 @@ impl Contention<'_> {
         let base = medium.ears[member].base;
         let slot = medium.timing.slot;
         let device = &self.devices[medium.members[member]];
-        let turns = device.contenders.iter().filter(|c| c.pending).map(|c| c.turn(base, slot).max(now));
-        medium.due[member] = turns.min().unwrap_or(Instant::MAX);
+        medium.set_turn(member, device.turn_from(now, base, slot));
     }
 
     /// An idle period ends for a device.
     pub fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
-        medium.due[member] = Instant::MAX;
+        medium.set_turn(member, Instant::MAX);
         let ear = &mut medium.ears[member];
         if std::mem::take(&mut ear.counting) {
             let device = &mut self.devices[medium.members[member]];
@@ -81,10 +69,10 @@ impl Contention<'_> {
         if ear.counting {
             // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
             let turn = c.turn(ear.base, medium.timing.slot).max(now);
-            let due = &mut medium.due[device.member];
             // The reservation of the medium is no idleness.
             if c.slots() > 0 || ear.nav <= now || ear.base <= now {
-                *due = (*due).min(turn);
+                let turn = turn.min(medium.turn(device.member));
+                medium.set_turn(device.member, turn);
                 return;
             }
         }
@@ -106,9 +94,10 @@ impl Contention<'_> {
         let station = self.devices[d].burst.station;
         let (timing, devices) = (self.media[m].timing, &mut *self.devices);
         let members = std::mem::take(&mut self.media[m].members);
+        let noticed = now + timing.sense;
         let busy = |r: usize, ear: &mut Ear, due: &mut Instant| {
             // Whose turn comes before it can notice sends all the same.
-            let committed = r != member && *due != Instant::MAX && *due < now + timing.sense;
+            let committed = r != member && *due != Instant::MAX && *due < noticed;
             if committed || !ear.counting {
                 return;
             }

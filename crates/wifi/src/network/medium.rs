@@ -1,5 +1,7 @@
 //! A channel: which device detects which transmission, and the state of its medium.
 
+use std::cell::Cell;
+
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
 use super::config::{AirConfig, ApConfig};
@@ -116,7 +118,9 @@ pub struct Medium {
     /// What each receives.
     pub ears: Vec<Ear>,
     /// When each one's turn comes; MAX: not while things stay as they are.
-    pub due: Vec<Instant>,
+    due: Vec<Instant>,
+    /// The earliest of these, if it is known.
+    next_turn: Cell<Option<Instant>>,
     /// Transmissions in progress, and those that overlapped with one.
     pub on_air: Vec<Transmission>,
     spare: Vec<Vec<f64>>,
@@ -152,6 +156,7 @@ impl Medium {
             members: Vec::new(),
             ears: Vec::new(),
             due: Vec::new(),
+            next_turn: Cell::new(None),
             on_air: Vec::new(),
             spare: Vec::new(),
             active: 0,
@@ -172,13 +177,58 @@ impl Medium {
         self.members.push(device);
         self.ears.push(Ear::new());
         self.due.push(Instant::MAX);
+        self.next_turn.set(None);
         self.radios.add(radio, key);
         self.members.len() - 1
     }
 
     /// The earliest turn.
+    #[inline]
     pub fn next_turn(&self) -> Instant {
-        self.due.iter().copied().min().unwrap_or(Instant::MAX)
+        self.next_turn.get().unwrap_or_else(|| {
+            let next = self.due.iter().copied().min().unwrap_or(Instant::MAX);
+            self.next_turn.set(Some(next));
+            next
+        })
+    }
+    /// When the turn of a member comes.
+    #[inline]
+    pub fn turn(&self, member: usize) -> Instant {
+        self.due[member]
+    }
+    /// The turn of a member comes at `at`.
+    #[inline]
+    pub fn set_turn(&mut self, member: usize, at: Instant) {
+        let before = std::mem::replace(&mut self.due[member], at);
+        self.next_turn.set(turn_moved(self.next_turn.get(), before, at));
+    }
+    /// The first member from `member` on whose turn has come.
+    pub fn whose_turn(&self, member: usize, now: Instant) -> Option<usize> {
+        let next = self.due[member..].iter().position(|t| *t <= now)?;
+        Some(member + next)
+    }
+
+    /// PPDUs have ended: who finds the medium idle begins to count, and its turn comes as `turn`
+    /// says of a device that counts from a moment on.
+    pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, Instant) -> Instant) {
+        let (sifs, extra) = (self.timing.sifs, self.timing.extra());
+        let mut next = self.next_turn.get();
+        let members = self.ears.iter_mut().zip(&mut self.due).zip(&self.members);
+        for ((ear, due), &device) in members {
+            if ear.idle || now < ear.tx_until || now < ear.sensed_until || ear.power >= self.energy {
+                continue;
+            }
+            ear.idle = true;
+            let extra = if ear.bad { extra } else { Duration::ZERO };
+            ear.base = (now + sifs + extra).max(ear.nav.saturating_add(sifs));
+            ear.bad = false;
+            if !ear.waiting {
+                ear.counting = true;
+                let at = turn(device, ear.base);
+                next = turn_moved(next, std::mem::replace(due, at), at);
+            }
+        }
+        self.next_turn.set(next);
     }
 
     /// Puts a transmission on the air at all receivers. Devices whose idle period ends by
@@ -206,29 +256,27 @@ impl Medium {
         self.next_serial += 1;
         let end = now + length;
         let mut powers = self.spare.pop().unwrap_or_default();
-        powers.clear();
-        powers.resize(self.ears.len(), 0.0);
-        for (r, ear) in self.ears.iter_mut().enumerate() {
+        self.radios.receive(now, from, &mut powers);
+        let (detection, energy, sinr, capture) = (self.detection, self.energy, self.sinr, self.capture);
+        let mut next_turn = self.next_turn.get();
+        let receivers = self.ears.iter_mut().zip(&mut self.due);
+        let received = powers.iter().zip(self.radios.noises());
+        for (r, ((ear, due), (&power, &noise))) in receivers.zip(received).enumerate() {
             if r == from {
                 ear.tx_until = end;
                 ear.locked = None;
-                busy(r, ear, &mut self.due[r]);
-                ear.idle = false;
-                continue;
+            } else {
+                ear.power += power;
+                if ear.tx_until > now {
+                    continue;
+                }
             }
-            let power = self.radios.received(now, from, r);
-            powers[r] = power;
-            ear.power += power;
-            if ear.tx_until > now {
-                continue;
-            }
-            if power >= self.detection {
+            if r != from && power >= detection {
                 ear.sensed_until = ear.sensed_until.max(end);
                 if now <= ear.nav {
                     ear.nav = ear.nav.max(ear.nav_full);
                 }
-                let noise = self.radios.noise(r);
-                let found = |power: f64, all: f64| power >= self.sinr * (noise + all - power);
+                let found = |power: f64, all: f64| power >= sinr * (noise + all - power);
                 match ear.locked {
                     // Two preambles at once: the receiver finds the one that stands out, if one
                     // does.
@@ -243,7 +291,7 @@ impl Medium {
                         ear.locked = Some((serial, power, now));
                     }
                     Some((_, other, since))
-                        if self.capture.is_some_and(|c| power >= c * other)
+                        if capture.is_some_and(|c| power >= c * other)
                             && now.since(since) < CAPTURE_WINDOW =>
                     {
                         ear.locked = Some((serial, power, now));
@@ -251,11 +299,14 @@ impl Medium {
                     _ => {}
                 }
             }
-            if ear.idle && (power >= self.detection || ear.power >= self.energy) {
-                busy(r, ear, &mut self.due[r]);
+            if r == from || ear.idle && (power >= detection || ear.power >= energy) {
+                let before = *due;
+                busy(r, ear, due);
+                next_turn = turn_moved(next_turn, before, *due);
                 ear.idle = false;
             }
         }
+        self.next_turn.set(next_turn);
         self.on_air.push(Transmission {
             serial,
             from,
@@ -340,5 +391,15 @@ impl Medium {
     /// The pieces that [`judge`](Self::judge) worked out.
     pub const fn segments(&self) -> &Segments {
         &self.segments
+    }
+}
+
+/// The earliest turn after one has moved from `before` to `at`; None: all are to be looked at.
+#[inline]
+fn turn_moved(next: Option<Instant>, before: Instant, at: Instant) -> Option<Instant> {
+    match next {
+        Some(next) if at <= next => Some(at),
+        Some(next) if before > next => Some(next),
+        _ => None,
     }
 }

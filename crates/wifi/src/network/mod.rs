@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 
 use lasthop_engine::Draw;
 use lasthop_net::{Item, Site};
-use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
+use lasthop_units::{ApId, Duration, Id, IndexVec, Instant, StationId};
 
 use crate::mac::{Category, Contender, Counting, Pool};
 use crate::phy::Mode;
@@ -114,6 +114,12 @@ impl Device {
     fn end(&self) -> End {
         if self.station.is_some() { End::Station } else { End::Ap }
     }
+    /// When its turn comes if it counts from `base` on; MAX: it has nothing to send.
+    #[inline]
+    fn turn_from(&self, now: Instant, base: Instant, slot: Duration) -> Instant {
+        let pending = self.contenders.iter().filter(|c| c.pending);
+        pending.fold(Instant::MAX, |first, c| first.min(c.turn(base, slot).max(now)))
+    }
     /// A contender draws its slots.
     fn back_off(&mut self, contender: usize) {
         let bits = self.draw.bits(self.drawn);
@@ -154,6 +160,8 @@ pub struct Wlan {
     settle: VecDeque<usize>,
     /// Contenders that have lost against another of their device.
     internal: Vec<usize>,
+    /// Members whose reception of what ends is drawn, or decides what follows.
+    unsure: Vec<usize>,
     /// Where packets are, if somebody wants to know.
     notes: Notes,
     /// What is noted of the air, if it is.
@@ -262,13 +270,15 @@ impl Wlan {
     fn take_turns(&mut self, now: Instant, out: &mut WlanOutput) -> bool {
         let mut any = false;
         for m in 0..self.media.len() {
-            let mut member = 0;
-            while let Some(next) = self.media[m].due[member..].iter().position(|t| *t <= now) {
-                member += next;
-                self.media[m].due[member] = Instant::MAX;
+            if self.media[m].next_turn() > now {
+                continue;
+            }
+            let mut from = 0;
+            while let Some(member) = self.media[m].whose_turn(from, now) {
+                self.media[m].set_turn(member, Instant::MAX);
                 any = true;
                 self.turn(now, self.media[m].members[member], out);
-                member += 1;
+                from = member + 1;
             }
         }
         any

@@ -23,9 +23,8 @@ struct Device {
     start: Position,
     /// Where it was when gains were last worked out.
     place: Position,
-    /// Transmit power and noise [mW].
+    /// Transmit power [mW].
     power: f64,
-    noise: f64,
     key: u64,
 }
 
@@ -45,7 +44,10 @@ pub struct Radios {
     bandwidth: f64,
     seed: u64,
     devices: Vec<Device>,
-    /// `[from * n + to]`: what path loss and shadowing leave, linear.
+    /// Noise of each device [mW].
+    noises: Vec<f64>,
+    /// `[from * n + to]`: what path loss and shadowing leave, linear; empty before the first
+    /// refresh.
     gains: Vec<f64>,
     /// When the gains are worked out again; MAX where nothing moves.
     refresh_at: Instant,
@@ -68,6 +70,7 @@ impl Radios {
             bandwidth,
             seed,
             devices: Vec::new(),
+            noises: Vec::new(),
             gains: Vec::new(),
             refresh_at: Instant::ZERO,
             shape,
@@ -86,21 +89,20 @@ impl Radios {
             start,
             place: start,
             power: milliwatts(radio.power),
-            noise: milliwatts(noise),
             key,
         });
-        let n = self.devices.len();
-        self.gains = vec![0.0; n * n];
-        self.pairs = (0..n * n).map(|_| None).collect();
+        self.noises.push(milliwatts(noise));
+        self.gains.clear();
+        self.pairs.clear();
         self.refresh_at = Instant::ZERO;
     }
 
     /// Transmit power and noise figure of a device from now on, and the place of one that does not
     /// move.
     pub fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
+        self.noises[device] = milliwatts(thermal_noise(Hertz(self.bandwidth), radio.noise_figure));
         let device = &mut self.devices[device];
         device.power = milliwatts(radio.power);
-        device.noise = milliwatts(thermal_noise(Hertz(self.bandwidth), radio.noise_figure));
         let place = radio.position.map(|m| m.0);
         if !device.motion.moves() && place != device.start {
             device.start = place;
@@ -113,7 +115,13 @@ impl Radios {
     /// Noise of a device [mW].
     #[inline]
     pub fn noise(&self, device: usize) -> f64 {
-        self.devices[device].noise
+        self.noises[device]
+    }
+
+    /// Noise of each device [mW].
+    #[inline]
+    pub fn noises(&self) -> &[f64] {
+        &self.noises
     }
 
     /// Brings the large-scale gains up to date.
@@ -124,30 +132,49 @@ impl Radios {
         }
     }
 
+    /// Power [mW] of `from` at every device, none at itself. [`refresh`](Self::refresh) comes
+    /// first.
+    pub fn receive(&mut self, now: Instant, from: usize, powers: &mut Vec<f64>) {
+        let n = self.devices.len();
+        let power = self.devices[from].power;
+        powers.clear();
+        powers.extend(self.gains[from * n..][..n].iter().map(|gain| power * gain));
+        powers[from] = 0.0;
+        if self.shape.is_some() {
+            for to in (0..n).filter(|to| *to != from) {
+                powers[to] *= self.faded(now, from, to, powers[to] / self.noises[to]);
+            }
+        }
+    }
+
     /// Power [mW] of `from` at `to`. [`refresh`](Self::refresh) comes first.
-    #[inline]
-    pub fn received(&mut self, now: Instant, from: usize, to: usize) -> f64 {
+    fn received(&mut self, now: Instant, from: usize, to: usize) -> f64 {
         let power = self.devices[from].power * self.gains[from * self.devices.len() + to];
         if self.shape.is_none() {
             return power;
         }
-        power * self.faded(now, from, to, power / self.devices[to].noise)
+        power * self.faded(now, from, to, power / self.noises[to])
     }
 
     /// Linear SNR of a transmission from `from` to `to`.
     pub fn snr(&mut self, now: Instant, from: usize, to: usize) -> f64 {
         self.refresh(now);
-        self.received(now, from, to) / self.devices[to].noise
+        self.received(now, from, to) / self.noises[to]
     }
 
     /// The SNR without fading as it was last worked out, for probes.
     pub fn mean_snr(&self, from: usize, to: usize) -> f64 {
-        self.devices[from].power * self.gains[from * self.devices.len() + to] / self.devices[to].noise
+        let gain = self.gains.get(from * self.devices.len() + to).copied().unwrap_or(0.0);
+        self.devices[from].power * gain / self.noises[to]
     }
 
     fn work_out(&mut self, now: Instant) {
         let n = self.devices.len();
         let first = self.refresh_at == Instant::ZERO;
+        self.gains.resize(n * n, 0.0);
+        if self.shape.is_some() {
+            self.pairs.resize_with(n * n, || None);
+        }
         let moves = |d: &Device| d.motion.moves();
         let t = now.as_secs_f64();
         for device in &mut self.devices {

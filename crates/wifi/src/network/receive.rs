@@ -13,17 +13,17 @@ impl Wlan {
     /// A PPDU leaves the air.
     pub(super) fn transmission_ends(&mut self, now: Instant, m: usize, serial: u64, out: &mut WlanOutput) {
         let i = self.media[m].end(serial);
-        let medium = &self.media[m];
-        let (t, alone) = (&medium.on_air[i], medium.is_alone(i));
+        let medium = &mut self.media[m];
+        let alone = medium.is_alone(i);
+        let rts = medium.on_air[i].frame == Frame::Rts;
+        let check = rts.then(|| medium.nav_check(i, self.air.compat));
+        let t = &medium.on_air[i];
         let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
-        let check = (t.frame == Frame::Rts).then(|| medium.nav_check(i, self.air.compat));
-        let mut received = false;
-        for r in 0..self.media[m].members.len() {
+        let signals = t.powers.iter().zip(medium.radios.noises());
+        for (r, (ear, (&power, &noise))) in medium.ears.iter_mut().zip(signals).enumerate() {
             if r == from {
                 continue;
             }
-            let medium = &mut self.media[m];
-            let (power, ear) = (medium.on_air[i].powers[r], &mut medium.ears[r]);
             if ear.locked.is_none_or(|(other, ..)| other != serial) {
                 // Its preamble kept the medium busy, and it could not be read.
                 if power >= medium.detection && ear.tx_until <= start && !ear.idle {
@@ -32,17 +32,24 @@ impl Wlan {
                 continue;
             }
             ear.locked = None;
+            if to == Some(r) || !alone || power / noise < sure {
+                self.unsure.push(r);
+                continue;
+            }
+            ear.bad = false;
+            reserve(ear, now, nav, check);
+        }
+        // Each listener reads by draws of its own: their order is of no account.
+        let mut received = false;
+        while let Some(r) = self.unsure.pop() {
+            let mut reading = self.reading(m, i);
+            let ok = if to == Some(r) { reading.read(r) } else { reading.overhear(r) };
+            let ear = &mut self.media[m].ears[r];
+            ear.bad = !ok;
             if to == Some(r) {
-                received = self.reading(m, i).read(r);
-                self.media[m].ears[r].bad = !received;
-            } else {
-                let clear = alone && power / medium.radios.noise(r) >= sure;
-                let ok = clear || self.reading(m, i).overhear(r);
-                let ear = &mut self.media[m].ears[r];
-                ear.bad = !ok;
-                if ok {
-                    reserve(ear, now, nav, check);
-                }
+                received = ok;
+            } else if ok {
+                reserve(ear, now, nav, check);
             }
         }
         self.after(now, m, i, received, out);
@@ -238,6 +245,7 @@ impl Wlan {
 }
 
 /// A bystander keeps off the medium for `nav`.
+#[inline]
 fn reserve(ear: &mut super::medium::Ear, now: Instant, nav: Duration, check: Option<Duration>) {
     let until = now.saturating_add(nav);
     match check {

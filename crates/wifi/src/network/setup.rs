@@ -34,6 +34,7 @@ impl Wlan {
             lost: Lost::default(),
             settle: VecDeque::new(),
             internal: Vec::new(),
+            unsure: Vec::new(),
             notes: Notes::default(),
             frames: None,
         };
