@@ -25,7 +25,7 @@ impl Sidelink {
         if !self.of_group.is_empty() {
             self.drop_copies(bearer, dropped, bearers, out);
         }
-        if self.pairs.iter().all(|p| !p.config.lossless) {
+        if !self.lossless {
             return;
         }
         self.forget_dropped(&out.dropped[dropped..]);

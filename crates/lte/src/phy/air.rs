@@ -13,11 +13,10 @@
 
 mod around;
 mod array;
+mod direct;
 mod emissions;
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 use lasthop_cell::{RbSet, SUBCARRIERS};
 use lasthop_engine::math::db;
@@ -32,6 +31,7 @@ use super::propagation::{Gains, Propagation};
 use around::{Around, Ray};
 use array::Arrays;
 pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
+use direct::{DirectGain, DirectGains};
 use emissions::Emissions;
 use lasthop_bearer::Direction;
 
@@ -133,7 +133,7 @@ pub struct Air<const WORDS: usize = LTE_WORDS> {
     interference: Box<[f32]>,
     row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
-    direct: BTreeMap<(UeId, UeId), (f32, u64)>,
+    direct: DirectGains,
     direct_fading: Option<DirectFading<WORDS>>,
     /// Where an end has several antennas.
     arrays: Option<Box<Arrays>>,
@@ -184,7 +184,7 @@ impl<const WORDS: usize> Air<WORDS> {
             uplink: (Tti(u64::MAX), Vec::new()),
             interference: vec![0.0; most].into(),
             row: vec![0.0; most].into(),
-            direct: BTreeMap::new(),
+            direct: DirectGains::new(ues.len()),
             direct_fading: None,
             arrays: None,
             code_words: Default::default(),
@@ -485,15 +485,12 @@ impl<const WORDS: usize> Air<WORDS> {
     /// Large-scale gain between two UEs on the uplink carrier.
     #[inline]
     pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
-        let key = (a.min(b), a.max(b));
-        match self.direct.get(&key) {
-            Some((gain, until)) if *until > tti.0 => *gain,
-            _ => {
-                let (gain, until) = self.propagation.between(key.0, key.1, tti);
-                self.direct.insert(key, (gain, until.map_or(u64::MAX, |t| t.0)));
-                gain
-            }
+        let known = self.direct.of(a, b);
+        if known.until <= tti.0 {
+            let (gain, until) = self.propagation.between(a.min(b), a.max(b), tti);
+            *known = DirectGain { gain, until: until.map_or(u64::MAX, |t| t.0) };
         }
+        known.gain
     }
 
     /// Distance between two UEs [m].

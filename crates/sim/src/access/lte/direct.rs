@@ -14,9 +14,9 @@ type Tables = Box<[u32]>;
 /// The sidelinks of a scenario.
 #[derive(Default)]
 pub(super) struct Direct {
-    /// By sender and the receiver's node: the destination, and the tables of the flows that it
-    /// carries (none: all).
-    destinations: BTreeMap<(UeId, NodeId), (u32, Tables)>,
+    /// By sender and the receiver's node ([`way`]): the destination, and the tables of the flows
+    /// that it carries (none: all).
+    destinations: BTreeMap<u64, (u32, Tables)>,
     /// The bearer of the first pair, and for each pair its name and the node at the network's end
     /// of its bearer.
     first_bearer: usize,
@@ -36,7 +36,7 @@ impl Direct {
         };
         let of_pairs = 2 * all.pairs.len();
         let destination = |(destination, tx, rx): (u32, UeId, UeId)| {
-            ((tx, ues[rx.index()]), (destination, flows(destination)))
+            (way(tx, ues[rx.index()]), (destination, flows(destination)))
         };
         let names = all.pairs.iter().map(|p| p.name.as_str().into());
         let mut direct = Direct {
@@ -60,7 +60,7 @@ impl Direct {
 
     /// The destination that carries packets of flows of `table` from `ue` to `to`.
     pub fn destination(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
-        let (destination, flows) = self.destinations.get(&(ue, to))?;
+        let (destination, flows) = self.destinations.get(&way(ue, to))?;
         (flows.is_empty() || flows.contains(&table)).then_some(*destination)
     }
 
@@ -86,6 +86,12 @@ impl Direct {
         let of = |p: &str| p == name || p.strip_prefix(name).is_some_and(is_number);
         (0..).zip(&self.pairs).filter(|(_, p)| of(&p.0)).map(|(i, _)| i).collect()
     }
+}
+
+/// A sender and a receiver's node as one number: every packet of a UE with sidelinks is looked up
+/// by it.
+fn way(from: UeId, to: NodeId) -> u64 {
+    (from.index() as u64) << 32 | to.index() as u64
 }
 
 /// `-` and digits, as in the name of one pair among several.

@@ -254,6 +254,8 @@ impl SidelinkGrants {
 #[derive(Debug)]
 pub struct Sidelink {
     pub pairs: Vec<Pair>,
+    /// A pair has lossless switches.
+    pub lossless: bool,
     pub destinations: Vec<Destination>,
     /// By destination: what the UE that sends knows, and what the UE that receives does.
     pub senders: Vec<Sender>,
@@ -323,6 +325,7 @@ impl Sidelink {
             .zip(&destinations)
             .for_each(|(id, destination): (u32, &Destination)| of_ue[destination.tx].push(id));
         Sidelink {
+            lossless: pairs.iter().any(|p| p.lossless),
             pairs: pairs.iter().map(|p| Pair { config: p.clone(), switched: None }).collect(),
             senders: destinations.iter().map(|_| Sender::new()).collect(),
             receivers,

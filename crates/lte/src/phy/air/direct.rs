@@ -1,0 +1,53 @@
+//! Large-scale gains between UEs that send to each other or disturb each other, as far as they were
+//! asked about.
+
+use lasthop_units::{Id, UeId};
+
+/// The gain between two UEs, and until which TTI it holds; 0: it is not known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectGain {
+    pub gain: f32,
+    pub until: u64,
+}
+
+/// A triangle of gains over the UEs that were asked about, numbered in that order: each sender is
+/// looked up with each receiver of a TTI, which a tree of pairs makes ten times as dear.
+#[derive(Debug)]
+pub struct DirectGains {
+    /// The number of each UE; `NONE`: it was not asked about.
+    numbers: Box<[u32]>,
+    /// By number, then by a number that is not larger.
+    rows: Vec<Box<[DirectGain]>>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl DirectGains {
+    /// Of a network with so many UEs.
+    pub fn new(ues: usize) -> DirectGains {
+        DirectGains { numbers: vec![NONE; ues].into(), rows: Vec::new() }
+    }
+
+    /// That between two UEs, whatever their order.
+    #[inline]
+    pub fn of(&mut self, a: UeId, b: UeId) -> &mut DirectGain {
+        let (a, b) = (self.number(a), self.number(b));
+        &mut self.rows[a.max(b)][a.min(b)]
+    }
+
+    #[inline]
+    fn number(&mut self, ue: UeId) -> usize {
+        match self.numbers[ue.index()] {
+            NONE => self.add(ue),
+            number => number as usize,
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, ue: UeId) -> usize {
+        let number = self.rows.len();
+        self.rows.push(vec![DirectGain::default(); number + 1].into());
+        self.numbers[ue.index()] = number as u32;
+        number
+    }
+}
