@@ -31,10 +31,10 @@ impl RadioNetwork {
         flow: FlowId,
         out: &mut NetworkOutput,
     ) {
-        self.calendar.advance_to(now);
         let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
+        self.calendar.advance_to(now);
         let Sdu { id, size, ecn, .. } = packet;
         let item = Item { id, size, flow, ecn, content: Content::default(), enqueued: now };
         ip.enqueue(now, item);
