@@ -57,6 +57,7 @@ impl World {
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec);
         let observer = builder.observer(spec, sink, capture)?;
+        let probes = Probes::open(spec, sink)?;
         let end = Instant::ZERO + spec.scenario.duration;
         let mut world = World {
             queue: EventQueue::new(),
@@ -76,7 +77,8 @@ impl World {
             progress: None,
             fault: None,
             attention: attention.clone(),
-            probes: Probes::open(spec, sink)?,
+            watched: probes.follows_packets || observer.is_some(),
+            probes,
             observer,
             output: AccessOutput::default(),
             spare: Vec::new(),

@@ -89,6 +89,8 @@ pub struct World {
     /// Raised when the caller wants to be asked.
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
+    /// Packets are noted on their way: in the table `packets` or a capture.
+    watched: bool,
     /// The packet capture.
     pub(crate) observer: Option<Box<Observer>>,
     /// Reused between calls: no entity allocates for its output.

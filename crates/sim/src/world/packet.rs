@@ -49,13 +49,8 @@ impl World {
             fragment: None,
             payload,
         });
-        if self.probes.follows_packets {
-            let place = &self.nodes[src].name;
-            self.flows[flow].note_packet(&mut self.probes, now, &self.packets[id], place, "sent");
-            self.note_life(now, id, Turn::Sent, DropPoint::Node(src));
-        }
-        if self.observer.is_some() {
-            self.observe(now, Place::Source(src), id);
+        if self.watched {
+            watch(self, now, id, Place::Source(src), src);
         }
         if takes_time {
             return self.process(now, from, id);
@@ -103,7 +98,7 @@ impl World {
     fn enter(&mut self, now: Instant, node: NodeId, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
-        if self.observer.is_some() && item.size <= self.accesses[id].mtu(entry) {
+        if self.watched && item.size <= self.accesses[id].mtu(entry) {
             self.observe(now, Place::Queue(id), packet);
         }
         let clocks = &mut Clocks::of(&mut self.queue, id);
@@ -128,7 +123,7 @@ impl World {
         if let Some((node, mut arrived)) = self.output.take_arrived() {
             for item in arrived.drain(..) {
                 self.packets[item.id].ecn = item.ecn;
-                if self.observer.is_some() {
+                if self.watched {
                     self.observe(now, Place::Exit(id), item.id);
                 }
                 self.forward(now, node, item.id);
@@ -208,13 +203,8 @@ impl World {
         if self.packets[id].fragment.is_some() {
             return self.reassemble(now, node, id);
         }
-        if self.probes.follows_packets {
-            let (packet, place) = (&self.packets[id], &self.nodes[node].name);
-            self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
-            note_delivery(self, now, node, id);
-        }
-        if self.observer.is_some() {
-            self.observe(now, Place::Destination(node), id);
+        if self.watched {
+            watch(self, now, id, Place::Destination(node), node);
         }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
@@ -267,4 +257,22 @@ impl World {
             observer.packet(now, place, &self.packets[id]);
         }
     }
+}
+
+/// A packet enters at its source or leaves at its destination: for the tables and the capture.
+#[cold]
+#[inline(never)]
+fn watch(world: &mut World, now: Instant, id: PacketId, place: Place, node: NodeId) {
+    if world.probes.follows_packets {
+        let sent = matches!(place, Place::Source(_));
+        let (packet, name) = (&world.packets[id], &world.nodes[node].name);
+        let event = if sent { "sent" } else { "received" };
+        world.flows[packet.flow].note_packet(&mut world.probes, now, packet, name, event);
+        if sent {
+            world.note_life(now, id, Turn::Sent, DropPoint::Node(node));
+        } else {
+            note_delivery(world, now, node, id);
+        }
+    }
+    world.observe(now, place, id);
 }
