@@ -35,13 +35,15 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
         .collect();
     let own: serde_json::Map<String, Value> =
         scenario.own_policies().into_iter().map(|(name, version)| (name, json!(version))).collect();
+    let effective = scenario.to_toml();
+    let hash = scenario.hash_with(&effective);
     let mut manifest = json!({
         "format": 1,
         "lasthop": env!("CARGO_PKG_VERSION"),
         "name": scenario.spec().scenario.name,
         "seed": scenario.spec().scenario.seed,
-        "scenario": scenario.to_toml(),
-        "scenario_hash": scenario.hash(),
+        "scenario": effective,
+        "scenario_hash": hash,
         "resolved_tcp": tcp,
         "tables": tables,
     });

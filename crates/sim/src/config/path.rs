@@ -30,14 +30,30 @@ pub(super) fn push(path: &mut String, segment: &str) {
 
 /// `name` as TOML writes it as a key: bare if it may be, quoted if not.
 pub(super) fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quote(name) }
+    let mut out = String::with_capacity(name.len() + 2);
+    push_key(&mut out, name);
+    out
 }
 
-/// `text` as a TOML string on one line.
-pub(super) fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+/// Appends [`key`] to `out`.
+pub(super) fn push_key(out: &mut String, name: &str) {
+    let bare = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
+    if !name.is_empty() && name.bytes().all(bare) {
+        out.push_str(name);
+    } else {
+        push_quoted(out, name);
+    }
+}
+
+/// Appends `text` as a TOML string on one line.
+pub(super) fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
+    let plain = |c: u8| matches!(c, b' '..=b'~') && c != b'"' && c != b'\\';
+    if text.bytes().all(plain) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -52,7 +68,6 @@ pub(super) fn quote(text: &str) -> String {
         }
     }
     out.push('"');
-    out
 }
 
 /// Reads a dotted path up to its end or an unquoted `=`. Returns the segments and where reading

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::path::{key, quote};
+use super::path::{key, push_key, push_quoted};
 use super::tree::{Node, Table, Value};
 
 /// Lists and inline tables that are longer are broken or get a header.
@@ -21,7 +21,8 @@ pub(super) fn document(root: &Node) -> String {
 fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
     let with_header = headers(table);
     for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| !**header) {
-        let _ = writeln!(out, "{} = {}", key(name), value(&node.value));
+        push_entry(out, name, node);
+        out.push('\n');
     }
     for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| **header) {
         path.push(key(name));
@@ -84,23 +85,48 @@ fn is_kind(node: &Node) -> bool {
 
 /// A value on one line.
 pub(super) fn value(value: &Value) -> String {
-    match value {
-        Value::String(s) => quote(s),
-        Value::Integer(n) => n.to_string(),
-        Value::Float(x) if x.is_nan() => "nan".to_owned(),
-        Value::Float(x) => format!("{x:?}"),
-        Value::Bool(b) => b.to_string(),
+    let mut out = String::new();
+    push_value(&mut out, value);
+    out
+}
+
+fn push_entry(out: &mut String, name: &str, node: &Node) {
+    push_key(out, name);
+    out.push_str(" = ");
+    push_value(out, &node.value);
+}
+
+/// The same, appended to `out`: a scenario has tens of thousands of values.
+fn push_value(out: &mut String, value: &Value) {
+    let comma = |out: &mut String, i: usize| out.push_str(if i == 0 { "" } else { ", " });
+    let written = match value {
+        Value::String(s) => {
+            push_quoted(out, s);
+            Ok(())
+        }
+        Value::Integer(n) => write!(out, "{n}"),
+        Value::Float(x) if x.is_nan() => out.write_str("nan"),
+        Value::Float(x) => write!(out, "{x:?}"),
+        Value::Bool(b) => out.write_str(if *b { "true" } else { "false" }),
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|n| self::value(&n.value)).collect();
-            format!("[{}]", items.join(", "))
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                comma(out, i);
+                push_value(out, &item.value);
+            }
+            out.write_str("]")
         }
-        Value::Table(t) if t.is_empty() => "{}".to_owned(),
+        Value::Table(t) if t.is_empty() => out.write_str("{}"),
         Value::Table(t) => {
-            let entries: Vec<String> =
-                t.iter().map(|(k, n)| format!("{} = {}", key(k), self::value(&n.value))).collect();
-            format!("{{ {} }}", entries.join(", "))
+            out.push_str("{ ");
+            for (i, (name, node)) in t.iter().enumerate() {
+                comma(out, i);
+                push_entry(out, name, node);
+            }
+            out.write_str(" }")
         }
-    }
+    };
+    debug_assert!(written.is_ok(), "text takes everything");
 }
 
 /// The value as TOML on one line.

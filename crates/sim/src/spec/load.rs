@@ -188,8 +188,12 @@ impl Scenario {
     /// BLAKE3 of the effective scenario, of every trace it reads and of the versions of the
     /// caller's own policies, as hex: equal hashes give equal runs.
     pub fn hash(&self) -> String {
+        self.hash_with(&self.to_toml())
+    }
+    /// The same for who has the effective scenario as text already.
+    pub(crate) fn hash_with(&self, effective: &str) -> String {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.to_toml().as_bytes());
+        hasher.update(effective.as_bytes());
         for (path, trace) in &self.traces {
             hasher.update(path.as_bytes());
             for ms in trace.iter_ms() {
