@@ -253,6 +253,11 @@ impl CellConfig {
         milliwatts(self.radio.power) / f64::from(self.resource_blocks)
     }
 
+    /// Power of a resource element at the antenna, all blocks in use [mW].
+    pub(super) fn element_power(&self) -> f64 {
+        milliwatts(self.radio.power) / f64::from(12 * self.resource_blocks)
+    }
+
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(

@@ -260,10 +260,9 @@ impl Rrc<'_> {
         let Some((mobility, _)) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
-            let config = &self.cells[cell].config;
-            let element = milliwatts(config.radio.power) / f64::from(12 * config.resource_blocks);
             let gain = f64::from(self.air.gains(self.tti, cell, self.ue).downlink);
-            let power = if self.cells[cell].is_down() { 0.0 } else { (gain * element).max(NOTHING) };
+            let c = &self.cells[cell];
+            let power = if c.is_down() { 0.0 } else { (gain * c.element_power).max(NOTHING) };
             mobility.powers[cell] = power;
             total += power;
         }
@@ -415,6 +414,7 @@ impl RadioNetwork {
         let c = &mut self.cells[cell];
         c.config.radio.power = power;
         c.reference_power = c.config.reference_power();
+        c.element_power = c.config.element_power();
         if !self.cells[cell].is_down() {
             self.air.set_power(cell, milliwatts(power));
         }

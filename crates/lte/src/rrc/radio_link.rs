@@ -91,6 +91,15 @@ pub struct RadioLink {
     out: u32,
     ins: u32,
     t310: Option<Tti>,
+    /// The thresholds of the last frame, out of sync and in sync.
+    limits: Option<Limits>,
+}
+
+/// Thresholds as they are configured, and linear.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    of: [Db; 2],
+    linear: [f64; 2],
 }
 
 impl RadioLink {
@@ -117,8 +126,15 @@ impl RadioLink {
         }
         let mean = |n: usize| self.frames.iter().rev().take(n).sum::<f64>() / n as f64;
         let n = self.frames.len();
-        let out = n >= OUT_FRAMES && mean(OUT_FRAMES) < lasthop_radio::linear(config.q_out);
-        let into = n >= IN_FRAMES && mean(IN_FRAMES) > lasthop_radio::linear(config.q_in);
+        let of = [config.q_out, config.q_in];
+        let limits = match self.limits {
+            Some(limits) if limits.of == of => limits,
+            _ => Limits { of, linear: of.map(lasthop_radio::linear) },
+        };
+        self.limits = Some(limits);
+        let [q_out, q_in] = limits.linear;
+        let out = n >= OUT_FRAMES && mean(OUT_FRAMES) < q_out;
+        let into = n >= IN_FRAMES && mean(IN_FRAMES) > q_in;
         self.out = if out && !into { self.out + 1 } else { 0 };
         self.ins = if into { self.ins + 1 } else { 0 };
         if self.t310.is_none() && self.out >= config.n310 {

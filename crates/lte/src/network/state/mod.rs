@@ -41,6 +41,8 @@ pub(super) struct Cell {
     pub control: ControlBlocks,
     /// Power of a resource block at the antenna, all blocks in use [mW].
     pub reference_power: f64,
+    /// The same of a resource element [mW].
+    pub element_power: f64,
 }
 
 impl Cell {
@@ -53,6 +55,7 @@ impl Cell {
             persistent: Vec::new(),
             control: ControlBlocks::new(config.resource_blocks),
             reference_power: config.reference_power(),
+            element_power: config.element_power(),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }
