@@ -83,6 +83,10 @@ impl<I: Id, T> IndexVec<I, T> {
     pub const fn new() -> Self {
         IndexVec { items: Vec::new(), id: PhantomData }
     }
+    /// An empty vector with memory for so many items.
+    pub fn with_capacity(items: usize) -> Self {
+        IndexVec { items: Vec::with_capacity(items), id: PhantomData }
+    }
     /// Two different items at once; `None` for one item twice, or one that is not there.
     pub fn get_two_mut(&mut self, a: I, b: I) -> Option<(&mut T, &mut T)> {
         let [x, y] = self.items.get_disjoint_mut([a.index(), b.index()]).ok()?;

@@ -174,7 +174,7 @@ impl TxBuffer {
     }
 
     /// The SDU to send next and how much of it is in PDUs already. The AQM may drop some before it.
-    #[inline]
+    #[inline(always)]
     pub fn head<S>(&mut self, now: Instant, out: &mut RlcOutput<S>) -> Option<(Sdu, u32)> {
         if self.aqm.is_some() {
             self.judge(now, out);
@@ -182,6 +182,7 @@ impl TxBuffer {
         self.sdus.front().map(|w| (w.sdu, self.mapped))
     }
 
+    #[inline(never)]
     fn judge<S>(&mut self, now: Instant, out: &mut RlcOutput<S>) {
         let Some(aqm) = &mut self.aqm else { return };
         while let Some(w) = self.sdus.front_mut().filter(|w| w.state == State::Whole) {

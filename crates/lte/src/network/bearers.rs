@@ -91,7 +91,9 @@ impl Bearers {
     /// Those of `config`, with the draws of the run `seed`: of UEs, of pairs, of the receivers of
     /// groups.
     pub fn of(config: &NetworkConfig, seed: u64) -> Bearers {
-        let mut all = Bearers::default();
+        let of_groups: usize = config.groups.iter().map(|g| g.to.len()).sum();
+        let bearers = config.bearers.len() + config.pairs.len() + of_groups;
+        let mut all = Bearers { drbs: IndexVec::with_capacity(bearers), ..Bearers::default() };
         for drb in &config.bearers {
             let id = all.add(drb.ue, &drb.layers, drb.qos, false, seed);
             let buffer = drb.ip_buffer.as_ref().map(|ip| IpBuffer::new(ip, seed, id.index() as u64));

@@ -74,6 +74,8 @@ pub struct LteAccess {
     mobile: bool,
     /// The network's trace is wanted in the table `steps`.
     tracing: bool,
+    /// The same for anything.
+    noted: bool,
     /// In which stage packets are, with `output.explain`.
     stages: Stages,
     /// It becomes frames of a capture.
@@ -212,6 +214,7 @@ impl Adapter for LteAccess {
     }
 
     fn note_stages(&mut self) {
+        self.noted = true;
         self.network.note_journeys();
         self.network.trace().set(true);
     }
@@ -229,6 +232,7 @@ impl Adapter for LteAccess {
 
     fn observe(&mut self, _: u32, open: &mut Open<'_>) {
         self.open_points(open);
+        self.noted |= self.observed.is_some();
     }
 
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
@@ -305,6 +309,7 @@ impl LteAccess {
             own_policies,
             mobile: all.config.handover.is_some(),
             tracing,
+            noted: tracing,
             stages: Stages::default(),
             observed: None,
             ues: all.config.ues.enumerate().map(ue).collect(),
@@ -321,7 +326,7 @@ impl LteAccess {
     }
 
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
-        if self.tracing || out.stages || self.observed.is_some() {
+        if self.noted {
             self.pass_trace(now, out);
         }
         // Mostly a packet went in and nothing has come out.
