@@ -17,6 +17,7 @@ impl Smoothed {
     /// With one sample per round the gains are RFC 6298's 1/8 and 1/4. With more, both gains are
     /// divided by their number (RFC 7323 appendix G), so that the memory stays about eight
     /// round trips long.
+    #[inline]
     pub fn sample(&mut self, r: Duration, per_round: u64) {
         let n = per_round.max(1);
         let Some(srtt) = self.srtt else {

@@ -38,7 +38,7 @@ impl RoundTrips {
     }
 
     /// The retransmission timeout in force.
-    #[inline]
+    #[inline(always)]
     pub fn timeout(&self, config: &Config, cc: &Cc) -> Duration {
         if config.vegas.rto == VegasRto::Fine
             && let Some(fine) = cc.own_timeout()
