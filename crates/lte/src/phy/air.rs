@@ -500,10 +500,10 @@ impl<const WORDS: usize> Air<WORDS> {
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of
-    /// `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
-    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet<WORDS>) -> f32 {
-        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32;
+    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` [mW] over all
+    /// of `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
+    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: f64, rbs: RbSet<WORDS>) -> f32 {
+        let each = (power / f64::from(rbs.len().max(1))) as f32;
         let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
         let Air { direct_fading: Some(fading), row, .. } = self else {
             return db(f64::from(snr).max(1e-9)) as f32;

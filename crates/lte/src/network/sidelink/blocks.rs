@@ -14,7 +14,6 @@ use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::phy::TTI;
 use crate::phy::air::Air;
 use lasthop_bearer::End;
-use lasthop_radio::milliwatts;
 
 /// The UEs of destinations, which fill transport blocks and take what they have decoded.
 pub(in crate::network) struct SidelinkBlocks<'a> {
@@ -94,7 +93,7 @@ impl SidelinkBlocks<'_> {
     fn send(&mut self, g: &SidelinkGrant) {
         let tti = self.tti();
         let l = &self.sidelink.destinations[g.destination as usize];
-        let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
+        let each = (l.power / f64::from(g.rbs.len().max(1))) as f32;
         self.air.ue_transmits_each(tti, l.tx, g.rbs, each);
         self.note(if g.again { Step::Again } else { Step::Data }, g.destination);
     }

@@ -1,13 +1,15 @@
 //! Who sends on which sidelink and on which blocks in a coming TTI.
 
-use lasthop_units::{CellId, IndexVec, Tti, UeId};
+use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
 
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::process_of;
 use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::{fewest_blocks, tbs_bytes};
-use crate::network::state::sidelink::{Destination, Sidelink, SidelinkGrant, SidelinkGrants, reserved};
+use crate::network::state::sidelink::{
+    Destination, Roles, Sidelink, SidelinkGrant, SidelinkGrants, reserved,
+};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::network::uu::Uu;
@@ -162,17 +164,21 @@ impl SidelinkScheduling<'_> {
         let exclusive = c.band.without(used | reserved);
         let alone = self.cell.config.sidelink.reuse == Reuse::None;
         let mut waiting = order.len() as u32;
+        let mut roles = std::mem::take(&mut self.grants.roles);
+        roles.clear();
+        roles.resize(self.links.len(), Roles::default());
+        let granted = self.grants.plan.granted(target).iter();
+        granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
         for (_, destination) in &order {
             self.learn_sidelink(*destination);
             let mcs = self.sidelink_mcs(*destination);
             let (l, known) =
                 (&self.destinations[*destination as usize], &self.grants.of[*destination as usize]);
-            let sends = |g: &SidelinkGrant| self.destinations[g.destination as usize].tx == l.tx;
             let granted = self.grants.plan.granted(target);
             let busy = known.busy[process]
                 || known.granted_until == Some(target)
-                || granted.iter().any(sends)
-                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *destination);
+                || roles[l.tx.index()].sends
+                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *destination, &roles);
             let Some(mcs) = mcs.filter(|_| !busy) else {
                 waiting -= 1;
                 continue;
@@ -202,8 +208,9 @@ impl SidelinkScheduling<'_> {
                 target,
                 SidelinkGrant { destination: *destination, rbs, mcs, bytes, again: false },
             );
+            self.destinations[*destination as usize].note_roles(&mut roles);
         }
-        self.grants.order = order;
+        (self.grants.order, self.grants.roles) = (order, roles);
     }
 
     fn is_half_duplex(&self) -> bool {
@@ -213,13 +220,11 @@ impl SidelinkScheduling<'_> {
     /// The receiver of `destination` sends in `target`, or its sender hears another destination: a
     /// UE with one radio does not do both. What the receivers of a group do is not asked: among
     /// many somebody always sends.
-    fn conflicts_in_half_duplex(&self, target: Tti, destination: u32) -> bool {
+    fn conflicts_in_half_duplex(&self, target: Tti, destination: u32, roles: &[Roles]) -> bool {
         let l = &self.destinations[destination as usize];
-        let rx = l.group.is_none().then_some(l.rx);
-        let mut others =
-            self.grants.plan.granted(target).iter().map(|g| &self.destinations[g.destination as usize]);
-        others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
-            || self.cell.uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
+        let uplink = || self.cell.uplink.plan.granted(target).iter();
+        roles[l.tx.index()].receives
+            || l.peer().is_some_and(|rx| roles[rx.index()].sends || uplink().any(|g| g.ue == rx))
     }
 
     fn grant_sidelink(&mut self, target: Tti, grant: SidelinkGrant) {
@@ -259,7 +264,7 @@ impl SidelinkScheduling<'_> {
                 // Over the whole band, without interference: what that costs the outer loop finds
                 // out.
                 let band = self.cell.uplink.band;
-                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.link.power, band);
+                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };

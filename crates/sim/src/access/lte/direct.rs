@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_lte::network::RadioNetwork;
-use lasthop_units::{BearerId, Id, NodeId, UeId};
+use lasthop_units::{BearerId, Id, IndexVec, NodeId, UeId};
 
 use crate::access::FlowTables;
 use crate::spec::Cellular;
@@ -14,9 +14,9 @@ type Tables = Box<[u32]>;
 /// The sidelinks of a scenario.
 #[derive(Default)]
 pub(super) struct Direct {
-    /// By sender and the receiver's node ([`way`]): the destination, and the tables of the flows
-    /// that it carries (none: all).
-    destinations: BTreeMap<u64, (u32, Tables)>,
+    /// By sender: the receivers' nodes, the destinations, and the tables of the flows that each
+    /// carries (none: all).
+    destinations: IndexVec<UeId, Vec<(NodeId, u32, Tables)>>,
     /// The bearer of the first pair, and for each pair its name and the node at the network's end
     /// of its bearer.
     first_bearer: usize,
@@ -35,12 +35,13 @@ impl Direct {
             all.pairs[destination as usize / 2].flows.iter().map(|f| tables.number(f)).collect()
         };
         let of_pairs = 2 * all.pairs.len();
-        let destination = |(destination, tx, rx): (u32, UeId, UeId)| {
-            (way(tx, ues[rx.index()]), (destination, flows(destination)))
-        };
+        let mut destinations: IndexVec<UeId, Vec<_>> = ues.iter().map(|_| Vec::new()).collect();
+        for (destination, tx, rx) in network.view().sidelinks().destinations().take(of_pairs) {
+            destinations[tx].push((ues[rx.index()], destination, flows(destination)));
+        }
         let names = all.pairs.iter().map(|p| p.name.as_str().into());
         let mut direct = Direct {
-            destinations: network.view().sidelinks().destinations().take(of_pairs).map(destination).collect(),
+            destinations,
             first_bearer: all.config.bearers.len(),
             pairs: names.zip(all.config.pairs.iter().map(|p| ues[p.ues[0].index()])).collect(),
             groups: all.groups.iter().map(|name| name.as_str().into()).collect(),
@@ -60,7 +61,7 @@ impl Direct {
 
     /// The destination that carries packets of flows of `table` from `ue` to `to`.
     pub fn destination(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
-        let (destination, flows) = self.destinations.get(&way(ue, to))?;
+        let (_, destination, flows) = self.destinations[ue].iter().rfind(|(node, ..)| *node == to)?;
         (flows.is_empty() || flows.contains(&table)).then_some(*destination)
     }
 
@@ -86,12 +87,6 @@ impl Direct {
         let of = |p: &str| p == name || p.strip_prefix(name).is_some_and(is_number);
         (0..).zip(&self.pairs).filter(|(_, p)| of(&p.0)).map(|(i, _)| i).collect()
     }
-}
-
-/// A sender and a receiver's node as one number: every packet of a UE with sidelinks is looked up
-/// by it.
-fn way(from: UeId, to: NodeId) -> u64 {
-    (from.index() as u64) << 32 | to.index() as u64
 }
 
 /// `-` and digits, as in the name of one pair among several.

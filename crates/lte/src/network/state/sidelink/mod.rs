@@ -20,6 +20,7 @@ use crate::network::config::{GroupConfig, PairConfig};
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 use lasthop_radio::lte::OllaConfig;
+use lasthop_radio::milliwatts;
 
 /// A report of a UE's destinations: destination and level of each.
 pub type SidelinkReport = Vec<(u32, u8)>;
@@ -38,6 +39,8 @@ pub struct Destination {
     /// Which way packets go.
     pub mode: LinkMode,
     pub link: Arc<SidelinkConfig>,
+    /// The link's power [mW].
+    pub power: f64,
     /// All receivers of a group.
     pub group: Option<Box<Group>>,
     pub persistent: Option<Persistent>,
@@ -104,6 +107,7 @@ impl Destination {
             end,
             mode: LinkMode::Direct,
             link: link.clone(),
+            power: milliwatts(link.power),
             group: None,
             persistent: None,
             stats: LinkStats::default(),
@@ -119,6 +123,12 @@ impl Destination {
     pub fn shares_a_ue_with(&self, other: &Destination) -> bool {
         let has = |ue| other.tx == ue || other.receivers().any(|r| r == ue);
         has(self.tx) || self.receivers().any(has)
+    }
+
+    /// Notes what its UEs do where it has a grant.
+    pub fn note_roles(&self, roles: &mut [Roles]) {
+        roles[self.tx.index()].sends = true;
+        self.receivers().for_each(|ue| roles[ue.index()].receives = true);
     }
 
     /// Who receives.
@@ -236,8 +246,16 @@ pub struct SidelinkGrants {
     /// out again at `conflicts_until`.
     pub conflicts: Vec<bool>,
     pub conflicts_until: Tti,
-    /// Memory of the scheduler.
+    /// Memory of the scheduler: whose turn it is, and what each UE does in the TTI.
     pub order: Vec<(Tti, u32)>,
+    pub roles: Vec<Roles>,
+}
+
+/// What a UE does on sidelinks in a TTI.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Roles {
+    pub sends: bool,
+    pub receives: bool,
 }
 
 impl SidelinkGrants {
@@ -336,6 +354,7 @@ impl Sidelink {
                 conflicts: Vec::new(),
                 conflicts_until: Tti(0),
                 order: Vec::new(),
+                roles: Vec::new(),
             },
             of_ue,
             first_bearer,
