@@ -280,12 +280,14 @@ impl LteBearer {
     /// Hands what the PDCP transmitter of `end` has said to RLC and to the account.
     pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let side = &mut self.sides[end.index()];
-        for (sdu, _) in self.tx_out.numbered.drain(..) {
-            side.open_sdus.enter(sdu);
+        for (sdu, _) in &self.tx_out.numbered {
+            side.open_sdus.enter(*sdu);
         }
-        for pdu in self.tx_out.pdus.drain(..) {
-            side.rlc.push(now, pdu, &mut self.rlc_out);
+        self.tx_out.numbered.clear();
+        for pdu in &self.tx_out.pdus {
+            side.rlc.push(now, *pdu, &mut self.rlc_out);
         }
+        self.tx_out.pdus.clear();
         let tx = &self.tx_out;
         if tx.expired.is_empty() && tx.confirmed.is_empty() && tx.dropped.is_empty() {
             return;
@@ -370,17 +372,22 @@ impl LteBearer {
     pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
         let peer = end.peer();
         let open_sdus = &mut self.sides[peer.index()].open_sdus;
-        for (pdu, cause) in self.rx_out.dropped.drain(..) {
-            let label = Label::of(pdu.serial);
-            let dropped = open_sdus.drop(label.epoch, label.count);
-            out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
+        // Mostly nothing is dropped: a list that is empty is not emptied.
+        if !self.rx_out.dropped.is_empty() {
+            for (pdu, cause) in self.rx_out.dropped.drain(..) {
+                let label = Label::of(pdu.serial);
+                let dropped = open_sdus.drop(label.epoch, label.count);
+                out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
+            }
         }
-        for pdu in self.rx_out.delivered.drain(..) {
+        for pdu in &self.rx_out.delivered {
             let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
             let label = Label::of(pdu.serial);
-            let delivered = open_sdus.deliver(label.epoch, label.count, overtaken);
-            out.delivered.extend(delivered.map(|sdu| (end, sdu)));
+            if let Some(sdu) = open_sdus.deliver(label.epoch, label.count, overtaken) {
+                out.delivered.push((end, sdu));
+            }
         }
+        self.rx_out.delivered.clear();
     }
 
     /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause

@@ -121,13 +121,14 @@ impl World {
             self.carry_out(now, id);
         }
         if let Some((node, mut arrived)) = self.output.take_arrived() {
-            for item in arrived.drain(..) {
+            for item in &arrived {
                 self.packets[item.id].ecn = item.ecn;
                 if self.watched {
                     self.observe(now, Place::Exit(id), item.id);
                 }
                 self.forward(now, node, item.id);
             }
+            arrived.clear();
             self.output.give_back(arrived);
         }
     }
