@@ -113,6 +113,11 @@ def test_an_expression_over_rows_that_were_written_by_hand(text: str, value: Any
         ("nth(enter('bbr.state', 'Drain'), 3)", "there are 2 such events, not 3"),
         ("all(inflight > 1, end, start)", "is empty"),
         ("all(bbr.bw > 1, start, end)", "is not always known"),
+        # Down begins and ends within one ACK: its values are those of Cruise, and say nothing about Down.
+        (
+            "all(bbr.bw > 1, first(enter('bbr.state', 'ProbeBW_DOWN')), first(leave('bbr.state', 'ProbeBW_DOWN')))",
+            "one ACK",
+        ),
         ("0 / 0", "has no value"),
         ("sqrt(-1) > 0", "has no value"),
         ("10 ^ 400 - 10 ^ 400", "has no value"),
