@@ -9,17 +9,33 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// The lowest `width` bits of `value`.
-    pub fn put(&mut self, value: u32, width: u32) {
-        for i in (0..width).rev() {
+    /// A writer of so many bytes, more or less.
+    pub fn with_capacity(bytes: usize) -> BitWriter {
+        BitWriter { bytes: Vec::with_capacity(bytes), used: 0 }
+    }
+    /// The lowest `width` bits of `value`, 32 at most.
+    pub fn put(&mut self, value: u32, mut width: u32) {
+        while width > 0 {
             if self.used == 0 {
                 self.bytes.push(0);
             }
-            let bit = (value >> i & 1) as u8;
+            // As many as the last byte has room for.
+            let free = 8 - self.used;
+            let now = width.min(free);
+            width -= now;
+            let bits = (value >> width) as u8 & (0xff >> (8 - now));
             if let Some(last) = self.bytes.last_mut() {
-                *last |= bit << (7 - self.used);
+                *last |= bits << (free - now);
             }
-            self.used = (self.used + 1) % 8;
+            self.used = (self.used + now) % 8;
+        }
+    }
+    /// Whole bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if self.used == 0 {
+            self.bytes.extend_from_slice(bytes);
+        } else {
+            bytes.iter().for_each(|b| self.put(u32::from(*b), 8));
         }
     }
     /// A single bit.
@@ -54,10 +70,14 @@ impl<'a> BitReader<'a> {
         if self.at + width as usize > self.bytes.len() * 8 {
             return None;
         }
-        let mut value = 0;
-        for _ in 0..width {
-            value = value << 1 | u32::from(self.bytes[self.at / 8] >> (7 - self.at % 8) & 1);
-            self.at += 1;
+        let (mut value, mut left) = (0, width);
+        while left > 0 {
+            let free = 8 - (self.at % 8) as u32;
+            let now = left.min(free);
+            let bits = self.bytes[self.at / 8] >> (free - now) & (0xff >> (8 - now));
+            value = value << now | u32::from(bits);
+            self.at += now as usize;
+            left -= now;
         }
         Some(value)
     }
@@ -72,5 +92,44 @@ impl<'a> BitReader<'a> {
     /// Position of the next whole byte.
     pub const fn byte_position(&self) -> usize {
         self.at.div_ceil(8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against one bit after the other, as the clauses draw them.
+    #[test]
+    fn fields_of_all_widths_lie_behind_each_other_as_their_bits_do() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        for _ in 0..2_000 {
+            let fields: Vec<(u32, u32)> = (0..next() % 12).map(|_| (next(), next() % 33)).collect();
+            let mut writer = BitWriter::default();
+            let mut bits: Vec<bool> = Vec::new();
+            for (value, width) in &fields {
+                writer.put(*value, *width);
+                bits.extend((0..*width).rev().map(|i| value >> i & 1 == 1));
+            }
+            let whole = [next() as u8, next() as u8];
+            writer.bytes(&whole);
+            bits.extend(whole.iter().flat_map(|b| (0..8).rev().map(move |i| b >> i & 1 == 1)));
+            let expected: Vec<u8> = bits
+                .chunks(8)
+                .map(|c| c.iter().enumerate().map(|(i, bit)| u8::from(*bit) << (7 - i)).sum())
+                .collect();
+            let bytes = writer.finish();
+            assert_eq!(bytes, expected, "{fields:?}");
+            let mut reader = BitReader::new(&bytes);
+            for (value, width) in fields {
+                let mask = if width == 32 { u32::MAX } else { (1 << width) - 1 };
+                assert_eq!(reader.take(width), Some(value & mask));
+            }
+            assert_eq!(reader.take(24), None, "at most two bytes and padding are left");
+        }
     }
 }

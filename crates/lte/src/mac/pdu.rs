@@ -186,7 +186,7 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
     }
     let left = block.checked_sub(header + body)?;
     let trailing = left > 2 || parts.is_empty();
-    let mut w = BitWriter::default();
+    let mut w = BitWriter::with_capacity(block as usize);
     for i in 0..if trailing { 0 } else { left } {
         let more = i + 1 < left || !parts.is_empty();
         w.put(u32::from(more) << 5 | u32::from(PADDING), 8);
@@ -212,7 +212,7 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
     for part in parts {
         match part {
             Part::Control(c) => c.put(&mut bytes),
-            Part::Sdu { sdu, .. } => sdu.iter().for_each(|b| bytes.put(u32::from(*b), 8)),
+            Part::Sdu { sdu, .. } => bytes.bytes(sdu),
         }
     }
     let mut bytes = bytes.finish();
