@@ -44,8 +44,14 @@ pub enum CaptureError {
         remedy: String,
     },
     /// A frame that is not in order: a mistake in the program.
-    #[error("a frame of interface {interface} at {time_ns} ns cannot be captured: {what}")]
+    #[error(
+        "cannot write the capture {}: a frame of interface {interface} at {time_ns} ns: {what}; this is a \
+         mistake of the program: report it with the scenario, and run without the capture",
+        path.display()
+    )]
     Frame {
+        /// The file.
+        path: PathBuf,
         /// The number of the interface.
         interface: u32,
         /// The time of the frame [ns since 1970-01-01 00:00 UTC].

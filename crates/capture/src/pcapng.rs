@@ -8,7 +8,7 @@
 //!
 //! A file that is being written has `.partial` behind its name. Whole blocks go out together, so
 //! that what a killed process leaves is readable up to the last block that was written; at most
-//! the last 64 KiB and one frame are missing ([`Writer::flush`] writes them earlier). Memory does
+//! the last 256 KiB and one frame are missing ([`Writer::flush`] writes them earlier). Memory does
 //! not grow with the number of frames.
 
 mod block;
@@ -16,6 +16,7 @@ mod file;
 
 use std::collections::VecDeque;
 use std::fs;
+use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
@@ -108,11 +109,13 @@ pub struct Frame<'a> {
     pub time_ns: u64,
     /// Its way.
     pub direction: Direction,
-    /// Its octets from the first one on.
+    /// Its first octets, where these lie apart from the others.
+    pub prefix: &'a [u8],
+    /// Its octets behind `prefix`.
     pub bytes: &'a [u8],
     /// Octets of value 0 that follow `bytes`: payload that nobody has made.
     pub zeros: u32,
-    /// The octets that it has on the wire: not less than `bytes` and `zeros` together.
+    /// The octets that it has on the wire: not less than `prefix`, `bytes` and `zeros` together.
     pub length: u32,
     /// A number that the same packet has on every interface (`epb_packetid`).
     pub packet: Option<u64>,
@@ -177,8 +180,6 @@ pub struct Writer {
     frames: u64,
     /// The latest time of a frame so far.
     latest_ns: u64,
-    /// The block that is being made.
-    scratch: Vec<u8>,
     error: Option<CaptureError>,
 }
 
@@ -200,7 +201,6 @@ impl Writer {
             begun: 0,
             removed: 0,
             frames: 0,
-            scratch: Vec::new(),
             error: None,
         };
         writer.open()?;
@@ -211,9 +211,7 @@ impl Writer {
     /// between packets).
     pub fn interface(&mut self, interface: Interface) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len() as u32);
-        self.scratch.clear();
-        describe(&mut self.scratch, &interface);
-        let result = self.append(self.interfaces.len() + 1, 0);
+        let result = self.append(self.interfaces.len() + 1, 0, |out| describe(out, &interface));
         self.keep(result);
         self.interfaces.push((interface, Counts::default()));
         self.flush();
@@ -221,32 +219,34 @@ impl Writer {
     }
 
     /// Appends a frame, cut to the snapshot length of its interface. If the file cannot be written,
-    /// the error is kept for [`finish`](Writer::finish), and the frames from there on are left out.
-    ///
-    /// # Errors
-    /// If the frame is not in order, which is a mistake in the program: another writer's interface,
-    /// or more octets than its length. Nothing is written then.
-    pub fn frame(&mut self, frame: &Frame<'_>) -> Result<(), CaptureError> {
+    /// the error is kept for [`error`](Writer::error) and [`finish`](Writer::finish), and the
+    /// frames from there on are left out. So it is with a frame that is not in order, which is a
+    /// mistake in the program: another writer's interface, or more octets than its length.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
         let id = frame.interface.0 as usize;
         let Some((interface, _)) = self.interfaces.get(id) else {
-            return Err(misfit(frame, "the capture has no such interface".to_owned()));
+            return self.misfit(frame, "the capture has no such interface".to_owned());
         };
-        let given = frame.bytes.len() as u64 + u64::from(frame.zeros);
+        let given = (frame.prefix.len() + frame.bytes.len()) as u64 + u64::from(frame.zeros);
         if given > u64::from(frame.length) {
-            return Err(misfit(frame, format!("{given} octets of a frame of {}", frame.length)));
+            return self.misfit(frame, format!("{given} octets of a frame of {}", frame.length));
         }
         if self.file.is_none() {
-            return Ok(());
+            return;
         }
-        self.scratch.clear();
-        encode(&mut self.scratch, frame, limit(interface));
-        let result = self.append(self.interfaces.len(), 1);
+        let limit = limit(interface);
+        let result = self.append(self.interfaces.len(), 1, |out| encode(out, frame, limit));
         // After the append, which can begin a file: the one before does not count this frame.
         self.interfaces[id].1.accepted += 1;
         self.frames += 1;
         self.latest_ns = self.latest_ns.max(frame.time_ns);
         self.keep(result);
-        Ok(())
+    }
+
+    #[cold]
+    fn misfit(&mut self, frame: &Frame<'_>, what: String) {
+        let (path, interface) = (self.path.clone(), frame.interface.0);
+        self.keep(Err(CaptureError::Frame { path, interface, time_ns: frame.time_ns, what }));
     }
 
     /// Counts a frame that `interface` saw and a filter left out: the statistics tell how many.
@@ -302,38 +302,55 @@ impl Writer {
             Some(_) => numbered(&self.path, self.begun),
             None => self.path.clone(),
         };
-        let mut head = Vec::new();
-        begin_section(&mut head, &self.section);
-        self.interfaces.iter().for_each(|(interface, _)| describe(&mut head, interface));
         let file = self.file.insert(OpenFile::create(path)?);
-        file.append(&head, 0)?;
+        let head = file.gathered();
+        begin_section(head, &self.section);
+        self.interfaces.iter().for_each(|(interface, _)| describe(head, interface));
+        let length = head.len();
+        file.added(length, 0)?;
         file.flush()
     }
 
-    /// Appends the block in `scratch`, which has `frames` packets. It goes to the next file of a
-    /// ring if it does not fit into this one with the statistics of `interfaces` interfaces.
-    fn append(&mut self, interfaces: usize, frames: u64) -> Result<(), CaptureError> {
-        let more = self.scratch.len() as u64 + STATISTICS_BYTES * interfaces as u64;
-        if let (Some(ring), Some(file)) = (self.ring, &self.file)
-            && file.frames() > 0
-            && file.bytes() + more > ring.bytes.get()
-        {
-            self.close(None)?;
-            self.make_room(ring)?;
-            self.open()?;
+    /// Appends the block that `make` makes, which has `frames` packets. It goes to the next file of
+    /// a ring if it does not fit into this one with the statistics of `interfaces` interfaces.
+    fn append(
+        &mut self,
+        interfaces: usize,
+        frames: u64,
+        make: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), CaptureError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let (so_far, has_frames) = (file.bytes(), file.frames() > 0);
+        let gathered = file.gathered();
+        let start = gathered.len();
+        make(gathered);
+        let length = gathered.len() - start;
+        let more = length as u64 + STATISTICS_BYTES * interfaces as u64;
+        match self.ring {
+            Some(ring) if has_frames && so_far + more > ring.bytes.get() => {
+                let block = gathered.split_off(start);
+                self.close(None)?;
+                self.make_room(ring)?;
+                self.open()?;
+                let Some(file) = &mut self.file else { return Ok(()) };
+                file.gathered().extend_from_slice(&block);
+                file.added(length, frames)
+            }
+            _ => file.added(length, frames),
         }
-        self.file.as_mut().map_or(Ok(()), |file| file.append(&self.scratch, frames))
     }
 
     /// Ends the file that is being written with the statistics of each interface.
     fn close(&mut self, end_ns: Option<u64>) -> Result<(), CaptureError> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        let mut tail = Vec::new();
+        let tail = file.gathered();
+        let start = tail.len();
         for (id, (_, counts)) in self.interfaces.iter().enumerate() {
             let start_ns = self.section.start_ns;
-            statistics(&mut tail, id as u32, counts, self.latest_ns, (start_ns, end_ns));
+            statistics(tail, id as u32, counts, self.latest_ns, (start_ns, end_ns));
         }
-        file.append(&tail, 0)?;
+        let length = tail.len() - start;
+        file.added(length, 0)?;
         self.finished.push_back(file.finish()?);
         Ok(())
     }
@@ -342,16 +359,15 @@ impl Writer {
     fn make_room(&mut self, ring: Ring) -> Result<(), CaptureError> {
         while self.finished.len() >= ring.files.get() as usize {
             let Some(oldest) = self.finished.pop_front() else { break };
-            fs::remove_file(&oldest.path).map_err(|e| failure(&oldest.path, &e))?;
+            match fs::remove_file(&oldest.path) {
+                // Who reads the ring may have moved it away.
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failure(&oldest.path, &e)),
+                _ => {}
+            }
             self.removed += 1;
         }
         Ok(())
     }
-}
-
-#[cold]
-fn misfit(frame: &Frame<'_>, what: String) -> CaptureError {
-    CaptureError::Frame { interface: frame.interface.0, time_ns: frame.time_ns, what }
 }
 
 /// The octets of a frame that `interface` captures at most.
@@ -387,14 +403,19 @@ fn describe(out: &mut Vec<u8>, interface: &Interface) {
 
 /// An Enhanced Packet Block (section 4.3).
 fn encode(out: &mut Vec<u8>, frame: &Frame<'_>, limit: u32) {
-    let bytes = &frame.bytes[..frame.bytes.len().min(limit as usize)];
-    let zeros = frame.zeros.min(limit - bytes.len() as u32);
+    let prefix = &frame.prefix[..frame.prefix.len().min(limit as usize)];
+    let bytes = &frame.bytes[..frame.bytes.len().min(limit as usize - prefix.len())];
+    let given = (prefix.len() + bytes.len()) as u32;
+    let zeros = frame.zeros.min(limit - given);
+    let mut fields = [0; 20];
+    fields[..4].copy_from_slice(&frame.interface.0.to_le_bytes());
+    fields[4..12].copy_from_slice(&timestamp(frame.time_ns));
+    fields[12..16].copy_from_slice(&(given + zeros).to_le_bytes());
+    fields[16..].copy_from_slice(&frame.length.to_le_bytes());
     let mut block = Block::begin(out, ENHANCED_PACKET)
-        .u32(frame.interface.0)
-        .time(frame.time_ns)
-        .u32(bytes.len() as u32 + zeros)
-        .u32(frame.length)
-        .packet(bytes, zeros as usize)
+        .fields(&fields)
+        .fields(prefix)
+        .packet(prefix.len(), bytes, zeros as usize)
         .text(COMMENT, frame.comment);
     let flags: u32 = match frame.direction {
         Direction::Unknown => 0,

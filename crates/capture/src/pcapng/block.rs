@@ -16,11 +16,18 @@ pub(super) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// Begins a block of type `kind`.
+    #[inline]
     pub fn begin(out: &'a mut Vec<u8>, kind: u32) -> Block<'a> {
         let start = out.len();
-        out.extend_from_slice(&kind.to_le_bytes());
-        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&u64::from(kind).to_le_bytes());
         Block { out, start, options: false }
+    }
+
+    /// The fields of the block's body that have a fixed place.
+    #[inline]
+    pub fn fields(mut self, octets: &[u8]) -> Self {
+        self.put(octets);
+        self
     }
 
     pub fn u16(mut self, value: u16) -> Self {
@@ -44,47 +51,63 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// The octets of a packet and `zeros` octets of value 0, then padding to 32 bits.
-    pub fn packet(mut self, bytes: &[u8], zeros: usize) -> Self {
+    /// The octets of a packet and `zeros` octets of value 0, then padding to 32 bits; `before`
+    /// octets of the packet are there already.
+    #[inline]
+    pub fn packet(mut self, before: usize, bytes: &[u8], zeros: usize) -> Self {
         self.put(bytes);
-        self.out.resize(self.out.len() + zeros, 0);
-        self.pad();
+        // Padding is zeros, too (section 3.6.2).
+        let given = before + bytes.len();
+        self.out.resize(self.out.len() + (given + zeros).next_multiple_of(4) - given, 0);
         self
     }
 
-    /// An option with a value of fixed length.
-    pub fn option(mut self, code: u16, value: &[u8]) -> Self {
-        self.put_option(code, value);
+    /// An option with a value of fixed length, 12 octets at most.
+    #[inline]
+    pub fn option<const N: usize>(mut self, code: u16, value: &[u8; N]) -> Self {
+        let mut octets = [0; 16];
+        octets[..4].copy_from_slice(&option_head(code, N));
+        octets[4..4 + N].copy_from_slice(value);
+        self.options = true;
+        self.put(&octets[..4 + N.next_multiple_of(4)]);
         self
     }
 
     /// An option with a text; nothing if the text is empty. A text is cut after the last character
     /// that ends within 65535 octets, the most that the field for the length can say. Readers end
     /// a text at an octet 0 (section 3.5), so that character is replaced.
-    pub fn text(mut self, code: u16, text: &str) -> Self {
+    #[inline]
+    pub fn text(self, code: u16, text: &str) -> Self {
+        if text.is_empty() { self } else { self.some_text(code, text) }
+    }
+
+    fn some_text(mut self, code: u16, text: &str) -> Self {
         let text = if text.contains('\0') {
             Cow::Owned(text.replace('\0', "\u{fffd}"))
         } else {
             Cow::Borrowed(text)
         };
-        if !text.is_empty() {
-            let most = text.len().min(usize::from(u16::MAX));
-            let fits = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            self.put_option(code, &text.as_bytes()[..fits]);
-        }
+        let most = text.len().min(usize::from(u16::MAX));
+        let fits = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        self.options = true;
+        self.put(&option_head(code, fits));
+        self.put(&text.as_bytes()[..fits]);
+        self.pad();
         self
     }
 
     /// Ends the options, if there are any, and writes the total length at both ends of the block.
+    #[inline]
     pub fn end(mut self) {
         if self.options {
-            self.put_option(END_OF_OPTIONS, &[]);
+            self.put(&option_head(END_OF_OPTIONS, 0));
         }
         let length = (self.out.len() - self.start + 4) as u32;
         self.put(&length.to_le_bytes());
         self.out[self.start + 4..self.start + 8].copy_from_slice(&length.to_le_bytes());
     }
 
+    #[inline]
     fn put(&mut self, octets: &[u8]) {
         self.out.extend_from_slice(octets);
     }
@@ -94,15 +117,14 @@ impl<'a> Block<'a> {
         let over = (self.out.len() - self.start) % 4;
         self.put(&[0; 3][..(4 - over) % 4]);
     }
+}
 
-    fn put_option(&mut self, code: u16, value: &[u8]) {
-        debug_assert!(value.len() <= usize::from(u16::MAX), "option {code} is too long");
-        self.options = true;
-        self.put(&code.to_le_bytes());
-        self.put(&(value.len() as u16).to_le_bytes());
-        self.put(value);
-        self.pad();
-    }
+/// The code and the length of an option's value (section 3.5).
+#[inline]
+fn option_head(code: u16, length: usize) -> [u8; 4] {
+    debug_assert!(length <= usize::from(u16::MAX), "option {code} is too long");
+    let ([a, b], [c, d]) = (code.to_le_bytes(), (length as u16).to_le_bytes());
+    [a, b, c, d]
 }
 
 /// The two words of a timestamp, the upper one first (section 4.3).

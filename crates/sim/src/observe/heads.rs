@@ -1,56 +1,164 @@
-//! Header bytes of packets for as long as a layer below IP may send them again.
-//!
-//! A packet can be gone from the slab while its sender still repeats parts of it: the receiver has
-//! delivered it, and its report is lost or under way. So its head is kept from the first frame on.
+//! Header bytes of packets: made once, for as long as they are seen again.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lasthop_units::AccessId;
+use lasthop_net::ipv4::Fragment;
+use lasthop_units::{AccessId, Ecn};
 
 use super::{Packet, ip};
 
-/// What a packet is known by: the access, the entity in it, and a serial number there.
+/// What a packet is known by below IP: the access, the entity in it, and a serial number there.
 pub type Key = (AccessId, u64, u64);
 
 /// So many heads are kept, the newest: some 10 MB. What is sent again after so many others have
 /// been sent for the first time has zeros.
 const KEPT: usize = 1 << 16;
 
-/// The heads of packets.
+/// Heads of packets that pass points of observation of IP are kept at so many places.
+const PLACES: usize = 1 << 10;
+
+/// The headers of a packet.
+#[derive(Clone, Copy)]
+struct Head {
+    len: u8,
+    /// It is of a whole packet, no fragment.
+    whole: bool,
+    bytes: [u8; ip::MAX_HEAD],
+}
+
+impl Head {
+    fn of(packet: &Packet, scratch: &mut Vec<u8>) -> Head {
+        scratch.clear();
+        ip::head(scratch, packet);
+        let mut bytes = [0; ip::MAX_HEAD];
+        bytes[..scratch.len()].copy_from_slice(scratch);
+        Head { len: scratch.len() as u8, whole: packet.fragment.is_none(), bytes }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// The heads of packets below IP. A packet can be gone from the slab while its sender still repeats
+/// parts of it: the receiver has delivered it, and its report is lost or under way. So its head is
+/// kept from the first frame on.
 #[derive(Default)]
 pub struct Heads {
-    heads: BTreeMap<Key, Box<[u8]>>,
-    order: VecDeque<Key>,
+    /// Of each entity, in the order of their numbers: a new one mostly is the last.
+    heads: BTreeMap<Entity, VecDeque<(u64, Head)>>,
+    /// Of which entity a head was kept, the oldest one first.
+    order: VecDeque<Entity>,
+    scratch: Vec<u8>,
+}
+
+/// An access and an entity in it.
+type Entity = (AccessId, u64);
+
+/// The place of the first head with this number or a larger one. It mostly is near the end: what is
+/// sent first and what has just arrived are among the newest.
+fn place_of(kept: &VecDeque<(u64, Head)>, serial: u64) -> usize {
+    let before = |at: usize| kept[at].0 < serial;
+    let (mut low, mut high, mut step) = (kept.len(), kept.len(), 1);
+    while low > 0 && !before(low - 1) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        (low, high) = if before(middle) { (middle + 1, high) } else { (low, middle) };
+    }
+    low
 }
 
 impl Heads {
-    /// Puts octets of a packet, from `offset` on, into `place`; what is behind its head stays.
+    /// Puts octets of a packet, from `offset` on, into `place`; what is behind its head stays. Says
+    /// how many octets it has put there if the packet is a whole one.
     pub fn fill<'a>(
         &mut self,
-        key: Key,
+        (access, entity, serial): Key,
         offset: u32,
         place: &mut [u8],
         packet: impl Fn() -> Option<&'a Packet>,
-    ) {
-        if !self.heads.contains_key(&key) {
-            let Some(packet) = packet() else { return };
-            let mut head = Vec::new();
-            ip::head(&mut head, packet);
-            self.keep(key, head.into());
+    ) -> Option<usize> {
+        // Such a part is not the first one of its packet that goes on the air, and has no headers.
+        if offset as usize >= ip::MAX_HEAD {
+            return Some(0);
         }
-        let Some(head) = self.heads.get(&key) else { return };
-        let rest = head.get(offset as usize..).unwrap_or_default();
+        let kept = self.heads.entry((access, entity)).or_default();
+        let at = place_of(kept, serial);
+        if kept.get(at).is_none_or(|(n, _)| *n != serial) {
+            kept.insert(at, (serial, Head::of(packet()?, &mut self.scratch)));
+            self.order.push_back((access, entity));
+        }
+        let (_, head) = &kept[at];
+        let rest = head.bytes().get(offset as usize..).unwrap_or_default();
         let len = rest.len().min(place.len());
         place[..len].copy_from_slice(&rest[..len]);
+        let filled = head.whole.then_some(len);
+        self.forget();
+        filled
     }
 
-    fn keep(&mut self, key: Key, head: Box<[u8]>) {
-        if self.order.len() >= KEPT
-            && let Some(oldest) = self.order.pop_front()
+    /// One head more than are kept: that of the entity which has had one for longest goes.
+    fn forget(&mut self) {
+        if self.order.len() > KEPT
+            && let Some(kept) = self.order.pop_front().and_then(|entity| self.heads.get_mut(&entity))
         {
-            self.heads.remove(&oldest);
+            kept.pop_front();
         }
-        self.order.push_back(key);
-        self.heads.insert(key, head);
+    }
+}
+
+/// The heads of the packets that were seen last at points of observation of IP: most packets pass
+/// several of these.
+pub struct Recent {
+    /// Each with what of its packet can change on the way, and the packet's number, modulo which it
+    /// has its place.
+    heads: Vec<(Option<Seen>, Head)>,
+    scratch: Vec<u8>,
+}
+
+/// The number of a packet, and what of it can change on the way: marks, and parts of it.
+type Seen = (u64, Ecn, u32, Option<Fragment>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        let none = Head { len: 0, whole: false, bytes: [0; ip::MAX_HEAD] };
+        Recent { heads: vec![(None, none); PLACES], scratch: Vec::new() }
+    }
+}
+
+impl Recent {
+    /// The headers of a packet.
+    pub fn of(&mut self, packet: &Packet) -> &[u8] {
+        let Packet { serial, ecn, size, fragment, .. } = *packet;
+        let seen = (serial, ecn, size, fragment);
+        let Recent { heads, scratch } = self;
+        let (kept, head) = &mut heads[(serial % PLACES as u64) as usize];
+        if *kept != Some(seen) {
+            (*kept, *head) = (Some(seen), Head::of(packet, scratch));
+        }
+        debug_assert_eq!(head.bytes(), Head::of(packet, scratch).bytes(), "packet {serial} has changed");
+        head.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a search from the front.
+    #[test]
+    fn a_number_has_its_place_wherever_it_is() {
+        let head = Head { len: 0, whole: true, bytes: [0; ip::MAX_HEAD] };
+        for len in 0..40 {
+            let kept: VecDeque<(u64, Head)> = (0..len).map(|n| (n * 3 + 1, head)).collect();
+            for serial in 0..len * 3 + 4 {
+                let expected = kept.iter().take_while(|(n, _)| *n < serial).count();
+                assert_eq!(place_of(&kept, serial), expected, "{serial} among {len}");
+            }
+        }
     }
 }

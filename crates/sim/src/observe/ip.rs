@@ -36,6 +36,9 @@ fn port(flow: FlowId, end: End) -> u16 {
     }
 }
 
+/// The octets of headers at most: of IPv4 without options, and of TCP with all of its options.
+pub const MAX_HEAD: usize = HEADER_SIZE as usize + 60;
+
 /// Appends the headers of a packet, or what of them a fragment has: all behind them are zeros.
 pub fn head(out: &mut Vec<u8>, packet: &Packet) {
     let payload = &packet.payload;
@@ -74,5 +77,5 @@ pub fn head(out: &mut Vec<u8>, packet: &Packet) {
         out.drain(start..start + transport.min(offset as usize));
         out.truncate(start + len as usize);
     }
-    debug_assert!(out.len() - start + HEADER_SIZE as usize <= packet.size as usize);
+    debug_assert!(out.len() - start + HEADER_SIZE as usize <= MAX_HEAD);
 }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::sink::Sink;
 use crate::spec::{CAPTURE_DROPS, CaptureSpec};
 use crate::transport::Payload;
-use heads::Heads;
+use heads::{Heads, Recent};
 
 /// An IP packet, as a capture sees it.
 type Packet = lasthop_net::Packet<Payload>;
@@ -35,10 +35,18 @@ pub enum LinkType {
 
 /// An interface of the capture, for what hands over frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point(InterfaceId);
+pub struct Point {
+    interface: InterfaceId,
+    /// A frame ends behind the last header in it, with little of the payload.
+    headers_only: bool,
+}
 
 /// Opens an interface of this name and description. `None`: nobody wants it.
 pub type Open<'a> = dyn FnMut(&str, String, LinkType) -> Option<Point> + 'a;
+
+/// The octets of payload that are kept where only headers are wanted: with fewer than 28 the
+/// heuristic dissectors of Wireshark above TCP and UDP say of each frame that its size was limited.
+const PAYLOAD: u32 = 32;
 
 /// A frame below IP, as an adapter hands it over.
 #[derive(Clone, Debug)]
@@ -102,8 +110,8 @@ pub struct Observer {
     drops: Option<InterfaceId>,
     wanted: CaptureSpec,
     heads: Heads,
-    /// Reused for each frame.
-    head: Vec<u8>,
+    recent: Recent,
+    /// Reused for each drop.
     comment: String,
 }
 
@@ -171,7 +179,7 @@ impl Observer {
             writer,
             wanted: spec.clone(),
             heads: Heads::default(),
-            head: Vec::new(),
+            recent: Recent::default(),
             comment: String::new(),
         })
     }
@@ -180,8 +188,13 @@ impl Observer {
     pub fn point(&mut self, name: &str, description: String, link_type: LinkType) -> Option<Point> {
         let snaplen = self.wanted.snaplen.map_or(0, |s| s.0 as u32);
         let (name, link_type) = (name.to_owned(), link_type as u16);
-        let wanted = self.wanted.wants(&name);
-        wanted.then(|| Point(self.writer.interface(Interface { link_type, snaplen, name, description })))
+        // PDUs of radios stay whole: readers put the parts of packets together.
+        let headers_only = self.wanted.snaplen.is_none() && link_type == LinkType::Radiotap as u16;
+        if !self.wanted.wants(&name) {
+            return None;
+        }
+        let interface = self.writer.interface(Interface { link_type, snaplen, name, description });
+        Some(Point { interface, headers_only })
     }
 
     /// An access hands over a frame. `packet` finds packets in the slab.
@@ -192,34 +205,38 @@ impl Observer {
         packet: impl Fn(PacketId) -> Option<&'a Packet>,
     ) {
         let key = |hole: &Hole| (access, hole.entity, hole.serial);
-        let Some(Point(interface)) = frame.point else {
+        let Some(Point { interface, headers_only }) = frame.point else {
             for hole in &frame.octets.holes {
-                self.heads.fill(key(hole), 0, &mut [], || packet(hole.packet));
+                self.heads.fill(key(hole), hole.offset, &mut [], || packet(hole.packet));
             }
             return;
         };
-        let start = frame.prefix.len();
-        let mut bytes = frame.prefix;
-        bytes.append(&mut frame.octets.bytes);
+        let bytes = &mut frame.octets.bytes;
+        let mut end = bytes.len();
         for hole in &frame.octets.holes {
-            let at = start + hole.at as usize;
-            let place = &mut bytes[at..at + hole.len as usize];
-            self.heads.fill(key(hole), hole.offset, place, || packet(hole.packet));
+            let place = &mut bytes[hole.at as usize..(hole.at + hole.len) as usize];
+            let filled = self.heads.fill(key(hole), hole.offset, place, || packet(hole.packet));
+            // Payload at its end: of the only packet, as the others of several follow it.
+            if let (Some(len), true, [_]) = (filled, headers_only, &frame.octets.holes[..])
+                && (hole.at + hole.len) as usize == end
+            {
+                end = end.min(hole.at as usize + len + PAYLOAD as usize);
+            }
         }
         if frame.at < self.span[0] || frame.at > self.span[1] {
             return self.writer.passed_over(interface);
         }
-        let _in_order = self.writer.frame(&pcapng::Frame {
+        self.writer.frame(&pcapng::Frame {
             interface,
             time_ns: frame.at.0,
             direction: frame.direction,
-            bytes: &bytes,
+            prefix: &frame.prefix,
+            bytes: &bytes[..end],
             zeros: 0,
-            length: bytes.len() as u32,
+            length: (frame.prefix.len() + bytes.len()) as u32,
             packet: None,
             comment: &frame.comment,
         });
-        debug_assert!(_in_order.is_ok(), "{_in_order:?}");
     }
 
     /// A packet is seen.
@@ -263,20 +280,22 @@ impl Observer {
         if now < self.span[0] || now > self.span[1] || !self.flows[packet.flow] {
             return self.writer.passed_over(interface);
         }
-        self.head.clear();
-        ip::head(&mut self.head, packet);
-        let frame = pcapng::Frame {
+        let bytes = self.recent.of(packet);
+        // Payload is cut off unless a length is given. Readers put fragments together.
+        let whole = self.wanted.snaplen.is_some() || packet.fragment.is_some();
+        let payload = packet.size.saturating_sub(bytes.len() as u32);
+        let zeros = if whole { payload } else { payload.min(PAYLOAD) };
+        self.writer.frame(&pcapng::Frame {
             interface,
             time_ns: now.0,
             direction,
-            bytes: &self.head,
-            zeros: packet.size.saturating_sub(self.head.len() as u32),
+            prefix: &[],
+            bytes,
+            zeros,
             length: packet.size,
             packet: Some(packet.serial),
             comment,
-        };
-        let _in_order = self.writer.frame(&frame);
-        debug_assert!(_in_order.is_ok(), "{_in_order:?}");
+        });
     }
 
     /// The error that ended the capture early, if any.

@@ -17,7 +17,9 @@ pub const DROPS: &str = "drops";
 pub struct CaptureSpec {
     /// Name of its file in the result folder.
     pub file: String,
-    /// Octets of a frame that are written at most, 64 B to 262144 B. Unset: all of them.
+    /// Octets of a frame that are written at most, 64 B to 262144 B. Unset: packets of IP and
+    /// frames of 802.11 have their headers and 32 octets of payload, which is zeros; fragments and
+    /// PDUs of the other radios are whole, for readers put their parts together.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-range" = "64 B to 262144 B"))]
     pub snaplen: Option<Bytes>,
@@ -133,7 +135,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         && !(Bytes(64)..=Bytes(262_144)).contains(&snaplen)
     {
         let message = format!("frames are cut to 64 B to 262144 B, not to {snaplen}");
-        let help = "\"96 B\" has the headers of IP and TCP; leave the key out for whole frames";
+        let help = "leave the key out for headers without payload; \"262144 B\" has whole frames";
         found.push(doc.error_at(&at("snaplen"), message).help(help));
     }
     let names = interfaces(spec);
