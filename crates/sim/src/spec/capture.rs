@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kinds::ALL;
-use super::{NodeSpec, Spec};
+use super::limits::MAX_FLOWS;
+use super::{FlowSpec, NodeSpec, Spec};
 use crate::config::{Diagnostics, Document, near_or_all};
 
 /// The interface of what is dropped, wherever that is.
@@ -27,7 +28,8 @@ pub struct CaptureSpec {
     /// `server`; both ends of a link's direction: `wired.forward.queue` and `wired.forward.exit`;
     /// what is dropped anywhere: `drops`.
     pub interfaces: Vec<String>,
-    /// Flows whose IP packets are written, with `*` and `?` as above. Empty: all.
+    /// Flows whose IP packets are written, with `*` and `?` as above: `download` for all flows of a
+    /// table, `download-3` for one of several. Empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
     /// Frames from this time of the run on.
@@ -118,6 +120,38 @@ fn interfaces(spec: &Spec) -> Vec<String> {
     names
 }
 
+/// How many flows a table has.
+fn flows_of(spec: &Spec, flow: &FlowSpec) -> u64 {
+    spec.pairs_of(flow).saturating_mul(flow.count.into())
+}
+
+/// Whether a pattern is of a flow of the table, of a part of one between proxies, or of all of
+/// them.
+fn has_flow(spec: &Spec, table: &str, flow: &FlowSpec, pattern: &str) -> bool {
+    let proxies = || spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
+    let is_of = |name: &str| {
+        matches(pattern, name) || proxies().any(|(proxy, _)| matches(pattern, &format!("{name}@{proxy}")))
+    };
+    // More flows are a mistake of their own.
+    let count = flows_of(spec, flow).min(MAX_FLOWS);
+    matches(pattern, table)
+        || if count == 1 { is_of(table) } else { (1..=count).any(|i| is_of(&format!("{table}-{i}"))) }
+}
+
+/// What a pattern that no flow has may have meant.
+fn near_flow(spec: &Spec, pattern: &str) -> String {
+    let of = |table: &str| pattern.strip_prefix(table).is_some_and(|rest| rest.starts_with(['-', '@']));
+    match spec.flow.iter().find(|(table, _)| of(table)) {
+        Some((table, flow)) => match flows_of(spec, flow) {
+            1 => format!("`[flow.{table}]` is one flow: `{table}`"),
+            n => {
+                format!("`[flow.{table}]` is `{table}-1` to `{table}-{n}`; `{table}` stands for all of them")
+            }
+        },
+        None => near_or_all(pattern, "flows", &spec.flow.keys().collect::<Vec<_>>()),
+    }
+}
+
 /// Values out of range, and names that nothing has.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let Some(capture) = &spec.output.capture else { return };
@@ -151,16 +185,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
     }
     for (i, pattern) in capture.flows.iter().enumerate() {
-        // `down-3` is a flow of `[flow.down]`, `down@proxy` a part of it.
-        let tables: Vec<&String> = spec.flow.keys().collect();
-        let of = |table: &&String| {
-            let rest = pattern.strip_prefix(table.as_str());
-            matches(pattern, table) || rest.is_some_and(|rest| rest.starts_with(['-', '@', '*', '?']))
-        };
-        if !tables.iter().any(of) {
-            let help = near_or_all(pattern, "flows", &tables);
+        if !spec.flow.iter().any(|(table, flow)| has_flow(spec, table, flow, pattern)) {
             let message = format!("no flow is called `{pattern}`");
-            found.push(doc.error_at(&at(&format!("flows.{i}")), message).help(help));
+            found.push(doc.error_at(&at(&format!("flows.{i}")), message).help(near_flow(spec, pattern)));
         }
     }
     if capture.to.is_some_and(|to| to <= capture.from) {

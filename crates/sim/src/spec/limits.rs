@@ -7,7 +7,7 @@ use super::kinds::ALL;
 use crate::config::{Diagnostics, Document};
 
 /// Flows of one scenario, all counts together.
-const MAX_FLOWS: u64 = 100_000;
+pub(super) const MAX_FLOWS: u64 = 100_000;
 
 /// False when there are more nodes of groups or flows than fit: the errors are in `found`,
 /// and nothing else can be.
