@@ -84,6 +84,13 @@ def test_frames_of_rlc_are_recognised_and_followed(tmp_path: Path) -> None:
     assert protocols(tmp_path, frames, "--rlc") == ["exported_pdu:rlc-lte", "exported_pdu:rlc-lte:pdcp-lte:ip:udp:data"]
 
 
+def test_frames_of_pdcp_are_recognised(tmp_path: Path) -> None:
+    # With a header, of the user plane, not compressed; numbers of 12 bits, downlink, bearer 1, UE 1.
+    context = b"pdcp-lte\x00\x02\x00\x02\x0c\x03\x01\x0d\x00\x01\x0e\x00\x01\x01"
+    frames = [tagged(13, "pdcp_lte_udp", context + PDCP)]
+    assert protocols(tmp_path, frames) == ["exported_pdu:pdcp-lte:ip:udp:data"]
+
+
 def test_rlc_of_umts_is_recognised(tmp_path: Path) -> None:
     context = b"umts-rlc\x02\x04\x03\x02\x04\x01\x05\x00\x00\x00\x01\x06\x05\x07\x01\x01"
     # D/C 1, number 0, no poll, HE 01; length 32; padding.

@@ -32,7 +32,7 @@ COLORS = (
         (0x4000, 0x0000, 0x0000),
     ),
     ("retransmission", 'frame.comment contains "retransmission"', (0xFFFF, 0xE800, 0xA000), (0x3000, 0x2000, 0x0000)),
-    ("radio", "mac-lte or rlc-lte or rlc or wlan", (0xE400, 0xF000, 0xFFFF), (0x1000, 0x2000, 0x3000)),
+    ("radio", "mac-lte or rlc-lte or pdcp-lte or rlc or wlan", (0xE400, 0xF000, 0xFFFF), (0x1000, 0x2000, 0x3000)),
     ("tcp", "tcp", (0xF4F4, 0xF4F4, 0xF0F0), (0x1200, 0x1200, 0x1200)),
     ("udp", "udp", (0xEC00, 0xF800, 0xEC00), (0x1200, 0x2700, 0x1200)),
 )
@@ -80,7 +80,7 @@ def profile(rlc: bool = False) -> dict[str, str]:
         "preferences": "\n".join(preferences) + "\n",
         "colorfilters": "\n".join(colors) + "\n",
         "io_graphs": "\n".join(graphs) + "\n",
-        "heuristic_protos": "rlc_udp,1\nrlc_lte_udp,1\n",
+        "heuristic_protos": "rlc_udp,1\nrlc_lte_udp,1\npdcp_lte_udp,1\n",
         "drb_logchans": "".join(f'"LCID {lcid}","{bearer}","{mode}"\n' for lcid, bearer, mode in CHANNELS),
     }
 

@@ -15,11 +15,7 @@ impl LteBearer {
             bytes.resize(bytes.len() + len as usize, 0);
         });
         let mut octets = Octets { bytes, holes: Vec::new() };
-        let elements = match pdu {
-            Pdu::Tmd(e) => std::slice::from_ref(e),
-            Pdu::Umd(d) | Pdu::Amd(d) => d.elements.as_slice(),
-            Pdu::Status(_) => &[],
-        };
+        let elements = pdu.elements();
         let data: u32 = elements.iter().map(|e| e.len).sum();
         let mut at = octets.bytes.len() - data as usize;
         for element in elements {
@@ -27,6 +23,16 @@ impl LteBearer {
             at += element.len as usize;
         }
         octets
+    }
+
+    /// The PDCP PDUs of which a PDU that `end` has sent has the first octet: the number of each,
+    /// which grows in the order in which `end` sends them, and its octets as above.
+    pub fn begun<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = (u64, Octets)> + use<'a> {
+        pdu.elements().iter().map(|e| e.payload).filter(|span| span.offset == 0).map(move |span| {
+            let mut octets = Octets { bytes: vec![0; span.sdu.size as usize], holes: Vec::new() };
+            self.fill(end, &span, (0, span.sdu.size), &mut octets);
+            (span.sdu.serial, octets)
+        })
     }
 
     /// Fills the octets of a part of a PDCP PDU.

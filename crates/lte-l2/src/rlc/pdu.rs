@@ -157,7 +157,8 @@ impl Pdu {
     pub fn note_given_up(&self, journeys: &mut Journeys, at: Instant) {
         self.elements().iter().for_each(|e| journeys.given_up(at, &e.payload.sdu));
     }
-    fn elements(&self) -> &[Element<Span>] {
+    /// The parts of SDUs in it.
+    pub fn elements(&self) -> &[Element<Span>] {
         match self {
             Pdu::Tmd(e) => std::slice::from_ref(e),
             Pdu::Umd(d) | Pdu::Amd(d) => &d.elements,

@@ -49,6 +49,10 @@ pub trait Layer2 {
     fn note_pdus(&mut self);
     /// What a capture has before a PDU that goes in `direction`, of the UE with this number.
     fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8>;
+    /// What who reads a capture is told of its PDUs.
+    fn capture_note(&self) -> &'static str {
+        ""
+    }
     /// An event's name in the table `events`, and a number that belongs to it.
     fn describe(event: Self::Event) -> (&'static str, Option<u32>);
 }
@@ -195,7 +199,8 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         let ue = number as u16 & !SENT;
         let [sent, received] = BEARER_INTERFACES.map(|point| format!("{}.{point}", self.name));
-        let what = |what, ue| format!("PDUs of RLC {what}, both directions; UE {ue}");
+        let note = self.layer2.capture_note();
+        let what = |what, ue| format!("PDUs of RLC {what}, both directions; UE {ue}{note}");
         let points = [
             open(&sent, what("as they are sent", ue | SENT), LinkType::UpperPdu),
             open(&received, what("that have arrived", ue), LinkType::UpperPdu),

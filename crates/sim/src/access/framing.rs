@@ -1,9 +1,10 @@
 //! What a capture has before the PDUs of radio protocols: the tags of Wireshark's exported PDUs and
 //! the context that its dissectors of RLC and MAC read.
 //!
-//! The context is that of the "UDP framing" of `packet-rlc.h`, `packet-rlc-lte.h` and
-//! `packet-mac-lte.h` of Wireshark 4.0. The dissector of MAC is named by its own name; those of RLC
-//! are heuristic ones, which Wireshark uses when they are enabled (`lasthop wireshark-profile`).
+//! The context is that of the "UDP framing" of `packet-rlc.h`, `packet-rlc-lte.h`,
+//! `packet-pdcp-lte.h` and `packet-mac-lte.h` of Wireshark 4.0. The dissector of MAC is named by
+//! its own name; those of RLC and PDCP are heuristic ones, which Wireshark uses when they are
+//! enabled (`lasthop wireshark-profile`).
 
 /// Tags of LINKTYPE_WIRESHARK_UPPER_PDU.
 const DISSECTOR: u16 = 12;
@@ -92,6 +93,30 @@ impl LteRlc {
         if self.long_indicators {
             out.push(8);
         }
+        out.push(1);
+        out
+    }
+}
+
+/// Before a PDU of LTE PDCP.
+pub struct LtePdcp {
+    pub downlink: bool,
+    pub ue: u16,
+    /// Number of the data radio bearer.
+    pub bearer: u16,
+    /// Sequence numbers \[bit\].
+    pub sn_bits: u8,
+}
+
+impl LtePdcp {
+    pub fn prefix(&self) -> Vec<u8> {
+        let mut out = tagged(HEURISTIC, "pdcp_lte_udp");
+        out.extend_from_slice(b"pdcp-lte");
+        // It has a header, is of the user plane, and its own header is not compressed.
+        out.extend_from_slice(&[0, 2, 0, 2, self.sn_bits, 3, u8::from(self.downlink), 13]);
+        out.extend_from_slice(&self.bearer.to_be_bytes());
+        out.push(14);
+        out.extend_from_slice(&self.ue.to_be_bytes());
         out.push(1);
         out
     }

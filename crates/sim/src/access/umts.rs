@@ -56,6 +56,14 @@ impl Layer2 for Bearer {
         let (downlink, ip) = (direction == Direction::Downlink, self.header() == PdcpHeader::None);
         UmtsRlc { mode, downlink, ue: ue.into(), long_indicators: layout.li == 2, ip }.prefix()
     }
+    fn capture_note(&self) -> &'static str {
+        match self.header() {
+            PdcpHeader::None => "",
+            _ => {
+                "; no dissector of Wireshark knows the header of PDCP, `pdcp.header = \"none\"` leads down to IP"
+            }
+        }
+    }
     fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         let value = match event {
             RlcEvent::Discarded(sdus) => Some(sdus),

@@ -12,6 +12,10 @@ use crate::config::{Diagnostics, Document, near_or_all};
 /// The interface of what is dropped, wherever that is.
 pub const DROPS: &str = "drops";
 
+/// How interfaces are called that show what another one of the same cell shows: `*` alone does not
+/// stand for them.
+const REPEATS: [&str; 2] = [".rlc", ".pdcp"];
+
 /// A packet capture of the run, in the format pcapng.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,7 +30,8 @@ pub struct CaptureSpec {
     pub snaplen: Option<Bytes>,
     /// Points of observation, by name; `*` stands for any text and `?` for any character. A node:
     /// `server`; both ends of a link's direction: `wired.forward.queue` and `wired.forward.exit`;
-    /// what is dropped anywhere: `drops`.
+    /// what is dropped anywhere: `drops`. `*` alone leaves out the interfaces `CELL.rlc` and
+    /// `CELL.pdcp`, which show what `CELL.mac` shows: `*.rlc` asks for them.
     pub interfaces: Vec<String>,
     /// Flows whose IP packets are written, with `*` and `?` as above: `download` for all flows of a
     /// table, `download-3` for one of several. Empty: all.
@@ -71,7 +76,8 @@ impl Default for CaptureSpec {
 impl CaptureSpec {
     /// Whether the interface of this name is wanted.
     pub fn wants(&self, interface: &str) -> bool {
-        self.interfaces.iter().any(|pattern| matches(pattern, interface))
+        let repeats = REPEATS.iter().any(|layer| interface.ends_with(layer));
+        self.interfaces.iter().any(|pattern| matches(pattern, interface) && !(repeats && pattern == "*"))
     }
     /// Whether a flow of this name, from the table `[flow.TABLE]`, is wanted.
     pub fn wants_flow(&self, name: &str, table: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Transport blocks as frames of a capture: MAC PDUs with what the receiver made of them.
 //!
 //! A block is put together when it goes on the air, and handed over when its receiver has decoded
-//! it or failed to.
+//! it or failed to. PDUs of RLC and PDCP have interfaces of their own, for who asks for them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use lasthop_lte_l2::rlc::{Mode, Pdu};
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Octets, Tti, UeId};
 
 use super::LteAccess;
-use crate::access::framing::LteMac;
+use crate::access::framing::{LteMac, LtePdcp, LteRlc};
+use crate::access::lte_rlc::mode;
 use crate::access::{AccessOutput, Step};
 use crate::observe::{Direction, Frame, LinkType, Open, Point};
 
@@ -27,7 +28,9 @@ const ANSWERED: u64 = 64;
 
 /// What is needed to hand over blocks.
 pub struct Observed {
-    points: IndexVec<CellId, Option<Point>>,
+    points: IndexVec<CellId, Points>,
+    /// The number of the PDCP PDU that was begun last, by bearer and direction (downlink: true).
+    begun: BTreeMap<(BearerId, bool), u64>,
     /// The logical channel of each bearer.
     channels: IndexVec<BearerId, u8>,
     /// Blocks on the air, by when they were sent; several of one UE and direction have numbers.
@@ -36,10 +39,20 @@ pub struct Observed {
     controls: BTreeMap<(UeId, u64), Vec<Control>>,
 }
 
+/// Where frames of a cell are seen.
+#[derive(Clone, Copy, Default)]
+struct Points {
+    mac: Option<Point>,
+    rlc: Option<Point>,
+    pdcp: Option<Point>,
+}
+
 /// A transport block on the air.
 struct Block {
     cell: CellId,
     octets: Octets,
+    /// What stands before each RLC PDU in it, and its octets; only if these are wanted.
+    pdus: Vec<(Vec<u8>, Octets)>,
     bytes: u64,
     /// The profile's block is smaller than its content with subheaders.
     grown: bool,
@@ -60,12 +73,24 @@ enum Outcome {
 const PROCESSES: u64 = 8;
 
 impl Observed {
-    /// The frame of a transmission.
-    fn frame(&self, ue: UeId, (sent, downlink): (Tti, bool), block: Block, at: Instant, o: Outcome) -> Step {
+    /// The frame of a transmission; before it the PDUs that have arrived with it.
+    fn frame(
+        &self,
+        ue: UeId,
+        (sent, downlink): (Tti, bool),
+        block: Block,
+        (at, o): (Instant, Outcome),
+        out: &mut Vec<Step>,
+    ) {
+        let points = self.points[block.cell];
+        if o == Outcome::Decoded {
+            let pdus = block.pdus.into_iter();
+            out.extend(pdus.map(|(prefix, octets)| frame(points.rlc, at, downlink, prefix, octets)));
+        }
         let context = LteMac {
             downlink,
             rnti: c_rnti(ue),
-            ue: (ue.index() + 1) as u16,
+            ue: number(ue),
             tti: sent.0,
             again: block.again,
             decoded: o == Outcome::Decoded,
@@ -82,14 +107,14 @@ impl Observed {
                 comment.push_str(text);
             }
         }
-        Step::Frame(Box::new(Frame {
-            point: self.points[block.cell],
+        out.push(Step::Frame(Box::new(Frame {
+            point: points.mac,
             at,
-            direction: if downlink { Direction::Outbound } else { Direction::Inbound },
+            direction: way(downlink),
             prefix: context.prefix(),
             octets: block.octets,
             comment,
-        }))
+        })));
     }
 
     /// Takes the block of `bytes` that was sent then.
@@ -102,15 +127,46 @@ impl Observed {
     }
 }
 
+/// The number of a UE: from 1 on.
+fn number(ue: UeId) -> u16 {
+    (ue.index() + 1) as u16
+}
+
+/// The number of the data radio bearer on a logical channel, as the profile for Wireshark has it.
+const fn radio_bearer(channel: u8) -> u16 {
+    (channel - 2) as u16
+}
+
+/// Serial numbers of packets are those of one end of one bearer.
+fn entity(bearer: BearerId, downlink: bool) -> u64 {
+    (bearer.index() as u64) << 1 | u64::from(downlink)
+}
+
+const fn way(downlink: bool) -> Direction {
+    if downlink { Direction::Outbound } else { Direction::Inbound }
+}
+
+/// A frame without a comment.
+fn frame(point: Option<Point>, at: Instant, downlink: bool, prefix: Vec<u8>, octets: Octets) -> Step {
+    let (direction, comment) = (way(downlink), String::new());
+    Step::Frame(Box::new(Frame { point, at, direction, prefix, octets, comment }))
+}
+
 impl LteAccess {
     /// Opens the interfaces of the cells.
     pub(super) fn open_points(&mut self, open: &mut Open<'_>) {
-        let point = |name| {
-            let what = format!("transport blocks of the cell {name}, as their receivers have them");
-            open(&format!("{name}.mac"), what, LinkType::UpperPdu)
-        };
-        let points: IndexVec<CellId, Option<Point>> = self.cells.iter().map(|c| &**c).map(point).collect();
-        if points.iter().all(Option::is_none) {
+        let mut points: IndexVec<CellId, Points> = IndexVec::new();
+        for name in self.cells.iter() {
+            let mut open = |layer, what: &str| {
+                open(&format!("{name}.{layer}"), format!("{what} of the cell {name}"), LinkType::UpperPdu)
+            };
+            let _same_number = points.push(Points {
+                mac: open("mac", "transport blocks, as their receivers have them,"),
+                rlc: open("rlc", "PDUs of RLC, as they arrive, bearers"),
+                pdcp: open("pdcp", "PDUs of PDCP, as their first octets are sent, bearers"),
+            });
+        }
+        if points.iter().all(|p| p.mac.or(p.rlc).or(p.pdcp).is_none()) {
             return;
         }
         self.network.trace().set_with_parts();
@@ -126,8 +182,8 @@ impl LteAccess {
             let _same_number = channels.push(first + *n % count);
             *n += 1;
         }
-        let (on_air, controls) = (BTreeMap::new(), BTreeMap::new());
-        self.observed = Some(Box::new(Observed { points, channels, on_air, controls }));
+        let (begun, on_air, controls) = Default::default();
+        self.observed = Some(Box::new(Observed { points, begun, channels, on_air, controls }));
     }
 
     /// Frames of what the radio has done.
@@ -138,6 +194,9 @@ impl LteAccess {
             let downlink = r.link == TraceLink::Downlink;
             match r.step {
                 Act::Data | Act::Again => {
+                    if r.step == Act::Data {
+                        self.begun(&mut observed, now, r, downlink, &mut out.steps);
+                    }
                     let block = self.block(&mut observed, r, downlink);
                     // The capture learns of its packets while they are there.
                     let holes = block.octets.holes.clone();
@@ -156,7 +215,7 @@ impl LteAccess {
                 Act::Decoded | Act::Failed => {
                     let Some(block) = observed.take(r.about, downlink, r.ue, r.bytes) else { continue };
                     let o = if r.step == Act::Decoded { Outcome::Decoded } else { Outcome::Failed };
-                    out.steps.push(observed.frame(r.ue, (r.about, downlink), block, now, o));
+                    observed.frame(r.ue, (r.about, downlink), block, (now, o), &mut out.steps);
                 }
                 _ => {}
             }
@@ -165,9 +224,53 @@ impl LteAccess {
             && records.last().is_some_and(|r| sent.0 + ANSWERED < r.tti.0)
         {
             let Some((_, block)) = observed.on_air.pop_first() else { break };
-            out.steps.push(observed.frame(ue, (sent, downlink), block, now, Outcome::Missed));
+            observed.frame(ue, (sent, downlink), block, (now, Outcome::Missed), &mut out.steps);
         }
         self.observed = Some(observed);
+    }
+
+    /// PDUs of PDCP that a new block begins to send, each for the first time.
+    fn begun(
+        &self,
+        observed: &mut Observed,
+        at: Instant,
+        r: &TraceRecord,
+        downlink: bool,
+        out: &mut Vec<Step>,
+    ) {
+        let point = observed.points[self.network.view().serving(r.ue)].pdcp;
+        if point.is_none() {
+            return;
+        }
+        let end = if downlink { End::Network } else { End::Ue };
+        for (bearer, pdu) in &r.parts {
+            let layers = self.network.view().layers(*bearer);
+            let context = LtePdcp {
+                downlink,
+                ue: number(r.ue),
+                bearer: radio_bearer(observed.channels[*bearer]),
+                sn_bits: layers.sn_bits() as u8,
+            };
+            for (serial, octets) in layers.begun(end, pdu) {
+                let last = observed.begun.entry((*bearer, downlink)).or_default();
+                // RLC sends octets again; numbers begin above 0.
+                if serial > *last {
+                    *last = serial;
+                    let octets = octets.of_entity(entity(*bearer, downlink));
+                    out.push(frame(point, at, downlink, context.prefix(), octets));
+                }
+            }
+        }
+    }
+
+    /// What stands before a PDU of RLC.
+    fn before_rlc(&self, ue: UeId, bearer: BearerId, channel: u8, downlink: bool) -> Vec<u8> {
+        let layers = self.network.view().layers(bearer);
+        let format = layers.format(if downlink { End::Network } else { End::Ue });
+        let mode = mode(layers.mode());
+        let (sn_bits, long_indicators) = (format.sn_bits as u8, format.li_bits == 15);
+        let (ue, bearer) = (number(ue), radio_bearer(channel));
+        LteRlc { mode, downlink, ue, bearer, sn_bits, long_indicators }.prefix()
     }
 
     /// A block that goes on the air.
@@ -175,10 +278,8 @@ impl LteAccess {
         let (end, channel) =
             if downlink { (End::Network, Channel::Downlink) } else { (End::Ue, Channel::Uplink) };
         let sdu = |(bearer, pdu): &(BearerId, Pdu)| {
-            // Serial numbers are those of one end of one bearer.
-            let entity = (bearer.index() as u64) << 1 | u64::from(downlink);
             let octets = self.network.view().layers(*bearer).octets(end, pdu);
-            (observed.channels[*bearer], octets.of_entity(entity))
+            (observed.channels[*bearer], octets.of_entity(entity(*bearer, downlink)))
         };
         let sdus: Vec<(u8, Octets)> = r.parts.iter().map(sdu).collect();
         // A repetition has the control elements of the first transmission.
@@ -193,6 +294,15 @@ impl LteAccess {
         };
         let (octets, grown) = pdu::octets(r.bytes as u32, &controls, &sdus, channel);
         let cell = self.network.view().serving(r.ue);
-        Block { cell, octets, bytes: r.bytes, grown, again: r.transmissions.saturating_sub(1) }
+        let pdus = match observed.points[cell].rlc {
+            Some(_) => {
+                let prefix = |((bearer, _), (channel, octets)): (&(BearerId, Pdu), (u8, Octets))| {
+                    (self.before_rlc(r.ue, *bearer, channel, downlink), octets)
+                };
+                r.parts.iter().zip(sdus).map(prefix).collect()
+            }
+            None => Vec::new(),
+        };
+        Block { cell, octets, pdus, bytes: r.bytes, grown, again: r.transmissions.saturating_sub(1) }
     }
 }

@@ -62,7 +62,8 @@ impl AccessSpec for Lte {
     }
 
     fn interfaces(&self, spec: &Spec) -> Vec<String> {
-        spec.cell_names().into_iter().map(|name| format!("{name}.mac")).collect()
+        let names = spec.cell_names();
+        names.iter().flat_map(|name| ["mac", "rlc", "pdcp"].map(|layer| format!("{name}.{layer}"))).collect()
     }
 
     fn bases<'a>(&self, spec: &'a Spec) -> Vec<(&'a str, &'static str)> {
