@@ -25,7 +25,7 @@ pub fn installed(test: &str) -> bool {
 }
 
 /// What tshark says, without the user's preferences.
-fn tshark(arguments: &[&str], file: &Path) -> String {
+pub fn tshark(arguments: &[&str], file: &Path) -> String {
     let mut command = Command::new("tshark");
     command.arg("-n").args(arguments).arg("-r").arg(file);
     command.env("WIRESHARK_CONFIG_DIR", file.parent().unwrap()).env("TZ", "UTC").env("LC_ALL", "C");

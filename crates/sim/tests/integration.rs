@@ -9,6 +9,7 @@ mod bench_record;
 mod calibration;
 mod captures;
 mod captures_rlc;
+mod captures_wifi;
 mod cellular;
 mod cellular_pitfalls;
 mod control;

@@ -21,6 +21,12 @@ pub const ACK: u64 = 14;
 pub const BLOCK_ACK: u64 = 32;
 /// Block ack request.
 pub const BLOCK_ACK_REQUEST: u64 = 24;
+/// Body of an association request: capabilities 2, listen interval 2, SSID 10, rates 10, HT
+/// capabilities 28, VHT capabilities 14.
+pub const ASSOCIATION_REQUEST: u32 = 66;
+/// Body of an association response: capabilities 2, status 2, AID 2, rates 10, EDCA parameters 20,
+/// HT 28 + 24, VHT 14 + 7.
+pub const ASSOCIATION_RESPONSE: u32 = 109;
 /// An A-MPDU subframe's delimiter.
 pub const DELIMITER: u32 = 4;
 /// An A-MSDU subframe's header.

@@ -1,6 +1,7 @@
 //! Medium access: contention, frames, and both sides of a block ack agreement.
 
 mod access;
+pub mod elements;
 mod frame;
 pub mod octets;
 mod originator;
@@ -8,7 +9,8 @@ mod reorder;
 
 pub use access::{Access, Category, Contender, Counting};
 pub use frame::{
-    ACK, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, DELIMITER, FCS, LLC, RTS, header, join, mpdu,
+    ACK, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS,
+    DELIMITER, FCS, LLC, RTS, header, join, mpdu,
 };
 pub use originator::{Agreement, Chain, Mpdu, Originator, Pool};
 pub use reorder::{Reorder, WINDOW};

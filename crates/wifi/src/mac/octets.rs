@@ -2,6 +2,9 @@
 
 use lasthop_units::{ApId, Id, Octets, StationId};
 
+use super::elements::{Network, fill};
+use super::{ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, FCS};
+
 /// A MAC address.
 pub type Address = [u8; 6];
 
@@ -38,16 +41,16 @@ pub enum Body {
     /// Authentication, open system (clause 9.3.3.12): sequence number, transaction 1 or 2.
     Authentication(u16, u8),
     /// Association request (clause 9.3.3.6): sequence number.
-    AssociationRequest(u16),
+    AssociationRequest(u16, Box<Network>),
     /// Association response (clause 9.3.3.7): sequence number, association identifier.
-    AssociationResponse(u16, u16),
+    AssociationResponse(u16, u16, Box<Network>),
     /// ADDBA request (clause 9.6.5.2): sequence number, traffic identifier, starting sequence.
-    AddbaRequest(u16, u8, u16),
+    AddbaRequest(u16, u8, u16, Box<Network>),
     /// ADDBA response (clause 9.6.5.3): sequence number, traffic identifier.
-    AddbaResponse(u16, u8),
+    AddbaResponse(u16, u8, Box<Network>),
     /// Beacon (clause 9.3.3.3): sequence number, timestamp \[us\], interval \[TU\], octets of the
     /// frame with its check sequence.
-    Beacon(u16, u64, u16, u32),
+    Beacon(u16, u64, u16, u32, Box<Network>),
 }
 
 /// A frame.
@@ -68,10 +71,8 @@ pub struct MacFrame {
 }
 
 const BROADCAST: Address = [0xff; 6];
-/// 20 MHz and wider: the name of every network.
-const SSID: &[u8; 8] = b"lasthop ";
-/// Supported rates, the first three mandatory: 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s in 500 kbit/s.
-const RATES: [u8; 8] = [0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c];
+/// Header of a management frame.
+const HEADER: usize = 24;
 
 impl MacFrame {
     /// Its octets.
@@ -86,7 +87,7 @@ impl MacFrame {
             Body::Data(_, None, ..) => 0x08,
             Body::Data(_, Some(_), ..) => 0x88,
             Body::Authentication(..) => 0xb0,
-            Body::AssociationRequest(_) => 0x00,
+            Body::AssociationRequest(..) => 0x00,
             Body::AssociationResponse(..) => 0x10,
             Body::AddbaRequest(..) | Body::AddbaResponse(..) => 0xd0,
             Body::Beacon(..) => 0x80,
@@ -137,90 +138,67 @@ impl MacFrame {
     fn management(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.from_ap { &self.transmitter } else { &self.receiver });
         let (Body::Authentication(sn, _)
-        | Body::AssociationRequest(sn)
-        | Body::AssociationResponse(sn, _)
+        | Body::AssociationRequest(sn, _)
+        | Body::AssociationResponse(sn, ..)
         | Body::AddbaRequest(sn, ..)
-        | Body::AddbaResponse(sn, _)
+        | Body::AddbaResponse(sn, ..)
         | Body::Beacon(sn, ..)) = self.body
         else {
             return;
         };
         out.extend_from_slice(&(sn << 4).to_le_bytes());
-        // ESS.
-        let capabilities = [1, 0];
-        match self.body {
-            Body::Authentication(_, transaction) => out.extend_from_slice(&[0, 0, transaction, 0, 0, 0]),
-            Body::AssociationRequest(_) => {
-                out.extend_from_slice(&capabilities);
+        let end = |body: u32| HEADER + body as usize;
+        match &self.body {
+            Body::Authentication(_, transaction) => out.extend_from_slice(&[0, 0, *transaction, 0, 0, 0]),
+            Body::AssociationRequest(_, network) => {
+                out.extend_from_slice(&network.capabilities());
                 out.extend_from_slice(&[10, 0]);
-                element(out, 0, SSID);
-                element(out, 1, &RATES);
-                element(out, 45, &[0; 26]);
-                element(out, 191, &[0; 12]);
+                network.name_and_rates(out);
+                network.station(out);
+                fill(out, end(ASSOCIATION_REQUEST) - out.len());
             }
-            Body::AssociationResponse(_, id) => {
-                out.extend_from_slice(&capabilities);
+            Body::AssociationResponse(_, id, network) => {
+                out.extend_from_slice(&network.capabilities());
                 out.extend_from_slice(&[0, 0]);
                 out.extend_from_slice(&(0xc000 | id).to_le_bytes());
-                element(out, 1, &RATES);
-                element(out, 12, &edca());
-                element(out, 45, &[0; 26]);
-                element(out, 61, &[0; 22]);
-                element(out, 191, &[0; 12]);
-                element(out, 192, &[0; 5]);
+                network.rates(out);
+                network.access_point(out, end(ASSOCIATION_RESPONSE) - out.len());
+                fill(out, end(ASSOCIATION_RESPONSE) - out.len());
             }
-            Body::AddbaRequest(_, tid, start) => {
+            Body::AddbaRequest(_, tid, start, network) => {
                 out.extend_from_slice(&[3, 0, 1]);
-                out.extend_from_slice(&parameters(tid).to_le_bytes());
+                out.extend_from_slice(&network.block_ack(*tid));
                 out.extend_from_slice(&[0, 0]);
                 out.extend_from_slice(&(start << 4).to_le_bytes());
             }
-            Body::AddbaResponse(_, tid) => {
+            Body::AddbaResponse(_, tid, network) => {
                 out.extend_from_slice(&[3, 1, 1, 0, 0]);
-                out.extend_from_slice(&parameters(tid).to_le_bytes());
+                out.extend_from_slice(&network.block_ack(*tid));
                 out.extend_from_slice(&[0, 0]);
             }
-            Body::Beacon(_, timestamp, interval, size) => {
+            Body::Beacon(_, timestamp, interval, size, network) => {
                 out.extend_from_slice(&timestamp.to_le_bytes());
                 out.extend_from_slice(&interval.to_le_bytes());
-                out.extend_from_slice(&capabilities);
-                element(out, 0, SSID);
-                element(out, 1, &RATES);
-                // Vendor specific elements as long as the frame is said to be.
-                let mut left = (size as usize).saturating_sub(out.len() + 4);
-                while left >= 5 {
-                    let len = if left > 257 && left - 257 < 5 { 250 } else { left.min(257) };
-                    element(out, 221, &vec![0; len - 2]);
-                    left -= len;
-                }
+                out.extend_from_slice(&network.capabilities());
+                network.name_and_rates(out);
+                // As long as the frame is said to be, if that is long enough.
+                let left = |out: &Vec<u8>| (*size as usize).saturating_sub(out.len() + FCS as usize);
+                network.beacon(out, left(out));
+                network.access_point(out, left(out));
+                fill(out, left(out));
             }
             _ => {}
         }
     }
 }
 
-fn element(out: &mut Vec<u8>, id: u8, content: &[u8]) {
-    out.extend_from_slice(&[id, content.len() as u8]);
-    out.extend_from_slice(content);
-}
-
-/// Block ack parameter set (clause 9.4.1.14): immediate, with A-MSDUs, 64 buffers.
-fn parameters(tid: u8) -> u16 {
-    3 | u16::from(tid) << 2 | 64 << 6
-}
-
-/// EDCA parameters (clause 9.4.2.29): QoS info, reserved, a record for each category with the
-/// defaults of table 9-137.
-fn edca() -> [u8; 18] {
-    [
-        0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32, 0x2f, 0, //
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, FCS, LLC, RTS, mpdu};
+    use crate::mac::{
+        ACK, Access, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, LLC, RTS, mpdu,
+    };
+    use crate::phy::{Format, Width};
 
     fn frame(body: Body) -> MacFrame {
         let [receiver, transmitter] =
@@ -241,11 +219,26 @@ mod tests {
         assert_eq!(length(Body::Data(7, Some(0), false, body.clone())), u64::from(mpdu(1500, true)));
         assert_eq!(length(Body::Data(7, None, false, body)), u64::from(mpdu(1500, false)));
         assert_eq!(length(Body::Authentication(0, 1)), 28 + 6);
-        assert_eq!(length(Body::AssociationRequest(0)), 28 + 66);
-        assert_eq!(length(Body::AssociationResponse(0, 1)), 28 + 109);
-        assert_eq!([length(Body::AddbaRequest(0, 0, 0)), length(Body::AddbaResponse(0, 0))], [28 + 9; 2]);
-        for size in [66, 100, 250, 320, 400, 600] {
-            assert_eq!(length(Body::Beacon(0, 0, 100, size)), u64::from(size));
+        for format in [Format::Dsss, Format::Ofdm, Format::Ht, Format::Vht] {
+            let qos = matches!(format, Format::Ht | Format::Vht);
+            let network = || {
+                Box::new(Network {
+                    format,
+                    channel: if format == Format::Dsss { 6 } else { 36 },
+                    width: Width::W20,
+                    short_guard: false,
+                    streams: 1,
+                    edca: qos.then(|| Category::ALL.map(|c| Access::edca(c, 15))),
+                    aggregation: AggregationConfig::default(),
+                })
+            };
+            assert_eq!(length(Body::AssociationRequest(0, network())), 28 + 66);
+            assert_eq!(length(Body::AssociationResponse(0, 1, network())), 28 + 109);
+            assert_eq!(length(Body::AddbaRequest(0, 0, 0, network())), 28 + 9);
+            assert_eq!(length(Body::AddbaResponse(0, 0, network())), 28 + 9);
+            for size in (66..200).chain([250, 320, 400, 600]) {
+                assert_eq!(length(Body::Beacon(0, 0, 100, size, network())), u64::from(size), "{format:?}");
+            }
         }
     }
 

@@ -95,8 +95,10 @@ pub struct Mpdu {
     pub bytes: u32,
     /// When its oldest MSDU came to the MAC.
     pub since: Instant,
-    /// Transmissions that failed.
+    /// Transmissions that failed, or an RTS before one.
     pub retries: u32,
+    /// It was on the air before, and may be again.
+    pub aired: bool,
     /// Acknowledged or discarded: it only keeps its place in the window.
     pub done: bool,
     /// Estimated time on the air [ns].
@@ -222,7 +224,16 @@ mod tests {
     }
 
     fn mpdu() -> Mpdu {
-        Mpdu { chain: None, msdus: 1, bytes: 100, since: Instant(0), retries: 0, done: false, airtime: 7 }
+        Mpdu {
+            chain: None,
+            msdus: 1,
+            bytes: 100,
+            since: Instant(0),
+            retries: 0,
+            aired: false,
+            done: false,
+            airtime: 7,
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use lasthop_units::{ApId, Bitrate, Bytes, Db, Dbm, Duration, Hertz, IndexVec, Me
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::mac::elements::Network;
 use crate::mac::{Access, AggregationConfig, Category};
 use crate::phy::{Compat, Format, Guard, Mode, NoSuchMode, Width};
 use crate::rate::RateConfig;
@@ -569,6 +570,19 @@ impl ApConfig {
     fn legacy(&self, rate: u32) -> Mode {
         let mode = if self.standard == Standard::B { Mode::dsss(rate) } else { Mode::ofdm(rate) };
         mode.unwrap_or_else(|e| unreachable!("a rate of the standard: {e}"))
+    }
+
+    /// What its management frames say.
+    pub(super) fn announced(&self) -> Network {
+        Network {
+            format: self.standard.format(),
+            channel: self.channel,
+            width: self.width,
+            short_guard: self.guard_interval == Guard::Short,
+            streams: self.streams,
+            edca: self.standard.qos().then(|| Category::ALL.map(|category| self.access(category))),
+            aggregation: self.aggregation,
+        }
     }
 
     /// How a category contends.

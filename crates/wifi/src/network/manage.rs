@@ -5,7 +5,7 @@ use lasthop_units::{Instant, StationId};
 use super::agenda::Event;
 use super::output::{WlanEvent, WlanOutput};
 use super::{End, Wlan};
-use crate::mac::{Agreement, Category};
+use crate::mac::{ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, Agreement, Category};
 
 /// What a management frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +45,8 @@ impl Management {
         let body = match (self.subject, self.from) {
             // Algorithm, sequence number, status (clause 9.3.3.12).
             (Subject::Authentication, _) => 6,
-            // Capabilities 2, listen interval 2, SSID 10, rates 10, HT capabilities 28, VHT
-            // capabilities 14.
-            (Subject::Association, End::Station) => 66,
-            // Capabilities 2, status 2, AID 2, rates 10, EDCA parameters 20, HT 28 + 24, VHT 14 +
-            // 7.
-            (Subject::Association, End::Ap) => 109,
+            (Subject::Association, End::Station) => ASSOCIATION_REQUEST as u64,
+            (Subject::Association, End::Ap) => ASSOCIATION_RESPONSE as u64,
             // Clauses 9.6.5.2 and 9.6.5.3.
             (Subject::BlockAckAsked(_) | Subject::BlockAckAnswered(_), _) => 9,
         };

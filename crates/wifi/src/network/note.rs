@@ -58,6 +58,7 @@ impl FrameNotes {
             None => ap_address(wlan.devices[d].ap),
         };
         let from_ap = device.station.is_none();
+        let network = || Box::new(wlan.aps[device.ap].announced());
         let frame = |body, retry| MacFrame {
             duration: t.nav.as_nanos().div_ceil(1000).min(0x7fff) as u16,
             receiver: to.map_or([0xff; 6], address),
@@ -115,22 +116,19 @@ impl FrameNotes {
                 for (n, sn) in burst.sns.iter().enumerate() {
                     let Some(mpdu) = queue.and_then(|queue| queue.originator.get(*sn)) else { continue };
                     let key = (station, end, category.index(), *sn);
-                    // Without a chain its packets have arrived, and only the answer was lost.
-                    let mut retry = true;
+                    // Without a chain its packets have arrived, and only the answer was lost: the
+                    // body is that of before.
                     if let Some(chain) = mpdu.chain {
                         let packets: Vec<_> =
                             wlan.pool.items(chain).map(|item| (item.id, item.size)).collect();
                         let ends = [address(sender), to.map_or([0xff; 6], address)];
-                        let body = body(&packets, ends, &mut notes.serial);
-                        let ids = |body: &Octets| body.holes.iter().map(|h| h.packet).collect::<Vec<_>>();
-                        let now = ids(&body);
-                        retry = notes.bodies.insert(key, body).is_some_and(|before| ids(&before) == now);
+                        notes.bodies.insert(key, body(&packets, ends, &mut notes.serial));
                     }
                     let body = notes.bodies.get(&key).cloned().unwrap_or_default();
                     let body = Body::Data(*sn, qos.then_some(tid(*category)), mpdu.msdus > 1, body);
                     let last = n + 1 == burst.sns.len();
                     let read = received && burst.received.get(n).copied().unwrap_or(false);
-                    push(frame(body, retry), burst.ampdu.then_some((notes.ampdus, last)), Some(read));
+                    push(frame(body, mpdu.aired), burst.ampdu.then_some((notes.ampdus, last)), Some(read));
                 }
                 return;
             }
@@ -140,14 +138,16 @@ impl FrameNotes {
                 let body = match (management.subject, management.from) {
                     (Subject::Authentication, End::Station) => Body::Authentication(sn, 1),
                     (Subject::Authentication, End::Ap) => Body::Authentication(sn, 2),
-                    (Subject::Association, End::Station) => Body::AssociationRequest(sn),
-                    (Subject::Association, End::Ap) => Body::AssociationResponse(sn, id & 0x3fff),
+                    (Subject::Association, End::Station) => Body::AssociationRequest(sn, network()),
+                    (Subject::Association, End::Ap) => Body::AssociationResponse(sn, id & 0x3fff, network()),
                     (Subject::BlockAckAsked(category), end) => {
                         let queues = &wlan.links[management.station].tx_queues[end.index()];
                         let start = queues[category.index()].as_ref().map_or(0, |q| q.originator.start());
-                        Body::AddbaRequest(sn, tid(category), start)
+                        Body::AddbaRequest(sn, tid(category), start, network())
                     }
-                    (Subject::BlockAckAnswered(category), _) => Body::AddbaResponse(sn, tid(category)),
+                    (Subject::BlockAckAnswered(category), _) => {
+                        Body::AddbaResponse(sn, tid(category), network())
+                    }
                 };
                 return push(frame(body, management.retries > 0), None, Some(received));
             }
@@ -155,8 +155,8 @@ impl FrameNotes {
                 notes.sequence = (notes.sequence + 1) & 0xfff;
                 let beacon = &wlan.aps[device.ap].beacon;
                 let interval = (beacon.interval.as_micros() / 1024).min(0xffff) as u16;
-                let body =
-                    Body::Beacon(notes.sequence, t.start.as_nanos() / 1000, interval, beacon.size.0 as u32);
+                let (timestamp, size) = (t.start.as_nanos() / 1000, beacon.size.0 as u32);
+                let body = Body::Beacon(notes.sequence, timestamp, interval, size, network());
                 return push(frame(body, false), None, None);
             }
         };

@@ -94,6 +94,7 @@ impl Wlan {
                 // An RTS that is not answered counts for the first alone.
             } else if let Some(m) = queue.originator.get_mut(*sn) {
                 m.retries += 1;
+                m.aired |= sent;
                 if m.retries >= limit {
                     self.give_up(now, station, end, category, *sn, DropCause::RetryLimit, out);
                     if i == 0 {

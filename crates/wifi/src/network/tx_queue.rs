@@ -207,6 +207,7 @@ impl TxQueue {
                 bytes: mpdu(item.size, rules.qos),
                 since: item.enqueued,
                 retries: 0,
+                aired: false,
                 done: false,
                 airtime: 0,
             };

@@ -1,0 +1,173 @@
+//! Frames of 802.11 in captures: what their management frames say of the network, and which of them
+//! are retransmissions.
+
+use std::path::{Path, PathBuf};
+
+use crate::captures::{capture, count, installed, tshark};
+use crate::common::{folder, scenario, whole};
+
+/// A network with the keys `ap`, one station and one transfer.
+fn network(ap: &str, duration: &str, more: &str) -> String {
+    format!(
+        r#"
+scenario = {{ name = "t", duration = "{duration}" }}
+link.wire = {{ between = ["server", "home"], rate = "1 Gbit/s", delay = "1 ms" }}
+[ap.home]
+{ap}
+[station.phone]
+{more}
+[flow.f]
+from = "server"
+to = "phone"
+start = "0.2 s"
+app = {{ kind = "file", size = "500 kB" }}
+[output.capture]
+interfaces = ["home.air"]
+"#
+    )
+}
+
+/// All values of a field in the first frame that passes `filter`.
+fn first(filter: &str, field: &str, file: &Path) -> String {
+    let arguments = ["-Y", filter, "-T", "fields", "-E", "occurrence=a", "-e", field];
+    tshark(&arguments, file).lines().next().unwrap_or_else(|| panic!("{filter}: no frame")).to_owned()
+}
+
+const BEACON: &str = "wlan.fc.type_subtype == 8";
+const ASSOCIATION: &str = "wlan.fc.type_subtype == 1";
+const REQUEST: &str = "wlan.fc.type_subtype == 0";
+
+/// What the frames of a network must say: filter, field, value.
+type Says<'a> = &'a [(&'a str, &'a str, &'a str)];
+
+/// Each value as clause 9.4.2 has it. Rates are in 500 kbit/s, with 0x80 those of the basic set.
+#[test]
+fn management_frames_say_what_is_configured() {
+    if !installed("management_frames_say_what_is_configured") {
+        return;
+    }
+    let folder = folder("captures-wifi-elements");
+    let ofdm = "0x8c,0x12,0x98,0x24,0xb0,0x48,0x60,0x6c";
+    let cases: [(&str, Says<'_>, &str); 4] = [
+        (
+            "standard = '802.11b'\nchannel = 6\nrate = { kind = 'fixed', mcs = 3 }",
+            &[
+                (BEACON, "wlan.supported_rates", "0x82,0x84,0x0b,0x16"),
+                (BEACON, "wlan.ds.current_channel", "6"),
+                (BEACON, "wlan.fixed.beacon", "100"),
+                (BEACON, "wlan.tim.dtim_period", "1"),
+            ],
+            "wlan.ht.capabilities or wlan.vht.capabilities or wlan.tag.number == 12",
+        ),
+        (
+            "standard = '802.11a'\nbeacon = { interval = '51.2 ms', size = '120 B' }\nrate = { kind = 'fixed', mcs = 3 }",
+            &[
+                (BEACON, "wlan.supported_rates", ofdm),
+                (BEACON, "wlan.fixed.beacon", "50"),
+                // Without its check sequence, behind 22 octets of radiotap.
+                (BEACON, "frame.len", "138"),
+            ],
+            "wlan.ht.capabilities or wlan.vht.capabilities or wlan.tag.number == 12",
+        ),
+        (
+            "standard = '802.11n'\nchannel = 40\nwidth = '40 MHz'\nguard_interval = 'short'\nstreams = 2\n\
+             aggregation = { max_ampdu = '32767 B', mpdu_spacing = '4 us', max_mpdu = '7991 B', amsdu = true }\n\
+             rate = { kind = 'fixed', mcs = 7 }",
+            &[
+                (BEACON, "wlan.ht.capabilities.width", "1"),
+                (BEACON, "wlan.ht.capabilities.short20", "1"),
+                (BEACON, "wlan.ht.capabilities.short40", "1"),
+                (BEACON, "wlan.ht.capabilities.amsdu", "1"),
+                // 2^(13 + 2) - 1; 4 us are number 5.
+                (BEACON, "wlan.ht.ampduparam.maxlength", "0x02"),
+                (BEACON, "wlan.ht.ampduparam.mpdudensity", "0x05"),
+                // Two streams; the second value is of HT Operation: no MCS is mandatory.
+                (BEACON, "wlan.ht.mcsset.rxbitmask.8to15", "0x000000ff,0x00000000"),
+                (BEACON, "wlan.ht.mcsset.rxbitmask.16to23", "0x00000000,0x00000000"),
+                (BEACON, "wlan.ht.info.primarychannel", "40"),
+                // 36 and 40 belong together: the secondary channel is below.
+                (BEACON, "wlan.ht.info.secchanoffset", "0x03"),
+                (REQUEST, "wlan.ht.capabilities.width", "1"),
+                (ASSOCIATION, "wlan.ht.capabilities.short40", "1"),
+                ("wlan.fixed.baparams.amsdu", "wlan.fixed.baparams.amsdu", "1"),
+            ],
+            "wlan.vht.capabilities or wlan.vht.op",
+        ),
+        (
+            "channel = 153\nwidth = '80 MHz'\nguard_interval = 'short'\nstreams = 3\n\
+             edca.best_effort = { aifsn = 5, cw_min = 31, cw_max = 511, txop = '2528 us' }\n\
+             rate = { kind = 'fixed', mcs = 8 }",
+            &[
+                (BEACON, "wlan.supported_rates", ofdm),
+                (BEACON, "wlan.vht.capabilities.short80", "1"),
+                (BEACON, "wlan.vht.capabilities.short160", "0"),
+                (BEACON, "wlan.vht.capabilities.supportedchanwidthset", "0x00000000"),
+                (BEACON, "wlan.vht.capabilities.maxampdu", "0x00000007"),
+                (BEACON, "wlan.vht.mcsset.rxmcsmap.ss3", "0x0002"),
+                (BEACON, "wlan.vht.mcsset.rxmcsmap.ss4", "0x0003"),
+                (BEACON, "wlan.vht.op.channelwidth", "1"),
+                // Channels 149 to 161.
+                (BEACON, "wlan.vht.op.channelcenter0", "155"),
+                (BEACON, "wlan.ht.info.primarychannel", "153"),
+                (BEACON, "wlan.ht.info.secchanoffset", "0x03"),
+                (ASSOCIATION, "wlan.vht.op.channelwidth", "1"),
+                (REQUEST, "wlan.vht.mcsset.rxmcsmap.ss3", "0x0002"),
+                ("wlan.fixed.baparams.amsdu", "wlan.fixed.baparams.amsdu", "0"),
+                // Best effort as given (31 = 2^5 - 1, 511 = 2^9 - 1, 2528 us = 79 * 32 us), the
+                // others of table 9-137.
+                (ASSOCIATION, "wlan.wfa.ie.wme.acp.aifsn", "5,7,2,2"),
+                (ASSOCIATION, "wlan.wfa.ie.wme.acp.ecw.min", "5,4,3,2"),
+                (ASSOCIATION, "wlan.wfa.ie.wme.acp.ecw.max", "9,10,4,3"),
+                (ASSOCIATION, "wlan.wfa.ie.wme.acp.txop_limit", "79,0,94,47"),
+            ],
+            "wlan.ds.current_channel",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (ap, says, has_not) in cases {
+        let file = folder.join("t.pcapng");
+        capture(&scenario(&network(ap, "300 ms", "")), &file);
+        for (filter, field, value) in says {
+            let found = first(filter, field, &file);
+            if found != *value {
+                wrong.push(format!("{field} is {found}, not {value}\n{ap}"));
+            }
+        }
+        assert_eq!((count(has_not, &file), count("_ws.malformed", &file)), (0, 0), "{ap}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A transfer that ends within the run over a poor link: each failure of an MPDU on the air (the
+/// column `failed` of the table `wifi`, both directions) is followed by one more transmission, with
+/// the Retry bit. An RTS without an answer is no transmission of what it was for.
+#[test]
+fn the_retry_bit_is_set_in_what_was_on_the_air_before() {
+    if !installed("the_retry_bit_is_set_in_what_was_on_the_air_before") {
+        return;
+    }
+    let folder = folder("captures-wifi-retry");
+    for (name, keys) in
+        [("ampdu", ""), ("single", "aggregation = { ampdu = false }"), ("rts", "rts_threshold = '100 B'")]
+    {
+        let ap = format!(
+            "{keys}\nrate = {{ kind = 'fixed', mcs = 5 }}\nshort_retry = 30\nlong_retry = 30\nlifetime = '100 s'"
+        );
+        let more = "radio = { position = ['POS m', '0 m', '1.5 m'] }".replace("POS", "70");
+        let file: PathBuf = folder.join(format!("{name}.pcapng"));
+        let output = capture(&scenario(&network(&ap, "10 s", &more)), &file);
+        let sum = |column: &str| whole(&output, "wifi", column).iter().sum::<u64>();
+        let data = "wlan.fc.type_subtype == 0x28";
+        assert_eq!(count(data, &file) as u64, sum("mpdus"), "{name}");
+        let retries = count(&format!("{data} and wlan.fc.retry == 1"), &file) as u64;
+        assert_eq!(retries, sum("failed"), "{name}");
+        assert!(retries < sum("mpdus") / 2, "{name}: {retries} of {}", sum("mpdus"));
+        let [rts, cts] = [0x1b, 0x1c].map(|kind| count(&format!("wlan.fc.type_subtype == {kind}"), &file));
+        if name == "rts" {
+            // Collisions meet the RTS: what it is for is not on the air.
+            assert!(rts >= cts + 5 && retries == 0, "{name}: {rts} RTS, {cts} CTS, {retries} retries");
+        } else {
+            assert!(rts == 0 && retries > 50, "{name}: {retries}");
+        }
+    }
+}
