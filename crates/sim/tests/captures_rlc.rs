@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use crate::captures::{bundled, capture, decoded, installed, last};
+use crate::captures::{bundled, capture, count, decoded, installed, last};
 use crate::common::folder;
 
 /// A PDU in a capture: the frame, what we say of it, and what Wireshark says.
@@ -192,4 +192,24 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
         }
     }
     assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}
+
+/// PDUs that RLC of UMTS sends again are those that the table `rlc` counts.
+#[test]
+fn pdus_of_umts_that_are_sent_again_are_those_of_the_table() {
+    if !installed("pdus_of_umts_that_are_sent_again_are_those_of_the_table") {
+        return;
+    }
+    let file = folder("captures-rlc-umts").join("t.pcapng");
+    let interfaces = r#"output.capture.interfaces=["*.rlc.sent"]"#;
+    let sets = ["scenario.duration=10 s", "output.interval=1 ms", interfaces];
+    let output = capture(&bundled("umts-download", &sets), &file);
+    // Outbound is the downlink.
+    for (way, direction) in [("downlink", 2), ("uplink", 1)] {
+        let again = r#"frame.comment contains "retransmission""#;
+        let filter = format!("{again} and frame.packet_flags_direction == {direction}");
+        let frames = count(&filter, &file) as u64;
+        assert_eq!(frames, last(&output, "rlc", "pdus_retx", way), "{way}");
+        assert!(frames > 0 || way == "uplink", "{way}");
+    }
 }
