@@ -127,6 +127,8 @@ impl Wire {
     /// In force for packets put on the wire from now on; those in flight keep arrival and outcome.
     pub fn set_model(&mut self, model: WireModel) {
         self.model = model;
+        // Bursts that are taken away and come back begin in the good state, as at the start.
+        self.bad &= model.burst_loss.is_some();
         self.random = model.loss > 0.0
             || model.corruption > 0.0
             || model.duplication > 0.0

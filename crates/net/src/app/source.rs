@@ -59,6 +59,8 @@ impl Source {
             Pattern::Cbr { start, sent, .. } => (*start, *sent) = (now, 0),
             Pattern::Ticks { .. } => {}
             Pattern::OnOff { on, period, phase, .. } => {
+                // The length of an on period that was interrupted is not drawn again.
+                *period += u64::from(matches!(phase, Phase::On { .. }));
                 *phase = on_phase(on, period, now, Duration::ZERO, draw);
             }
         }

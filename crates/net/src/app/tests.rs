@@ -240,6 +240,34 @@ fn exponential_on_off_has_its_mean_rate() {
     }
 }
 
+/// A packet each millisecond of on-time. A source that was interrupted `n` times in an on period
+/// goes on with the length of period `n` of one that was not, to a packet: there the gap that the
+/// silence has cut goes on.
+#[test]
+fn an_interrupted_on_period_is_not_drawn_again() {
+    let config = OnOffConfig { size: Bytes(125), off: Duration::from_secs(5), ..OnOffConfig::default() };
+    let whole = AppConfig::OnOff(OnOffConfig { off_distribution: Distribution::Constant, ..config });
+    let moments = datagrams(&mut app(whole.clone(), Service::Datagrams), Instant::from_secs(300));
+    let periods: Vec<usize> = moments.chunk_by(|a, b| b - a < 1000.0).map(<[f64]>::len).collect();
+    for n in 0..10 {
+        let (mut a, mut out) = (app(whole.clone(), Service::Datagrams), Vec::new());
+        for i in 0..n {
+            a.start(Instant::from_secs(i), &mut out);
+            a.pause();
+            a.resume(Instant::from_secs(i), &mut out);
+            a.stop(Instant::from_secs(i), &mut out);
+        }
+        out.clear();
+        a.start(Instant::from_secs(100), &mut out);
+        while let Some(at) = a.poll_at().filter(|at| *at < Instant::from_secs(100 + 5)) {
+            a.on_time(at, &mut out);
+        }
+        // Each round above has interrupted two.
+        let expected = periods[2 * n as usize];
+        assert!(out.len().abs_diff(expected) <= 1, "{n}: {} packets, not {expected}", out.len());
+    }
+}
+
 #[test]
 fn a_udp_source_stops_and_starts_again() {
     let config = AppConfig::Cbr(CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) });

@@ -167,6 +167,31 @@ fn bursts_of_losses_have_the_share_and_the_lengths_of_gilberts_chain() {
     assert!((longer - 0.75).abs() < 5.0 * 0.0099, "{longer}");
 }
 
+/// The first packet brings the bad state, from which there is no way to leave in this test. Without
+/// bursts for a while, those that come back begin in the good state, and never leave it.
+#[test]
+fn bursts_that_are_taken_away_begin_anew() {
+    let bursts = |to_bad| {
+        let burst = BurstLoss {
+            to_bad: Ratio(to_bad),
+            to_good: Ratio(1e-18),
+            loss_good: Ratio(0.0),
+            loss_bad: Ratio(1.0),
+        };
+        WireModel { burst_loss: Some(burst), ..delay_ms(1) }
+    };
+    let (mut p, mut out) = (pipe(None, Limit::default(), bursts(1.0)), PipeOut::default());
+    let mut lost = Vec::new();
+    for (t, model) in [(0, bursts(1.0)), (10, bursts(0.0)), (20, delay_ms(1)), (30, bursts(0.0))] {
+        p.set_wire(Instant::from_millis(t), model, &mut out);
+        (0..10).for_each(|i| p.enqueue(Instant::from_millis(t), item(i, 100), &mut out));
+        p.on_time(Instant::from_millis(t + 5), &mut out);
+        lost.push(std::mem::take(&mut out.dropped).len());
+    }
+    // A change of the probabilities leaves the state as it is.
+    assert_eq!(lost, [10, 10, 0, 0]);
+}
+
 /// Elliott's: both states lose, 25/26 * 0.01 + 1/26 * 0.5 = 0.02885. The errors of the independent
 /// draws come on top of the chain's: sqrt(0.49^2 * 1.24e-6 + 0.028 / 200 000) = 0.00066.
 #[test]
