@@ -9,6 +9,7 @@ mod coexistence;
 mod custom_control;
 mod ecn;
 mod hostile;
+mod limits;
 mod linux;
 mod linux_recordings;
 mod linux_two_flows;

@@ -251,7 +251,7 @@ table! {
         cause: &'a str, "",
             "\"handshake\", \"application\", \"send-buffer\", \"receive-window\", \"congestion-window\", \"pacing\", \
              \"small-segment\" (Nagle, silly-window avoidance), \"acknowledgement\" (all is sent), \"recovery\", \
-             \"timeout\" (silence until the retransmission timer expires), \"nothing\"";
+             \"timeout\" (silence until the retransmission timer expires), \"nothing\"; \"other\": none of them holds, a fault";
     }
 }
 

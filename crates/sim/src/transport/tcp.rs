@@ -303,6 +303,7 @@ const fn limit_name(limit: Limit) -> &'static str {
         Limit::SmallSegment => "small-segment",
         Limit::Acknowledgement => "acknowledgement",
         Limit::Recovery => "recovery",
+        Limit::Other => "other",
         Limit::Nothing => "nothing",
     }
 }

@@ -4,7 +4,7 @@ pub mod link;
 pub mod recorded;
 pub mod shared;
 
-use lasthop_tcp::{Config, Endpoint, Event, Options, Segment};
+use lasthop_tcp::{Config, Endpoint, Event, Limit, Options, Segment};
 use lasthop_units::{Duration, Instant, Seq};
 
 use link::Air;
@@ -85,6 +85,10 @@ impl Pair {
             while let Some(e) = self.ends[from].poll_event() {
                 self.events[from].push((self.now, e));
             }
+        }
+        for end in &self.ends {
+            // Whatever it waits for has a name.
+            assert_ne!(end.limit(self.now), Limit::Other, "{:?}", end.info());
         }
     }
 

@@ -106,6 +106,9 @@ pub trait Detector {
     /// The windows have room, and the application has written nothing more.
     fn note_app_limited(fly: &mut InFlight, mss: u32);
 
+    /// Up to where the congestion window lets new data leave.
+    fn cwnd_edge(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64;
+
     // What is in flight.
 
     /// Segments in the network.

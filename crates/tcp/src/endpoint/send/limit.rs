@@ -15,7 +15,7 @@ use super::dispatch::by_detector;
 use crate::recovery::CaState;
 use crate::state::State;
 
-/// What a sender waits for when it has sent all that it may.
+/// What a sender waits for when it has sent all that it may. One of them holds at any moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The handshake, the peer's SYN included.
@@ -38,6 +38,9 @@ pub enum Limit {
     Acknowledgement,
     /// The repair of losses: fast recovery, or what follows a timeout.
     Recovery,
+    /// None of these: it has octets to send, and nothing in sight holds them back. A fault of the
+    /// sender, or of [`limit_of`].
+    Other,
     /// Nothing: the connection has not begun or is over, or all is acknowledged and the application
     /// has closed.
     Nothing,
@@ -65,19 +68,30 @@ pub fn limit_of(send: &Sender, c: &Connection, now: Instant) -> Limit {
     if send.is_held_by_pace(c, now) {
         return Limit::Pacing;
     }
-    let full = u64::from(c.negotiated.mss);
-    let next = full.min(seq.notsent());
-    let cwnd = send.fly.window_octets(c, by_detector!(send.fly, D => D::inflation(&send.fly, &c.config)));
-    let in_flight = u64::from(by_detector!(send.fly, D => D::in_flight(&send.fly))) * full;
-    let cwnd_room = cwnd.saturating_sub(in_flight.min(seq.flight_size()));
-    let peer_room = seq.window_edge().saturating_sub(seq.nxt);
+    if !c.state.may_send() {
+        return Limit::Nothing;
+    }
+    match &send.limits.queue {
+        Some(queue) => queue.limit(c, seq, &send.fly, send.limits.corked),
+        None => limit_by_edges(send, c),
+    }
+}
+
+/// The limit of a sender that cuts segments as the windows let it, in the order of
+/// [`make_new`](Sender::make_new).
+fn limit_by_edges(send: &Sender, c: &Connection) -> Limit {
+    let seq = &send.seq;
+    let cwnd_edge = by_detector!(send.fly, D => D::cwnd_edge(&send.fly, seq, c));
+    let (start, full) = (seq.nxt, u64::from(c.negotiated.mss));
+    let next = full.min(seq.written - start.min(seq.written));
+    let [cwnd_room, peer_room] = [cwnd_edge, seq.window_edge()].map(|edge| edge.saturating_sub(start));
     if cwnd_room < next && cwnd_room <= peer_room {
         Limit::CongestionWindow
     } else if peer_room < next {
         Limit::ReceiveWindow
-    } else if next < full {
+    } else if next < full && c.config.acks.nagle && seq.is_outstanding() && !seq.close_requested {
         Limit::SmallSegment
     } else {
-        Limit::CongestionWindow
+        Limit::Other
     }
 }

@@ -14,6 +14,7 @@ use super::Sender;
 use super::detector::{Detector, LossRecovery};
 use super::dispatch::by_detector;
 use super::in_flight::InFlight;
+use super::limit::Limit;
 use super::sequence::SendSequence;
 use crate::cc::CongestionControl;
 use crate::config::Config;
@@ -585,6 +586,26 @@ impl WriteQueue {
         }
         let ends = cut.fin || self.chunks.front().is_some_and(|chunk| chunk.record_end);
         if ends { Defer::No } else { Defer::ForWindow }
+    }
+
+    /// What keeps the next packet, in the order of tcp_write_xmit. Time alone is no reason to look
+    /// at the queue: a packet that has waited for more goes on waiting until an ACK comes.
+    pub fn limit(&self, c: &Connection, seq: &SendSequence, fly: &InFlight, corked: bool) -> Limit {
+        if fly.room(c) < 1.0 {
+            return Limit::CongestionWindow;
+        }
+        if fly.is_window_too_small(c, seq) {
+            return Limit::ReceiveWindow;
+        }
+        let urge = if corked { Urge::Cork } else { Urge::AsSet };
+        let Some(cut) = self.cut(c, seq, fly, urge, false) else { return Limit::SmallSegment };
+        match self.defers(c, seq, fly, Instant::MAX, true, &cut) {
+            Defer::ForCwnd => Limit::CongestionWindow,
+            Defer::ForWindow => Limit::SmallSegment,
+            // Written with the hint that more is to come: nothing has asked for it since.
+            Defer::No if seq.notsent() < u64::from(c.negotiated.mss) => Limit::SmallSegment,
+            Defer::No => Limit::Other,
+        }
     }
 
     /// forced_push: half the peer's largest window without PSH.

@@ -193,6 +193,13 @@ impl Detector for Dupack {
     #[inline(always)]
     fn note_app_limited(_fly: &mut InFlight, _mss: u32) {}
 
+    fn cwnd_edge(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
+        if fly.recovery.is_sack() {
+            return seq.max + Self::room_by_pipe(fly, seq, c);
+        }
+        seq.una + fly.window_octets(c, fly.recovery.inflation(&c.config))
+    }
+
     fn in_flight(fly: &InFlight) -> u32 {
         fly.flight.len() as u32
     }

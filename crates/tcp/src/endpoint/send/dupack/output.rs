@@ -3,6 +3,8 @@
 use lasthop_units::Instant;
 
 use super::super::Sender;
+use super::super::in_flight::InFlight;
+use super::super::sequence::SendSequence;
 use super::Dupack;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::meters::Event;
@@ -11,6 +13,18 @@ use crate::recovery::{CaState, NextSeg};
 use crate::segment::Segment;
 
 impl Dupack {
+    /// What the congestion window holds beside the pipe of RFC 6675 \[octets\].
+    #[inline(always)]
+    pub(super) fn room_by_pipe(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
+        let in_flight = match fly.recovery.state() {
+            // Without limited transmit SACKs make no room before recovery.
+            CaState::Disorder if !c.config.loss.limited_transmit => seq.flight_size(),
+            CaState::Open => seq.flight_size(),
+            _ => fly.recovery.board().pipe(seq.max),
+        };
+        fly.window_octets(c, 0.0).saturating_sub(in_flight)
+    }
+
     /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
     pub(super) fn send_head(
         send: &mut Sender,
@@ -70,14 +84,7 @@ impl Dupack {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        let cwnd = send.fly.window_octets(c, 0.0);
-        let in_flight = match send.fly.recovery.state() {
-            // Without limited transmit SACKs make no room before recovery.
-            CaState::Disorder if !c.config.loss.limited_transmit => send.seq.flight_size(),
-            CaState::Open => send.seq.flight_size(),
-            _ => send.fly.recovery.board().pipe(send.seq.max),
-        };
-        let room = cwnd.saturating_sub(in_flight);
+        let room = Self::room_by_pipe(&send.fly, &send.seq, c);
         if matches!(send.fly.recovery.state(), CaState::Recovery | CaState::Loss) {
             let segment = Self::resend_by_scoreboard(send, c, r, now, room);
             if segment.is_some() {

@@ -205,6 +205,10 @@ impl Detector for RackTlp {
         fly.rack.app_limited = (fly.delivered + in_flight).max(1);
     }
 
+    fn cwnd_edge(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
+        seq.max + (Self::room(fly, c).clamp(0.0, 1e9) as u64) * u64::from(c.negotiated.mss)
+    }
+
     fn in_flight(fly: &InFlight) -> u32 {
         fly.rack.in_flight()
     }

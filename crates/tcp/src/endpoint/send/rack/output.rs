@@ -4,6 +4,7 @@ use lasthop_units::Instant;
 
 use super::super::Sender;
 use super::super::detector::{Detector, LossRecovery};
+use super::super::in_flight::InFlight;
 use super::RackTlp;
 use crate::cc::CongestionControl;
 use crate::config::LossDetection;
@@ -16,6 +17,12 @@ use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 
 impl RackTlp {
+    /// Segments that the congestion window holds beside those in flight; below 0 after a reduction.
+    #[inline(always)]
+    pub(super) fn room(fly: &InFlight, c: &Connection) -> f64 {
+        fly.cc.cwnd().floor().min(c.config.window_ceiling()) - f64::from(fly.rack.in_flight())
+    }
+
     /// The next segment as the marks and the window allow.
     pub(super) fn send_by_rack(
         send: &mut Sender,
@@ -31,8 +38,7 @@ impl RackTlp {
         if send.is_held_by_pace(c, now) {
             return None;
         }
-        let window = send.fly.cc.cwnd().floor().min(c.config.window_ceiling());
-        let room = window - f64::from(send.fly.rack.in_flight());
+        let room = Self::room(&send.fly, c);
         if send.limits.queue.is_some() {
             if room >= 1.0
                 && !send.fly.frto.prefer_new

@@ -1,0 +1,127 @@
+//! What a sender waits for, against Linux' account of the same (tcp_chrono) and by hand. That one
+//! cause holds at every moment is checked in each run of a [`Pair`].
+
+use crate::util::Pair;
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant};
+
+/// An application without end: it writes once a whole segment fits, and would write more.
+fn refill(p: &mut Pair) {
+    if p.ends[0].writable() >= u64::from(p.ends[0].mss()) {
+        p.ends[0].write(p.now, 1 << 40);
+        p.flush();
+    }
+}
+
+/// Nanoseconds of the sender's time by what it waited for, until `end`.
+fn waited(p: &mut Pair, end: Instant) -> Vec<(Limit, u64)> {
+    let mut found: Vec<(Limit, u64)> = vec![];
+    let mut before = (p.now, p.ends[0].limit(p.now));
+    loop {
+        let is_over = !p.step() || p.now >= end;
+        refill(p);
+        let now = p.now.min(end);
+        let time = now.since(before.0).0;
+        match found.iter_mut().find(|(limit, _)| *limit == before.1) {
+            Some((_, sum)) => *sum += time,
+            None => found.push((before.1, time)),
+        }
+        before = (p.now, p.ends[0].limit(p.now));
+        if is_over {
+            return found;
+        }
+    }
+}
+
+fn of(found: &[(Limit, u64)], wanted: Limit) -> u64 {
+    found.iter().filter(|(limit, _)| *limit == wanted).map(|(_, sum)| sum).sum()
+}
+
+fn linux() -> Options {
+    Options { profile: Profile::Linux6, cc: Some(CcName::Reno), ..Options::default() }
+}
+
+/// Client and server 100 ms apart; the client writes as much as its buffer takes.
+fn writing(o: &Options) -> Pair {
+    let mut p = Pair::of(o, Duration::from_millis(50));
+    for link in &mut p.links {
+        link.rate = 2_500_000;
+    }
+    p.connect();
+    p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
+    refill(&mut p);
+    p
+}
+
+/// tcp_chrono counts what is queued or in flight as busy, and of that what the peer's window and
+/// the send buffer hold. Both accounts begin when the connection stands.
+fn agrees_with_chrono(p: &mut Pair, of_interest: Limit) {
+    let end = p.now + Duration::from_secs(5);
+    let start = p.ends[0].limited_times(p.now);
+    let found = waited(p, end);
+    let now = p.now;
+    let (busy, window, buffer) = p.ends[0].limited_times(now);
+    let late = now.since(end).0;
+    let close = |limit: u64, chrono: Duration, before: Duration| {
+        let chrono = chrono.0 - before.0;
+        assert!(chrono.abs_diff(limit) <= late, "{limit} ns, Linux {chrono} ns, {late} ns late: {found:?}");
+    };
+    let idle = of(&found, Limit::Application) + of(&found, Limit::Handshake) + of(&found, Limit::Nothing);
+    let all: u64 = found.iter().map(|(_, sum)| sum).sum();
+    close(all - idle, busy, start.0);
+    close(of(&found, Limit::ReceiveWindow), window, start.1);
+    close(of(&found, Limit::SendBuffer), buffer, start.2);
+    assert!(of(&found, of_interest) > all / 2, "{found:?}");
+    assert_eq!(of(&found, Limit::Other), 0);
+}
+
+#[test]
+fn the_peers_window_limits_for_as_long_as_linux_counts() {
+    let o = Options {
+        buffers: BufferOptions { receive_buffer: Some(Bytes(20_000)), ..linux().buffers },
+        ..linux()
+    };
+    agrees_with_chrono(&mut writing(&o), Limit::ReceiveWindow);
+}
+
+#[test]
+fn the_send_buffer_limits_for_as_long_as_linux_counts() {
+    let o =
+        Options { buffers: BufferOptions { send_buffer: Some(Bytes(5_000)), ..linux().buffers }, ..linux() };
+    agrees_with_chrono(&mut writing(&o), Limit::SendBuffer);
+}
+
+#[test]
+fn the_congestion_window_limits_for_the_rest() {
+    let o = Options { window: WindowOptions { max_window: Some(20), ..linux().window }, ..linux() };
+    agrees_with_chrono(&mut writing(&o), Limit::CongestionWindow);
+}
+
+/// Linux counts segments: ten of 100 octets fill a window of ten. An eleventh waits for the window,
+/// not for more octets.
+#[test]
+fn small_segments_fill_the_window_of_a_sender_that_counts_segments() {
+    for sack in [true, false] {
+        let o = Options {
+            acks: AckOptions { nagle: Some(false), ..linux().acks },
+            negotiated: NegotiatedOptions { sack: Some(sack), ..linux().negotiated },
+            window: WindowOptions { initial_window: Some(10), ..linux().window },
+            ..linux()
+        };
+        let mut p = Pair::of(&o, Duration::from_millis(50));
+        p.connect();
+        p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
+        for _ in 0..11 {
+            p.write(0, 100);
+            p.flush();
+        }
+        let sent = (p.ends[0].info().unacked, p.ends[0].notsent());
+        if sent == (10, 100) {
+            assert_eq!(p.ends[0].limit(p.now), Limit::CongestionWindow, "{sack}");
+        } else {
+            // A sender that counts octets has sent all eleven.
+            assert_eq!((sent.1, p.ends[0].limit(p.now)), (0, Limit::Acknowledgement), "{sack} {sent:?}");
+        }
+        assert!(!sack || sent == (10, 100), "{sent:?}");
+    }
+}
