@@ -170,14 +170,6 @@ class Results:
         return self.table("steps")
 
     @cached_property
-    def windows(self) -> pa.Table:
-        """What each flow got in each interval, with quantiles of delay and of time in queues.
-
-        Written where `output.windows` is set.
-        """
-        return self.table("windows")
-
-    @cached_property
     def stages(self) -> pa.Table:
         """Where each packet is, in intervals without gap or overlap.
 
@@ -239,6 +231,11 @@ class Results:
         A station that sent nothing and has nothing waiting has no row.
         """
         return self.table("wifi")
+
+    @cached_property
+    def windows(self) -> pa.Table:
+        """What each flow got in each interval of `output.windows`: packets of the data's direction."""
+        return self.table("windows")
 
     @cached_property
     def queues(self) -> pa.Table:

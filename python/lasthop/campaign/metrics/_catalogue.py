@@ -63,7 +63,10 @@ class TableFacts:
     @property
     def row_per_flow(self) -> bool:
         """A flow has one row at most: rows are about neither a moment nor an interval."""
-        return not self.has_time and "start_ns" not in self.columns and self.key == "flow"
+        intervals = "start_ns" in self.columns or any(
+            c.description.startswith("start of the interval") for c in self.columns.values()
+        )
+        return not self.has_time and not intervals and self.key == "flow"
 
 
 @cache
