@@ -149,6 +149,7 @@ def check_budget(results: Results, row: dict[str, Any]) -> Budget:
         assert limits[0] == {"flow": row["flow"], "start_ns": round(row["start_s"] * 1e9), "cause": "handshake"}
         assert all(a["start_ns"] < b["start_ns"] for a, b in pairwise(limits))
         assert all(a["cause"] != b["cause"] for a, b in pairwise(limits))
+        assert "other" not in {limit["cause"] for limit in limits}
     assert sum(p.ns for p in budget.parts) == budget.whole_ns
     # Every octet that was sent, and every moment of a datagram's way, is in the tables.
     assert not [p for p in budget.parts if p.cause.name == "unaccounted"]
