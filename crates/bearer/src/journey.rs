@@ -51,6 +51,8 @@ type Span = (u32, u32);
 struct Journey {
     /// Its number in RLC, once it has been sent.
     serial: Option<u64>,
+    /// Its octets.
+    size: u32,
     /// Octets that were sent at least once.
     sent: u32,
     /// When the last block with new octets is due.
@@ -106,7 +108,7 @@ impl Journeys {
                 return;
             }
             *newest = sdu.serial;
-            journey.serial = Some(sdu.serial);
+            (journey.serial, journey.size) = (Some(sdu.serial), sdu.size);
         }
         if journey.serial == Some(sdu.serial) {
             journey.leaves(sdu.id, now, (offset, offset + len), due, &mut self.notes);
@@ -129,6 +131,18 @@ impl Journeys {
     pub fn given_up(&mut self, at: Instant, sdu: &Sdu) {
         if let Some(journey) = self.of(sdu) {
             journey.gave_up.get_or_insert(at);
+        }
+    }
+
+    /// The run ends at `now`: where what has not arrived whole is.
+    pub fn end(&mut self, now: Instant) {
+        let Journeys { open, notes, .. } = self;
+        for (id, journey) in open.iter().filter(|(_, journey)| journey.sent > 0 && now > journey.due) {
+            if !journey.missing.is_empty() {
+                journey.note_late(*id, now, notes);
+            } else if journey.sent < journey.size {
+                notes.push(BearerNote { id: *id, at: journey.idle_since(), stage: BearerStage::Queue });
+            }
         }
     }
 
@@ -157,7 +171,7 @@ impl Journey {
         }
         if self.sent > 0 && now > self.due {
             if self.missing.is_empty() {
-                let idle = self.last.max(self.due);
+                let idle = self.idle_since();
                 self.note_late(id, idle, notes);
                 notes.push(BearerNote { id, at: idle, stage: BearerStage::Queue });
             } else {
@@ -171,6 +185,11 @@ impl Journey {
         }
         self.sent = to.max(self.sent);
         self.due = due.max(self.due);
+    }
+
+    /// Since when nothing of it was on its way, if nothing is missing.
+    fn idle_since(&self) -> Instant {
+        self.last.max(self.due)
     }
 
     /// Where it was from the moment at which everything was due until `now`.
@@ -242,6 +261,27 @@ mod tests {
         j.sent(ms(30), 0, &sdu(), 50, 50, ms(34));
         use BearerStage::{Queue, Transmission};
         assert_eq!(notes(&mut j), [(10, Transmission), (14, Queue), (30, Transmission)]);
+    }
+
+    #[test]
+    fn the_end_of_the_run_finds_what_has_not_arrived() {
+        use BearerStage::{Harq, Queue, RlcRetransmission};
+        let mut j = Journeys::default();
+        let other = |i| Sdu { id: PacketId::from_index(i), ..sdu() };
+        // On the air still; missing since 14; given up at 38; half sent, which has arrived; all
+        // arrived.
+        for (i, due, octets) in [(0, 99, 100), (1, 14, 100), (2, 14, 100), (3, 14, 50), (4, 14, 100)] {
+            j.enter(other(i).id);
+            j.sent(ms(10), 0, &other(i), 0, octets, ms(due));
+        }
+        j.given_up(ms(38), &other(2));
+        j.arrived(ms(16), &other(3), 0, 50);
+        j.arrived(ms(14), &other(4), 0, 100);
+        j.enter(other(5).id);
+        j.drain().for_each(drop);
+        j.end(ms(50));
+        let found: Vec<_> = j.drain().map(|n| (n.id.index(), n.at.0 / 1_000_000, n.stage)).collect();
+        assert_eq!(found, [(1, 14, Harq), (2, 14, Harq), (2, 38, RlcRetransmission), (3, 16, Queue)]);
     }
 
     #[test]

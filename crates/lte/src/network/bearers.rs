@@ -310,6 +310,35 @@ impl Bearers {
         let due = now + noted.decode[end.index()];
         self.pdus.iter().for_each(|pdu| pdu.note_sent(&mut noted.journeys, now, sender, due));
     }
+    /// `parts`, which `end` of a group's first bearer has filled, go on the air for the receiver of
+    /// `bearer` too.
+    pub fn note_copies_sent(&mut self, now: Instant, bearer: BearerId, end: End, parts: &Parts) {
+        let Some(noted) = &mut self.noted else { return };
+        let (sender, due) = ((2 * bearer.index() + end.index()) as u32, now + noted.decode[end.index()]);
+        for (sdu, offset, len) in
+            parts.iter().flat_map(|(_, pdu)| self.drbs[bearer].layers.parts_of(end, pdu))
+        {
+            noted.journeys.sent(now, sender, &sdu, offset, len, due);
+        }
+    }
+    /// As [`receive`](Self::receive), by a receiver of a group: what arrives are its own copies.
+    pub fn receive_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
+        if let Some(noted) = &mut self.noted {
+            for (sdu, offset, len) in self.drbs[bearer].layers.parts_of(end.peer(), pdu) {
+                noted.journeys.arrived(now, &sdu, offset, len);
+            }
+        }
+        self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
+    }
+    /// As [`lost`](Self::lost), for a receiver of a group.
+    pub fn lost_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
+        if let Some(noted) = &mut self.noted {
+            for (sdu, _, _) in self.drbs[bearer].layers.parts_of(end, pdu) {
+                noted.journeys.given_up(now, &sdu);
+            }
+        }
+        self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
+    }
     /// From now on it is noted where SDUs are. `decode`: from the TTI of a block to that in which
     /// the other end has decoded it, downlink and uplink.
     pub fn note_journeys(&mut self, decode: [Duration; 2]) {

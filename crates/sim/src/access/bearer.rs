@@ -196,6 +196,13 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
         self.layer2.note_journeys();
     }
 
+    fn end_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        if let Some(journeys) = self.layer2.journeys() {
+            journeys.end(now);
+            journeys.drain().for_each(|n| out.stage(n.id, n.at, n.stage.into(), 0));
+        }
+    }
+
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         let ue = number as u16 & !SENT;
         let [sent, received] = BEARER_INTERFACES.map(|point| format!("{}.{point}", self.name));

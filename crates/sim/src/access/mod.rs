@@ -113,6 +113,8 @@ pub trait Adapter {
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
     /// From now on it says in which stage each packet is ([`Step::Stage`]).
     fn note_stages(&mut self) {}
+    /// The run ends: the stages of packets inside that are known only then.
+    fn end_stages(&mut self, _now: Instant, _out: &mut AccessOutput) {}
     /// Says which flows there are, once, before anything enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _all_alike = flows;
@@ -221,6 +223,9 @@ impl Adapter for Access {
     }
     fn note_stages(&mut self) {
         each!(self, a => a.note_stages());
+    }
+    fn end_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        each!(self, a => a.end_stages(now, out));
     }
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         each!(self, a => a.set_flows(flows));

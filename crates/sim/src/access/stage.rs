@@ -39,8 +39,6 @@ pub enum Stage {
     Forwarding,
     /// It is between the gateway and an eNB.
     Core,
-    /// It goes to one more receiver of a group, with the packet to the group's first one.
-    Multicast,
     /// It waits in the queue of a station or access point.
     WifiQueue,
     /// It is in the next burst of its device, which waits for the medium.
@@ -74,7 +72,6 @@ impl Stage {
             Stage::Interruption => "interruption",
             Stage::Forwarding => "forwarding",
             Stage::Core => "core",
-            Stage::Multicast => "multicast",
             Stage::WifiQueue => "wifi-queue",
             Stage::Contention => "contention",
             Stage::Airtime => "airtime",

@@ -127,6 +127,12 @@ pub(super) fn note_delivery(world: &mut World, now: Instant, node: NodeId, id: P
 /// The run ends: the rows of `stages` and `limits` that are still open.
 pub fn end_notes(world: &mut World, now: Instant) {
     write_windows(world, now);
+    if world.lives.is_some() {
+        for id in world.accesses.ids() {
+            world.accesses[id].end_stages(now, &mut world.output);
+            world.carry_out(now, id);
+        }
+    }
     let lives = world.lives.as_mut().map(|lives| std::mem::take(&mut lives.open));
     for life in lives.into_iter().flatten().flatten() {
         write_stage(world, (life, now.max(life.since)));

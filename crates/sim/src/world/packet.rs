@@ -144,7 +144,7 @@ impl World {
     }
 
     #[inline(never)]
-    fn carry_out(&mut self, now: Instant, access: AccessId) {
+    pub(super) fn carry_out(&mut self, now: Instant, access: AccessId) {
         let next = self.spare.pop().unwrap_or_default();
         let mut steps = std::mem::replace(&mut self.output.steps, next);
         for step in steps.drain(..) {

@@ -240,8 +240,8 @@ impl SidelinkBlocks<'_> {
         }
         for (_, pdu) in parts {
             match takes {
-                true => self.bearers.receive(self.now, bearer, end.peer(), pdu),
-                false => self.bearers.lost(self.now, bearer, end, pdu),
+                true => self.bearers.receive_copy(self.now, bearer, end.peer(), pdu),
+                false => self.bearers.lost_copy(self.now, bearer, end, pdu),
             }
             self.layer2().settle(bearer);
         }
@@ -288,6 +288,8 @@ impl Sender {
             self.covered = 0;
         }
         let sends = !parts.is_empty();
+        let others = l.group.iter().flat_map(|group| &group.members).filter(|m| m.bearer != bearer);
+        others.for_each(|m| bearers.borrow_mut().note_copies_sent(now, m.bearer, end, &parts));
         let p = self.harq.get_mut(process_of(tti));
         p.parts = parts;
         if sends {

@@ -142,7 +142,7 @@ impl Adapter for LteAccess {
         let flow = self.flows[item.flow];
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
         if out.stages {
-            self.note_entry(now, (ue, end), self.ues[ue].bearer_of(flow.table), (item.id, flow.member), out);
+            self.note_entry(now, (ue, end), self.ues[ue].bearer_of(flow.table), item.id, out);
         }
         let direct = end == End::Ue && !self.direct.is_empty();
         if direct && let Some(destination) = self.direct.destination_of_group(flow.table) {
@@ -217,6 +217,10 @@ impl Adapter for LteAccess {
         self.noted = true;
         self.network.note_journeys();
         self.network.trace().set(true);
+    }
+
+    fn end_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        self.pass_last_stages(now, out);
     }
 
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {

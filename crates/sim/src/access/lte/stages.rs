@@ -34,6 +34,8 @@ struct Inside {
     since: Instant,
     /// Some of it was on the air.
     sent: bool,
+    /// It goes over a sidelink: its block on the air is none of the uplink.
+    direct: bool,
 }
 
 /// What a UE waits for.
@@ -47,8 +49,10 @@ struct UeState {
     answered: Option<Instant>,
     /// When its connection was set up last.
     connected: Option<Instant>,
-    /// The TTI of its last transport block, and that of the one before it.
-    blocks: [Instant; 2],
+    /// The TTI of its last transport block of the uplink, and that of the one before it.
+    uplink: [Option<Instant>; 2],
+    /// The same of its sidelinks.
+    sidelink: [Option<Instant>; 2],
 }
 
 impl Stages {
@@ -63,7 +67,7 @@ impl Stages {
         out: &mut AccessOutput,
     ) {
         let state = *self.state(ue);
-        self.inside.insert(id, Inside { ue, place, by_ue, since: now, sent: false });
+        self.inside.insert(id, Inside { ue, place, by_ue, since: now, sent: false, direct: false });
         let stage = if state.interrupted { Stage::Interruption } else { Stage::RlcQueue };
         out.stage(id, now, stage, place);
     }
@@ -77,15 +81,24 @@ impl Stages {
         if record.link == TraceLink::Downlink {
             return;
         }
-        let state = self.state(record.ue);
+        let state = self.ues.entry(record.ue).or_default();
         match record.step {
             Act::Request => state.asked = true,
             Act::Grant if state.asked => {
                 state.asked = false;
                 state.answered = Some(record.tti.start(TTI));
             }
-            Act::Data if state.blocks[0] < record.tti.start(TTI) => {
-                state.blocks = [record.tti.start(TTI), state.blocks[0]];
+            Act::Data => {
+                let (at, direct) = (Some(record.tti.start(TTI)), record.link == TraceLink::Sidelink);
+                let blocks = if direct { &mut state.sidelink } else { &mut state.uplink };
+                if blocks[0] < at {
+                    *blocks = [at, blocks[0]];
+                }
+                for id in &record.packets {
+                    if let Some(p) = self.inside.get_mut(id) {
+                        p.direct = direct;
+                    }
+                }
             }
             _ => {}
         }
@@ -114,6 +127,16 @@ impl Stages {
         }
     }
 
+    /// The run ends: what packets wait for that have not been on the air.
+    fn end(&self, now: Instant, out: &mut AccessOutput) {
+        for (id, p) in self.inside.iter().filter(|(_, p)| p.by_ue && !p.sent) {
+            if let Some(state) = self.ues.get(&p.ue).filter(|state| !state.interrupted) {
+                let last = if state.asked { Stage::SchedulingRequest } else { Stage::GrantWait };
+                wait_of_uplink(*id, *p, state, (now, last), out);
+            }
+        }
+    }
+
     /// A packet goes to another eNB.
     fn forward(&mut self, now: Instant, id: PacketId, out: &mut AccessOutput) {
         if let Some(p) = self.inside.get(&id) {
@@ -136,24 +159,30 @@ impl Stages {
         if note.stage == BearerStage::Transmission && !p.sent {
             p.sent = true;
             if p.by_ue {
-                wait_of_uplink(packet, before, state, note.at, out);
+                wait_of_uplink(packet, before, state, (note.at, Stage::GrantWait), out);
             }
         }
         out.stage(packet, note.at, note.stage.into(), before.place);
     }
 }
 
-/// What a packet of the uplink has waited for until its first octet went on the air at `until`.
-fn wait_of_uplink(id: PacketId, p: Inside, ue: &UeState, until: Instant, out: &mut AccessOutput) {
+/// What a packet of the uplink has waited for until its first octet went on the air, or the run
+/// ended, at `until`; `last` for what is left.
+fn wait_of_uplink(
+    id: PacketId,
+    p: Inside,
+    ue: &UeState,
+    (until, last): (Instant, Stage),
+    out: &mut AccessOutput,
+) {
     let mut since = p.since;
     if let Some(connected) = ue.connected.filter(|at| since < *at && *at <= until) {
         out.stage(id, since, Stage::RandomAccess, p.place);
         since = connected;
     }
-    let [last, before] = ue.blocks;
-    let block = if last == until { before } else { last };
-    let served = block + TTI;
-    if since < served {
+    let [newest, before] = if p.direct { ue.sidelink } else { ue.uplink };
+    let block = if newest == Some(until) { before } else { newest };
+    if let Some(served) = block.map(|at| at + TTI).filter(|served| since < *served) {
         // The UE had blocks, and filled them with what was before it.
         out.stage(id, since, Stage::RlcQueue, p.place);
         since = served.min(until);
@@ -162,7 +191,7 @@ fn wait_of_uplink(id: PacketId, p: Inside, ue: &UeState, until: Instant, out: &m
         out.stage(id, since, Stage::SchedulingRequest, p.place);
         since = answered;
     }
-    out.stage(id, since, Stage::GrantWait, p.place);
+    out.stage(id, since, last, p.place);
 }
 
 impl LteAccess {
@@ -173,17 +202,24 @@ impl LteAccess {
         now: Instant,
         (ue, end): (UeId, End),
         bearer: BearerId,
-        (id, member): (PacketId, u32),
+        id: PacketId,
         out: &mut AccessOutput,
     ) {
         let place = bearer.index() as u32;
-        if member > 0 {
-            return out.stage(id, now, Stage::Multicast, place);
-        }
         self.stages.enter(now, ue, end == End::Ue, place, id, out);
         if let Some(journeys) = self.network.journeys() {
             journeys.enter(id);
         }
+    }
+
+    /// The run ends: where packets are that have not arrived.
+    #[cold]
+    pub(super) fn pass_last_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        let LteAccess { stages, network, .. } = self;
+        let Some(journeys) = network.journeys() else { return };
+        journeys.end(now);
+        journeys.drain().for_each(|note| stages.note(note, out));
+        stages.end(now, out);
     }
 
     /// Where packets are now. Called before anything of the output is passed on.
