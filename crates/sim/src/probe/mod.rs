@@ -21,6 +21,8 @@ macro_rules! probes {
             pub(crate) control_sampling: ControlSampling,
             /// Senders are looked at after each packet and timer.
             pub(crate) senders: bool,
+            /// Patterns of the variables that are written; none: all.
+            pub(crate) control_variables: Vec<String>,
             pub(crate) interval: Duration,
             /// What becomes of each packet is of interest.
             pub(crate) follows_packets: bool,
@@ -50,10 +52,18 @@ macro_rules! probes {
                     let $field = if $wanted { Some(sink.table()?) } else { None };
                 )*
                 let (sampling, interval) = (spec.output.tcp, spec.output.interval);
-                let control_sampling = spec.output.cc;
+                let (control_sampling, control_variables) = (spec.output.cc, spec.output.cc_variables.clone());
                 let senders = control_sampling != ControlSampling::Off || spec.waits_for_senders();
                 let follows_packets = spec.output.packets || spec.output.explain || spec.output.windows.is_some();
-                Ok(Probes { $($field,)* sampling, control_sampling, senders, interval, follows_packets })
+                Ok(Probes {
+                    $($field,)*
+                    sampling,
+                    control_sampling,
+                    senders,
+                    control_variables,
+                    interval,
+                    follows_packets,
+                })
             }
 
             /// The first write error, if there was one.

@@ -92,7 +92,7 @@ impl CaptureSpec {
 
 /// Whether `text` is of the form of `pattern`, in which `*` stands for any text and `?` for any
 /// character.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // Where the last `*` stands, and how much of the text was left to it.

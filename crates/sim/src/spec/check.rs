@@ -35,6 +35,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
     super::capture::check(spec, doc, found);
+    super::control_variables::check(spec, doc, found);
     super::idle::check(spec, doc, found);
     super::when::check(spec, doc, extensions, found);
     for (i, at) in spec.at.iter().enumerate() {

@@ -11,6 +11,7 @@ mod capture;
 mod change;
 mod check;
 mod common_checks;
+mod control_variables;
 mod crossing;
 mod fault;
 mod group;
@@ -53,6 +54,7 @@ use serde::{Deserialize, Serialize};
 pub use action::Action;
 pub use at::{At, Scalar};
 pub use bearer::{BearerChange, BearerSpec, INTERFACES as BEARER_INTERFACES};
+pub(crate) use capture::matches as matches_pattern;
 pub use capture::{CaptureSpec, DROPS as CAPTURE_DROPS};
 pub use change::{InForce, describe_runtime_keys};
 pub use fault::FaultSpec;
@@ -301,6 +303,10 @@ pub struct Output {
     /// delays and of their time in queues (table `windows`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Duration>,
+    /// Variables that the `cc` table has, by name; `*` stands for any text and `?` for any
+    /// character: `cwnd`, `bbr.*`. Empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cc_variables: Vec<String>,
     /// Sample the queues of links (table `queues`).
     pub queues: bool,
     /// Sample radio bearers (tables `rlc` and `mac`).
@@ -335,6 +341,7 @@ impl Default for Output {
             tcp: TcpSampling::Interval,
             cc: ControlSampling::Off,
             windows: None,
+            cc_variables: Vec::new(),
             queues: true,
             radio: true,
             packets: false,

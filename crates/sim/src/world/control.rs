@@ -8,7 +8,7 @@ use lasthop_units::Instant;
 use crate::event::End;
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
-use crate::spec::{ControlSampling, ROUND};
+use crate::spec::{ControlSampling, ROUND, matches_pattern};
 use crate::transport::{Observation, Observed, Observer, Transport};
 
 /// When a sender is looked at.
@@ -60,6 +60,8 @@ impl Rounds {
 struct Known {
     name: Box<str>,
     value: Last,
+    /// It is written (`output.cc_variables`).
+    wanted: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -92,8 +94,16 @@ impl ControlWatch {
         let steps = moment != Moment::Sample;
         let round = steps.then(|| self.rounds.look(seen, moment)).flatten();
         let time_s = now.as_secs_f64();
-        let mut writer =
-            Writer { table, time_s, flow: seen.name, known: &mut self.known, next: 0, every, steps };
+        let mut writer = Writer {
+            table,
+            time_s,
+            flow: seen.name,
+            known: &mut self.known,
+            filter: &probes.control_variables,
+            next: 0,
+            every,
+            steps,
+        };
         if let Some(round) = round {
             let [name, unit, about] = ROUND;
             writer.take(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
@@ -108,6 +118,8 @@ struct Writer<'a> {
     time_s: f64,
     flow: &'a str,
     known: &'a mut Vec<Known>,
+    /// Patterns of the variables that are written; none: all.
+    filter: &'a [String],
     /// Where the next variable is expected.
     next: usize,
     /// All variables have a row, else those that have changed.
@@ -118,6 +130,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn take(&mut self, o: &Observation<'_>) {
+        if !self.filter.is_empty() && !self.is_wanted(o.name) {
+            return;
+        }
         match o.value {
             Observed::Number(value) => {
                 let bits = value.map(f64::to_bits);
@@ -172,10 +187,21 @@ impl Writer<'_> {
         self.table.push(&tables::Cc { time_s, flow, variable: o.name, value, text, unit: o.unit });
     }
 
+    fn is_wanted(&mut self, name: &str) -> bool {
+        let i = self.expect(name);
+        if !self.known[i].wanted {
+            self.next = i + 1;
+        }
+        self.known[i].wanted
+    }
+    /// Where the variable is that is shown next: mostly after the one before.
+    fn expect(&mut self, name: &str) -> usize {
+        let expected = self.known.get(self.next).is_some_and(|k| *k.name == *name);
+        if expected { self.next } else { self.place(name) }
+    }
     /// The last value of the variable that is shown next.
     fn last(&mut self, name: &str) -> &mut Last {
-        let expected = self.known.get(self.next).is_some_and(|k| *k.name == *name);
-        let i = if expected { self.next } else { self.place(name) };
+        let i = self.expect(name);
         self.next = i + 1;
         &mut self.known[i].value
     }
@@ -186,7 +212,8 @@ impl Writer<'_> {
     }
     fn place(&mut self, name: &str) -> usize {
         self.known.iter().position(|k| *k.name == *name).unwrap_or_else(|| {
-            self.known.push(Known { name: name.into(), value: Last::Nothing });
+            let wanted = self.filter.is_empty() || self.filter.iter().any(|p| matches_pattern(p, name));
+            self.known.push(Known { name: name.into(), value: Last::Nothing, wanted });
             self.known.len() - 1
         })
     }

@@ -1,0 +1,54 @@
+//! The key `output.cc_variables`: which variables of congestion controls a run writes.
+
+use lasthop_tcp::CcName;
+use lasthop_tcp::cc::Variable;
+
+use super::capture::matches;
+use super::{ControlSampling, NodeSpec, ROUND, Spec};
+use crate::config::{Diagnostics, Document, near_or_all};
+
+/// Names that no sender of the scenario has, and a choice that nothing is chosen from.
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let wanted = &spec.output.cc_variables;
+    if wanted.is_empty() {
+        return;
+    }
+    if spec.output.cc == ControlSampling::Off {
+        let message = "these variables are not written: `output.cc` is \"off\"";
+        let help = "set `output.cc` to \"interval\", \"change\" or \"ack\"";
+        found.push(doc.warning_at("output.cc_variables", message).help(help));
+    }
+    let Some(controls) = controls(spec) else { return };
+    let mut names: Vec<String> = vec![ROUND[0].to_owned()];
+    names.extend(lasthop_tcp::sender_variables().into_iter().map(|Variable { name, .. }| name));
+    let registry = lasthop_tcp::registry();
+    let used = registry.algorithms.into_iter().filter(|a| controls.iter().any(|name| *name == a.name));
+    names.extend(used.flat_map(|a| a.variables).map(|Variable { name, .. }| name));
+    names.sort();
+    names.dedup();
+    for (i, pattern) in wanted.iter().enumerate() {
+        if !names.iter().any(|name| matches(pattern, name)) {
+            let message = format!("no sender of this scenario has a variable `{pattern}`");
+            let place = format!("output.cc_variables.{i}");
+            found.push(doc.error_at(&place, message).help(near_or_all(pattern, "variables", &names)));
+        }
+    }
+}
+
+/// The congestion controls of all senders; `None`: there are some whose variables are not known
+/// before they run.
+fn controls(spec: &Spec) -> Option<Vec<String>> {
+    let flows = spec.flow.values().filter_map(|flow| flow.over_tcp());
+    let proxies = spec.node.values().filter_map(|node| match node {
+        NodeSpec::Proxy(proxy) => Some([proxy.accept.as_ref(), proxy.connect.as_ref()]),
+        NodeSpec::Snoop(_) => None,
+    });
+    flows
+        .chain(proxies.flatten().flatten())
+        .map(|tcp| match tcp.resolve().ok()?.cc {
+            // One of the caller's own: what it shows is known when it does.
+            CcName::Custom(_) => None,
+            built_in => Some(built_in.name().to_owned()),
+        })
+        .collect()
+}
