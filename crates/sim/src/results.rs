@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::sink::{Folder, MANIFEST, Sink, file_name};
 use crate::spec::Scenario;
-use crate::world::{World, end_notes};
+use crate::world::{World, end_frames, end_notes};
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
 /// the day: the same scenario and seed give the same bytes.
@@ -92,6 +92,7 @@ impl RunOutput {
         flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
         let mut tables = flows::write_tables(&world, &sink)?;
         let summary = flows::summary(&world, scenario);
+        end_frames(&mut world, now);
         let capture = world.observer.take().map(|observer| observer.finish(now)).transpose()?;
         tables.extend(world.into_probes().finish()?);
         let manifest = manifest(scenario, &tables, capture.as_ref());

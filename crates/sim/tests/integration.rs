@@ -8,6 +8,7 @@ mod aqm;
 mod bench_record;
 mod calibration;
 mod captures;
+mod captures_mac;
 mod captures_rlc;
 mod captures_wifi;
 mod cellular;

@@ -10,6 +10,7 @@ pub mod phr;
 pub mod random_access;
 pub mod reuse;
 pub mod sidelink;
+pub mod sl_sch;
 pub mod sr;
 pub mod uplink;
 

@@ -1,8 +1,8 @@
 //! MAC PDUs of DL-SCH and UL-SCH and random access responses: sizes, exact bytes on demand, and
 //! decoders that survive any input (TS 36.321 v15.1.0 clause 6.1).
 //!
-//! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS, sidelink and
-//! NB-IoT, and the 16-bit L field of very long SDUs.
+//! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS and NB-IoT,
+//! and the 16-bit L field of very long SDUs.
 
 use thiserror::Error;
 
@@ -27,6 +27,8 @@ pub enum Control {
     CRnti(u16),
     /// Buffer status report (uplink).
     Bsr(Report),
+    /// Sidelink buffer status report (uplink).
+    SidelinkBsr(SidelinkLevels),
     /// Power headroom level, 0 to 63 (uplink).
     PowerHeadroom(u8),
     /// UE contention resolution identity: the first 48 bits of the CCCH SDU of Msg3 (downlink).
@@ -35,6 +37,30 @@ pub enum Control {
     TimingAdvance(u8),
     /// DRX command (downlink).
     Drx,
+}
+
+/// What a sidelink buffer status report says (TS 36.321 clause 6.1.3.1a): the buffer size level of
+/// destinations, all of logical channel group 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SidelinkLevels {
+    count: u8,
+    /// Destination index, 0 to 15, and level, 0 to 63.
+    of: [(u8, u8); 16],
+}
+
+impl SidelinkLevels {
+    /// Of these destinations, at most 16.
+    pub fn new(levels: impl Iterator<Item = (u8, u8)>) -> SidelinkLevels {
+        let mut report = SidelinkLevels::default();
+        for (place, level) in report.of.iter_mut().zip(levels) {
+            (*place, report.count) = (level, report.count + 1);
+        }
+        report
+    }
+    /// Destination index and level of each.
+    pub fn levels(&self) -> &[(u8, u8)] {
+        &self.of[..usize::from(self.count)]
+    }
 }
 
 /// A part of a MAC PDU, in the order of the subheaders.
@@ -70,9 +96,18 @@ impl Control {
         match self {
             Control::CRnti(_) => 2,
             Control::Bsr(report) => report.size(),
+            Control::SidelinkBsr(report) => (report.count as u32 * 12).div_ceil(8),
             Control::PowerHeadroom(_) | Control::TimingAdvance(_) => 1,
             Control::ContentionResolution(_) => 6,
             Control::Drx => 0,
+        }
+    }
+
+    /// Its subheader in a PDU, as the last part or not [B].
+    const fn subheader(self, last: bool) -> u32 {
+        match self {
+            Control::SidelinkBsr(_) if !last => subheader(self.size()),
+            _ => SHORT_SUBHEADER,
         }
     }
 
@@ -83,6 +118,7 @@ impl Control {
             Control::Drx => 0b11110,
             Control::PowerHeadroom(_) => 0b11010,
             Control::CRnti(_) => 0b11011,
+            Control::SidelinkBsr(_) => SIDELINK_BSR,
             Control::Bsr(Report::Truncated { .. }) => 0b11100,
             Control::Bsr(Report::Short { .. }) => 0b11101,
             Control::Bsr(Report::Long(_)) => 0b11110,
@@ -96,6 +132,17 @@ impl Control {
                 w.put(u32::from(group), 2);
                 w.put(u32::from(level), 6);
             }
+            Control::SidelinkBsr(report) => {
+                for (destination, level) in report.levels() {
+                    w.put(u32::from(*destination), 4);
+                    // The group.
+                    w.put(0, 2);
+                    w.put(u32::from(*level), 6);
+                }
+                if report.count % 2 == 1 {
+                    w.put(0, 4);
+                }
+            }
             Control::Bsr(Report::Long(levels)) => levels.iter().for_each(|l| w.put(u32::from(*l), 6)),
             Control::PowerHeadroom(level) => w.put(u32::from(level & 63), 8),
             Control::ContentionResolution(id) => id.iter().for_each(|b| w.put(u32::from(*b), 8)),
@@ -104,9 +151,30 @@ impl Control {
         }
     }
 
-    fn read(lcid: u8, channel: Channel, r: &mut BitReader<'_>) -> Result<Control, MacDecodeError> {
+    /// `length`: what follows, of a report whose subheader says so [B].
+    fn read(
+        lcid: u8,
+        length: u32,
+        channel: Channel,
+        r: &mut BitReader<'_>,
+    ) -> Result<Control, MacDecodeError> {
         let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
         Ok(match (channel, lcid) {
+            (Channel::Uplink, SIDELINK_BSR) => {
+                let mut report = SidelinkLevels::default();
+                let count = length * 8 / 12;
+                if count > 16 || length != (count * 12).div_ceil(8) {
+                    return Err(MacDecodeError::Reserved);
+                }
+                for place in &mut report.of[..count as usize] {
+                    let destination = take(4)? as u8;
+                    take(2)?;
+                    *place = (destination, take(6)? as u8);
+                }
+                report.count = count as u8;
+                take(count % 2 * 4)?;
+                Control::SidelinkBsr(report)
+            }
             (Channel::Uplink, 0b11010) => Control::PowerHeadroom(take(8)? as u8 & 63),
             (Channel::Uplink, 0b11011) => Control::CRnti(take(16)? as u16),
             (Channel::Uplink, 0b11100) => {
@@ -137,6 +205,8 @@ impl Control {
 }
 
 const PADDING: u8 = 0b11111;
+/// Sidelink BSR, the one control element here of variable size: its subheader has a length.
+const SIDELINK_BSR: u8 = 0b10111;
 /// The largest LCID of a logical channel.
 const LCID_MAX: u8 = 10;
 
@@ -179,7 +249,7 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
     let mut body = 0;
     for (i, part) in parts.iter().enumerate() {
         (header, body) = match part {
-            Part::Control(c) => (header + SHORT_SUBHEADER, body + c.size()),
+            Part::Control(c) => (header + c.subheader(i == last), body + c.size()),
             Part::Sdu { sdu, .. } if i == last => (header + SHORT_SUBHEADER, body + sdu.len() as u32),
             Part::Sdu { sdu, .. } => (header + subheader(sdu.len() as u32), body + sdu.len() as u32),
         };
@@ -194,7 +264,12 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
     for (i, part) in parts.iter().enumerate() {
         let more = u32::from(i < last || trailing) << 5;
         match part {
-            Part::Control(c) => w.put(more | u32::from(c.lcid()), 8),
+            Part::Control(c) => {
+                w.put(more | u32::from(c.lcid()), 8);
+                if more != 0 && c.lcid() == SIDELINK_BSR {
+                    w.put(c.size(), 8);
+                }
+            }
             Part::Sdu { lcid, sdu } => {
                 w.put(more | u32::from(*lcid), 8);
                 if more != 0 {
@@ -227,7 +302,7 @@ pub fn octets(block: u32, controls: &[Control], sdus: &[(u8, Octets)], channel: 
     let mut parts: Vec<Part<&[u8]>> = controls.iter().map(|control| Part::Control(*control)).collect();
     parts.extend(sdus.iter().map(|(lcid, octets)| Part::Sdu { lcid: *lcid, sdu: &octets.bytes[..] }));
     let all: u32 = sdus.iter().map(|(_, sdu)| sdu.bytes.len() as u32 + subheader(SDU_MAX)).sum();
-    let most = all + controls.iter().map(|c| c.size() + SHORT_SUBHEADER).sum::<u32>();
+    let most = all + controls.iter().map(|c| c.size() + c.subheader(false)).sum::<u32>();
     let mut sizes = std::iter::once(block).chain(block + 1..=most.max(block) + 2);
     let found = sizes.find_map(|size| encode(size, &parts, channel).map(|bytes| (bytes, size > block)));
     let (bytes, grown) = found.unwrap_or_default();
@@ -248,7 +323,8 @@ pub fn octets(block: u32, controls: &[Control], sdus: &[(u8, Octets)], channel: 
 }
 
 const fn is_of(control: Control, channel: Channel) -> bool {
-    let uplink = matches!(control, Control::CRnti(_) | Control::Bsr(_) | Control::PowerHeadroom(_));
+    let uplink =
+        !matches!(control, Control::ContentionResolution(_) | Control::TimingAdvance(_) | Control::Drx);
     uplink == matches!(channel, Channel::Uplink)
 }
 
@@ -262,7 +338,8 @@ pub fn decode(bytes: &[u8], channel: Channel) -> Result<Vec<Part<&[u8]>>, MacDec
         take(2)?;
         let more = take(1)? == 1;
         let lcid = take(5)? as u8;
-        let length = if more && lcid <= LCID_MAX {
+        let sized = lcid <= LCID_MAX || (lcid == SIDELINK_BSR && channel == Channel::Uplink);
+        let length = if more && sized {
             let long = take(1)? == 1;
             Some(take(if long { 15 } else { 7 })?)
         } else {
@@ -286,7 +363,10 @@ pub fn decode(bytes: &[u8], channel: Channel) -> Result<Vec<Part<&[u8]>>, MacDec
                 r.skip(sdu.len());
                 parts.push(Part::Sdu { lcid, sdu });
             }
-            lcid => parts.push(Part::Control(Control::read(lcid, channel, &mut r)?)),
+            lcid => {
+                let length = length.unwrap_or(bytes.len().saturating_sub(at) as u32);
+                parts.push(Part::Control(Control::read(lcid, length, channel, &mut r)?));
+            }
         }
     }
     Ok(parts)
@@ -424,6 +504,24 @@ mod tests {
         let bytes = encode(9, &parts, Channel::Uplink).unwrap();
         assert_eq!(bytes, [0x3d, 0x23, 0x03, 0x1f, 0x11, 0xaa, 0xbb, 0xcc, 0x00]);
         assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
+    }
+
+    /// Destinations 1 and 5 with levels 17 and 63: 0001 00 010001, 0101 00 111111; one alone has
+    /// four reserved bits behind it. The subheader is E=1 LCID 10111 and L, without L as the last
+    /// one.
+    #[test]
+    fn a_sidelink_report_has_twelve_bits_a_destination() {
+        let report = |levels: &[(u8, u8)]| Control::SidelinkBsr(SidelinkLevels::new(levels.iter().copied()));
+        let both = [Part::Control(report(&[(1, 17), (5, 63)])), Part::Sdu { lcid: 3, sdu: &[0xaa][..] }];
+        let bytes = encode(7, &both, Channel::Uplink).unwrap();
+        assert_eq!(bytes, [0x37, 3, 0x03, 0b0001_0001, 0b0001_0101, 0b0011_1111, 0xaa]);
+        assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), both);
+        let one = [Part::Control(report(&[(1, 17)]))];
+        for (block, expected) in [(3, &[0x17, 0x11, 0x10][..]), (6, &[0x37, 2, 0x1f, 0x11, 0x10, 0])] {
+            let bytes = encode(block, &one, Channel::Uplink).unwrap();
+            assert_eq!(bytes, expected);
+            assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), one);
+        }
     }
 
     #[test]

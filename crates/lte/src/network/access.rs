@@ -6,6 +6,7 @@ use super::calendar::{Agenda, Due};
 use super::rrc::Mobility;
 use super::state::plan::{Content, Granted};
 use super::state::{Cell, Link};
+use super::trace::Trace;
 use super::uu::Uu;
 use super::{NetworkOutput, RadioNetwork};
 use crate::mac::harq::HARQ_PERIOD;
@@ -29,6 +30,7 @@ struct Answering<'a> {
     links: &'a IndexVec<UeId, Link>,
     mobility: Option<&'a Mobility>,
     calendar: &'a mut Agenda,
+    trace: &'a mut Trace,
 }
 
 impl Answering<'_> {
@@ -41,6 +43,9 @@ impl Answering<'_> {
             let c = &mut self.cell.uplink;
             let Some(answer) = c.responder.respond(&c.config.random_access, self.tti) else { break };
             c.plan.slot(self.tti.plus(MSG3_DELAY)).used |= rbs;
+            let (blocks, backoff) = (c.band.len() + c.config.pucch_blocks, c.config.random_access.backoff);
+            let grant = (rbs, MSG3_MCS, blocks);
+            self.trace.signals.answer((self.tti, self.id), &answer, grant, backoff.as_millis());
             for ue in &answer.ues {
                 if !self.reaches(*ue) {
                     continue;
@@ -125,8 +130,8 @@ impl RadioNetwork {
     }
 
     fn answering(&mut self, tti: Tti, id: CellId) -> Answering<'_> {
-        let RadioNetwork { cells, ues, links, mobility, air, calendar, .. } = self;
+        let RadioNetwork { cells, ues, links, mobility, air, calendar, trace, .. } = self;
         let (cell, mobility) = (&mut cells[id], mobility.as_deref());
-        Answering { tti, id, cell, uu: Uu::new(ues, air), links, mobility, calendar }
+        Answering { tti, id, cell, uu: Uu::new(ues, air), links, mobility, calendar, trace }
     }
 }

@@ -47,6 +47,7 @@ mod rrc;
 mod setup;
 mod sidelink;
 mod sidelink_report;
+pub mod signals;
 mod state;
 #[cfg(test)]
 mod tests;

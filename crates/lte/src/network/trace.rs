@@ -2,13 +2,15 @@
 //! Off unless asked for; a network without a trace pays one comparison where something would be
 //! noted.
 
-use lasthop_units::{Duration, Id, PacketId, Tti, UeId};
+use lasthop_units::{CellId, Duration, PacketId, Tti, UeId};
 
 use super::RadioNetwork;
+pub use super::signals::c_rnti;
+use super::signals::{Signal, SignalRecord, Signals};
 use crate::mac::harq::{Parts, Process};
 use crate::mac::pdu::Control;
 use crate::phy::RbSet;
-use lasthop_bearer::Journeys;
+use lasthop_bearer::{End, Journeys};
 use lasthop_lte_l2::rlc::Pdu;
 
 /// Over which link.
@@ -101,6 +103,9 @@ pub struct TraceRecord {
     pub controls: Vec<Control>,
     /// How often the block has been on the air.
     pub transmissions: u8,
+    /// Of a sidelink's block, if the trace keeps what blocks carry: the end of its bearer that
+    /// sends, and what SL-SCH's header takes [B].
+    pub from: Option<(End, u32)>,
 }
 
 impl TraceRecord {
@@ -121,6 +126,7 @@ impl TraceRecord {
             parts: Vec::new(),
             controls: Vec::new(),
             transmissions: 0,
+            from: None,
         }
     }
     /// With the block of `process`.
@@ -143,6 +149,8 @@ pub struct Trace {
     steps: Option<Vec<TraceRecord>>,
     /// The records say what blocks carry.
     parts: bool,
+    /// What else goes over the air, if that is wanted.
+    pub(super) signals: Signals,
 }
 
 impl RadioNetwork {
@@ -165,12 +173,30 @@ impl RadioNetwork {
 impl Trace {
     /// Keeps a trace from now on, or not.
     pub fn set(&mut self, on: bool) {
-        *self = Trace { steps: on.then(Vec::new), parts: on && self.parts };
+        self.steps = on.then(Vec::new);
+        self.parts &= on;
     }
 
-    /// Keeps a trace from now on, with what blocks carry.
+    /// Keeps a trace from now on, with what blocks carry, and what goes over the air beside them.
     pub fn set_with_parts(&mut self) {
-        *self = Trace { steps: Some(Vec::new()), parts: true };
+        (self.steps, self.parts) = (Some(Vec::new()), true);
+        self.signals.switch_on();
+    }
+
+    /// What went over the air beside blocks since the last call, in order.
+    pub fn drain_signals(&mut self) -> impl Iterator<Item = SignalRecord> + '_ {
+        self.signals.drain()
+    }
+
+    /// Notes what `signal` says, if it is wanted.
+    #[inline]
+    pub(super) fn signal(&mut self, tti: Tti, cell: CellId, signal: impl FnOnce() -> Signal) {
+        self.signals.note(tti, cell, signal);
+    }
+
+    /// True if the records say what blocks carry.
+    pub(super) const fn has_parts(&self) -> bool {
+        self.parts
     }
 
     /// Adds the control elements of the block that was noted last.
@@ -220,13 +246,6 @@ impl Trace {
             TraceRecord { parts, ..TraceRecord::new(tti, step, link, ue).with(process) }
         });
     }
-}
-
-/// The C-RNTI of a UE (TS 36.321 table 7.1-1: from 0x003D on).
-pub fn c_rnti(ue: UeId) -> u16 {
-    const FIRST: usize = 0x3d;
-    const LAST: usize = 0xfff3;
-    (FIRST + ue.index() % (LAST + 1 - FIRST)) as u16
 }
 
 /// The packets in `parts`, each once.

@@ -23,6 +23,7 @@ use lasthop_units::{BearerId, CellId, Db, Dbm, IndexVec, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 use super::calendar::{Agenda, Due};
+use super::signals::Signal;
 use super::state::sidelink::{Destination, Sidelink, SidelinkGrants};
 use super::state::uplink::{UplinkCounters, UplinkUe};
 use super::state::{Cell, Link, UeContext};
@@ -100,6 +101,8 @@ impl RadioNetwork {
             if let Some(Action::Preamble(preamble)) = access {
                 let power = terminal.send_preamble(tti);
                 let serving = terminal.link.serving;
+                let attempt = terminal.ue.access.attempts();
+                terminal.trace.signal(tti, serving, || Signal::Preamble { ue, preamble, attempt });
                 let cell = &mut self.cells[serving];
                 let mut gain = || self.air.gains(tti, serving, ue).uplink;
                 if power.is_none_or(|power| cell.detects_preamble(power, gain())) {
@@ -262,6 +265,10 @@ impl Terminal<'_> {
         self.counters.requests += 1;
         self.link.uplink.stats.requests += 1;
         self.trace.step(tti, Step::Request, self.id, tti, 0, RbSet::EMPTY);
+        self.trace.signal(tti, self.link.serving, || {
+            let rac = matches!(config.uplink.request, RequestConfig::Rac { .. });
+            Signal::Request { ue: self.id, rac }
+        });
         self.calendar.note(received, Due::RequestReceived { ue: self.id, sent: tti });
     }
 }

@@ -193,30 +193,79 @@ impl Radiotap {
     }
 }
 
+/// Whom a MAC PDU of LTE is for, by which kind of RNTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rnti {
+    /// Nobody: what has no PDU.
+    None,
+    /// Those that sent a preamble.
+    Ra(u16),
+    /// A UE.
+    C(u16),
+    /// UEs on the sidelink; the number is that of the sender.
+    Sl(u16),
+}
+
+/// What is no PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacEvent {
+    /// A preamble, and how many the UE has sent with it.
+    Preamble { preamble: u8, attempt: u8 },
+    /// A scheduling request.
+    Request { ue: u16, rnti: u16 },
+}
+
 /// Before a MAC PDU of LTE.
 pub struct LteMac {
     pub downlink: bool,
-    pub rnti: u16,
-    pub ue: u16,
+    pub rnti: Rnti,
+    pub ue: Option<u16>,
     /// The TTI, counted from the start of the run: one millisecond each.
     pub tti: u64,
     /// Transmissions of the block before this one.
     pub again: u8,
-    pub decoded: bool,
+    /// Whether the CRC was right; None: not known.
+    pub decoded: Option<bool>,
+    /// In place of a PDU.
+    pub event: Option<MacEvent>,
 }
 
 impl LteMac {
     pub fn prefix(&self) -> Vec<u8> {
         let mut out = tagged(DISSECTOR, "mac-lte-framed");
-        // FDD, the direction, C-RNTI.
-        out.extend_from_slice(&[1, u8::from(self.downlink), 3, 2]);
-        out.extend_from_slice(&self.rnti.to_be_bytes());
-        out.push(3);
-        out.extend_from_slice(&self.ue.to_be_bytes());
-        out.push(4);
+        let (kind, rnti) = match self.rnti {
+            Rnti::None => (0, None),
+            Rnti::Ra(rnti) => (2, Some(rnti)),
+            Rnti::C(rnti) => (3, Some(rnti)),
+            Rnti::Sl(rnti) => (8, Some(rnti)),
+        };
+        // FDD, the direction, the kind of RNTI.
+        out.extend_from_slice(&[1, u8::from(self.downlink), kind]);
+        let mut number = |tag: u8, value: u16| {
+            out.push(tag);
+            out.extend_from_slice(&value.to_be_bytes());
+        };
+        if let Some(rnti) = rnti {
+            number(2, rnti);
+        }
+        if let Some(ue) = self.ue {
+            number(3, ue);
+        }
         let (frame, subframe) = (self.tti / 10 % 1024, self.tti % 10);
-        out.extend_from_slice(&((frame << 4 | subframe) as u16).to_be_bytes());
-        out.extend_from_slice(&[6, self.again, 7, u8::from(self.decoded), 1]);
+        number(4, (frame << 4 | subframe) as u16);
+        match self.event {
+            Some(MacEvent::Preamble { preamble, attempt }) => out.extend_from_slice(&[9, preamble, attempt]),
+            Some(MacEvent::Request { ue, rnti }) => {
+                // One request.
+                number(0x11, 1);
+                out.extend([ue, rnti].into_iter().flat_map(u16::to_be_bytes));
+            }
+            None => out.extend_from_slice(&[6, self.again]),
+        }
+        if let Some(decoded) = self.decoded {
+            out.extend_from_slice(&[7, u8::from(decoded)]);
+        }
+        out.push(1);
         out
     }
 }

@@ -124,6 +124,10 @@ pub trait Adapter {
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         let _has_none = (number, open);
     }
+    /// The run ends: hands over the frames that it holds back.
+    fn end_frames(&mut self, out: &mut AccessOutput) {
+        let _holds_none = out;
+    }
     /// Writes the rows of the tables that are sampled.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);
     /// From now on the link of the mobile at `node` is read as `hint` says, for `flow`, which ends
@@ -232,6 +236,9 @@ impl Adapter for Access {
     }
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         each!(self, a => a.observe(number, open));
+    }
+    fn end_frames(&mut self, out: &mut AccessOutput) {
+        each!(self, a => a.end_frames(out));
     }
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
         each!(self, a => a.sample(now, probes, out));

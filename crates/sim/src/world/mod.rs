@@ -30,6 +30,7 @@ pub(crate) use change::work_out;
 pub use flow::Flow;
 pub(crate) use life::end_notes;
 pub use packet::Packet;
+pub(crate) use packet::end_frames;
 pub(crate) use snoop::summary as snoop_summary;
 
 use crate::access::{Access, AccessOutput, Adapter, Step};

@@ -19,6 +19,17 @@ pub type Packet = lasthop_net::Packet<Payload>;
 // Up to here a copy is eight moves of 16 bytes; a larger one calls a function.
 const _: () = assert!(size_of::<Packet>() <= 128);
 
+/// The run ends: frames that accesses hold back go into the capture.
+pub fn end_frames(world: &mut World, now: Instant) {
+    if world.observer.is_none() {
+        return;
+    }
+    for id in world.accesses.ids() {
+        world.accesses[id].end_frames(&mut world.output);
+        world.carry_out(now, id);
+    }
+}
+
 impl World {
     /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
     #[inline]

@@ -172,8 +172,14 @@ impl SidelinkBlocks<'_> {
 
     fn note(&mut self, step: Step, destination: u32) {
         if self.trace.is_on() {
-            let record =
+            let mut record =
                 self.sidelink.record(self.tti(), step, destination, self.decode(destination), self.bearers);
+            if self.trace.has_parts() && matches!(step, Step::Data | Step::Again) {
+                let l = &self.sidelink.destinations[destination as usize];
+                let sender = &self.sidelink.senders[destination as usize];
+                record.parts.clone_from(&sender.harq.get(process_of(self.tti())).parts);
+                record.from = Some((l.end, l.link.header));
+            }
             self.trace.note(|| record);
         }
     }

@@ -7,7 +7,7 @@ use super::super::{NetworkOutput, RadioNetwork};
 use super::{Terminal, report};
 use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
-use crate::mac::pdu::Control;
+use crate::mac::pdu::{Control, SidelinkLevels};
 use crate::mac::phr;
 use crate::network::ends::UeLayer2;
 use crate::network::layer2::Layer2;
@@ -171,6 +171,7 @@ impl Sending<'_> {
         block.first = self.tti;
         self.fill_block(g, asks, &mut block);
         let (named, report, headroom) = (block.c_rnti, block.report, block.headroom);
+        let direct = if self.trace.has_parts() { block.sidelink.clone() } else { Vec::new() };
         self.ue.put(self.tti, g, block);
         let stats = &mut self.link.uplink.stats;
         stats.blocks += 1;
@@ -181,7 +182,10 @@ impl Sending<'_> {
         self.trace.controls(|| {
             let id = named.then(|| Control::CRnti(c_rnti(self.id)));
             let rest = [report.map(Control::Bsr), headroom.map(Control::PowerHeadroom)];
-            id.into_iter().chain(rest.into_iter().flatten()).collect()
+            let index = |(destination, level)| ((destination % 16) as u8, level);
+            let direct = (!direct.is_empty())
+                .then(|| Control::SidelinkBsr(SidelinkLevels::new(direct.into_iter().map(index))));
+            id.into_iter().chain(rest.into_iter().flatten()).chain(direct).collect()
         });
         self.terminal().arm();
     }

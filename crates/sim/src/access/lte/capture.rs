@@ -1,18 +1,23 @@
-//! Transport blocks as frames of a capture: MAC PDUs with what the receiver made of them.
+//! What goes over the air of LTE as frames of a capture: MAC PDUs with what the receiver made of
+//! them, preambles, requests for grants, random access responses.
 //!
-//! A block is put together when it goes on the air, and handed over when its receiver has decoded
-//! it or failed to. PDUs of RLC and PDCP have interfaces of their own, for who asks for them.
+//! A frame has the time at which its TTI begins. It is handed over when its receiver has decoded it
+//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own, for
+//! who asks for them.
 
 use std::collections::BTreeMap;
 
 use lasthop_bearer::End;
 use lasthop_lte::mac::pdu::{self, Channel, Control};
+use lasthop_lte::mac::sl_sch;
+use lasthop_lte::network::signals::{Signal, SignalRecord, ra_rnti};
 use lasthop_lte::network::trace::{Step as Act, TraceLink, TraceRecord, c_rnti};
+use lasthop_lte::phy::TTI;
 use lasthop_lte_l2::rlc::{Mode, Pdu};
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Octets, Tti, UeId};
 
 use super::LteAccess;
-use crate::access::framing::{LteMac, LtePdcp, LteRlc};
+use crate::access::framing::{LteMac, LtePdcp, LteRlc, MacEvent, Rnti};
 use crate::access::lte_rlc::mode;
 use crate::access::{AccessOutput, Step};
 use crate::observe::{Direction, Frame, LinkType, Open, Point};
@@ -23,18 +28,20 @@ const ACKNOWLEDGED: (u8, u8) = (3, 4);
 /// Those of unacknowledged mode with numbers of 10 bits, and of 5.
 const UNACKNOWLEDGED: [(u8, u8); 2] = [(7, 2), (9, 2)];
 
-/// No answer of a receiver comes later [TTI].
+/// No answer of a receiver comes later \[TTI\].
 const ANSWERED: u64 = 64;
 
-/// What is needed to hand over blocks.
+/// What is needed to hand over frames.
 pub struct Observed {
     points: IndexVec<CellId, Points>,
     /// The number of the PDCP PDU that was begun last, by bearer and direction (downlink: true).
     begun: BTreeMap<(BearerId, bool), u64>,
     /// The logical channel of each bearer.
     channels: IndexVec<BearerId, u8>,
-    /// Blocks on the air, by when they were sent; several of one UE and direction have numbers.
-    on_air: BTreeMap<(Tti, bool, UeId, u8), Block>,
+    /// What was on the air and is not handed over, by when and in the order in which it was noted.
+    on_air: BTreeMap<(Tti, u64), OnAir>,
+    /// Noted so far.
+    noted: u64,
     /// Control elements of the last new block of an uplink process.
     controls: BTreeMap<(UeId, u64), Vec<Control>>,
 }
@@ -47,87 +54,23 @@ struct Points {
     pdcp: Option<Point>,
 }
 
-/// A transport block on the air.
-struct Block {
+/// What was on the air.
+struct OnAir {
     cell: CellId,
+    direction: Direction,
     octets: Octets,
     /// What stands before each RLC PDU in it, and its octets; only if these are wanted.
     pdus: Vec<(Vec<u8>, Octets)>,
-    bytes: u64,
-    /// The profile's block is smaller than its content with subheaders.
-    grown: bool,
-    /// Transmissions before this one.
-    again: u8,
-}
-
-/// What became of a transmission.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Decoded,
-    Failed,
-    /// The receiver was not there: it missed the assignment, or has left the cell.
-    Missed,
+    context: LteMac,
+    comment: String,
+    /// The receiver's answer is awaited, to a block of this link and UE, and of this size \[B\].
+    awaits: Option<(TraceLink, UeId, u64)>,
 }
 
 /// HARQ processes of the uplink follow each other.
 const PROCESSES: u64 = 8;
 
-impl Observed {
-    /// The frame of a transmission; before it the PDUs that have arrived with it.
-    fn frame(
-        &self,
-        ue: UeId,
-        (sent, downlink): (Tti, bool),
-        block: Block,
-        (at, o): (Instant, Outcome),
-        out: &mut Vec<Step>,
-    ) {
-        let points = self.points[block.cell];
-        if o == Outcome::Decoded {
-            let pdus = block.pdus.into_iter();
-            out.extend(pdus.map(|(prefix, octets)| frame(points.rlc, at, downlink, prefix, octets)));
-        }
-        let context = LteMac {
-            downlink,
-            rnti: c_rnti(ue),
-            ue: number(ue),
-            tti: sent.0,
-            again: block.again,
-            decoded: o == Outcome::Decoded,
-        };
-        let mut comment = String::new();
-        for (is_so, text) in [
-            (block.again > 0, "HARQ retransmission"),
-            (o == Outcome::Failed, "CRC failure"),
-            (o == Outcome::Missed, "not received: assignment missed, or the UE has left"),
-            (block.grown, "longer than the block: the profile counts no MAC subheaders"),
-        ] {
-            if is_so {
-                comment.push_str(if comment.is_empty() { "" } else { "; " });
-                comment.push_str(text);
-            }
-        }
-        out.push(Step::Frame(Box::new(Frame {
-            point: points.mac,
-            at,
-            direction: way(downlink),
-            prefix: context.prefix(),
-            octets: block.octets,
-            comment,
-        })));
-    }
-
-    /// Takes the block of `bytes` that was sent then.
-    fn take(&mut self, sent: Tti, downlink: bool, ue: UeId, bytes: u64) -> Option<Block> {
-        let all = (sent, downlink, ue, 0)..=(sent, downlink, ue, u8::MAX);
-        let mut keys = self.on_air.range(all).map(|(key, block)| (*key, block.bytes));
-        let first = keys.next()?;
-        let (key, _) = if first.1 == bytes { first } else { keys.find(|k| k.1 == bytes).unwrap_or(first) };
-        self.on_air.remove(&key)
-    }
-}
-
-/// The number of a UE: from 1 on.
+/// The number of a UE in frames.
 fn number(ue: UeId) -> u16 {
     (ue.index() + 1) as u16
 }
@@ -152,6 +95,99 @@ fn frame(point: Option<Point>, at: Instant, downlink: bool, prefix: Vec<u8>, oct
     Step::Frame(Box::new(Frame { point, at, direction, prefix, octets, comment }))
 }
 
+impl OnAir {
+    fn say(&mut self, text: &str) {
+        self.comment.push_str(if self.comment.is_empty() { "" } else { "; " });
+        self.comment.push_str(text);
+    }
+}
+
+impl Observed {
+    fn add(&mut self, tti: Tti, on_air: OnAir) {
+        self.noted += 1;
+        self.on_air.insert((tti, self.noted), on_air);
+    }
+
+    /// Something beside transport blocks.
+    fn signal(&mut self, SignalRecord { tti, cell, signal }: SignalRecord) {
+        let (rnti, ue, event, octets, comment) = match signal {
+            Signal::Preamble { ue, preamble, attempt } => {
+                let event = MacEvent::Preamble { preamble, attempt: attempt.min(255) as u8 };
+                (Rnti::None, Some(number(ue)), Some(event), Vec::new(), "")
+            }
+            Signal::Request { ue, rac } => {
+                let event = MacEvent::Request { ue: number(ue), rnti: c_rnti(ue) };
+                let comment = if rac { "a RAC (SimuLTE), not on PUCCH" } else { "" };
+                (Rnti::None, Some(number(ue)), Some(event), Vec::new(), comment)
+            }
+            Signal::Responses { to, pdu } => (Rnti::Ra(ra_rnti(to)), None, None, pdu.encode(), ""),
+        };
+        let downlink = event.is_none();
+        let context = LteMac { downlink, rnti, ue, tti: tti.0, again: 0, decoded: None, event };
+        let direction = if downlink { Direction::Outbound } else { Direction::Inbound };
+        let octets = Octets { bytes: octets, holes: Vec::new() };
+        let comment = comment.to_owned();
+        self.add(tti, OnAir { cell, direction, octets, pdus: Vec::new(), context, comment, awaits: None });
+    }
+
+    /// The receiver's answer to a block; with it the PDUs have arrived.
+    fn answer(&mut self, now: Instant, r: &TraceRecord, out: &mut Vec<Step>) {
+        let waits = |bytes: Option<u64>| {
+            move |(_, on_air): &(&(Tti, u64), &mut OnAir)| {
+                on_air.awaits.is_some_and(|(link, ue, size)| {
+                    (link, ue) == (r.link, r.ue) && bytes.is_none_or(|bytes| bytes == size)
+                })
+            }
+        };
+        // Two blocks of a TTI are told apart by their sizes.
+        let mut found = None;
+        for bytes in [Some(r.bytes), None] {
+            let mut sent = self.on_air.range_mut((r.about, 0)..=(r.about, u64::MAX));
+            found = found.or_else(|| sent.find(waits(bytes)).map(|(key, _)| *key));
+        }
+        let Some(on_air) = found.and_then(|key| self.on_air.get_mut(&key)) else { return };
+        let pdus = std::mem::take(&mut on_air.pdus).into_iter();
+        if r.step == Act::Decoded {
+            let (point, downlink) = (self.points[on_air.cell].rlc, r.link == TraceLink::Downlink);
+            out.extend(pdus.map(|(prefix, octets)| frame(point, now, downlink, prefix, octets)));
+        }
+        on_air.awaits = None;
+        on_air.context.decoded = Some(r.step == Act::Decoded);
+        if r.step == Act::Failed {
+            on_air.say("CRC failure");
+        }
+    }
+
+    /// Hands over what waits for nothing, or for an answer that will not come, in order.
+    fn release(&mut self, tti: Tti, out: &mut AccessOutput) {
+        while let Some(first) = self.on_air.first_entry() {
+            let sent = first.key().0;
+            let waits = first.get().awaits.is_some();
+            if waits && sent.0 + ANSWERED >= tti.0 {
+                return;
+            }
+            let mut on_air = first.remove();
+            if waits {
+                on_air.context.decoded = Some(false);
+                on_air.say("not received: assignment missed, or the UE has left");
+            }
+            out.steps.push(self.frame(sent, on_air));
+        }
+    }
+
+    /// The frame of what was sent then.
+    fn frame(&self, sent: Tti, on_air: OnAir) -> Step {
+        Step::Frame(Box::new(Frame {
+            point: self.points[on_air.cell].mac,
+            at: sent.start(TTI),
+            direction: on_air.direction,
+            prefix: on_air.context.prefix(),
+            octets: on_air.octets,
+            comment: on_air.comment,
+        }))
+    }
+}
+
 impl LteAccess {
     /// Opens the interfaces of the cells.
     pub(super) fn open_points(&mut self, open: &mut Open<'_>) {
@@ -161,7 +197,7 @@ impl LteAccess {
                 open(&format!("{name}.{layer}"), format!("{what} of the cell {name}"), LinkType::UpperPdu)
             };
             let _same_number = points.push(Points {
-                mac: open("mac", "transport blocks, as their receivers have them,"),
+                mac: open("mac", "what is on the air, with what receivers made of it,"),
                 rlc: open("rlc", "PDUs of RLC, as they arrive, bearers"),
                 pdcp: open("pdcp", "PDUs of PDCP, as their first octets are sent, bearers"),
             });
@@ -183,23 +219,23 @@ impl LteAccess {
             *n += 1;
         }
         let (begun, on_air, controls) = Default::default();
-        self.observed = Some(Box::new(Observed { points, begun, channels, on_air, controls }));
+        self.observed = Some(Box::new(Observed { points, begun, channels, on_air, noted: 0, controls }));
     }
 
     /// Frames of what the radio has done.
     #[cold]
     pub(super) fn hand_over(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
         let Some(mut observed) = self.observed.take() else { return };
-        for r in records.iter().filter(|r| r.link != TraceLink::Sidelink) {
-            let downlink = r.link == TraceLink::Downlink;
+        self.network.trace().drain_signals().for_each(|signal| observed.signal(signal));
+        for r in records {
             match r.step {
                 Act::Data | Act::Again => {
-                    if r.step == Act::Data {
-                        self.begun(&mut observed, now, r, downlink, &mut out.steps);
+                    if r.step == Act::Data && r.link != TraceLink::Sidelink {
+                        self.begun(&mut observed, now, r, r.link == TraceLink::Downlink, &mut out.steps);
                     }
-                    let block = self.block(&mut observed, r, downlink);
+                    let on_air = self.block(&mut observed, r);
                     // The capture learns of its packets while they are there.
-                    let holes = block.octets.holes.clone();
+                    let holes = on_air.octets.holes.clone();
                     out.steps.push(Step::Frame(Box::new(Frame {
                         point: None,
                         at: now,
@@ -208,25 +244,25 @@ impl LteAccess {
                         octets: Octets { bytes: Vec::new(), holes },
                         comment: String::new(),
                     })));
-                    let key = |n| (r.tti, downlink, r.ue, n);
-                    let n = (0..u8::MAX).find(|n| !observed.on_air.contains_key(&key(*n)));
-                    observed.on_air.insert(key(n.unwrap_or(u8::MAX)), block);
+                    observed.add(r.tti, on_air);
                 }
-                Act::Decoded | Act::Failed => {
-                    let Some(block) = observed.take(r.about, downlink, r.ue, r.bytes) else { continue };
-                    let o = if r.step == Act::Decoded { Outcome::Decoded } else { Outcome::Failed };
-                    observed.frame(r.ue, (r.about, downlink), block, (now, o), &mut out.steps);
-                }
+                Act::Decoded | Act::Failed => observed.answer(now, r, &mut out.steps),
                 _ => {}
             }
         }
-        while let Some((&(sent, downlink, ue, _), _)) = observed.on_air.first_key_value()
-            && records.last().is_some_and(|r| sent.0 + ANSWERED < r.tti.0)
-        {
-            let Some((_, block)) = observed.on_air.pop_first() else { break };
-            observed.frame(ue, (sent, downlink), block, (now, Outcome::Missed), &mut out.steps);
-        }
+        observed.release(Tti::containing(now, TTI), out);
         self.observed = Some(observed);
+    }
+
+    /// The run ends: what waits for an answer has none.
+    pub(super) fn hand_over_rest(&mut self, out: &mut AccessOutput) {
+        let Some(observed) = &mut self.observed else { return };
+        for ((sent, _), mut on_air) in std::mem::take(&mut observed.on_air) {
+            if on_air.awaits.is_some() {
+                on_air.say("outcome not known: the run has ended");
+            }
+            out.steps.push(observed.frame(sent, on_air));
+        }
     }
 
     /// PDUs of PDCP that a new block begins to send, each for the first time.
@@ -274,35 +310,72 @@ impl LteAccess {
     }
 
     /// A block that goes on the air.
-    fn block(&self, observed: &mut Observed, r: &TraceRecord, downlink: bool) -> Block {
-        let (end, channel) =
-            if downlink { (End::Network, Channel::Downlink) } else { (End::Ue, Channel::Uplink) };
+    fn block(&self, observed: &mut Observed, r: &TraceRecord) -> OnAir {
+        let downlink = r.link == TraceLink::Downlink;
+        let end = match (r.link, r.from) {
+            (TraceLink::Sidelink, Some((end, _))) => end,
+            (TraceLink::Downlink, _) => End::Network,
+            _ => End::Ue,
+        };
         let sdu = |(bearer, pdu): &(BearerId, Pdu)| {
             let octets = self.network.view().layers(*bearer).octets(end, pdu);
-            (observed.channels[*bearer], octets.of_entity(entity(*bearer, downlink)))
+            (observed.channels[*bearer], octets.of_entity(entity(*bearer, end == End::Network)))
         };
         let sdus: Vec<(u8, Octets)> = r.parts.iter().map(sdu).collect();
-        // A repetition has the control elements of the first transmission.
-        let process = (r.ue, r.tti.0 % PROCESSES);
-        let controls = match (downlink, r.step) {
-            (true, _) => Vec::new(),
-            (false, Act::Again) => observed.controls.get(&process).cloned().unwrap_or_default(),
-            (false, _) => {
-                observed.controls.insert(process, r.controls.clone());
-                r.controls.clone()
+        let bytes = r.bytes as u32;
+        let (octets, grown) = match r.link {
+            TraceLink::Sidelink => {
+                let to = match (r.group, r.peer) {
+                    (Some(group), _) => sl_sch::Destination::Group(group as u16),
+                    (None, peer) => sl_sch::Destination::Ue(peer.map_or(0, number)),
+                };
+                sl_sch::octets(bytes, number(r.ue).into(), to, &sdus)
+            }
+            TraceLink::Downlink => pdu::octets(bytes, &[], &sdus, Channel::Downlink),
+            TraceLink::Uplink => {
+                // A repetition has the control elements of the first transmission.
+                let kept = observed.controls.entry((r.ue, r.tti.0 % PROCESSES)).or_default();
+                if r.step == Act::Data {
+                    kept.clone_from(&r.controls);
+                }
+                pdu::octets(bytes, kept, &sdus, Channel::Uplink)
             }
         };
-        let (octets, grown) = pdu::octets(r.bytes as u32, &controls, &sdus, channel);
         let cell = self.network.view().serving(r.ue);
         let pdus = match observed.points[cell].rlc {
-            Some(_) => {
+            Some(_) if r.link != TraceLink::Sidelink => {
                 let prefix = |((bearer, _), (channel, octets)): (&(BearerId, Pdu), (u8, Octets))| {
                     (self.before_rlc(r.ue, *bearer, channel, downlink), octets)
                 };
                 r.parts.iter().zip(sdus).map(prefix).collect()
             }
-            None => Vec::new(),
+            _ => Vec::new(),
         };
-        Block { cell, octets, pdus, bytes: r.bytes, grown, again: r.transmissions.saturating_sub(1) }
+        let rnti = if r.link == TraceLink::Sidelink { Rnti::Sl(c_rnti(r.ue)) } else { Rnti::C(c_rnti(r.ue)) };
+        let again = r.transmissions.saturating_sub(1);
+        let ue = Some(number(r.ue));
+        let mut on_air = OnAir {
+            cell,
+            direction: match r.link {
+                TraceLink::Downlink => Direction::Outbound,
+                TraceLink::Uplink => Direction::Inbound,
+                TraceLink::Sidelink => Direction::Unknown,
+            },
+            octets,
+            pdus,
+            context: LteMac { downlink, rnti, ue, tti: r.tti.0, again, decoded: None, event: None },
+            comment: String::new(),
+            awaits: r.group.is_none().then_some((r.link, r.ue, r.bytes)),
+        };
+        for (is_so, text) in [
+            (again > 0, "HARQ retransmission"),
+            (r.group.is_some(), "to a group: each receiver decodes it by itself"),
+            (grown, "longer than the block: the profile counts no MAC subheaders"),
+        ] {
+            if is_so {
+                on_air.say(text);
+            }
+        }
+        on_air
     }
 }

@@ -239,6 +239,10 @@ impl Adapter for LteAccess {
         self.noted |= self.observed.is_some();
     }
 
+    fn end_frames(&mut self, out: &mut AccessOutput) {
+        self.hand_over_rest(out);
+    }
+
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
         self.write_rows(now, probes);
     }
