@@ -168,6 +168,18 @@ def test_the_modules_of_a_crate_use_each_other_downwards_only(crate: str) -> Non
     assert not found, {m: " <- ".join(circle) for m, circle in found.items()}
 
 
+def test_architecture_lists_the_modules_of_sim_downwards() -> None:
+    text = (CRATES.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    listed = re.search(r"In `sim`, from top to bottom:\n\n((?: {4}.*\n)+)", text)
+    assert listed
+    rows = [re.split(r" {2,}", line.strip())[0].split(", ") for line in listed[1].splitlines()]
+    place = {name: i for i, row in enumerate(rows) for name in row}
+    uses = graphs(sources(CRATES / "sim"))[()]
+    assert set(place) == set(uses)
+    upward = [(a, b) for a, below in uses.items() for b in below if place[a] > place[b]]
+    assert not upward, "ARCHITECTURE.md lists what is used above what uses it"
+
+
 def test_a_circle_is_found() -> None:
     """The test of the test."""
     plain: Source = {
