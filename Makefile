@@ -58,9 +58,11 @@ test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
 	cargo test --workspace --exclude lasthop-py --locked --tests
 	cargo test --workspace --exclude lasthop-py --locked --doc --quiet
 
+# Campaigns start processes of their own and limit their time: beside others they would wait for a core.
 test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
 	$(LANE)
-	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden -n auto --dist worksteal
+	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden --ignore=tests/campaign -n auto --dist worksteal
+	$(BIN)/python -m pytest tests/campaign
 
 slow: $(VENV)/.tools build ## measurements that are too long for every commit
 	$(LANE)
