@@ -88,8 +88,8 @@ impl Stages {
                 state.asked = false;
                 state.answered = Some(record.tti.start(TTI));
             }
-            // A block without octets of a packet, such as the first one with a buffer status report, was
-            // not filled with others.
+            // A block without octets of a packet, such as the first one with a buffer status
+            // report, was not filled with others.
             Act::Data if !record.packets.is_empty() => {
                 let (at, direct) = (Some(record.tti.start(TTI)), record.link == TraceLink::Sidelink);
                 let blocks = if direct { &mut state.sidelink } else { &mut state.uplink };
