@@ -81,7 +81,7 @@ def test_each_receiver_of_a_group_has_stages_of_its_own() -> None:
         assert len(sent) == 1
         for name, rows in zip(members, packets, strict=True):
             harq[name] += sum(r["end_ns"] - r["start_ns"] for r in rows if r["stage"] == "harq")
-    # The first listener hears the speaker badly, the fifth well.
+    # The first listener has a poor link from the speaker, the fifth a good one.
     assert harq["call-1"] > 2 * harq["call-5"]
     assert "multicast" not in set(results.table("stages")["stage"].to_pylist())
 

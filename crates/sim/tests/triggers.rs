@@ -105,7 +105,7 @@ fn moments_are_those_of_the_table_cc() {
         p[0].0 > entry && p[0].1 == "ProbeBW_DOWN" && p[1].1 == "ProbeBW_CRUISE" && p[0].0 == p[1].0
     });
     assert_eq!(came("walk"), walk.unwrap()[1].0);
-    // Nobody has to write the table for that, and the run is the same.
+    // The table need not be written for that, and the run is the same.
     let unseen = run_text(&bbr(&more, ""));
     assert_eq!(triggered(&unseen), triggered(&output));
     assert_eq!(whole(&unseen, "flows", "tx_packets"), whole(&output, "flows", "tx_packets"));
@@ -133,7 +133,7 @@ fn a_delay_may_be_round_trips_and_a_time_behind_them() {
     assert_eq!(of("never"), None);
 }
 
-/// What was changed stays when something else of the same link changes, whoever does it: an
+/// What was changed stays when something else of the same link changes, by whatever means: an
 /// `[[at]]` before, the trigger, an `[[at]]` after it, the caller. 2 Mbit/s carry 1448 octets of
 /// each 1500.
 #[test]

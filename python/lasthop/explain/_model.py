@@ -66,11 +66,10 @@ TRANSIT = {
     "propagation": "propagation",
     "transmission": "the first transmission over the air",
     "core": "the core network",
-    "multicast": "the way of the packet to the first receiver of the group, with which this one goes",
 }
 
 #: Where octets are whose packet has arrived before others, and those that were lost and not yet sent again: they count,
-#: and make the moment nobody's but the limit's.
+#: and make the moment the limit's alone.
 HOLE, LOST = "hole", "lost"
 
 #: Time of octets that were sent and are in no table.

@@ -1,4 +1,4 @@
-"""Which places of a run lie on the way of a flow, as far as the scenario in its manifest tells."""
+"""Which places of a run lie on the way of a flow, as far as the scenario in its manifest says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Route:
     queues: dict[str, str] = field(default_factory=dict)
     #: Bearers and mobiles by name and direction ("downlink", "uplink"), with the way.
     radio: dict[tuple[str, str], str] = field(default_factory=dict)
-    #: The scenario tells; False: nothing is known of the way.
+    #: Whether the scenario says which places these are.
     is_known: bool = False
 
     @classmethod

@@ -610,7 +610,7 @@ _KEYS = {
     "paths": "paths by name: rate, rtt, buffer_bdp or buffer, and values of the case's own",
     "metric": 'numbers of a run that are compared: value, unit, and better = "larger" or "smaller"',
     "references": "controls that are shown beside the candidate, in addition to reno and cubic",
-    "base": 'what the scenario is laid over: "one-flow", "shared" or "none"',
+    "base": 'the scenario that is completed or overridden: "one-flow", "shared" or "none"',
     "scenario": "scenario keys; values of the path stand in braces",
     "mutant": "controls with a mistake, which the case must find",
     "seeds": "replications of each path",
@@ -619,7 +619,7 @@ _KEYS = {
     "plot": "variables whose course the report shows",
 }
 
-#: What scenarios are laid over.
+#: The scenarios that a case completes or overrides.
 BASES: dict[str, dict[str, Any]] = {
     "one-flow": {
         "link": {

@@ -61,7 +61,7 @@ impl OpenFile {
         self.buffer.capacity()
     }
 
-    /// Where blocks are gathered: whole ones are appended, and told to [`added`](Self::added).
+    /// Where blocks are gathered: whole ones are appended, then counted by [`added`](Self::added).
     pub fn gathered(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }

@@ -21,7 +21,7 @@ pub enum Signal {
     },
     /// A cell answers preambles of the TTI `to`.
     Responses {
-        /// Theirs.
+        /// The TTI of the preambles.
         to: Tti,
         /// The MAC PDU.
         pdu: RarPdu,
@@ -46,7 +46,7 @@ pub struct SignalRecord {
     pub signal: Signal,
 }
 
-/// The signals that nobody has taken yet; None: nobody wants them.
+/// The signals that were not taken yet; None: none are recorded.
 #[derive(Debug, Default)]
 pub struct Signals(Option<Vec<SignalRecord>>);
 
@@ -61,7 +61,7 @@ impl Signals {
         self.0.iter_mut().flat_map(|signals| signals.drain(..))
     }
 
-    /// Notes a signal, if somebody wants it.
+    /// Notes a signal, if signals are recorded.
     #[inline]
     pub(super) fn note(&mut self, tti: Tti, cell: CellId, signal: impl FnOnce() -> Signal) {
         if let Some(signals) = &mut self.0 {

@@ -49,7 +49,7 @@ pub trait Layer2 {
     fn note_pdus(&mut self);
     /// What a capture has before a PDU that goes in `direction`, of the UE with this number.
     fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8>;
-    /// What who reads a capture is told of its PDUs.
+    /// The description of its PDUs in a capture.
     fn capture_note(&self) -> &'static str {
         ""
     }

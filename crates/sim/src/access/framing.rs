@@ -196,7 +196,7 @@ impl Radiotap {
 /// Whom a MAC PDU of LTE is for, by which kind of RNTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rnti {
-    /// Nobody: what has no PDU.
+    /// None: what has no PDU.
     None,
     /// Those that sent a preamble.
     Ra(u16),

@@ -24,7 +24,7 @@ pub struct CaptureSpec {
     pub file: String,
     /// Octets of a frame that are written at most, 64 B to 262144 B. Unset: packets of IP and
     /// frames of 802.11 have their headers and 32 octets of payload, which is zeros; fragments and
-    /// PDUs of the other radios are whole, for readers put their parts together.
+    /// PDUs of the other radios are whole, because readers reassemble packets from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-range" = "64 B to 262144 B"))]
     pub snaplen: Option<Bytes>,

@@ -16,7 +16,7 @@ use crate::config::{Diagnostics, Document, dotted, near_or_all};
 pub struct FaultSpec {
     /// The direction of a link: `"NAME.forward"` or `"NAME.reverse"`.
     pub link: String,
-    /// What happens to the packets that are met.
+    /// What happens to the chosen packets.
     pub action: FaultAction,
     /// With `action = "hold"`: how much later they arrive, up to 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,23 +28,23 @@ pub struct FaultSpec {
     /// Which packets are numbered.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub packets: FaultPackets,
-    /// Each n-th is met. Unset: each.
+    /// Chooses each n-th packet. Unset: every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// With `every`: of each so many the last few, 1 without this key.
+    /// With `every`: how many of each `every` packets are chosen, the last ones. Unset: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
-    /// Instead of `every`: the numbers that are met.
+    /// Instead of `every`: the numbers of the chosen packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<u64>,
-    /// It ends by itself after so many packets were met.
+    /// The fault ends after this many chosen packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// It ends by itself after so many round trips of `flow` (of its first one, if the table makes
+    /// The fault ends after this many round trips of `flow` (of its first one, if the table makes
     /// several): the first ends with the ACK of data that was sent after the fault began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// It ends by itself after this time.
+    /// The fault ends after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
     /// False: it waits for an `[[at]]`, a `[[when]]` or the caller to start it.

@@ -89,9 +89,8 @@ link_keys! {
     corruption: Ratio = "0 %",
     /// Probability that a packet arrives twice.
     duplication: Ratio = "0 %",
-    /// Packets reach the far end at multiples of this time only, counted from 0 s, and all that
-    /// wait together: what a medium does that hands its bursts over as a whole. 0 s: each by
-    /// itself.
+    /// Packets reach the far end at multiples of this time only, counted from 0 s, all waiting
+    /// packets together (ACK aggregation). 0 s: each packet when it arrives.
     batch: Duration = "0 s",
     /// What waits, and what is dropped.
     queue: QueueConfig = { "kind": "droptail", "packets": 1000 },

@@ -29,8 +29,8 @@ pub struct When {
     /// Nothing counts until the `[[when]]` of this name has made its change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The table `[flow.<name>]` whose sender is watched; of several flows the first that gets
-    /// there. May be left out where there is one table.
+    /// The table `[flow.<name>]` whose sender is watched; of several flows the first that meets
+    /// the condition acts. May be left out where there is one table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// A variable of the table `cc`: `"bbr.state"`, `"cwnd"`. `lasthop describe cc NAME` lists
@@ -49,14 +49,14 @@ pub struct When {
     /// Instead of `becomes`: it gets below this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f64>,
-    /// Which of these moments is meant, from 1 on.
+    /// Acts at the n-th of these moments, counted from 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     #[schemars(extend("x-default" = 1))]
     pub nth: u32,
-    /// So many round trips of that flow later.
+    /// Delay in round trips of that flow.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub delay_rounds: u32,
-    /// So much later, after those.
+    /// Delay after those round trips.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub delay: Duration,
     /// Runtime keys and their new values, as in `[[at]]`.
@@ -80,7 +80,7 @@ fn first() -> u32 {
     1
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it so
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_first(n: &u32) -> bool {
     *n == 1
 }

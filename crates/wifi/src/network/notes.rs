@@ -34,7 +34,7 @@ pub struct WlanNote {
     pub stage: WlanStage,
 }
 
-/// The notes that nobody has taken yet; None: nobody wants them.
+/// The notes that were not taken yet; None: none are recorded.
 #[derive(Debug, Default)]
 pub struct Notes(Option<Vec<WlanNote>>);
 
