@@ -73,7 +73,7 @@ def test_an_estimate_says_so(tmp_path: Path) -> None:
     [
         (("nowhere",), 1, "there is no folder 'nowhere'"),
         (("RUN", "--flow", "g"), 1, "there is no flow 'g'"),
-        (("RUN", "--from", "2 s", "--to", "1 s"), 1, "nothing of flow 'f' is in this interval"),
+        (("RUN", "--from", "2 s", "--to", "1 s"), 1, "the interval for flow 'f' is empty"),
         (("RUN", "--from", "soon"), 2, "'soon' is no time"),
         (("RUN", "--figure", "x.gif5"), 1, "pictures are not written as 'gif5'"),
     ],

@@ -67,8 +67,10 @@ def test_what_cannot_be_explained_says_why_and_what_to_do(tmp_path: Path) -> Non
         explain(results, "g")
     with pytest.raises(LasthopError, match=r"nothing of flow 'f' is in this interval: it lasts from 0 s to 1 s"):
         explain(results, "f", 2.0, 3.0)
-    with pytest.raises(LasthopError, match=r"nothing of flow 'f' is in this interval"):
+    with pytest.raises(LasthopError, match=r"the interval for flow 'f' is empty: it begins at 0.5 s, ends at 0.5 s"):
         explain(results, "f", 0.5, 0.5)
+    with pytest.raises(LasthopError, match=r"the interval for flow 'f' is empty: it begins at 5 s, ends at 2 s"):
+        explain(results, "f", 5.0, 2.0)
     late = run(WIRED, "scenario.duration=1 s", "flow.f.start=5 s")
     with pytest.raises(LasthopError, match="flow 'f' never started"):
         explain(late, "f")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from lasthop import Scenario
+from lasthop._bundled import bundled
 from lasthop.explain import explain
 from lasthop.explain._route import Route
+from lasthop.explain._tables import scenario_of
 from tests.explain.test_planted import LTE
 
 SCENARIO: dict[str, Any] = {
@@ -58,6 +60,29 @@ def test_bearers_and_sidelinks_have_their_network_end_first() -> None:
     pair = route("ue-3", "phone")
     assert pair.way_of("rlc", "pair", "uplink") == "data"
     assert pair.way_of("rlc", "phone", "downlink") == "data"
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_the_way_of_every_flow_of_the_bundled_scenarios_is_known(name: str) -> None:
+    results = Scenario.load(name).with_({"scenario.duration": "10 ms"}).run()
+    scenario = scenario_of(results)
+    assert all(Route.of(scenario, row).is_known for row in results.flows.to_pylist())
+
+
+def test_with_handover_the_way_leads_through_the_gateway() -> None:
+    results = Scenario.load("lte-handover").with_({"scenario.duration": "10 ms"}).run()
+    (row,) = results.flows.to_pylist()
+    found = Route.of(scenario_of(results), row)
+    assert found.queues == {"internet.forward": "data", "internet.reverse": "ack"}
+    assert found.radio == {("car", "downlink"): "data", ("car", "uplink"): "ack"}
+    named = {**SCENARIO, "link": {"s": {"between": ["server", "pgw"]}}, "handover": {}, "core": {"gateway": "pgw"}}
+    assert Route.of(named, {"src": "server", "dst": "phone"}).queues == {"s.forward": "data", "s.reverse": "ack"}
+
+
+def test_a_cell_may_have_an_enb_of_another_name() -> None:
+    scenario = {**SCENARIO, "cell": {"a": {"enb": "site"}, "b": {"enb": "site"}}}
+    scenario["link"] = {"s": {"between": ["server", "site"]}}
+    assert Route.of(scenario, {"src": "phone", "dst": "server"}).queues == {"s.reverse": "data", "s.forward": "ack"}
 
 
 def test_without_a_scenario_nothing_is_left_out() -> None:

@@ -26,7 +26,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def results(*samples: dict[str, Any]) -> Results:
-    flows = [{"flow": f, "src": "a", "dst": "b", "cc": "cubic"} for f in ("ftp", "web", "voice")]
+    flows = [{"flow": f, "src": "a", "dst": "b", "cc": "cubic", "end_s": 99.0} for f in ("ftp", "web", "voice")]
     tables = {"flows": pa.Table.from_pylist(flows), "tcp": pa.Table.from_pylist([{**SAMPLE, **s} for s in samples])}
     return Results(Tables("{}", "{}", tables))
 
@@ -76,6 +76,7 @@ def test_the_last_sample_not_after_the_moment() -> None:
         (0.5, None, "the first is at 1 s"),
         (1.0, "nobody", "its flows are: ftp, web, voice"),
         (1.0, "voice", "not of TCP"),
+        (99.1, None, "the run ends at 99 s: there is no state at 99.1 s"),
     ],
 )
 def test_mistakes_name_what_there_is(at_s: float, flow: str | None, said: str) -> None:

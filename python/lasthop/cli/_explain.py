@@ -129,7 +129,7 @@ def _all(
         raise next(iter(errors.values()))
     rest = names[FLOWS:]
     if as_json:
-        told = {name: str(why) for name, why in errors.items()}
+        told = {name: _reason(why) for name, why in errors.items()}
         _output.json_object({"flows": [f.to_json() for f in found], "errors": told, "left_out": rest})
         return
     for note in dict.fromkeys(note for f in found for note in f.budget.notes):
@@ -137,8 +137,8 @@ def _all(
         _output.line()
     rows = [(f.budget.flow, *_outline(f.budget)) for f in found]
     _output.table(("flow", "of", "goes into", "lost"), rows, right=(1, 3))
-    for name, why in errors.items():
-        _output.paragraph(f"{name}: {why}", "no budget: ", further="           ")
+    for why in errors.values():
+        _output.paragraph(_reason(why), "no budget: ", further="           ")
     if rest:
         _output.line(f"The {FLOWS} flows that sent most; {len(rest):,} others: --flow NAME")
     advised: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -161,6 +161,12 @@ def _kept(errors: dict[str, LasthopError], name: str) -> Iterator[None]:
         yield
     except LasthopError as error:
         errors[name] = error
+
+
+def _reason(error: LasthopError) -> str:
+    """Why a flow has no budget, with what to do about it; the message names the flow."""
+    said = error.diagnostics[0]
+    return f"{said['message']} ({said['help']})" if said["help"] else str(said["message"])
 
 
 def _outline(budget: Budget) -> tuple[str, str, str]:

@@ -198,6 +198,16 @@ def _extent(limits: pa.Table, row: dict[str, Any]) -> tuple[int, int]:
 
 
 def clip(flow: str, first: int, last: int, start_ns: int | None, end_ns: int | None) -> tuple[int, int]:
+    """The part of a flow's time that was asked for.
+
+    Raises:
+        LasthopError: there is none.
+    """
+    if start_ns is not None and end_ns is not None and start_ns >= end_ns:
+        raise mistake(
+            f"the interval for flow '{flow}' is empty: it begins at {start_ns / 1e9:g} s, ends at {end_ns / 1e9:g} s",
+            "choose `--from` before `--to`",
+        )
     start = first if start_ns is None else max(first, start_ns)
     end = last if end_ns is None else min(last, end_ns)
     if start >= end:

@@ -64,15 +64,18 @@ class _Graph:
     def __init__(self, scenario: dict[str, Any]) -> None:
         tables = ("ue", "station", "cell", "ap", "node")
         self._groups = {name for table in tables for name, _ in _tables(scenario, table)}
+        entries = _entries(scenario)
+        self._groups |= set(entries)
         self._steps: dict[str, list[tuple[str, Step]]] = {}
         for kind in ("link", "bearer"):
             for name, table in _tables(scenario, kind):
                 ends = [str(end) for end in table.get("between", [])]
                 if len(ends) == 2:
                     self._join(ends[0], ends[1], kind, name)
-        for base, mobile in (("cell", "ue"), ("ap", "station")):
+        access_points = [name for name, _ in _tables(scenario, "ap")]
+        for places, mobile in ((entries, "ue"), (access_points, "station")):
             for name, _ in _tables(scenario, mobile):
-                for place, _ in _tables(scenario, base):
+                for place in places:
                     self._join(place, name, mobile, name)
 
     def _join(self, a: str, b: str, kind: str, name: str) -> None:
@@ -104,6 +107,18 @@ class _Graph:
             steps.insert(0, before[1])
             before = came[before[0]]
         return steps
+
+
+def _entries(scenario: dict[str, Any]) -> list[str]:
+    """The nodes at which packets enter cells: the gateway where UEs change their cells, else the eNBs.
+
+    No table samples what lies between the gateway and the eNBs.
+    """
+    cells = _tables(scenario, "cell")
+    if cells and isinstance(scenario.get("handover"), dict):
+        core = scenario.get("core", {})
+        return [str(core.get("gateway", "gateway")) if isinstance(core, dict) else "gateway"]
+    return list(dict.fromkeys(str(cell.get("enb") or name) for name, cell in cells))
 
 
 def _tables(scenario: dict[str, Any], kind: str) -> list[tuple[str, dict[str, Any]]]:

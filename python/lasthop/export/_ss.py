@@ -45,13 +45,17 @@ def sockets_at(results: Results, at_s: float, flow: str | None = None) -> list[S
 
     Args:
         results: the run; it needs the table `tcp`.
-        at_s: the moment in seconds of virtual time, 0 or more; after the end of the run: the last samples.
+        at_s: the moment in seconds of virtual time, from 0 to the end of the run.
         flow: only this flow; None: all that have a sample by then, in the order of the table `flows`.
 
     Raises:
-        LasthopError: no table `tcp`, no such flow, or no sample by then.
+        LasthopError: no table `tcp`, no such flow, no sample by then, or a moment after the end of the run.
     """
-    flows = {row["flow"]: row for row in needed(results, "flows", ("flow", "src", "dst", "cc")).to_pylist()}
+    table = needed(results, "flows", ("flow", "src", "dst", "cc", "end_s"))
+    end_s = pc.max(table["end_s"]).as_py()
+    if end_s is not None and at_s > end_s:
+        raise mistake(f"the run ends at {end_s:g} s: there is no state at {at_s:g} s", "ask for an earlier moment")
+    flows = {row["flow"]: row for row in table.to_pylist()}
     needed(results, "tcp", ("time_s", "flow"))
     table = results.table("tcp")
     if flow is not None:
