@@ -289,25 +289,6 @@ pub enum ZeroInterval {
     Merge,
 }
 
-/// CUBIC's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicConfig {
-    /// Whose.
-    pub reading: CubicReading,
-    /// What is left of cwnd after a loss.
-    pub beta: f64,
-    /// C [segments/s^3].
-    pub c: f64,
-    /// A loss below the last maximum lowers it further.
-    pub fast_convergence: bool,
-    /// Not slower than Reno.
-    pub friendliness: bool,
-    /// A mark costs less than a loss (RFC 8511); Reno asks too.
-    pub abe: bool,
-    /// What is left of cwnd after a mark then.
-    pub abe_beta: f64,
-}
-
 /// The round trip in the window of `radio-aware` and the ceiling of `guided`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -321,42 +302,6 @@ pub enum HintRtt {
     Predicted,
 }
 
-/// Parameters of `radio-aware` and `guided`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HintConfig {
-    /// What takes over without hints: a built-in algorithm that needs no hints.
-    pub base: CcName,
-    /// The round trip in the formula.
-    pub rtt: HintRtt,
-    /// The window has the queue term.
-    pub queue_term: bool,
-    /// Q_th \[octets\].
-    pub queue_threshold: u64,
-    /// Gain of the queue term.
-    pub gain: f64,
-    /// How old a reading may be; `None`: a smoothed round trip, at least 2.5 periods of the hints.
-    pub timeout: Option<Duration>,
-}
-
-/// Vegas' parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VegasConfig {
-    /// Whose.
-    pub reading: VegasReading,
-    /// Fewer extra segments than this queued: grow.
-    pub alpha: f64,
-    /// More extra segments than this queued: shrink.
-    pub beta: f64,
-    /// More extra segments than this queued in slow start: leave it.
-    pub gamma: f64,
-    /// Timer.
-    pub rto: VegasRto,
-    /// Start of baseRTT.
-    pub base_start: VegasBaseStart,
-    /// Order of sample and decision.
-    pub sample_order: VegasSampleOrder,
-}
-
 /// The slow-start threshold that a connection begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InitialSsthresh {
@@ -368,223 +313,76 @@ pub enum InitialSsthresh {
     MaxWindow,
 }
 
-/// Segments, and the window that a connection begins with.
+/// What is left of the window after a mark with `abe` (RFC 8511).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WindowConfig {
-    /// Maximum segment size announced and, options excluded, sent \[octets\].
-    pub mss: u16,
-    /// Initial congestion window \[segments\]; `None`: RFC 6928's min(10 MSS, max(2 MSS, 14600 B)).
-    pub initial_window: Option<u32>,
-    /// Initial slow-start threshold.
-    pub initial_ssthresh: InitialSsthresh,
-    /// Ceiling of the window \[segments\]; `None`: none.
-    pub max_window: Option<u32>,
-    /// The window counts whole segments only (ns-2), not octets.
-    pub whole_segments: bool,
+pub struct AbeBeta {
+    /// Of Reno's.
+    pub reno: f64,
+    /// Of CUBIC's.
+    pub cubic: f64,
 }
 
-/// Buffers of the receiver and of the sender.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BufferConfig {
-    /// Receive buffer \[octets\]: the largest window we offer.
-    pub receive_buffer: u64,
-    /// The receive buffer grows up to that, from `receive_buffer_start`.
-    pub receive_tuning: bool,
-    /// What the receive buffer starts from then \[octets\].
-    pub receive_buffer_start: u64,
-    /// Send buffer \[octets\]; `None`: unlimited, or as `send_tuning` has it.
-    pub send_buffer: Option<u64>,
-    /// Without `send_buffer`: a buffer in octets of memory that grows with the window.
-    pub send_tuning: bool,
-    /// What it starts from \[octets of memory\].
-    pub send_buffer_start: u64,
-    /// What it grows to \[octets of memory\].
-    pub send_buffer_max: u64,
+/// The struct of a group: a field for each row that has one, with the row's text.
+macro_rules! group {
+    ({$($made:tt)*} $(#[$group_doc:meta])* $Group:ident {}) => {
+        $(#[$group_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $Group {
+            $($made)*
+        }
+    };
+    ({$($made:tt)*} $(#[$group_doc:meta])* $Group:ident {
+        $(#[$doc:meta])*
+        $key:ident: $_type:ty, $_kind:ident $(($($_args:tt)*))? $(or $none:literal)?
+            => $field:ident: $Field:ty = $_rfc:expr, $_source:expr;
+        $($rows:tt)*
+    }) => {
+        group! {
+            {
+                $($made)*
+                $(#[$doc])*
+                #[doc = concat!("\n\nThe key `", stringify!($key), "`." $(, " `None`: ", $none, ".")?)]
+                pub $field: $Field,
+            }
+            $(#[$group_doc])* $Group { $($rows)* }
+        }
+    };
+    ({$($made:tt)*} $(#[$group_doc:meta])* $Group:ident {
+        $(#[$_doc:meta])*
+        $_key:ident: $_type:ty, $_kind:ident $(($($_args:tt)*))? $(at $($_place:ident).+)?, $_source:expr;
+        $($rows:tt)*
+    }) => {
+        group! { {$($made)*} $(#[$group_doc])* $Group { $($rows)* } }
+    };
 }
 
-/// What the handshake offers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NegotiatedConfig {
-    /// Offer timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Offer window scaling (RFC 7323).
-    pub window_scaling: bool,
-    /// Offer SACK (RFC 2018).
-    pub sack: bool,
-}
+macro_rules! groups {
+    (
+        {$(
+            $(#[$_head_doc:meta])* $_head:ident: $_head_type:ty
+                $(=> $head_field:ident: $HeadField:ty = $_head_rfc:expr, $_head_source:expr)?;
+        )*}
+        $($(#[$group_doc:meta])* $group:ident: $_Options:ident, $Group:ident { $($rows:tt)* })*
+    ) => {
+        $(group! { {} $(#[$group_doc])* $Group { $($rows)* } })*
 
-/// How lost segments are found and sent again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LossConfig {
-    /// SACK information at a timeout.
-    pub sack_on_timeout: SackOnTimeout,
-    /// Duplicate ACKs that mean loss.
-    pub dup_threshold: u32,
-    /// Limited transmit (RFC 3042).
-    pub limited_transmit: bool,
-    /// No second fast retransmit for one window of data (RFC 6582 section 3.2, ns-2 "bugfix").
-    pub bugfix: bool,
-    /// A fast retransmit restarts the retransmission timer.
-    pub timer_on_fast_retransmit: bool,
-    /// NewReno's timer at partial ACKs.
-    pub timer_on_partial_ack: TimerOnPartialAck,
-    /// A timeout ends NewReno's fast recovery (RFC 6582 section 3.2 step 6).
-    pub rto_leaves_recovery: bool,
-    /// The window when fast recovery without SACK ends.
-    pub recovery_exit: RecoveryExit,
-    /// How RACK's recovery finds losses.
-    pub loss_detection: LossDetection,
-    /// How RACK's recovery brings the window down.
-    pub window_reduction: WindowReduction,
+        /// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked. The
+        /// groups are those of [`Options`](crate::Options).
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Config {
+            /// The profile the values started from.
+            pub profile: Profile,
+            $($(
+                #[doc = concat!("The key `", stringify!($head_field), "`.")]
+                pub $head_field: $HeadField,
+            )?)*
+            $($(#[$group_doc])* pub $group: $Group,)*
+            /// What the host around the connection does.
+            pub host: Host,
+        }
+    };
 }
-
-/// When small segments and ACKs leave.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AckConfig {
-    /// Nagle's algorithm (RFC 9293 section 3.7.4).
-    pub nagle: bool,
-    /// Full segments per ACK; 1: no delayed ACK.
-    pub ack_every: u32,
-    /// Segments acknowledged one by one at the start of a connection.
-    pub quick_acks: u32,
-    /// Report duplicates (RFC 2883).
-    pub dsack: bool,
-    /// Longest delay of an ACK.
-    pub ack_delay: Duration,
-}
-
-/// Round-trip times, timers and their limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimerConfig {
-    /// RTT arithmetic.
-    pub rtt_estimator: RttEstimator,
-    /// RTT samples.
-    pub rtt_sampling: RttSampling,
-    /// G of RFC 6298, or the tick.
-    pub clock_granularity: Duration,
-    /// The clock of every timer but pacing's.
-    pub kernel_clock: KernelClock,
-    /// RTO before the first sample.
-    pub initial_rto: Duration,
-    /// Floor of the RTO.
-    pub min_rto: Duration,
-    /// Ceiling of the RTO.
-    pub max_rto: Duration,
-    /// Largest back-off factor.
-    pub max_backoff: u32,
-    /// Floor before or after the back-off.
-    pub backoff_floor: BackoffFloor,
-    /// Timeouts in a row before the connection is aborted; `None`: never.
-    pub max_retries: Option<u32>,
-    /// The same for the SYN.
-    pub syn_retries: Option<u32>,
-    /// Octets of filler on an active opener's SYN, which the peer does not take.
-    pub syn_filler: u32,
-    /// How long TIME-WAIT lasts.
-    pub time_wait: Duration,
-}
-
-/// How the window grows, and how data is spaced out and read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GrowthConfig {
-    /// Growth of the window.
-    pub growth: Growth,
-    /// L of RFC 3465 \[segments\]; `u32::MAX`: no limit.
-    pub abc_limit: u32,
-    /// FlightSize in ssthresh.
-    pub ssthresh_basis: SsthreshBasis,
-    /// The window grows only while it is what limits the sender.
-    pub window_validation: bool,
-    /// After an idle time of one RTO the window falls back to the initial one (RFC 5681 section
-    /// 4.1).
-    pub idle_restart: bool,
-    /// Ceiling of the sending rate; `None`: not paced.
-    pub max_pacing_rate: Option<Bitrate>,
-    /// The application reads by itself with [`Endpoint::read`](crate::Endpoint::read).
-    pub manual_read: bool,
-    /// Data is spaced out.
-    pub pacing: bool,
-}
-
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EcnConfig {
-    /// Explicit congestion notification.
-    pub mode: EcnMode,
-    /// When the AccECN option is sent.
-    pub accecn_option: AccEcnOption,
-    /// Data is sent with ECT(1) instead of ECT(0) (RFC 9331).
-    pub l4s: bool,
-    /// With `cubic.abe`: what is left of Reno's window after a mark.
-    pub reno_abe_beta: f64,
-}
-
-/// What several algorithms share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReadingConfig {
-    /// What ends slow start before a loss does, for the algorithms that ask.
-    pub hystart: HyStartKind,
-    /// Whose Hybla, LP, Scalable, Veno and YeAH.
-    pub cc_reading: CcReading,
-}
-
-/// Westwood's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WestwoodConfig {
-    /// Whose Westwood.
-    pub reading: WestwoodReading,
-    /// Westwood's samples of zero length.
-    pub zero_interval: ZeroInterval,
-}
-
-/// Hybla's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HyblaConfig {
-    /// The round trip whose growth Hybla imitates.
-    pub rtt0: Duration,
-}
-
-/// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked. The groups are
-/// those of [`Options`](crate::Options).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The profile the values started from.
-    pub profile: Profile,
-    /// Congestion control.
-    pub cc: CcName,
-    /// Loss recovery.
-    pub recovery: RecoveryFlavour,
-    /// Segments, and the window that a connection begins with.
-    pub window: WindowConfig,
-    /// Buffers of the receiver and of the sender.
-    pub buffers: BufferConfig,
-    /// What the handshake offers.
-    pub negotiated: NegotiatedConfig,
-    /// How lost segments are found and sent again.
-    pub loss: LossConfig,
-    /// When small segments and ACKs leave.
-    pub acks: AckConfig,
-    /// Round-trip times, timers and their limits.
-    pub timers: TimerConfig,
-    /// How the window grows, and how data is spaced out and read.
-    pub growth: GrowthConfig,
-    /// Vegas' parameters.
-    pub vegas: VegasConfig,
-    /// CUBIC's parameters.
-    pub cubic: CubicConfig,
-    /// Explicit congestion notification.
-    pub ecn: EcnConfig,
-    /// What several algorithms share.
-    pub readings: ReadingConfig,
-    /// Westwood's parameters.
-    pub westwood: WestwoodConfig,
-    /// Parameters of `radio-aware`.
-    pub hint: HintConfig,
-    /// Hybla's parameters.
-    pub hybla: HyblaConfig,
-    /// What the host around the connection does.
-    pub host: Host,
-}
+parameters!(groups);
 
 impl Config {
     /// The sender is that of Linux: it cuts packets where its host does and paces as Linux does,
@@ -621,7 +419,7 @@ impl Config {
 
     /// L of RFC 3465 \[segments\]; infinite: no limit.
     pub fn abc_limit_segments(&self) -> f64 {
-        if self.growth.abc_limit == u32::MAX { f64::INFINITY } else { f64::from(self.growth.abc_limit) }
+        self.growth.abc_limit.map_or(f64::INFINITY, f64::from)
     }
 
     /// The ceiling of the congestion window \[segments\].

@@ -11,11 +11,14 @@
 //! accepted on a connection that negotiated them. A reset in SYN-RECEIVED closes a passive open
 //! instead of returning it to LISTEN: one endpoint serves one connection.
 
-mod ack_linux;
-mod ack_policy;
-// First: the list of its controls is a macro, from which `name` makes the enum of their names.
+// First: their tables are macros, which the modules below them read.
 #[macro_use]
 pub mod cc;
+#[macro_use]
+mod parameters;
+
+mod ack_linux;
+mod ack_policy;
 mod config;
 mod endpoint;
 mod flight;
@@ -40,12 +43,12 @@ mod unused;
 mod word;
 
 pub use config::{
-    AccEcnOption, AckConfig, BackoffFloor, BufferConfig, CcReading, Config, CubicConfig, CubicReading,
-    EcnConfig, EcnMode, Growth, GrowthConfig, HintConfig, HintRtt, HyStartKind, HyblaConfig, InitialSsthresh,
-    LossConfig, LossDetection, NegotiatedConfig, ReadingConfig, RecoveryExit, RecoveryFlavour, RttEstimator,
-    RttSampling, SackOnTimeout, SsthreshBasis, TimerConfig, TimerOnPartialAck, VegasBaseStart, VegasConfig,
-    VegasReading, VegasRto, VegasSampleOrder, WestwoodConfig, WestwoodReading, WindowConfig, WindowReduction,
-    ZeroInterval,
+    AbeBeta, AccEcnOption, AckConfig, BackoffFloor, BufferConfig, CcReading, Config, CubicConfig,
+    CubicReading, EcnConfig, EcnMode, Growth, GrowthConfig, HintConfig, HintRtt, HyStartKind, HyblaConfig,
+    InitialSsthresh, LossConfig, LossDetection, NegotiatedConfig, ReadingConfig, RecoveryExit,
+    RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis, TimerConfig, TimerOnPartialAck,
+    VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder, WestwoodConfig, WestwoodReading,
+    WindowConfig, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, Limit, OptionsInUse, WriteHint, observe};
 pub use hint::{Guidance, Hint, Notice};

@@ -80,7 +80,7 @@ const RULES: [Rule; 10] = [
     Rule {
         key: "abe_beta",
         set: |o| o.writes("abe_beta"),
-        used: |c| c.cubic.abe,
+        used: |c| c.ecn.abe,
         why: "a mark costs as much as a loss",
         help: "`abe = true`",
     },

@@ -217,7 +217,7 @@ fn readings() -> Vec<(String, Config)> {
                 c.cubic.reading = CubicReading::Linux;
                 c.readings.hystart = HyStartKind::Linux;
                 c.westwood.reading = WestwoodReading::Linux;
-                c.growth.abc_limit = u32::MAX;
+                c.growth.abc_limit = None;
             } else {
                 c.readings.hystart = HyStartKind::Rfc9406;
             }

@@ -64,6 +64,8 @@ pub(super) const ROW: Row = Row {
 pub struct Cubic {
     w: Window,
     config: CubicConfig,
+    /// What is left of the window after a mark, where it is not what is left after a loss.
+    abe: Option<f64>,
     clock: Timers,
     exit: SlowStartExit,
     paced: bool,
@@ -114,6 +116,7 @@ impl Cubic {
         Cubic {
             w: Window::new(config),
             config: config.cubic,
+            abe: config.ecn.abe.then_some(config.ecn.abe_beta.cubic),
             clock: config.kernel_timers(),
             exit: SlowStartExit::new(config.readings.hystart),
             paced: config.growth.pacing,
@@ -309,10 +312,7 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, c: &Congestion) {
         // ABE (RFC 8511): a mark costs less than a loss, where it is switched on.
-        let beta = match c.signal {
-            Signal::Ecn if self.config.abe => self.config.abe_beta,
-            _ => self.config.beta,
-        };
+        let beta = self.abe.filter(|_| c.signal == Signal::Ecn).unwrap_or(self.config.beta);
         let to = self.cut_by(c.flight, beta);
         self.w.cut(to);
         self.last_cut = Some(c.now);

@@ -55,7 +55,7 @@ impl Reno {
             validate: config.growth.window_validation,
             whole: config.window.whole_segments,
             counted: 0.0,
-            abe: config.cubic.abe.then_some(config.ecn.reno_abe_beta),
+            abe: config.ecn.abe.then_some(config.ecn.abe_beta.reno),
         }
     }
 

@@ -21,7 +21,7 @@ pub fn linux_with(change: impl FnOnce(&mut Config)) -> Config {
     changed(rfc(), change)
 }
 fn changed(mut config: Config, change: impl FnOnce(&mut Config)) -> Config {
-    config.growth.abc_limit = u32::MAX;
+    config.growth.abc_limit = None;
     change(&mut config);
     config
 }

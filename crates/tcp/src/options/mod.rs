@@ -116,6 +116,9 @@ impl Options {
 
 /// What no key forbids alone.
 fn check_together(c: &Config) -> Result<(), OptionError> {
+    if c.hint.base.algorithm().is_none_or(|a| a.needs.hints) {
+        return refuse("hint_base", "name a built-in algorithm that needs no hints, such as `cubic`");
+    }
     if c.timers.min_rto > c.timers.max_rto {
         return refuse("min_rto", format!("{} is above max_rto, {}", c.timers.min_rto, c.timers.max_rto));
     }

@@ -27,7 +27,7 @@ pub(super) const CONFIG: Config = Config {
         syn_retries: Some(5),
         ..linux_6::CONFIG.timers
     },
-    growth: GrowthConfig { growth: Growth::Acks, abc_limit: 1, ..linux_6::CONFIG.growth },
+    growth: GrowthConfig { growth: Growth::Acks, abc_limit: Some(1), ..linux_6::CONFIG.growth },
     ecn: EcnConfig { mode: EcnMode::Off, ..linux_6::CONFIG.ecn },
     readings: ReadingConfig { hystart: HyStartKind::None, ..linux_6::CONFIG.readings },
     ..linux_6::CONFIG

@@ -37,7 +37,7 @@ pub(super) const CONFIG: Config = Config {
         time_wait: Duration::from_secs(60),
         ..rfc::CONFIG.timers
     },
-    growth: GrowthConfig { abc_limit: u32::MAX, ssthresh_basis: SsthreshBasis::Cwnd, ..rfc::CONFIG.growth },
+    growth: GrowthConfig { abc_limit: None, ssthresh_basis: SsthreshBasis::Cwnd, ..rfc::CONFIG.growth },
     ecn: EcnConfig { mode: EcnMode::Passive, ..rfc::CONFIG.ecn },
     readings: ReadingConfig { hystart: HyStartKind::Linux, cc_reading: CcReading::Linux },
     westwood: WestwoodConfig { reading: WestwoodReading::Linux, ..rfc::CONFIG.westwood },

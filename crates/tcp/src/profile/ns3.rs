@@ -39,7 +39,7 @@ pub(super) const CONFIG_3_44: Config = Config {
     window: WindowConfig { initial_window: Some(10), ..CONFIG_3_28.window },
     acks: AckConfig { quick_acks: 1, ..CONFIG_3_28.acks },
     growth: GrowthConfig { window_validation: true, ..CONFIG_3_28.growth },
-    ecn: EcnConfig { reno_abe_beta: 0.7, ..CONFIG_3_28.ecn },
+    ecn: EcnConfig { abe_beta: AbeBeta { reno: 0.7, ..CONFIG_3_28.ecn.abe_beta }, ..CONFIG_3_28.ecn },
     readings: ReadingConfig {
         hystart: HyStartKind::Linux,
         // What became of 3.28's defects was not read.
