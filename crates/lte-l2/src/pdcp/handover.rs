@@ -19,8 +19,8 @@ use lasthop_bearer::{DropCause, End, Sdu};
 
 impl LteBearer {
     /// What a handover does to this bearer's packets.
-    // TS 36.323 v15.1.0 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a seamless
-    // handover.
+    // TS 36.323 v15.1.0 clause 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a
+    // seamless handover.
     pub const fn handover_kind(&self) -> HandoverKind {
         match (self.handover, self.acknowledged) {
             (HandoverKind::Lossless, false) => HandoverKind::Seamless,
@@ -87,8 +87,8 @@ impl LteBearer {
         out.dropped.extend(lost.map(|sdu| (End::Network, sdu, cause)));
     }
 
-    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports,
-    // then the transmitting one sends what is not confirmed.
+    // TS 36.323 v15.1.0 clause 5.2: RLC flushes upwards first, then the receiving PDCP resets and
+    // reports, then the transmitting one sends what is not confirmed.
     fn restart(
         &mut self,
         now: Instant,
@@ -140,9 +140,8 @@ impl LteBearer {
     /// numbers. (TS 36.300 clause 10.1.2.3.1: the source forwards SDUs that have not been
     /// transmitted; an entity that hands SDUs to RLC only when there is a grant has the others
     /// still.)
-    // TS 36.323 v15.1.0 5.2.1.2: "for each PDCP SDU already associated with a PDCP SN but for which
-    // a corresponding PDU has not previously been submitted to lower layers: consider the PDCP SDUs
-    // as received from upper layer".
+    // TS 36.323 v15.1.0 clause 5.2.1.2: SDUs that have an SN already, and no PDU of which has gone
+    // to lower layers, count as received from upper layers now.
     fn rescue(&mut self, end: End, rescued: &mut Vec<ForwardedSdu>) {
         if self.acknowledged && self.counts == Counted::HandedOver {
             return;
@@ -184,8 +183,7 @@ impl LteBearer {
         side.controls.clear();
         if kind == HandoverKind::Lossless {
             if self.status_report {
-                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the
-                // transmission".
+                // Clause 5.3.1: it goes to lower layers as the first PDU of the transmission.
                 let report = side.rx.status_report();
                 let size = report.size(self.sn_bits);
                 let serial = side.tx.control(super::bearer::no_packet(), size, &mut self.tx_out);

@@ -74,8 +74,7 @@ impl PdcpRx {
         if !self.acknowledged {
             return out.delivered.push(pdu);
         }
-        // 5.1.2.1.2: "if a PDCP SDU with the same PDCP SN is stored: discard this PDCP SDU; else:
-        // store".
+        // Clause 5.1.2.1.2: an SDU whose SN is stored already is discarded; any other is stored.
         if self.stored.is_empty() && !flushed {
             self.last_submitted = count;
             return out.delivered.push(pdu);
@@ -91,15 +90,14 @@ impl PdcpRx {
     }
 
     /// COUNT of a PDU with `sn`; None if it is to be discarded.
-    // TS 36.323 v15.1.0 5.1.2.1.2, "Procedures for DRBs mapped on RLC AM [...] when the reordering
-    // function is not used".
+    // TS 36.323 v15.1.0 clause 5.1.2.1.2: DRBs on RLC AM without the reordering function.
     #[inline]
     fn count_am(&mut self, sn: u32) -> Option<i64> {
         let window = 1i64 << (self.sn_bits - 1); // Reordering_Window
         let (max, sn) = (i64::from(self.max_sn()), i64::from(sn));
         let (next, last) = (i64::from(self.next_sn), self.last_submitted & max);
-        // "if received PDCP SN - Last_Submitted_PDCP_RX_SN > Reordering_Window or 0 <=
-        // Last_Submitted_PDCP_RX_SN - received PDCP SN < Reordering_Window": [...] discard.
+        // The same clause: discarded if SN - Last_Submitted_PDCP_RX_SN > Reordering_Window or 0 <=
+        // Last_Submitted_PDCP_RX_SN - SN < Reordering_Window.
         if sn - last > window || (0 <= last - sn && last - sn < window) {
             return None;
         }
@@ -120,9 +118,9 @@ impl PdcpRx {
         Some((hfn << self.sn_bits) + sn)
     }
 
-    /// 5.1.2.1.3, "Procedures for DRBs mapped on RLC UM": "if received PDCP SN < Next_PDCP_RX_SN:
-    /// increment RX_HFN by one; [...] set Next_PDCP_RX_SN to the received PDCP SN + 1; if
-    /// Next_PDCP_RX_SN > Maximum_PDCP_SN: set Next_PDCP_RX_SN to 0; increment RX_HFN by one".
+    /// TS 36.323 v15.1.0 clause 5.1.2.1.3 (DRBs on RLC UM): an SN below Next_PDCP_RX_SN increments
+    /// RX_HFN; Next_PDCP_RX_SN becomes SN + 1, and beyond Maximum_PDCP_SN it becomes 0 and RX_HFN
+    /// is incremented.
     #[inline]
     fn count_um(&mut self, sn: u32) -> i64 {
         self.rx_hfn += i64::from(sn < self.next_sn);
@@ -141,12 +139,10 @@ impl PdcpRx {
     }
 
     /// Delivers what the arrival of `count` allows.
-    // 5.1.2.1.2: "if the PDCP PDU received by PDCP is not due to the re-establishment of lower
-    // layers: deliver to upper layers in ascending order of the associated COUNT value: all stored
-    // PDCP SDU(s) with an associated COUNT value less than the COUNT value associated with the
-    // received PDCP SDU; all stored PDCP SDU(s) with consecutively associated COUNT value(s)
-    // starting from the COUNT value associated with the received PDCP SDU [...] else if received
-    // PDCP SN = Last_Submitted_PDCP_RX_SN + 1".
+    // Clause 5.1.2.1.2: a PDU that no re-establishment of lower layers has brought delivers, in
+    // ascending order of COUNT, all stored SDUs with a smaller COUNT and those that follow its own
+    // without a gap. One that a re-establishment has brought delivers only if its SN is
+    // Last_Submitted_PDCP_RX_SN + 1.
     fn deliver(&mut self, count: i64, flushed: bool, out: &mut Vec<Sdu>) {
         if flushed && count != self.last_submitted + 1 {
             return;
@@ -164,8 +160,8 @@ impl PdcpRx {
     }
 
     /// Re-establishment, after the PDUs that RLC has flushed.
-    // 5.2.2.1 (AM): "reset the header decompression protocol"; 5.2.2.2 (UM): "set Next_PDCP_RX_SN,
-    // and RX_HFN to 0".
+    // Clause 5.2.2.1 (AM) resets the header decompression; clause 5.2.2.2 (UM) sets Next_PDCP_RX_SN
+    // and RX_HFN to 0.
     pub(super) fn re_establish(&mut self, kind: HandoverKind, out: &mut PdcpRxOutput) {
         self.decompressor.reset();
         if kind != HandoverKind::Lossless {
@@ -181,12 +177,9 @@ impl PdcpRx {
     }
 
     /// The status report to send after a re-establishment (AM).
-    // 5.3.1: "setting the FMS field to the PDCP SN of the first missing PDCP SDU; if there is at
-    // least one out-of-sequence PDCP SDU stored, allocating a Bitmap field of length in bits equal
-    // to the number of PDCP SNs from and not including the first missing PDCP SDU up to and
-    // including the last out-of-sequence PDCP SDUs, rounded up to the next multiple of 8, or up to
-    // and including a PDCP SDU for which the resulting PDCP Control PDU size is equal to 8188
-    // bytes".
+    // Clause 5.3.1: FMS is the SN of the first missing SDU. If an SDU is stored out of sequence,
+    // the bitmap has a bit for each SN after that one up to the last such SDU, rounded up to whole
+    // octets, or as far as a PDU of 8188 octets reaches.
     pub fn status_report(&self) -> StatusReport {
         let first = self.last_submitted + 1;
         let bits = self.stored.last_key_value().map_or(0, |(last, _)| last - first) as usize;

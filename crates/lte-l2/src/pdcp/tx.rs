@@ -103,8 +103,7 @@ impl PdcpTx {
     }
 
     /// An SDU from upper layers.
-    // TS 36.323 v15.1.0 5.1.1: "At reception of a PDCP SDU from upper layers, the UE shall: start
-    // the discardTimer associated with this PDCP SDU (if configured)".
+    // TS 36.323 v15.1.0 clause 5.1.1: its discardTimer starts, if one is configured.
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
         let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
@@ -156,18 +155,16 @@ impl PdcpTx {
     }
 
     /// True if half of the sequence numbers are in flight.
-    // 5.1.1, NOTE: "Associating more than half of the PDCP SN space of contiguous PDCP SDUs with
-    // PDCP SNs, when e.g., the PDCP SDUs are discarded or transmitted without acknowledgement, may
-    // cause HFN desynchronization problem. How to prevent HFN desynchronization problem is left up
-    // to UE implementation." Here they wait.
+    // Clause 5.1.1, NOTE: SNs for more than half of the space in a row, where SDUs are discarded or
+    // sent without acknowledgement, may desynchronize the HFN; how to prevent this is up to the UE.
+    // Here they wait.
     #[inline]
     fn is_full(&self) -> bool {
         self.acknowledged && self.held.len() >= 1 << (self.sn_bits - 1)
     }
 
-    /// "associate the PDCP SN corresponding to Next_PDCP_TX_SN to this PDCP SDU; [...] increment
-    /// Next_PDCP_TX_SN by one; if Next_PDCP_TX_SN > Maximum_PDCP_SN: set Next_PDCP_TX_SN to 0;
-    /// increment TX_HFN by one".
+    /// TS 36.323 v15.1.0 clause 5.1.1: the SDU gets Next_PDCP_TX_SN, which is incremented; beyond
+    /// Maximum_PDCP_SN it becomes 0 and TX_HFN is incremented.
     #[inline]
     fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
         let count = self.next_count;
@@ -221,10 +218,8 @@ impl PdcpTx {
     }
 
     /// discardTimers that have expired act.
-    // 5.4: "When the discardTimer expires for a PDCP SDU, or the successful delivery of a PDCP SDU
-    // is confirmed by PDCP status report, the UE shall discard the PDCP SDU along with the
-    // corresponding PDCP PDU. If the corresponding PDCP PDU has already been submitted to lower
-    // layers the discard is indicated to lower layers."
+    // Clause 5.4: when the discardTimer of an SDU expires, or a status report confirms the SDU, it
+    // and its PDU are discarded. If the PDU has gone to lower layers, they are told.
     pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
         while self.timers_from < self.next_count && self.discard_timer.is_some() {
             let i = (self.timers_from - self.first) as usize;
@@ -294,9 +289,8 @@ impl PdcpTx {
     }
 
     /// A status report of the peer's.
-    // 5.3.1: "if [...] the bit in the bitmap with the bit position of the PDCP SDU is set to 1, or
-    // with the associated COUNT value less than the COUNT value of the PDCP SDU identified by the
-    // FMS field, the successful delivery of the corresponding PDCP SDU is confirmed".
+    // Clause 5.3.1: SDUs whose bit in the bitmap is 1, and those with a COUNT below that of the SDU
+    // of FMS, are confirmed.
     pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
         let mask = (1 << self.sn_bits) - 1;
         let fms = self.next_count.wrapping_sub(self.next_count.wrapping_sub(report.fms) & mask);
@@ -322,8 +316,8 @@ impl PdcpTx {
 
     /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts
     /// anew; COUNT starts again unless nothing may be lost.
-    // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set
-    // Next_PDCP_TX_SN, and TX_HFN to 0".
+    // Clauses 5.2.1.1 (AM) and 5.2.1.2 (UM) reset the header compression; UM sets Next_PDCP_TX_SN
+    // and TX_HFN to 0.
     pub(super) fn begin_epoch(&mut self, kind: HandoverKind) {
         self.epoch += 1;
         self.controls = 0;
@@ -383,9 +377,8 @@ impl PdcpTx {
     }
 
     /// Re-establishment, last step, after the status report.
-    // 5.2.1.1: "from the first PDCP SDU for which the successful delivery of the corresponding PDCP
-    // PDU has not been confirmed by lower layers, perform retransmission or transmission of all the
-    // PDCP SDUs already associated with PDCP SNs in ascending order of the COUNT values".
+    // Clause 5.2.1.1: from the first SDU on that lower layers have not confirmed, all SDUs that
+    // have an SN are sent (again), in ascending order of COUNT.
     pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {
         for i in 0..self.held.len() {
             let Held { sdu, alive, .. } = self.held[i];

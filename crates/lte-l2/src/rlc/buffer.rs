@@ -159,8 +159,7 @@ impl TxBuffer {
     }
 
     /// Removes the SDU `serial` if no byte of it is in a PDU.
-    // TS 36.322 v15.1.0 5.3: "discard the indicated RLC SDU if no segment of the RLC SDU has been
-    // mapped to a RLC data PDU yet."
+    // TS 36.322 v15.1.0 clause 5.3: an SDU of which a segment is in a data PDU is not discarded.
     pub fn discard(&mut self, serial: u64) -> Option<Sdu> {
         let at = self.sdus.partition_point(|w| w.sdu.serial < serial);
         let w = self.sdus.get_mut(at)?;

@@ -25,8 +25,8 @@ impl Field {
     }
 
     /// Adds an element of at most `len` bytes; how many it got, 0 if the PDU is complete.
-    // TS 36.322 v15.1.0 4.2.1.3.2: "segment and/or concatenate the RLC SDUs so that the AMD PDUs
-    // fit within the total size of RLC PDU(s) indicated by lower layer".
+    // TS 36.322 v15.1.0 clause 4.2.1.3.2: SDUs are segmented and concatenated so that AMD PDUs fit
+    // the grant.
     #[inline]
     pub const fn add(&mut self, len: u32) -> u32 {
         // 6.2.1.1: an element that its LI cannot describe is mapped to the end of the data field.

@@ -105,7 +105,8 @@ impl<P> DataPdu<P> {
     }
 }
 
-/// SOend: "up to the last byte of the AMD PDU" (TS 36.322 clause 6.2.2.19), all ones on the wire.
+/// SOend: up to the last byte of the AMD PDU (TS 36.322 v15.1.0 clause 6.2.2.19), all ones on the
+/// wire.
 pub const SO_END: u32 = u32::MAX;
 
 /// A negative acknowledgement in a STATUS PDU.

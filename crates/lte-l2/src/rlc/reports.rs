@@ -25,7 +25,7 @@ pub struct Reports {
 /// LteRlcAm and LteRlcUm write this many bytes for a status report without NACKs into their
 /// reports.
 pub(super) const STATUS_BYTES: u32 = 4;
-/// What MAC takes the header of a data PDU for ("minimum RLC overhead").
+/// What MAC takes the header of a data PDU for.
 const OVERHEAD: u64 = 2;
 /// A UE's MAC gives data no opportunity of so many bytes or fewer.
 const LEAST_OPPORTUNITY: u32 = 7;

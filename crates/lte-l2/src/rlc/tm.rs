@@ -51,7 +51,7 @@ impl<P: Payload> Tm<P> {
     }
 
     /// A transmission opportunity. Whole SDUs only; one that is larger than the whole grant waits.
-    // TS 36.322 v15.1.0 5.1.1.1.1: "submit a RLC SDU without any modification to lower layer."
+    // TS 36.322 v15.1.0 clause 5.1.1.1.1: an SDU goes to lower layers unchanged.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -95,7 +95,7 @@ impl<P: Payload> Tm<P> {
         discarded
     }
 
-    /// Re-establishment: "discard all RLC SDUs" (TS 36.322 v15.1.0 5.4).
+    /// Re-establishment discards all SDUs (TS 36.322 v15.1.0 clause 5.4).
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
         self.stats.reestablishments += 1;

@@ -38,8 +38,8 @@ fn a_segment_that_denies_its_first_byte_is_taken_after_an_end_of_an_sdu() {
     assert_eq!(u.stats().unmarked_starts, 0);
 }
 
-/// The same data field, with FI 01 where a segment ends an SDU: "last byte is not the last of an
-/// SDU". The first byte of the next SDU shows that it was.
+/// The same data field, with FI 01 where a segment ends an SDU: its last byte is not the last of an
+/// SDU. The first byte of the next SDU shows that it was.
 #[test]
 fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
     for wrong in 0..2u8 {

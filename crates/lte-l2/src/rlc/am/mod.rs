@@ -166,8 +166,8 @@ impl<P: Payload> Am<P> {
 
     /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the
     /// bytes used.
-    // TS 36.322 v15.1.0 5.1.3.1.1: "prioritize transmission of RLC control PDUs over RLC data PDUs.
-    // [...] prioritize retransmission of RLC data PDUs over transmission of new AMD PDUs."
+    // TS 36.322 v15.1.0 clause 5.1.3.1.1: control PDUs have priority over data PDUs,
+    // retransmissions over new AMD PDUs.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -205,9 +205,8 @@ impl<P: Payload> Am<P> {
     }
 
     fn pull_status(&mut self, now: Instant, left: &mut Grant, pdus: &mut Vec<Pdu>) {
-        // TS 36.322 v15.1.0 5.2.3: "if t-StatusProhibit is not running: at the first transmission
-        // opportunity indicated by lower layer, construct a STATUS PDU and deliver it to lower
-        // layer".
+        // TS 36.322 v15.1.0 clause 5.2.3: while t-StatusProhibit does not run, a triggered STATUS
+        // PDU leaves at the first transmission opportunity.
         if !self.report_is_due() {
             return;
         }
@@ -232,7 +231,7 @@ impl<P: Payload> Am<P> {
         self.rest_due = cut.then(|| now + self.status_prohibit.max(REST_WAIT));
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
-        // "When a STATUS PDU has been delivered to lower layer: start t-StatusProhibit."
+        // The same clause: t-StatusProhibit starts when the STATUS PDU has gone to lower layers.
         if !self.status_prohibit.is_zero() {
             self.t_status_prohibit = Some(now + self.status_prohibit);
         }

@@ -96,9 +96,9 @@ impl<P: Payload> AmRx<P> {
     }
 
     /// Places the PDU in the reception buffer; false if it is to be discarded.
-    // TS 36.322 v15.1.0 5.1.3.2.2: "if x falls outside of the receiving window; or if byte segment
-    // numbers y to z of the AMD PDU with SN = x have been received before: discard the received RLC
-    // data PDU; else: place the received RLC data PDU in the reception buffer".
+    // TS 36.322 v15.1.0 clause 5.1.3.2.2: a PDU whose SN is outside of the receiving window, or of
+    // which every byte has been received before, is discarded; any other is placed in the reception
+    // buffer.
     #[inline]
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) -> bool {
         if x >= self.vr_mr() {
@@ -117,7 +117,7 @@ impl<P: Payload> AmRx<P> {
             self.pass_through(pdu, stats, out);
             return true;
         }
-        // 5.1.3.2.3: "if x >= VR(H): update VR(H) to x + 1".
+        // Clause 5.1.3.2.3: if x >= VR(H), VR(H) becomes x + 1.
         while self.vr_h() <= x {
             self.missing.push_back(self.vr_h());
             self.slots.push_back(Slot::reuse(self.spare.pop().unwrap_or_default()));
@@ -160,31 +160,29 @@ impl<P: Payload> AmRx<P> {
         self.vr_ms = self.vr_ms.max(self.vr_r);
     }
 
-    /// TS 36.322 v15.1.0 5.1.3.2.3, "Actions when a RLC data PDU is placed in the reception
-    /// buffer".
+    /// TS 36.322 v15.1.0 clause 5.1.3.2.3: what follows when a PDU has been placed in the reception
+    /// buffer.
     #[inline]
     fn after_placing(&mut self, now: Instant, x: u64, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
-        // "if all byte segments of the AMD PDU with SN = VR(MS) are received: update VR(MS) to the
-        // SN of the first AMD PDU with SN > current VR(MS) for which not all byte segments have
-        // been received".
+        // If the AMD PDU with SN = VR(MS) is complete, VR(MS) becomes the SN of the first one above
+        // that is not.
         if self.vr_ms == x {
             self.vr_ms = self.next_missing(x);
         }
-        // "if x = VR(R): if all byte segments of the AMD PDU with SN = VR(R) are received: update
-        // VR(R) [...]; reassemble RLC SDUs from any byte segments of AMD PDUs with SN that falls
-        // outside of the receiving window and in-sequence byte segments of the AMD PDU with SN =
-        // VR(R) [...] and deliver the reassembled RLC SDUs to upper layer in sequence if not
-        // delivered before".
+        // If x = VR(R) and this AMD PDU is complete, VR(R) moves to the first one that is not, and
+        // VR(MR) with it. SDUs are reassembled from the PDUs that are now outside of the receiving
+        // window and from the first bytes in sequence of the AMD PDU with SN = VR(R), and those not
+        // yet delivered are delivered in sequence.
         if x == self.vr_r && !self.slots.is_empty() {
             self.deliver(stats, out);
         }
-        // "if t-Reordering is running: if VR(X) = VR(R); or if VR(X) falls outside of the receiving
-        // window and VR(X) is not equal to VR(MR): stop and reset t-Reordering".
+        // t-Reordering stops if VR(X) = VR(R), or if VR(X) is outside of the receiving window and
+        // not VR(MR).
         if self.t_reordering.is_some() && (self.vr_x <= self.vr_r || self.vr_x > self.vr_mr()) {
             self.t_reordering = None;
         }
-        // "if t-Reordering is not running (includes the case when t-Reordering is stopped due to
-        // actions above): if VR(H) > VR(R): start t-Reordering; set VR(X) to VR(H)".
+        // If t-Reordering does not run, be it that it has just stopped, and VR(H) > VR(R), it
+        // starts and VR(X) becomes VR(H).
         if self.t_reordering.is_none() && self.vr_h() > self.vr_r {
             self.t_reordering = Some(now + self.config.t_reordering);
             self.vr_x = self.vr_h();
@@ -207,9 +205,8 @@ impl<P: Payload> AmRx<P> {
     }
 
     /// A poll has been received.
-    // TS 36.322 v15.1.0 5.2.3: "if the PDU is to be discarded as specified in subclause 5.1.3.2.2;
-    // or if the SN of the AMD PDU satisfies SN < VR(MS) or SN >= VR(MR): trigger a STATUS report;
-    // otherwise: delay triggering the STATUS report until the condition above is satisfied."
+    // TS 36.322 v15.1.0 clause 5.2.3: a report is triggered if the PDU is one to be discarded by
+    // clause 5.1.3.2.2, or if SN < VR(MS) or SN >= VR(MR); otherwise as soon as this holds.
     #[inline]
     fn on_poll(&mut self, x: u64, discarded: bool) {
         if discarded || x < self.vr_ms || x >= self.vr_mr() {
@@ -229,10 +226,9 @@ impl<P: Payload> AmRx<P> {
     }
 
     /// t-Reordering has expired.
-    // TS 36.322 v15.1.0 5.1.3.2.4: "update VR(MS) to the SN of the first AMD PDU with SN >= VR(X)
-    // for which not all byte segments have been received; if VR(H) > VR(MS): start t-Reordering;
-    // set VR(X) to VR(H)." And 5.2.3: "Detection of reception failure of an RLC data PDU: [...]
-    // trigger a STATUS report when t-Reordering expires."
+    // TS 36.322 v15.1.0 clause 5.1.3.2.4: VR(MS) becomes the SN of the first AMD PDU with SN >=
+    // VR(X) that is not complete; if VR(H) > VR(MS), t-Reordering starts and VR(X) becomes VR(H).
+    // Clause 5.2.3: the expiry triggers a STATUS report.
     pub fn on_reordering_timer(&mut self, now: Instant, stats: &mut RlcStats) {
         self.t_reordering = None;
         stats.reordering_timeouts += 1;
@@ -246,10 +242,9 @@ impl<P: Payload> AmRx<P> {
     }
 
     /// Delivers what can be reassembled and goes back to the initial state.
-    // TS 36.322 v15.1.0 5.4: "when possible, reassemble RLC SDUs from any byte segments of AMD PDUs
-    // with SN < VR(MR) in the receiving side, remove RLC headers when doing so and deliver all
-    // reassembled RLC SDUs to upper layer in ascending order of the RLC SN, if not delivered
-    // before; discard the remaining AMD PDUs and byte segments of AMD PDUs in the receiving side".
+    // TS 36.322 v15.1.0 clause 5.4: SDUs that can be reassembled from PDUs with SN < VR(MR), and
+    // have not been delivered, are delivered in ascending order of SN; what remains in the
+    // receiving side is discarded.
     pub fn re_establish(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while let Some(mut slot) = self.slots.pop_front() {
             slot.hand_over_all(&mut self.assembler, stats, out);

@@ -53,8 +53,7 @@ impl<P: Payload> Slot<P> {
     }
 
     /// Adds the bytes of `pdu` that are not here yet.
-    // TS 36.322 v15.1.0 5.1.3.2.2: "if some byte segments of the AMD PDU contained in the RLC data
-    // PDU have been received before: discard the duplicate byte segments."
+    // TS 36.322 v15.1.0 clause 5.1.3.2.2: bytes that have been received before are discarded.
     pub fn add(&mut self, pdu: &DataPdu<P>) -> Added {
         let so = pdu.segment.map_or(0, |s| s.so);
         let last = pdu.segment.is_none_or(|s| s.last);

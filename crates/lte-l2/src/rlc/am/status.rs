@@ -6,11 +6,9 @@ use crate::rlc::{Format, Nack, Payload, StatusPdu};
 
 /// Fills `status` with the report that fits `room` bytes; its ACK_SN, or None if not even that
 /// fits. A report that is cut ends below VR(MS).
-// TS 36.322 v15.1.0 5.2.3: "for the AMD PDUs with SN such that VR(R) <= SN < VR(MR) that has not
-// been completely received yet, in increasing SN order of PDUs and increasing byte segment order
-// within PDUs, starting with SN = VR(R) up to the point where the resulting STATUS PDU still fits
-// to the total size of RLC PDU(s) indicated by lower layer". Of these only SN < VR(MS) may be
-// named: 7.1, VR(MS) is "the highest possible value of the SN which can be indicated by ACK_SN".
+// TS 36.322 v15.1.0 clause 5.2.3: it names the incomplete AMD PDUs with VR(R) <= SN < VR(MR), by SN
+// and within a PDU by byte, as far as the report fits the grant. Of these only SN < VR(MS) may be
+// named: by clause 7.1 VR(MS) is the highest value that ACK_SN may have.
 pub(super) fn build<P: Payload>(
     rx: &AmRx<P>,
     format: Format,
@@ -23,8 +21,8 @@ pub(super) fn build<P: Payload>(
     }
     free -= format.status_fixed_bits();
     status.nacks.clear();
-    // "set the ACK_SN to the SN of the next not received RLC Data PDU which is not indicated as
-    // missing in the resulting STATUS PDU."
+    // The same clause: ACK_SN is the SN of the next PDU that is not received and that the report
+    // does not name as missing.
     let mut ack_sn = rx.vr_ms;
     for &sn in rx.missing.iter().take_while(|&&sn| sn < rx.vr_ms) {
         if !add_missing(rx, sn, format, &mut free, status) {
@@ -79,9 +77,8 @@ fn add_missing<P: Payload>(
 }
 
 /// Size of the report that an unlimited grant would carry [B].
-// TS 36.322 v15.1.0 4.5: "if a STATUS PDU has been triggered and t-StatusProhibit is not running or
-// has expired, the UE shall estimate the size of the STATUS PDU that will be transmitted in the
-// next transmission opportunity".
+// TS 36.322 v15.1.0 clause 4.5: if a STATUS PDU is triggered and t-StatusProhibit does not run, the
+// UE estimates the size of the one that the next transmission opportunity will carry.
 #[inline(never)]
 pub(super) fn estimate<P: Payload>(rx: &AmRx<P>, format: Format) -> u32 {
     let below = rx.missing.partition_point(|&sn| sn < rx.vr_ms);

@@ -62,8 +62,8 @@ impl AmTx {
     }
 
     /// True if the window admits no new PDU.
-    // TS 36.322 v15.1.0 5.1.3.1.1: "The transmitting side of an AM RLC entity shall not deliver to
-    // lower layer any RLC data PDU whose SN falls outside of the transmitting window."
+    // TS 36.322 v15.1.0 clause 5.1.3.1.1: no data PDU whose SN is outside of the transmitting
+    // window goes to lower layers.
     #[inline]
     pub fn is_stalled(&self) -> bool {
         self.window.vt_s() >= self.vt_ms()
@@ -89,10 +89,8 @@ impl AmTx {
         let sent = self.window.get(sn);
         let room = grant.room();
         let whole = (from, to) == (0, sent.data) && sent.size <= room;
-        // TS 36.322 v15.1.0 5.2.1: "if the AMD PDU can entirely fit within the total size of RLC
-        // PDU(s) indicated by lower layer at the particular transmission opportunity: deliver the
-        // AMD PDU as it is except for the P field [...] otherwise, segment the AMD PDU, form a new
-        // AMD PDU segment which will fit".
+        // TS 36.322 v15.1.0 clause 5.2.1: an AMD PDU that fits the grant whole goes as it is but
+        // for its P field; otherwise a segment of it that fits.
         if !whole && self.shortcuts.no_resegmentation {
             return false;
         }
@@ -137,9 +135,8 @@ impl AmTx {
         };
         pdu.sn = self.format.wrap(self.window.vt_s());
         self.window.push(&pdu.elements, &filled.field);
-        // TS 36.322 v15.1.0 5.2.2.1: "increment PDU_WITHOUT_POLL by one; increment
-        // BYTE_WITHOUT_POLL by every new byte of Data field element that it maps to the Data field
-        // of the RLC data PDU".
+        // TS 36.322 v15.1.0 clause 5.2.2.1: PDU_WITHOUT_POLL counts new PDUs, BYTE_WITHOUT_POLL the
+        // new bytes of their data fields.
         self.pdu_without_poll += 1;
         self.byte_without_poll += u64::from(filled.field.data());
         pdu.segment = None;
@@ -155,11 +152,10 @@ impl AmTx {
     /// Whether the PDU just assembled carries a poll, with all that follows if it does.
     #[inline]
     fn poll(&mut self, now: Instant, stats: &mut RlcStats) -> bool {
-        // TS 36.322 v15.1.0 5.2.2.1: "if PDU_WITHOUT_POLL >= pollPDU; or if BYTE_WITHOUT_POLL >=
-        // pollByte"; "if both the transmission buffer and the retransmission buffer becomes empty
-        // (excluding transmitted RLC data PDU awaiting for acknowledgements) after the transmission
-        // of the RLC data PDU; or if no new RLC data PDU can be transmitted after the transmission
-        // of the RLC data PDU (e.g. due to window stalling)".
+        // TS 36.322 v15.1.0 clause 5.2.2.1: a poll goes if PDU_WITHOUT_POLL >= pollPDU, if
+        // BYTE_WITHOUT_POLL >= pollByte, if transmission and retransmission buffer are empty after
+        // this PDU (PDUs that wait for an acknowledgement do not count), or if no new PDU can be
+        // sent after it, as when the window stalls.
         let due = self.poll_due
             || self.pdu_without_poll >= self.config.poll_pdu.value().unwrap_or(u32::MAX)
             || self.byte_without_poll >= self.config.poll_byte.value().map_or(u64::MAX, |b| b.0)
@@ -169,8 +165,8 @@ impl AmTx {
             self.pdu_without_poll = 0;
             self.byte_without_poll = 0;
             self.poll_due = false;
-            // 5.2.2.1: "set POLL_SN to VT(S) - 1; if t-PollRetransmit is not running: start
-            // t-PollRetransmit; else: restart t-PollRetransmit".
+            // Clause 5.2.2.1: POLL_SN becomes VT(S) - 1, and t-PollRetransmit starts or starts
+            // again.
             self.poll_sn = self.window.vt_s() - 1;
             self.t_poll_retransmit = Some(now + self.config.t_poll_retransmit);
             stats.polls += 1;
@@ -179,11 +175,9 @@ impl AmTx {
     }
 
     /// t-PollRetransmit has expired.
-    // TS 36.322 v15.1.0 5.2.2.3: "if both the transmission buffer and the retransmission buffer are
-    // empty (excluding transmitted RLC data PDU awaiting for acknowledgements); or if no new RLC
-    // data PDU can be transmitted (e.g. due to window stalling): consider the AMD PDU with SN =
-    // VT(S) - 1 for retransmission; or consider any AMD PDU which has not been positively
-    // acknowledged for retransmission; include a poll in a RLC data PDU".
+    // TS 36.322 v15.1.0 clause 5.2.2.3: if both buffers are empty (PDUs that wait for an
+    // acknowledgement do not count), or no new PDU can be sent, the AMD PDU with SN = VT(S) - 1, or
+    // any that is not acknowledged, is considered for retransmission. A data PDU carries a poll.
     pub fn on_poll_timer<S>(&mut self, stats: &mut RlcStats, out: &mut RlcOutput<S>) {
         self.t_poll_retransmit = None;
         self.poll_due = true;
@@ -203,12 +197,10 @@ impl AmTx {
     }
 
     /// Considers portions `[from, to)` of an AMD PDU for retransmission.
-    // TS 36.322 v15.1.0 5.2.1: "if the AMD PDU is considered for retransmission for the first time:
-    // set the RETX_COUNT associated with the AMD PDU to zero; else, if it [...] is not pending for
-    // retransmission already, or a portion of it is not pending for retransmission already:
-    // increment the RETX_COUNT; if RETX_COUNT = maxRetxThreshold: indicate to upper layers that max
-    // retransmission has been reached." The portions that one status report names are considered
-    // together.
+    // TS 36.322 v15.1.0 clause 5.2.1: the first time RETX_COUNT is set to zero; later it is
+    // incremented, unless the PDU or a portion of it is pending for retransmission already; at
+    // maxRetxThreshold upper layers are told. The portions that one status report names are
+    // considered together.
     fn consider<S>(
         &mut self,
         sn: u64,
@@ -239,7 +231,7 @@ impl AmTx {
     pub fn on_status<S>(&mut self, status: &StatusPdu, stats: &mut RlcStats, out: &mut RlcOutput<S>) {
         let vt_a = self.window.vt_a();
         let ack_sn = self.format.unwrap(status.ack_sn, vt_a);
-        // TS 36.322 v15.1.0 5.5.1: a PDU with invalid values is discarded. An ACK_SN outside
+        // TS 36.322 v15.1.0 clause 5.5.1: a PDU with invalid values is discarded. An ACK_SN outside
         // [VT(A), VT(S)] is one, unless it lies in the window below VT(A): a newer report has
         // overtaken this one.
         if ack_sn > self.window.vt_s() {
@@ -249,9 +241,8 @@ impl AmTx {
             return;
         }
         stats.status_received += 1;
-        // 5.2.2.2: "if the STATUS report comprises a positive or negative acknowledgement for the
-        // RLC data PDU with sequence number equal to POLL_SN: if t-PollRetransmit is running: stop
-        // and reset t-PollRetransmit."
+        // Clause 5.2.2.2: a report that acknowledges the PDU with SN = POLL_SN, positively or
+        // negatively, stops t-PollRetransmit.
         if self.poll_sn < ack_sn {
             self.t_poll_retransmit = None;
         }
@@ -270,8 +261,7 @@ impl AmTx {
     ) {
         let vt_a = self.window.vt_a();
         for group in status.nacks.chunk_by(|a, b| a.sn == b.sn) {
-            // 5.2.1: "if the SN of the corresponding AMD PDU falls within the range VT(A) <= SN <
-            // VT(S)".
+            // Clause 5.2.1: only if VT(A) <= SN < VT(S).
             let sn = self.format.unwrap(group[0].sn, vt_a);
             if sn >= ack_sn {
                 continue;
@@ -311,8 +301,8 @@ impl AmTx {
     }
 
     /// Back to the initial state; what was in it is dropped.
-    // TS 36.322 v15.1.0 5.4: "discard all RLC SDUs and AMD PDUs in the transmitting side [...] stop
-    // and reset all timers; reset all state variables to their initial values."
+    // TS 36.322 v15.1.0 clause 5.4: SDUs and AMD PDUs of the transmitting side are discarded,
+    // timers stop, state variables get their initial values.
     pub fn re_establish<S>(&mut self, out: &mut RlcOutput<S>) {
         let flying = self.window.drain();
         out.dropped.extend(flying.map(|sdu| (sdu, DropCause::Reestablishment)));

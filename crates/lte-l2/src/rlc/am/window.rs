@@ -138,8 +138,8 @@ impl Window {
     }
 
     /// Moves VT(A) over what is acknowledged.
-    // TS 36.322 v15.1.0 7.1: VT(A) "holds the value of the SN of the next AMD PDU for which a
-    // positive acknowledgment is to be received in-sequence".
+    // TS 36.322 v15.1.0 clause 7.1: VT(A) is the SN of the AMD PDU whose acknowledgement is the
+    // next in sequence.
     #[inline]
     pub fn advance(&mut self) {
         while self.sent.front().is_some_and(|s| s.acked) {

@@ -66,7 +66,7 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<DataPdu<Chunk>, Dec
     if data.is_empty() {
         return Err(DecodeError::Empty);
     }
-    // 6.2.2.5: "The value 0 is reserved." The last element has no LI and is not empty.
+    // Clause 6.2.2.5: LI 0 is reserved. The last element has no LI and is not empty.
     let sum: u64 = lengths.iter().map(|&l| u64::from(l)).sum();
     if lengths.contains(&0) || sum >= data.len() as u64 {
         return Err(DecodeError::LengthIndicator);

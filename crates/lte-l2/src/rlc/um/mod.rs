@@ -129,8 +129,8 @@ impl<P: Payload> Um<P> {
                 self.spare.push(pdu.elements);
                 break;
             };
-            // TS 36.322 v15.1.0 5.1.2.1.1: "set the SN of the UMD PDU to VT(US), and then increment
-            // VT(US) by one".
+            // TS 36.322 v15.1.0 clause 5.1.2.1.1: the PDU gets SN = VT(US), then VT(US) is
+            // incremented.
             pdu.sn = self.format.wrap(self.vt_us);
             self.vt_us += 1;
             pdu.starts = filled.starts;
@@ -194,10 +194,9 @@ impl<P: Payload> Um<P> {
     }
 
     /// Re-establishment at the wish of upper layers.
-    // TS 36.322 v15.1.0 5.4: "if it is a transmitting UM RLC entity: discard all RLC SDUs; if it is
-    // a receiving UM RLC entity: when possible, reassemble RLC SDUs from UMD PDUs with SN < VR(UR),
-    // [...] deliver all remaining RLC SDUs [...] in ascending order of the RLC SN, if not delivered
-    // before; discard all remaining UMD PDUs".
+    // TS 36.322 v15.1.0 clause 5.4: a transmitting entity discards all SDUs; a receiving one
+    // delivers, in ascending order of SN, the SDUs that it can reassemble from PDUs with SN <
+    // VR(UR) and that are not delivered, and discards the other PDUs.
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if !self.shortcuts.no_reestablishment {
             self.start_anew(out);

@@ -65,9 +65,8 @@ impl<P: Payload> UmRx<P> {
         // 7.1: VR(UH) - UM_Window_Size is the modulus base.
         let base = self.vr_uh - self.format.window();
         let x = self.format.unwrap(pdu.sn, base);
-        // TS 36.322 v15.1.0 5.1.2.2.2: "if VR(UR) < x < VR(UH) and the UMD PDU with SN = x has been
-        // received before; or if (VR(UH) - UM_Window_Size) <= x < VR(UR): discard the received UMD
-        // PDU".
+        // TS 36.322 v15.1.0 clause 5.1.2.2.2: discarded if VR(UR) < x < VR(UH) and the PDU with SN
+        // = x has been received before, or if VR(UH) - UM_Window_Size <= x < VR(UR).
         let held = x.checked_sub(self.next).and_then(|i| self.held.get(i as usize));
         if x < self.next || held.is_some_and(|h| h.received) {
             stats.duplicates += 1;
@@ -84,12 +83,11 @@ impl<P: Payload> UmRx<P> {
         self.after_placing(now);
     }
 
-    /// TS 36.322 v15.1.0 5.1.2.2.3, first half.
+    /// TS 36.322 v15.1.0 clause 5.1.2.2.3, first half.
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
-        // "if x falls outside of the reordering window: update VR(UH) to x + 1; reassemble RLC SDUs
-        // from any UMD PDUs with SN that falls outside of the reordering window [...] and deliver
-        // [...] in ascending order of the RLC SN if not delivered before; if VR(UR) falls outside
-        // of the reordering window: set VR(UR) to (VR(UH) - UM_Window_Size)".
+        // Clause 5.1.2.2.3: if x is outside of the reordering window, VR(UH) becomes x + 1, SDUs of
+        // PDUs that are now outside are reassembled and delivered in ascending order of SN, and a
+        // VR(UR) that is outside becomes VR(UH) - UM_Window_Size.
         if x >= self.vr_uh {
             self.vr_uh = x + 1;
             self.advance_to(self.vr_uh - self.format.window(), stats, out);
@@ -112,17 +110,16 @@ impl<P: Payload> UmRx<P> {
         slot.pdu.starts = pdu.starts;
         slot.pdu.ends = pdu.ends;
         slot.pdu.elements.extend_from_slice(&pdu.elements);
-        // "if the reception buffer contains a UMD PDU with SN = VR(UR): update VR(UR) to the SN of
-        // the first UMD PDU with SN > current VR(UR) that has not been received; reassemble RLC
-        // SDUs from any UMD PDUs with SN < updated VR(UR)".
+        // If the PDU with SN = VR(UR) is there, VR(UR) becomes the SN of the first PDU above that
+        // is not, and SDUs are reassembled from the PDUs below.
         self.advance_received(stats, out);
     }
 
-    /// TS 36.322 v15.1.0 5.1.2.2.3, second half.
+    /// TS 36.322 v15.1.0 clause 5.1.2.2.3, second half.
     #[inline]
     fn after_placing(&mut self, now: Instant) {
-        // "if t-Reordering is running: if VR(UX) <= VR(UR); or if VR(UX) falls outside of the
-        // reordering window and VR(UX) is not equal to VR(UH): stop and reset t-Reordering".
+        // t-Reordering stops if VR(UX) <= VR(UR), or if VR(UX) is outside of the reordering window
+        // and not VR(UH).
         let below = self.vr_ux < self.vr_uh - self.format.window();
         if self.t_reordering.is_some() && (self.vr_ux <= self.next || below) {
             self.t_reordering = None;
@@ -130,8 +127,8 @@ impl<P: Payload> UmRx<P> {
         self.start_timer(now);
     }
 
-    /// "if t-Reordering is not running [...]: if VR(UH) > VR(UR): start t-Reordering; set VR(UX) to
-    /// VR(UH)".
+    /// Clause 5.1.2.2.3: if t-Reordering does not run and VR(UH) > VR(UR), it starts and VR(UX)
+    /// becomes VR(UH).
     #[inline]
     fn start_timer(&mut self, now: Instant) {
         if self.t_reordering.is_none() && self.vr_uh > self.next {
@@ -141,9 +138,9 @@ impl<P: Payload> UmRx<P> {
     }
 
     /// t-Reordering has expired.
-    // TS 36.322 v15.1.0 5.1.2.2.4: "update VR(UR) to the SN of the first UMD PDU with SN >= VR(UX)
-    // that has not been received; reassemble RLC SDUs from any UMD PDUs with SN < updated VR(UR)
-    // [...]; if VR(UH) > VR(UR): start t-Reordering; set VR(UX) to VR(UH)."
+    // TS 36.322 v15.1.0 clause 5.1.2.2.4: VR(UR) becomes the SN of the first PDU with SN >= VR(UX)
+    // that is not there; SDUs are reassembled from the PDUs below; if VR(UH) > VR(UR), t-Reordering
+    // starts and VR(UX) becomes VR(UH).
     pub fn on_reordering_timer(&mut self, now: Instant, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.t_reordering = None;
         stats.reordering_timeouts += 1;
