@@ -100,12 +100,48 @@ def test_the_table_points_only_downwards() -> None:
         waiting = {crate: a for crate, a in waiting.items() if crate not in below}
 
 
+def protocols() -> dict[str, str | None]:
+    """Crate -> the protocol of which it is a part, as its manifest says; None: of none, others share it."""
+    manifests = {p.parent.name: tomllib.loads(p.read_text(encoding="utf-8"))["package"] for p in crates()}
+    return {name: m.get("metadata", {}).get("lasthop", {}).get("protocol") for name, m in manifests.items()}
+
+
+def crossing(of: dict[str, str | None], uses: dict[str, set[str]]) -> list[str]:
+    """The arrows from a crate of one protocol to a crate of another."""
+    return sorted(f"{a} -> {b}" for a in uses for b in uses[a] if (of.get(a) and of.get(b) and of[a] != of[b]))
+
+
+def unstated(of: dict[str, str | None], uses: dict[str, set[str]], in_sim: set[str]) -> list[str]:
+    """Crates that accesses or transports name, that deal in times and sizes, and that no two protocols share."""
+    users = {crate: {of[a] for a in uses if of.get(a) and crate in uses[a]} for crate in in_sim}
+    wanting = {c for c in in_sim if not of.get(c) and "units" in uses[c] and len(users[c]) < 2}
+    return sorted(wanting)
+
+
+USES = {name: arrows["crates"] for name, arrows in ARROWS.items()}
+
+
 def test_protocol_crates_never_see_each_other() -> None:
-    siblings = {"tcp", "umts", "lte", "lte-l2", "wifi"}
-    assert siblings <= ARROWS.keys()
-    for crate in siblings:
-        below = {"lte-l2"} if crate == "lte" else set()
-        assert not ARROWS[crate]["crates"] & (siblings - below | {"sim", "py"}), crate
+    of = protocols()
+    assert crossing(of, USES) == []
+    assert not [c for c, protocol in of.items() if protocol and USES[c] & {"sim", "py"}]
+
+
+def test_every_crate_of_a_protocol_says_so() -> None:
+    files = [f for part in ("access", "transport") for f in (ROOT / "crates" / "sim" / "src" / part).rglob("*.rs")]
+    text = " ".join(f.read_text(encoding="utf-8") for f in files)
+    in_sim = {name.replace("_", "-") for name in re.findall(r"\blasthop_(\w+)", text)}
+    assert len(in_sim) > 5
+    assert unstated(protocols(), USES, in_sim) == [], "[package.metadata.lasthop] protocol = ... in its Cargo.toml"
+
+
+def test_a_protocol_that_sees_another_is_found() -> None:
+    """The test of the test: a technology `nr` that joins."""
+    of = {**protocols(), "nr": "nr", "nr-mac": "nr"}
+    joined = {**USES, "nr": {"units", "nr-mac"}, "nr-mac": {"units"}}
+    assert crossing(of, joined) == []
+    assert crossing(of, {**joined, "nr": {"lte"}, "tcp": {"nr"}}) == ["nr -> lte", "tcp -> nr"]
+    assert unstated({**of, "nr": None}, joined, {"nr", "units", "lte"}) == ["nr"]
 
 
 def test_every_crate_with_a_row_exists() -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_crates import protocols
+
 CRATES = Path(__file__).resolve().parent.parent / "crates"
 
 #: A module that is declared for tests alone: `#[cfg(test)] mod tests;`.
@@ -234,8 +236,9 @@ TECHNOLOGY = {
     *("survey", "describe", "extensions", "lib", "spec/layout", "spec/scenario_profile", "track"),
     *("spec/hint", "spec/hint_pitfalls"),
 }
-#: Crates that adapters use, and files of `spec` in its list of accesses, of no single radio technology.
-SHARED = {"units", "engine", "net", "tcp", "radio", "capture", "bearer", "counting"}
+#: Crates that are of no single radio technology: those of no protocol, and TCP. Files of `spec` in its list of accesses
+#: of which this is true.
+SHARED = {crate.replace("-", "_") for crate, protocol in protocols().items() if protocol in {None, "tcp"}}
 SHARED_FILES = {"access", "at", "links", "bearer"}
 TEXT = re.compile(r"'(?:[^'\\]|\\.)'|\"((?:[^\"\\]|\\.)*)\"")
 
