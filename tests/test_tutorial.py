@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -130,3 +131,54 @@ def test_the_small_study_of_the_guide_runs(tmp_path: Path) -> None:
     result = harness.run_study(DOCS / "tutorial" / "small-study", out=tmp_path / "small")
     assert result.count("agrees") == 1
     assert result.report.is_file()
+
+
+def commands_of(page: str) -> list[tuple[str, list[str]]]:
+    """The commands of the console blocks of a page, in their order, each with the lines that it prints."""
+    found: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def test_the_way_to_a_cause_prints_what_the_page_says(tmp_path: Path) -> None:
+    """Each command as it stands there, in one shell after the other; `...` stands for lines that are left out."""
+    commands = commands_of((DOCS / "tutorial-slow-flow.md").read_text(encoding="utf-8"))
+    assert len(commands) > 12
+    has_tshark = shutil.which("tshark") is not None
+    assert has_tshark or "LASTHOP_NEEDS_TSHARK" not in os.environ, "tshark is not installed"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {**os.environ, "HOME": str(tmp_path), "PATH": path, "LC_ALL": "C", "TZ": "UTC", "MPLBACKEND": "Agg"}
+    environ = {
+        name: value for name, value in environ.items() if name not in ("WIRESHARK_CONFIG_DIR", "XDG_CONFIG_HOME")
+    }
+    wrong = []
+    for command, lines in commands:
+        if command.startswith("tshark") and not has_tshark:
+            continue
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        printed = [line.rstrip() for line in done.stdout.splitlines()]
+        at = 0
+        for i, line in enumerate(lines):
+            if line == "...":
+                continue
+            # Behind lines that are left out anywhere, else next.
+            places = range(at, len(printed)) if i and lines[i - 1] == "..." else range(at, min(at + 1, len(printed)))
+            place = next((j for j in places if printed[j] == line.rstrip()), None)
+            if place is None:
+                wrong.append(f"{command[:60]}: {line!r} is not in\n" + "\n".join(printed[at : at + 12]))
+                break
+            at = place + 1
+        else:
+            if lines[-1:] != ["..."] and at != len(printed):
+                wrong.append(f"{command[:60]}: more is printed: {printed[at]!r}")
+    assert not wrong, "\n\n".join(wrong)
+    if not has_tshark:
+        pytest.skip("tshark is not installed: the part with Wireshark was not tried")
