@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lasthop.harness import judge as j
-from lasthop.harness.cards import LINES, Scale, Words, _common, _series, comparisons, pill
+from lasthop.harness.cards import LINES, Scale, Words, _common, _series, comparisons, pill, unbroken
 from lasthop.harness.definition import BUNDLED, load_study
 from lasthop.harness.stats import Estimate
 
@@ -79,9 +79,10 @@ def test_the_interval_is_that_of_the_estimate() -> None:
 def test_an_order_has_a_dot_for_each_value_from_left_to_right() -> None:
     values = {"delay a 64 kB": ONE, "delay b 64 kB": Estimate.of([5.0]), "delay c 64 kB": Estimate.of([8.0])}
     html = comparisons(j.all_of([j.ordered(values, unit="ms")]))
-    assert Tags(html).text.count("delay 64 kB") == 1
-    assert "3 &lt; 5 &lt; 8 ms" in html
-    assert len(Tags(html).of("key")) == 3
+    text = Tags(html).text.replace("\u00a0", " ")
+    assert text.count("delay 64 kB") == 1
+    assert "a: 3 ms b: 5 ms c: 8 ms" in text
+    assert "asked: each below the next" in text
     positions = [float(m) for m in re.findall(r'class="dot s\d *" style="left:([\d.]+)%', html)]
     assert len(positions) == 3
     assert positions == sorted(positions)
@@ -171,14 +172,43 @@ def test_scales() -> None:
 
 def test_common_words() -> None:
     labels = ("goodput seamless 256 kB", "goodput lossless 256 kB")
-    assert _common(labels, " < ", True) == "goodput 256 kB"
-    assert _common(labels, " < ", False) == "goodput 256 kB: seamless < lossless"
+    assert _common(labels, " < ") == "goodput 256 kB"
     assert _series(labels) == ("seamless", "lossless")
-    assert _common(("reno", "cubic"), " < ", True) == "reno < cubic"
-    assert _common(("a", "b", "c", "d"), " ≈ ", True) == "a ≈ … ≈ d"
+    assert _common(("reno", "cubic"), " < ") == "reno < cubic"
+    assert _common(("a", "b", "c", "d"), " ≈ ") == "a ≈ … ≈ d"
     assert _series(("x", "x")) == ("x", "x")
     sizes = ("rate 45 kB", "rate 60 kB")
-    assert _common(sizes, " < ", False) == "rate: 45 kB < 60 kB", "a unit stays with its number"
+    assert (_common(sizes, " < "), _series(sizes)) == ("rate", ("45 kB", "60 kB")), "a unit stays with its number"
+
+
+def test_what_was_asked_stands_beside_the_numbers() -> None:
+    below = comparisons(j.all_of([j.ordered({"x AM": THREE, "x UM": ONE}, unit="Mbit/s")]))
+    assert "asked: AM below UM" in below
+    equal = comparisons(j.all_of([j.equal_within({"x a": ONE, "x b": Estimate.of([3.3])}, 15)]))
+    assert "asked: equal within 15\u00a0% of their mean; they differ by 9.5\u00a0%" in equal
+    course = comparisons(j.all_of([j.monotone("delay", [1, 2], [ONE, THREE], "rising", slack=0.5)]))
+    assert "from 1 to 2; asked: rising, up to 0.5 back let pass" in course
+    unit = comparisons(j.all_of([j.in_band("x", THREE, (2.0, 3.0), unit="ms")]))
+    assert "accepted: 2 to 3\u00a0ms" in unit
+    sum_ = comparisons(j.all_of([j.exact("delta", 3.6, 3.6)]))
+    assert "accepted: 3.6" in sum_
+    assert "delta" in sum_
+
+
+def test_a_number_that_is_not_judged_decides_nothing() -> None:
+    finding = j.all_of([j.given("beside", THREE), j.at_most("x", ONE, 5.0), j.at_most("y", ONE, 5.0)])
+    assert finding.verdict == "agrees"
+    html = comparisons(finding)
+    assert "2 of 2 comparisons hold" in html
+    assert "not judged" in html
+    assert html.index("beside") > html.index("accepted")
+
+
+def test_numbers_keep_their_units_on_the_line() -> None:
+    assert (
+        unbroken("at 5 % of 384 kbit/s, 5 msec, 3 +- 1 s")
+        == "at 5\u00a0% of 384\u00a0kbit/s, 5 msec, 3\u00a0±\u00a01\u00a0s"
+    )
 
 
 def test_labels_are_said_in_words() -> None:

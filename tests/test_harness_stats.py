@@ -33,12 +33,32 @@ def test_an_interval_over_ten_replications_is_students() -> None:
 def test_one_replication_has_no_interval_and_none_is_no_estimate() -> None:
     assert Estimate.of([3.0]).ci95 is None
     assert Estimate.of([3.0]).text() == "3"
-    assert Estimate.of([24000.0, 26000.0]).text() == "25000 ± 12706"
+    assert Estimate.of([24000.0, 26000.0]).text() == "25000 ± 13000", "half 12706"
     assert Estimate.of([999.7]).text() == "1000"
     assert Estimate.of([0.1 + 0.2, 0.3, 0.3]).text() == "0.3 ± 0"
     assert Estimate.of([1e12]).text() == "1e+12"
     with pytest.raises(ValueError, match="at least one"):
         Estimate.of([])
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (847.7, 1629.0, "800 ± 1600"),
+        (94.33, 0.263, "94.33 ± 0.26"),
+        (4.114, 5.04, "4.1 ± 5"),
+        (0.12, 0.00016, "0.12 ± 0.0002"),
+        (1.0, 7.7e-6, "1 ± <0.001"),
+        (25158.0, 1461.0, "25200 ± 1500"),
+        (0.0, 0.0, "0 ± 0"),
+        (0.0, 0.03, "0 ± 0.03"),
+        (-3.0, 0.5, "-3 ± 0.5"),
+    ],
+)
+def test_mean_and_half_of_the_interval_end_at_one_place(mean: float, half: float, text: str) -> None:
+    # Of two samples the interval's half is t * difference / 2, with t = 12.706.
+    away = half / 12.706
+    assert Estimate.of([mean - away, mean + away]).text() == text
 
 
 def test_a_difference_is_taken_seed_by_seed() -> None:

@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from lasthop.campaign.conduct import Event
-from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, run_study
+from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, remake_study, run_study
 from lasthop.harness.definition import scaled, toml_value
+from lasthop.harness.folder import report_of, write_folder
+from lasthop.harness.recorded import RUNS
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
 SCENARIO = """
@@ -64,6 +66,7 @@ axes = { loss = [0, 20] }
 [group.extra]
 purpose = "only in the full form"
 reduce = "reduce_run"
+one_run = "its runs have no random numbers"
 quick = false
 [group.extra.axes.mode.options]
 usual = []
@@ -222,6 +225,7 @@ def test_a_study_leaves_a_complete_folder(folder: Path) -> None:
     present = {str(p.relative_to(result.folder)) for p in result.folder.rglob("*") if p.is_file()}
     assert present == {
         "report.html",
+        "runs.json.gz",
         "claims.json",
         "config.json",
         "figures/curve.svg",
@@ -294,6 +298,25 @@ def test_each_claim_gets_its_verdict_with_interval(folder: Path) -> None:
     assert "n = 3" in str(claims["T1"]["note"])
     assert claims["T3"]["verdict"] == "agrees"
     assert claims["T4"]["verdict"] == "agrees"
+
+
+def test_one_replication_decides_only_where_the_study_says_why(folder: Path) -> None:
+    first = claims_of(run(folder, reps=1))["T1"]
+    assert first["verdict"] == "undecided"
+    assert "one replication: it agrees" in str(first["note"])
+    change(folder, "study.toml", "[group.rates]", '[group.rates]\none_run = "nothing in it is random"')
+    argued = run(folder, reps=1)
+    assert claims_of(argued)["T1"]["verdict"] == "agrees"
+    assert "One run of each point is enough for T1" in argued.report.read_text(encoding="utf-8")
+
+
+def test_terms_are_explained(folder: Path) -> None:
+    claims = folder / "claims.toml"
+    said = load_study(folder).claims[0].says.split()[0]
+    claims.write_text(f'[terms]\n{said} = "what <it> means"\n\n' + claims.read_text(encoding="utf-8"), encoding="utf-8")
+    report = run(folder).report.read_text(encoding="utf-8")
+    assert f"<dt>{said}</dt><dd>what &lt;it&gt; means</dd>" in report
+    assert f'<abbr title="what &lt;it&gt; means">{said}</abbr>' in report
 
 
 def test_json_is_one_object_with_the_primary_set_and_all_sets(folder: Path) -> None:
@@ -471,6 +494,7 @@ def test_the_quick_form_is_smaller_and_says_what_it_cannot_judge(folder: Path) -
     assert "quick form" in str(claims["T3"]["note"])
     assert claims["T1"]["ci95"] is None
     assert "n = 1" in str(claims["T1"]["note"])
+    assert claims["T1"]["verdict"] == "undecided", "one replication"
     assert "Quick form" in result.report.read_text(encoding="utf-8")
 
 
@@ -620,3 +644,35 @@ def test_what_has_no_number_cannot_be_scaled() -> None:
 def test_values_are_written_as_toml() -> None:
     assert toml_value('a "b"') == '"a \\"b\\""'
     assert toml_value({"k": [1, True, 0.5]}) == "{ k = [1, true, 0.5] }"
+
+
+def test_a_report_is_made_again_without_running(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(folder, reps=2)
+    before = {p.relative_to(result.folder): p.read_bytes() for p in result.folder.rglob("*") if p.is_file()}
+    assert Path(RUNS) in before
+
+    def never(*_: object) -> None:
+        raise AssertionError("a run was made")
+
+    backend = FakeBackend(simulate)
+    monkeypatch.setattr(backend, "run", never)
+    study, evidence = remake_study(result.folder, backend=backend)
+    write_folder(study, evidence, result.folder)
+    after = {p.relative_to(result.folder): p.read_bytes() for p in result.folder.rglob("*") if p.is_file()}
+    assert after == before
+    change(folder, "claims.toml", "says = ", "says = 'Said otherwise.' # ")
+    study, evidence = remake_study(result.folder, backend=backend)
+    assert "Said otherwise." in report_of(study, evidence)
+
+
+def test_a_report_is_not_made_of_other_runs(folder: Path) -> None:
+    result = run(folder)
+    change(folder, "study.toml", "values = [0, 10, 20]", "values = [0, 10, 30]")
+    with pytest.raises(StudyError, match=r"lacks runs of group 'rates'.*run it again"):
+        remake_study(result.folder, backend=FakeBackend(simulate))
+    (result.folder / RUNS).write_bytes(b"none")
+    with pytest.raises(StudyError, match="run the study again"):
+        remake_study(result.folder, backend=FakeBackend(simulate))
+    (result.folder / RUNS).unlink()
+    with pytest.raises(StudyError, match=f"has no {RUNS}"):
+        remake_study(result.folder, backend=FakeBackend(simulate))

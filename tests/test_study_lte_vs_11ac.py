@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from lasthop.harness import Data, Run, find_study, judge_claim, run_study
 from lasthop.harness.data import Record
 from lasthop.harness.stats import Estimate
-from lasthop.studies.lte_vs_11ac import matching
+from lasthop.studies.lte_vs_11ac import matching, words
 from lasthop.studies.lte_vs_11ac.figures import comparison, overview
 from lasthop.studies.lte_vs_11ac.model import METRICS, NETWORKS, SIZES, VARIANTS
 from lasthop.studies.lte_vs_11ac.reduce import reduce_cell, reduce_series, start_dip
@@ -36,6 +37,29 @@ COUNTING += ["W64", "W65"]
 
 def texts(statement: str) -> list[str]:
     return [check.text for check in parse(statement)]
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("thr bic: A > U", "throughput of Bic: AM above UM"),
+        ("loss htcp A: s = 3x l", "loss of H-TCP over AM: small packets 2 to 4 times large packets"),
+        ("dly U l: veno >= bic,yeah", "delay over UM, large packets: Veno not below Bic and YeAH"),
+        ("thr bic A,X: in 0.95..1.0", "throughput of Bic over AM and 802.11ac: 0.95 to 1.0"),
+        (
+            "thr all: s = l; jit vegas: A < X",
+            "throughput of each variant: small packets equal to large packets; jitter of Vegas: AM below 802.11ac",
+        ),
+    ],
+)
+def test_the_notation_is_said_in_words(test: str, said: str) -> None:
+    assert words.statement_in_words(test) == said
+
+
+def test_no_claim_is_shown_in_the_notation() -> None:
+    for c in STUDY.claims:
+        said = STUDY.function("test_in_words")(c)
+        assert not re.search(r"\b(thr|dly|jit|dip|htcp|yeah|l|A|U|X)\b|[<>=]", said), said
 
 
 def test_what_is_not_said_is_taken_for_both_modes_and_sizes() -> None:
@@ -283,7 +307,7 @@ def test_each_relation_can_fail() -> None:
     assert judge_claim(STUDY, CLAIMS["W2"], data).verdict == "differs"
     finding = judge_claim(STUDY, CLAIMS["W34"], data)
     assert finding.verdict == "differs"
-    assert "not thr bic s: A > U" in finding.text
+    assert "fails: throughput of Bic, small packets: AM above UM" in finding.text
 
 
 def test_an_order_within_the_interval_is_undecided() -> None:
@@ -300,7 +324,7 @@ def test_what_needs_wifi_says_so_and_shows_what_lte_says() -> None:
     assert "needs 802.11ac, which was not run" in finding.note
     half = judge_claim(STUDY, CLAIMS["W12"], data)
     assert half.verdict == "not-testable"
-    assert "thr newreno s: A > U" in half.text
+    assert "throughput of NewReno, small packets: AM above UM" in half.text
     put(data, "goodput_mbps", 0.5, cc="newreno", network="lte-am")
     assert judge_claim(STUDY, CLAIMS["W12"], data).verdict == "differs", "one false part is enough"
 
@@ -354,7 +378,10 @@ def test_three_times_is_a_band_and_nothing_lost_is_no_ratio() -> None:
         put(data, "loss_undelivered", 0.001, cc=cc, network="lte-am", size=3000)
     assert "not loss yeah A: s = 3x l" not in judge_claim(STUDY, CLAIMS["W56"], data).text
     put(data, "loss_undelivered", 0.0, cc="yeah", network="lte-am")
-    assert "not loss yeah A: s = 3x l" in judge_claim(STUDY, CLAIMS["W56"], data).text
+    assert (
+        "fails: loss of YeAH over AM: small packets 2 to 4 times large packets"
+        in judge_claim(STUDY, CLAIMS["W56"], data).text
+    )
 
 
 def test_a_reading_counts_loss_another_way() -> None:

@@ -16,6 +16,7 @@ from lasthop.harness.conduct import (
     find_study,
     judge_claim,
     list_studies,
+    remake_study,
     run_study,
 )
 from lasthop.harness.data import Backend, Data, Record, Run
@@ -55,5 +56,6 @@ __all__ = [
     "judge_claim",
     "list_studies",
     "load_study",
+    "remake_study",
     "run_study",
 ]

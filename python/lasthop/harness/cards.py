@@ -28,6 +28,8 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "ambiguous": ("unclear", "≈"),
     "not-testable": ("mute", "–"),
 }
+#: From so many replications on nothing is said of their number.
+ENOUGH = 10
 #: More lines than these are folded: first what fails, then what holds.
 LINES = 12
 #: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
@@ -50,13 +52,23 @@ class Words:
         self._pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])") if words else None
 
     def __call__(self, label: str) -> str:
-        """A label in words."""
+        """A label in words; a number and its unit stay on one line."""
         if label in self._labels:
-            return self._labels[label]
-        return label if self._pattern is None else self._pattern.sub(lambda m: self._words[m[0]], label)
+            said = self._labels[label]
+        else:
+            said = label if self._pattern is None else self._pattern.sub(lambda m: self._words[m[0]], label)
+        return unbroken(said)
 
 
 PLAIN = Words({}, {})
+
+_UNITS = "%|ms|s|kB|KB|MB|B|kbit/s|Mbit/s|bit/s|dB|TTI|TTIs|segments|Hz|m"
+
+
+def unbroken(text: str) -> str:
+    """The same text, with spaces between numbers and units at which a line does not end; ± rather than +-."""
+    kept = re.sub(rf"(?<=\d) (?=(?:{_UNITS})(?![\w/]))", "\u00a0", text.replace("+-", "±"))
+    return kept.replace(" ± ", "\u00a0±\u00a0")
 
 
 def comparisons(finding: Finding, paper: float | None = None, words: Words = PLAIN) -> Markup:
@@ -67,15 +79,16 @@ def comparisons(finding: Finding, paper: float | None = None, words: Words = PLA
     checks = list(finding.checks)
     if not checks:
         return Markup('<p class="ours">{}</p>').format(finding.text) if finding.text != "-" else Markup("")
-    checks.sort(key=lambda c: c.held is True)
+    # What fails comes first, what is not judged last.
+    checks.sort(key=lambda c: (c.relation == "given", c.held is True))
     scales = _shared(checks)
     alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
-    series = _legend(checks, words)
-    lines = [_line(check, scales.get(_group(check)), alone, words, bool(series)) for check in checks]
+    lines = [_line(check, scales.get(_group(check)), alone, words) for check in checks]
     count = ""
-    if len(checks) > 1:
-        held = sum(c.passed for c in checks)
-        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(checks), _counts(finding))
+    judged = [c for c in checks if c.relation != "given"]
+    if len(judged) > 1:
+        held = sum(c.passed for c in judged)
+        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(judged), _counts(finding))
     elif n := _counts(finding):
         count = Markup('<p class="count">{}</p>').format(n.strip(" ,"))
     first = Markup("").join(lines[:LINES])
@@ -86,7 +99,7 @@ def comparisons(finding: Finding, paper: float | None = None, words: Words = PLA
         more = Markup('<details><summary>{} more comparisons, {}</summary><div class="dots">{}</div></details>').format(
             len(lines) - LINES, what, Markup("").join(lines[LINES:])
         )
-    return Markup('{}{}<div class="dots">{}</div>{}').format(count, series, first, more)
+    return Markup('{}<div class="dots">{}</div>{}').format(count, first, more)
 
 
 def _comparable(paper: float | None, check: Check) -> float | None:
@@ -104,7 +117,8 @@ def _counts(finding: Finding) -> str:
     if not ns:
         return ""
     spread = f"{ns[0]}" if len(ns) == 1 else f"{ns[0]} to {ns[-1]}"
-    return f", {spread} replication{'' if ns[-1] == 1 else 's'}"
+    few = f" (fewer than {ENOUGH})" if ns[0] < ENOUGH else ""
+    return f", {spread} replication{'' if ns[-1] == 1 else 's'}{few}"
 
 
 @dataclass(frozen=True)
@@ -173,15 +187,19 @@ def _own(shown: Shown, paper: float | None) -> Scale:
         distance = max(abs(v - edges[0]) for v in values) or abs(edges[0]) or 1.0
         values += [edges[0] - distance, edges[0] + distance]
     low, high = min(values), max(values)
+    if high - low < 1e-6 * max(abs(low), abs(high)):  # but for rounding the same
+        return _scale([round(high, 9)])
     positive = all(v >= 0 for v in ends) and all(e >= 0 for e in edges)
     margin = (high - low) * 0.04 or 0.5
     return Scale(max(low - margin, 0.0) if positive else low - margin, high + margin)
 
 
-def _line(check: Check, scale: Scale | None, paper: float | None, words: Words, has_legend: bool) -> Markup:
+def _line(check: Check, scale: Scale | None, paper: float | None, words: Words) -> Markup:
     held = {True: "good", False: "bad", None: "unclear"}[check.held]
     sign = {True: "✓", False: "✗", None: "?"}[check.held]
     said = {True: "holds", False: "fails", None: "undecided"}[check.held]
+    if check.relation == "given":
+        held, sign, said = "mute", "", "not judged"
     mark = Markup('<span class="sign {}" title="{}"><span aria-hidden="true">{}</span></span>').format(held, said, sign)
     said_hidden = Markup('<span class="hidden">{}: </span>').format(said)
     if not check.shown or check.relation == "fact":
@@ -190,35 +208,51 @@ def _line(check: Check, scale: Scale | None, paper: float | None, words: Words, 
         )
     if check.relation == "trend":
         label, plot, value = _before_numbers(check.text), _course(check, held), _ends(check)
-    elif check.relation == "band":
+    elif check.relation in ("band", "given"):
         (shown,) = check.shown
         label = shown.label
         plot = _plot(check, _own(shown, paper), held, paper)
         value = Markup("{}<small>{}</small>").format(
-            shown.value.text(check.digits, check.unit), _accepted(shown, paper)
+            unbroken(shown.value.text(check.digits, check.unit)),
+            "not judged" if check.relation == "given" else unbroken(_accepted(check, paper)),
         )
     else:
-        sign_between = " < " if check.relation == "order" else " ≈ "
-        label = _common(tuple(s.label for s in check.shown), sign_between, has_legend)
+        label = _common(tuple(s.label for s in check.shown), " < " if check.relation == "order" else " ≈ ")
         plot = _plot(check, scale or Scale(0.0, 1.0), held, None)
-        text = sign_between.join(s.value.text(check.digits) for s in check.shown)
-        value = Markup("{}").format(f"{text} {check.unit}".strip())
+        value = _compared_values(check, words)
     return Markup(
         '<div class="dot-line">{}<span class="label">{}{}</span>{}<span class="value">{}</span></div>'
     ).format(mark, said_hidden, words(label), plot, value)
 
 
-def _accepted(shown: Shown, paper: float | None) -> str:
-    low, high = shown.low, shown.high
-    if low == high:
-        text = f"accepted: {plain(low)}"
-    elif math.isinf(low):
-        text = f"accepted: at most {plain(high)}"
-    elif math.isinf(high):
-        text = f"accepted: from {plain(low)}"
+def _compared_values(check: Check, words: Words) -> Markup:
+    """The numbers of a comparison, each with what it is, and what was asked of them."""
+    names = [words(name) for name in _series(tuple(s.label for s in check.shown))]
+    lines = Markup("<br>").join(
+        Markup('<i class="dot s{}"></i> {}: {}').format(k, name, unbroken(shown.value.text(check.digits, check.unit)))
+        for k, (name, shown) in enumerate(zip(names, check.shown, strict=True))
+    )
+    if check.relation == "equal":
+        asked = check.asked
+    elif len(names) == 2:
+        asked = f"{names[0]} below {names[1]}"
     else:
-        text = f"accepted: {plain(low)} to {plain(high)}"
-    return text + (f"; source: {plain(paper)}" if paper is not None else "")
+        asked = "each below the next"
+    return Markup("{}<small>asked: {}</small>").format(lines, unbroken(asked)) if asked else lines
+
+
+def _accepted(check: Check, paper: float | None) -> str:
+    low, high = check.shown[0].low, check.shown[0].high
+    after = f" {check.unit}" if check.unit else ""
+    if low == high:
+        text = f"accepted: {plain(low)}{after}"
+    elif math.isinf(low):
+        text = f"accepted: at most {plain(high)}{after}"
+    elif math.isinf(high):
+        text = f"accepted: {'above' if check.strict else 'from'} {plain(low)}{after}"
+    else:
+        text = f"accepted: {plain(low)} to {plain(high)}{after}"
+    return text + (f"; source: {plain(paper)}{after}" if paper is not None else "")
 
 
 def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
@@ -279,9 +313,9 @@ def _course(check: Check, held: str) -> Markup:
 
 def _ends(check: Check) -> Markup:
     first, last = check.shown[0], check.shown[-1]
-    return Markup("{} → {}<small>at {} → {}</small>").format(
-        f"{first.value.mean:.3g}", f"{last.value.mean:.3g}", first.label, last.label
-    )
+    ends = f"{plain(first.value.mean, 3)} → {plain(last.value.mean, 3)}"
+    asked = f"; asked: {check.asked}" if check.asked else ""
+    return Markup("{}<small>from {} to {}{}</small>").format(ends, first.label, last.label, asked)
 
 
 def _before_numbers(text: str) -> str:
@@ -291,33 +325,16 @@ def _before_numbers(text: str) -> str:
     return " ".join(words[:end]) or text
 
 
-def _legend(checks: Sequence[Check], words: Words) -> Markup:
-    """What the dots of lines with several of them are, where that is the same in all of them."""
-    several = [check for check in checks if check.relation in ("order", "equal") and len(check.shown) > 1]
-    names = {_series(tuple(s.label for s in check.shown)) for check in several}
-    if len(names) != 1:
-        return Markup("")
-    (series,) = names
-    keys = Markup(" ").join(
-        Markup('<span class="key"><i class="dot s{}"></i> {}</span>').format(k, words(name))
-        for k, name in enumerate(series)
-    )
-    return Markup('<p class="legend">{}</p>').format(keys)
-
-
-def _common(labels: Sequence[str], sign: str, has_legend: bool) -> str:
+def _common(labels: Sequence[str], sign: str) -> str:
     """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB.
 
-    What distinguishes them follows where no legend says it.
+    What distinguishes them stands beside their numbers; it is the label where they have nothing in common.
     """
     first, last = _shared_words(labels)
     words = labels[0].split(" ")
     common = " ".join([*words[:first], *words[len(words) - last :]])
-    if common and has_legend:
-        return common
     series = _series(labels)
-    ranked = sign.join(series) if len(series) < 4 else f"{series[0]}{sign}…{sign}{series[-1]}"
-    return f"{common}: {ranked}" if common else ranked
+    return common or (sign.join(series) if len(series) < 4 else f"{series[0]}{sign}…{sign}{series[-1]}")
 
 
 def _series(labels: Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from lasthop._files import resolved
 from lasthop.campaign.executors import executor
 from lasthop.campaign.store import Store
+from lasthop.harness.cards import ENOUGH
 from lasthop.harness.definition import (
     BASE,
     BUNDLED,
@@ -24,8 +26,9 @@ from lasthop.harness.definition import (
     load_study,
 )
 from lasthop.harness.errors import NoRunsError, StudyError
-from lasthop.harness.folder import check_target, claimed, write_folder
+from lasthop.harness.folder import CLAIMS, check_target, claimed, write_folder
 from lasthop.harness.judge import Finding, not_testable
+from lasthop.harness.recorded import Recorded, RecordedRuns
 from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
 from lasthop.harness.runner import Request, Runner, narrowed
 
@@ -41,9 +44,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-#: Fewer replications than this are noted beside the verdict.
-ENOUGH_REPLICATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,29 @@ def run_study(
     )
 
 
+def remake_study(folder: str | Path, *, backend: Backend | None = None) -> tuple[Study, Evidence]:
+    """Judges the runs of an earlier result again, with the study as it is now; runs and writes nothing.
+
+    Args:
+        folder: what `run_study` wrote.
+        backend: what reads scenarios; None: the simulator.
+
+    Raises:
+        StudyError: the folder holds no result, or one without its runs, or the study asks for other runs now.
+    """
+    folder = Path(folder)
+    kept = Recorded(folder)
+    try:
+        name = json.loads((folder / CLAIMS).read_text(encoding="utf-8"))["study"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise StudyError(f"cannot read {folder / CLAIMS}: {error}") from error
+    study = find_study(kept.folder or name, kept.quick)
+    groups = tuple(replace(g, seeds=kept.seeds.get(g.name, g.seeds)) for g in study.groups)
+    study = replace(study, groups=groups)
+    sets = [study.parameter_set(s) for s in kept.sets]
+    return study, conduct(study, sets, kept.of(study, backend))
+
+
 def estimate_study(
     name: str | Path,
     *,
@@ -187,7 +210,7 @@ def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> P
     return resolved(folder)
 
 
-def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evidence:
+def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner | RecordedRuns) -> Evidence:
     """Makes all runs and judges all claims; writes nothing."""
     scenarios = {s.name: runner.load(s) for s in sets}
     steps = _steps(study, sets, runner)
@@ -199,7 +222,7 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
     return Evidence(study, data, scenarios, claims)
 
 
-def _steps(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> dict[str, list[_Step]]:
+def _steps(study: Study, sets: Sequence[ParameterSet], runner: Runner | RecordedRuns) -> dict[str, list[_Step]]:
     return {s.name: list(_sensitivity_steps(s, study.sensitivity, runner)) for s in sets}
 
 
@@ -228,7 +251,7 @@ class _Step:
     invalid: str | None
 
 
-def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Runner) -> Iterable[_Step]:
+def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Runner | RecordedRuns) -> Iterable[_Step]:
     if plan is None:
         return
     for value in s.calibrated:
@@ -241,7 +264,7 @@ def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Ru
             yield _step(s, value, factor, runner)
 
 
-def _step(s: ParameterSet, value: Value, factor: float, runner: Runner) -> _Step:
+def _step(s: ParameterSet, value: Value, factor: float, runner: Runner | RecordedRuns) -> _Step:
     overrides = tuple(value.overrides(factor))
     invalid = None
     try:
@@ -323,9 +346,19 @@ def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
         return not_testable(str(missing) + (" (quick form)" if study.quick else ""))
     if not isinstance(finding, Finding):
         raise StudyError(f"{study.code_file}: {claim.evaluator} returned {finding!r} for claim {claim.id}, no Finding")
-    if finding.n is not None and finding.n < ENOUGH_REPLICATIONS and f"n = {finding.n}" not in finding.note:
+    if finding.n is not None and finding.n < ENOUGH and f"n = {finding.n}" not in finding.note:
         finding = finding.noting(f"n = {finding.n}: few replications")
-    return finding
+    return finding if data.variation.role == "sensitivity" else _of_one_run(study, claim, finding)
+
+
+def _of_one_run(study: Study, claim: Claim, finding: Finding) -> Finding:
+    """One replication has no interval: its verdict stands only if the study says why one is enough."""
+    single = [study.group(name) for name in claim.groups if study.has_group(name) and study.group(name).seeds == 1]
+    reasons = list(dict.fromkeys(group.one_run for group in single if group.one_run))
+    if any(not group.one_run for group in single) and finding.verdict in ("agrees", "differs"):
+        told = f"one replication: it {finding.verdict}, and nothing says how far chance decides"
+        return replace(finding, verdict="undecided").noting(told)
+    return finding.noting(f"one run of each point: {'; '.join(reasons)}") if reasons else finding
 
 
 def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
@@ -349,7 +382,7 @@ def _ablate(
     study: Study,
     sets: Sequence[ParameterSet],
     claims: dict[str, list[ClaimResult]],
-    runner: Runner,
+    runner: Runner | RecordedRuns,
 ) -> dict[tuple[str, str], Data]:
     """For each claim that differs, the declared ablations: the runs that turn it."""
     wanted = [
@@ -374,6 +407,6 @@ def _ablate(
     return found
 
 
-def _note_settings(data: Data, runner: Runner) -> None:
+def _note_settings(data: Data, runner: Runner | RecordedRuns) -> None:
     """Lets evaluators look up what the scenario says in this set and variation."""
     data.effective = tomllib.loads(runner.load(data.parameter_set, data.variation.overrides).to_toml())

@@ -122,6 +122,8 @@ class Group:
     axes: tuple[Axis, ...] = ()
     #: The parameter sets that these runs are made under; None: every one.
     sets: tuple[str, ...] | None = None
+    #: Why one replication of each point is enough to judge by. Without a reason, claims on single runs are undecided.
+    one_run: str = ""
 
     def under(self, parameter_set: ParameterSet) -> bool:
         """Whether the runs are made under that set."""
@@ -240,6 +242,8 @@ class Study:
     sensitivity: SensitivityPlan | None
     echo: tuple[EchoRow, ...]
     code: ModuleType
+    #: Abbreviations and names that the report explains, with what they mean.
+    terms: Mapping[str, str] = field(default_factory=dict)
 
     def group(self, name: str) -> Group:
         """The group of that name."""
@@ -316,6 +320,7 @@ def _load(folder: Path, quick: bool) -> Study:
         sensitivity=_sensitivity(spec.get("sensitivity"), quick),
         echo=tuple(_echo(spec.get("echo", []))),
         code=_import(folder / "study.py", head["name"]),
+        terms=_texts(stated, "terms"),
     )
     _check(study, all_groups)
     return study
@@ -396,6 +401,7 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
         overrides=(*body.get("set", ()), *less.get("set", ())),
         axes=tuple(axes),
         sets=tuple(body["sets"]) if "sets" in body else None,
+        one_run=body.get("one_run", ""),
     )
 
 

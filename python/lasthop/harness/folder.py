@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lasthop._files import Earlier, whole_folder
 from lasthop.harness.echo import config_echo
 from lasthop.harness.errors import StudyError
+from lasthop.harness.recorded import RUNS, recorded
 from lasthop.harness.report import study_report
 
 if sys.platform == "win32":
@@ -35,7 +36,9 @@ CSV_ROWS = 20_000
 #: The file by which the result of a study is known.
 CLAIMS = "claims.json"
 #: The result of a study.
-_EARLIER = Earlier(CLAIMS, ("study", "parameter_sets"), ("figures", "data", "scenarios", "config.json", "report.html"))
+_EARLIER = Earlier(
+    CLAIMS, ("study", "parameter_sets"), ("figures", "data", "scenarios", "config.json", "report.html", RUNS)
+)
 
 
 def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
@@ -44,8 +47,7 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
     with whole_folder(folder, replaces=_EARLIER) as partial:
         for sub in ("figures", "data", "scenarios"):
             (partial / sub).mkdir(parents=True)
-        figures: Sequence[Figure] = list(study.function("figures")(evidence))
-        tables: Sequence[TableView] = list(study.function("tables")(evidence))
+        figures, tables = _drawn(study, evidence)
         for figure in figures:
             _save_figure(figure.figure, partial / "figures" / figure.name)
             for name, columns in figure.data.items():
@@ -61,6 +63,17 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
         _save_json(_claims(study, evidence), partial / CLAIMS)
         report = study_report(study, evidence, figures, tables, config)
         (partial / "report.html").write_text(report, encoding="utf-8")
+        if (runs := recorded(study, evidence)) is not None:
+            (partial / RUNS).write_bytes(runs)
+
+
+def report_of(study: Study, evidence: Evidence) -> str:
+    """The report alone, as one HTML document."""
+    return study_report(study, evidence, *_drawn(study, evidence), config_echo(study, evidence))
+
+
+def _drawn(study: Study, evidence: Evidence) -> tuple[Sequence[Figure], Sequence[TableView]]:
+    return list(study.function("figures")(evidence)), list(study.function("tables")(evidence))
 
 
 def check_target(study: Study, folder: Path) -> None:

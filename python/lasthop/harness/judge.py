@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Verdict = Literal["agrees", "differs", "undecided", "ambiguous", "not-testable"]
 
 #: How the numbers of a comparison stand to each other or to what the claim accepts.
-Relation = Literal["band", "order", "equal", "trend", "fact"]
+Relation = Literal["band", "order", "equal", "trend", "given", "fact"]
 
 #: Replications that an order claim asks for.
 ORDER_REPLICATIONS = 10
@@ -112,7 +112,8 @@ class Check:
 
     `open`: the interval of what it judges has values that the claim accepts and others: more replications may turn it.
     `relation` and `shown` tell a figure what was compared: "band" one number with what is accepted, "order" numbers
-    that rise from one to the next, "equal" numbers that agree, "trend" a course, "fact" nothing but the text.
+    that rise from one to the next, "equal" numbers that agree, "trend" a course, "given" one number that is not judged,
+    "fact" nothing but the text. `asked` says what is asked of "equal" numbers and of a "trend", as a reader sees it.
     """
 
     passed: bool
@@ -124,6 +125,9 @@ class Check:
     shown: tuple[Shown, ...] = ()
     unit: str = ""
     digits: int = 3
+    asked: str = ""
+    #: Of a band: its lower end itself is not accepted.
+    strict: bool = False
 
     @property
     def held(self) -> bool | None:
@@ -182,7 +186,7 @@ def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "
     passed = value.mean > low
     # Touching the limit is not above it.
     over = value.ci95 is not None and value.ci95[0] <= low < value.ci95[1]
-    return _banded(name, value, passed, low, digits=digits, unit=unit, open=over)
+    return replace(_banded(name, value, passed, low, digits=digits, unit=unit, open=over), strict=True)
 
 
 def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
@@ -231,7 +235,8 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     judged = [(a, b) for a, b in combinations(values.values(), 2) if passed or abs(a.mean - b.mean) >= limit]
     possible = [_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
     note, open_ = f"spread {share:.2g} %", any(possible) if passed else all(possible)
-    return Check(passed, text, dict(values), note, open_, "equal", _compared(values), unit, digits)
+    asked = f"equal within {percent:g} % of their mean; they differ by {share:.2g} %"
+    return Check(passed, text, dict(values), note, open_, "equal", _compared(values), unit, digits, asked)
 
 
 def monotone(
@@ -252,7 +257,9 @@ def monotone(
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
     shown = tuple(Shown(f"{x:g}", y) for x, y in zip(xs, ys, strict=True))
-    return Check(not wrong, text, values, note, all(possible) if wrong else any(possible), "trend", shown)
+    asked = f"{direction}{f', up to {slack:g} back let pass' if slack else ''}"
+    open_ = all(possible) if wrong else any(possible)
+    return Check(not wrong, text, values, note, open_, "trend", shown, asked=asked)
 
 
 def slope(xs: Sequence[float], ys: Sequence[Estimate]) -> Estimate:
@@ -276,7 +283,14 @@ def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def exact(name: str, ours: float, expected: float, tolerance: float = 1e-9) -> Check:
     """An arithmetic identity."""
-    return Check(abs(ours - expected) <= tolerance, f"{name} = {ours:g}")
+    shown = (Shown(name, Estimate.of([ours]), expected, expected),)
+    return Check(abs(ours - expected) <= tolerance, f"{name} = {ours:g}", relation="band", shown=shown)
+
+
+def given(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
+    """A number that is shown beside those that are judged. It decides nothing."""
+    text = f"{name} {value.text(digits, unit)}"
+    return Check(True, text, relation="given", shown=(Shown(name, value),), unit=unit, digits=digits)
 
 
 def holds(text: str, passed: bool, note: str = "", open: bool = False) -> Check:

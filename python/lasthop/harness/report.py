@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.harness.cards import VERDICTS, Words, comparisons, pill
+from lasthop.harness.cards import VERDICTS, Words, comparisons, pill, unbroken
 from lasthop.harness.definition import KINDS
 from lasthop.report import figure_svg, page, section, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lasthop.harness.definition import Study
+    from lasthop.harness.definition import Claim, Study
     from lasthop.harness.judge import Finding
     from lasthop.harness.result import ClaimResult, Evidence, Figure, TableView
 
@@ -38,6 +39,7 @@ def study_report(
     (main, main_claims), *others = _main_first(evidence)
     parts = [
         _overview(study, evidence),
+        _terms(study),
         _claims(f"Claims under the parameter set {main}", study, main, main_claims),
         _figures(figures),
         *(_table(t) for t in tables),
@@ -87,6 +89,37 @@ def _overview(study: Study, evidence: Evidence) -> Markup:
     return _section("Verdicts", text, _join(rows), legend, anchor="verdicts")
 
 
+def _terms(study: Study) -> Markup:
+    """What abbreviations and names mean: a reader may not have the paper at hand."""
+    if not study.terms:
+        return Markup("")
+    rows = _join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, meaning) for term, meaning in study.terms.items())
+    return _section("Terms", Markup('<dl class="terms">{}</dl>').format(rows), anchor="terms")
+
+
+def _abbreviated(study: Study, *texts: str) -> list[Markup]:
+    """Texts of a card: in them each term carries what it means where it stands first."""
+    if not study.terms:
+        return [Markup("{}").format(unbroken(text)) for text in texts]
+    longest = sorted(study.terms, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w.+-])({'|'.join(map(re.escape, longest))})(?![\w+-])")
+    seen: set[str] = set()
+
+    def piece(part: str, is_term: bool) -> Markup:
+        if not is_term or part in seen:
+            return Markup("{}").format(part)
+        seen.add(part)
+        return Markup('<abbr title="{}">{}</abbr>').format(study.terms[part], part)
+
+    return [_join(piece(part, k % 2 == 1) for k, part in enumerate(pattern.split(unbroken(text)))) for text in texts]
+
+
+def _tested(study: Study, claim: Claim, words: Words) -> str:
+    """The test of a claim in words. A study whose tests have a notation of their own has a function that says them."""
+    said = study.function("test_in_words")(claim) if hasattr(study.code, "test_in_words") else words(claim.test)
+    return str(said).rstrip(".")
+
+
 def _counted(results: Sequence[ClaimResult]) -> str:
     counts = [(sum(r.finding.verdict == v for r in results), words) for v, words in COUNTS.items()]
     return ", ".join(f"{n} {words}" for n, words in counts if n)
@@ -97,7 +130,17 @@ def _anchor(name: str, result: ClaimResult) -> str:
 
 
 def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
-    return _section(title, _HOW, _join(_card(study, name, r) for r in results), anchor=f"claims-{name}")
+    single = {g.one_run: g for g in study.groups if g.seeds == 1 and g.one_run}
+    whose = {
+        reason: ", ".join(r.claim.id for r in results if group.name in r.claim.groups)
+        for reason, group in single.items()
+    }
+    enough = _join(
+        Markup('<p class="mute">One run of each point is enough for {}: {}.</p>').format(ids, reason)
+        for reason, ids in whose.items()
+        if ids
+    )
+    return _section(title, _HOW, enough, _join(_card(study, name, r) for r in results), anchor=f"claims-{name}")
 
 
 def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
@@ -112,13 +155,14 @@ def _card(study: Study, name: str, result: ClaimResult) -> Markup:
     claim, finding = result.claim, result.finding
     number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
     words = Words(claim.labels, claim.words)
-    test = words(claim.test).rstrip(".").replace("+-", "±")
+    says, test, about = _abbreviated(study, claim.says, _tested(study, claim, words), claim.about)
     parts = [
         Markup('<header><h3>{}</h3><span class="mute">{}</span>{}</header>').format(
             claim.id, KINDS[claim.kind], pill(finding.verdict)
         ),
-        Markup('<p class="says">{}</p>').format(claim.says),
+        Markup('<p class="says">{}</p>').format(says),
         Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
+        Markup('<p class="test">{}</p>').format(about) if about else Markup(""),
         comparisons(finding, number, words),
         _remark(result),
         _off(result),
@@ -148,9 +192,11 @@ def _remarks(result: ClaimResult) -> list[str]:
         note
         for check in finding.checks
         for note in check.note.split("; ")
-        if note.startswith(("n = ", "one replication", "spread "))
+        if note.startswith(("n = ", "one replication"))
     ]
-    found += [r for r in finding.remarks if switch is None or not r.startswith(f"with {switch.name}:")]
+    said = [r for r in finding.remarks if switch is None or not r.startswith(f"with {switch.name}:")]
+    # The line of counts has the number of replications.
+    found += [r for r in said if not r.endswith("few replications") and not r.startswith("one run of each point")]
     if not finding.checks and finding.note and not finding.remarks:
         found.append(finding.note)
     return list(dict.fromkeys(found))
@@ -228,17 +274,27 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
-    return _section(view.title, _paragraph(view.note), _html_table(view.headers, view.rows, classes), anchor=view.name)
+    rows = [["–" if str(cell) == "nan" else cell for cell in row] for row in view.rows]
+    return _section(view.title, _paragraph(view.note), _html_table(view.headers, rows, classes), anchor=view.name)
 
 
 def _numeric(view: TableView, column: int) -> bool:
-    return all(str(row[column])[:1] in "-0123456789" for row in view.rows)
+    return all(str(row[column])[:1] in "-0123456789" or str(row[column]) == "nan" for row in view.rows)
+
+
+def _worded(result: ClaimResult, parts: Sequence[str]) -> list[str]:
+    """Names of comparisons as the card says them. `D21.6` is the sixth one."""
+    words = Words(result.claim.labels, result.claim.words)
+    return [
+        f"comparison {part.rpartition('.')[2]}" if part.startswith(f"{result.claim.id}.") else words(part)
+        for part in parts
+    ]
 
 
 def _unexplained(study: Study, evidence: Evidence) -> Markup:
     """What differs and no declared ablation turns."""
     left = [
-        (_anchor(name, r), f"{r.claim.id} ({name})", "; ".join(parts) if parts != [r.claim.id] else "")
+        (_anchor(name, r), f"{r.claim.id} ({name})", "; ".join(_worded(r, parts)) if parts != [r.claim.id] else "")
         for name, results in _main_first(evidence)
         for r in results
         if any(a.under(study.parameter_set(name)) for a in r.claim.ablations) or not r.claim.ablations
@@ -260,11 +316,12 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
     plan = study.sensitivity
     if plan is None:
         return _section("Sensitivity", _paragraph("Not run in this form."), anchor="sensitivity")
+    only = "; ".join(f"{axis} {', '.join(map(str, labels))}" for axis, labels in plan.only.items())
     text = (
-        f"Every claim again with each calibrated value changed by ±{plan.step:.0%}, or as the columns say, "
-        f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} a point"
-        + (f", {', '.join(plan.overrides)}" if plan.overrides else "")
-        + (f", only {dict(plan.only)}" if plan.only else "")
+        f"Every claim again with each calibrated value changed by ±{plan.step * 100:g} %, or as the columns say, with "
+        f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} of each point"
+        + "".join(f", {change}" for change in plan.overrides)
+        + (f", only at {only}" if only else "")
         + ". The numbers are on the cards. What is on or off is not moved: see the readings there."
     )
     parts = [_paragraph(text)]
@@ -358,5 +415,5 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. Lines with several dots ask for an order (smaller to larger) or for equality.</p>"
+    "number. A line with several dots says what was asked of them. What needs more replications is undecided.</p>"
 )

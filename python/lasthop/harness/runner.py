@@ -260,4 +260,5 @@ def narrowed(group: Group, only: Mapping[str, tuple[object, ...]], seeds: int, o
         overrides=(*group.overrides, *overrides),
         axes=tuple(axes),
         sets=group.sets,
+        one_run=group.one_run,
     )

@@ -77,23 +77,48 @@ class Estimate:
         return Estimate(tuple(a - b for a, b in zip(self.samples, other.samples, strict=True)))
 
     def text(self, digits: int = 3, unit: str = "") -> str:
-        """`5.12 ± 0.081 s`: the mean and half the interval, which gets two digits."""
+        """`5.12 ± 0.08 s`: the mean and half the interval, to one place.
+
+        Half the interval has two significant digits, and the mean ends where it does; neither goes beyond `digits` of
+        the mean by more than one place.
+        """
         half = self.half_width
-        if half is not None and half < 1e-12 * abs(self.mean):
-            half = 0.0  # equal replications, but for the rounding of their mean
-        spread = "" if half is None else f" ± {_number(half, 2)}"
-        return f"{_number(self.mean, digits)}{spread}{' ' + unit if unit else ''}"
+        after = f" {unit}" if unit else ""
+        if half is None or not math.isfinite(half) or half <= 1e-12 * abs(self.mean):
+            # One replication, or equal ones but for the rounding of their mean.
+            return f"{_number(self.mean, digits)}{'' if half is None else ' ± 0'}{after}"
+        finest = _places(self.mean, digits) + 1 if self.mean else _places(half, digits)
+        places = min(_places(half, 2), finest)
+        if half < 0.5 * 10**-places:
+            return f"{_number(self.mean, digits)} ± <{_rounded(10**-places, places)}{after}"
+        return f"{_rounded(self.mean, places)} ± {_rounded(half, places)}{after}"
 
 
-def plain(x: float) -> str:
+def plain(x: float, digits: int = 4) -> str:
     """A number with four significant digits: 22000 rather than 2.2e+04."""
-    return _number(x, 4)
+    return _number(x, digits)
 
 
 def _number(x: float, digits: int) -> str:
     """`digits` significant digits, but 1500 rather than 1.5e+03."""
     text = f"{x:.{digits}g}"
     return f"{x:.0f}" if "e+" in text and abs(x) < 1e9 else text
+
+
+def _places(x: float, digits: int) -> int:
+    """Decimal places of `digits` significant digits; negative: before the point."""
+    return digits - 1 - math.floor(math.log10(abs(x)))
+
+
+def _rounded(x: float, places: int) -> str:
+    """To so many decimal places, without zeros at the end of them; very small and very large numbers as powers."""
+    value = round(x, places)
+    if value and not 1e-5 <= abs(value) < 1e9:
+        return f"{value:.2g}"
+    if not value:
+        return "0"
+    text = f"{value:.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def student_t_975(df: int) -> float:

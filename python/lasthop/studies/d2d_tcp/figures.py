@@ -105,7 +105,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
         place = taken.get((node, tti), 0)
         taken[node, tti] = place + 1
         offset = (2, 4 + 7 * place) if node != "b" else (2, -9 - 7 * place)
-        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=6.5, color=colour)
+        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=7, color=colour)
     ax.set_xlim(-1, until + 3)
     ax.set_xticks(range(0, until + 1, 5))
     ax.set_ylim(-2.8, 0.9)
@@ -221,7 +221,7 @@ def figure_7(evidence: Evidence) -> Figure:
 def _bars(ax: Axes, bars: list[tuple[str, Estimate, str]]) -> None:
     for i, (_, value, colour) in enumerate(bars):
         ax.bar(i, value.mean, color=colour, yerr=value.half_width or 0.0, capsize=3, error_kw={"linewidth": 0.8})
-        ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=6, color="white")
+        ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=7, color="white")
     ax.set_xticks(
         range(len(bars)), [name.replace(", ", ",\n") for name, _, _ in bars], rotation=30, ha="right", fontsize=7
     )
@@ -261,7 +261,7 @@ def repair(data: Data) -> Figure:
     ax = fig.add_subplot()
     _bars(ax, bars)
     ax.axhline(carried.mean, color="black", linewidth=0.8, linestyle="--")
-    ax.annotate("datagrams that always wait", (0, carried.mean), (0, 3), textcoords="offset points", fontsize=6)
+    ax.annotate("datagrams that always wait", (0, carried.mean), (0, 3), textcoords="offset points", fontsize=7)
     _label(ax, "", "throughput [Mbit/s]")
     caption = (
         "The scenario of figure 7, 260 s. Blue: INET's Reno with one change at a time; green: stacks of today. "
@@ -298,7 +298,7 @@ def pairs(data: Data) -> Figure:
             columns[key].extend(f.mean for f in found)
         columns["reuse"].extend([reuse] * len(counts))
         columns["pairs"].extend(counts)
-    axes[1].legend(fontsize=6, title="frequency reuse", title_fontsize=6)
+    axes[1].legend(fontsize=7, title="frequency reuse", title_fontsize=7)
     axes[2].set_ylim(0, 1.05)
     caption = (
         "Pairs 10 to 30 m apart in a disc of 250 m, physical quality of the sidelinks, Reno with SACK, 64 KB, 30 s."

@@ -383,7 +383,7 @@ def stacks(data: Data) -> Figure:
         ax.set_ylim(bottom=0)
         ax.set_title(kind, fontsize=8)
         _label(ax, "retransmission queue [kB]", "Mbit/s in 10 s after the handover" if ax is axes[0] else "")
-    axes[0].legend(fontsize=6)
+    axes[0].legend(fontsize=7)
     caption = "The stack of the slides beside those of today."
     return Figure("stacks", "Stacks of today", caption, fig, {"stacks": columns})
 

@@ -64,7 +64,7 @@ def queues(data: Data) -> Figure:
     panels[0][0].set_yticks(range(len(transports)), [transport_name(t) for t in transports])
     panels[0][0].set_ylim(len(transports) - 0.5, -0.5)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=8)
+    fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=7)
     caption = (
         "Beyond the paper: 8 Mbit/s a station. As it is: AM without end, UM 10 KiB, the access point one FIFO of 1000 "
         "packets. CoDel: on each RLC queue (target 5 ms, interval 100 ms) without a limit, FQ-CoDel in the AP."
@@ -103,7 +103,7 @@ def side(data: Data) -> Figure:
             ax.set_ylim(bottom=0)
     fig.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=7)
     caption = (
         "Beyond the paper: fourteen stations 1 to 20 m from eNB and access point, the same places for either, "
         "packets of 1000 B, against the source rate of each station; 95 % confidence intervals."
@@ -152,7 +152,7 @@ def airtime(data: Data) -> Figure:
     dress(panels[2], "rate of a station's PPDUs [Mbit/s]", f"its throughput [Mbit/s], {transport_name(transports[0])}")
     panels[2].set_ylim(bottom=0)
     handles, labels = panels[0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=7)
     caption = (
         "Beyond the paper: fourteen stations 1 to 60 m from the access point, each at the rate that its distance "
         "allows, 8 Mbit/s offered to each. Airtime fairness gives stations the same time on the air, the others the "

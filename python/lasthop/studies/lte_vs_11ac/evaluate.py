@@ -16,6 +16,7 @@ from lasthop.harness import judge as j
 from lasthop.harness.stats import Estimate
 from lasthop.studies.lte_vs_11ac.model import FACTORS, LOSSES, METRICS, MISSING, NETWORKS, SIZES
 from lasthop.studies.lte_vs_11ac.statement import Band, Cell, Comparison, parse, sized
+from lasthop.studies.lte_vs_11ac.words import check_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
         return j.not_testable("; ".join(notes))
     notes += list(dict.fromkeys(o.check.note for o in tested if o.check and o.check.note and len(tested) <= SHOWN))
     held = len(tested) - len(failed)
-    first = [f"not {o.text}" for o in failed] + [o.text for o in tested if o.passed]
+    first = [f"fails: {o.text}" for o in failed] + [o.text for o in tested if o.passed]
     more = f"; and {len(first) - SHOWN} more" if len(first) > SHOWN else ""
     text = f"{held} of {len(tested)} hold: {'; '.join(first[:SHOWN])}{more}"
     values: dict[str, Estimate] = {}
@@ -101,10 +102,11 @@ def outcome(check: Check, data: Data) -> Outcome:
         missing = next((MISSING[c.network] for c in cells if c.network in MISSING), None)
         if missing is None:
             raise
-        return Outcome(f"{check.text} {missing}", None)
+        return Outcome(f"{check_in_words(check)}: {missing}", None)
     found = _compared(check, values)
-    numbers = ", ".join(v.text() for v in values.values())
-    return Outcome(f"{check.text} ({numbers})", found.passed, found, check.text)
+    unit = METRICS[cells[0].metric].unit
+    numbers = " and ".join(v.text(unit=unit) for v in values.values())
+    return Outcome(f"{check_in_words(check)} ({numbers})", found.passed, found, check.text)
 
 
 def estimate(cell: Cell, data: Data) -> Estimate:
@@ -125,19 +127,21 @@ def loss_measure(data: Data) -> str:
 
 def _compared(check: Check, values: dict[str, Estimate]) -> j.Check:
     if isinstance(check, Band):
-        return j.in_band(check.cell.name, values[check.cell.name], (check.low, check.high))
+        unit = METRICS[check.cell.metric].unit
+        return j.in_band(check.cell.name, values[check.cell.name], (check.low, check.high), unit=unit)
     names = [c.name for c in check.cells]
-    percent = METRICS[check.cells[0].metric].equal_percent
+    metric = METRICS[check.cells[0].metric]
+    percent, unit = metric.equal_percent, metric.unit
     if check.factor is not None:
         return _ratio(check, values)
     if check.relation == "=":
-        return j.equal_within(values, percent)
+        return j.equal_within(values, percent, unit=unit)
     left, right = names
     if check.relation == "<":
-        return j.ordered({left: values[left], right: values[right]})
-    above = j.ordered({right: values[right], left: values[left]})
+        return j.ordered({left: values[left], right: values[right]}, unit=unit)
+    above = j.ordered({right: values[right], left: values[left]}, unit=unit)
     if check.relation == ">=" and not above.passed:
-        equal = j.equal_within(values, percent)
+        equal = j.equal_within(values, percent, unit=unit)
         return equal if equal.passed else replace(equal, open=equal.open or above.open)
     return above
 
@@ -157,5 +161,5 @@ def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
     note = f"ratio {ratio:.3g}, band {low:g}-{high:g}"
     # The ratio of the means is judged; its interval is that of the ratios seed by seed.
     value = by_seed.scaled(ratio / by_seed.mean) if by_seed.mean else by_seed
-    shown = (j.Shown(f"{check.text}: ratio", value, low, high),)
+    shown = (j.Shown(f"ratio of {check_in_words(check)}", value, low, high),)
     return j.Check(passed, check.text, values, note, possible, "band", shown)

@@ -94,7 +94,7 @@ def _spreads(
         dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
         ax.set_ylim(bottom=0)
         if key == FOUR[0]:
-            ax.legend(frameon=False, fontsize=6.5, loc="upper left")
+            ax.legend(frameon=False, fontsize=7, loc="upper left")
     return columns
 
 

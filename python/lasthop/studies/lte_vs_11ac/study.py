@@ -7,5 +7,6 @@ like the others that has no runs yet, so that what needs it stays untested until
 from lasthop.studies.lte_vs_11ac.evaluate import statement
 from lasthop.studies.lte_vs_11ac.figures import figures, tables
 from lasthop.studies.lte_vs_11ac.reduce import reduce_cell, reduce_series
+from lasthop.studies.lte_vs_11ac.words import test_in_words
 
-__all__ = ["figures", "reduce_cell", "reduce_series", "statement", "tables"]
+__all__ = ["figures", "reduce_cell", "reduce_series", "statement", "tables", "test_in_words"]

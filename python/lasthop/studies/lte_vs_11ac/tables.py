@@ -13,6 +13,7 @@ from lasthop.studies.lte_vs_11ac.evaluate import conjunction, counted, outcome
 from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, TECHNOLOGIES, TODAY, VARIANTS
 from lasthop.studies.lte_vs_11ac.spread import spread
 from lasthop.studies.lte_vs_11ac.statement import parse
+from lasthop.studies.lte_vs_11ac.words import statement_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,10 +79,10 @@ def scores(results: Iterable[ClaimResult], data: Data) -> TableView:
         try:
             finding = counted(r.claim, data)
         except NoRunsError as missing:
-            rows.append((r.claim.id, str(r.claim.settings.get("counts")), "not-testable", str(missing)))
+            rows.append((r.claim.id, "", "not-testable", str(missing)))
             continue
         if finding is not None:
-            part = "all" if r.claim.settings["counts"] is True else str(r.claim.settings["counts"])
+            part = "all" if r.claim.settings["counts"] is True else statement_in_words(str(r.claim.settings["counts"]))
             rows.append((r.claim.id, part, finding.verdict, f"{finding.text}. {finding.note}".strip(". ")))
     agreeing = sum(row[2] == "agrees" for row in rows)
     differing = sum(row[2] == "differs" for row in rows)

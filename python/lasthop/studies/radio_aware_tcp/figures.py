@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lasthop.harness import Data, Evidence, Figure, TableView
-from lasthop.harness.drawing import study_figure
+from lasthop.harness.drawing import decade_axis, study_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -249,11 +249,27 @@ def table_limits(data: Data) -> TableView:
     return TableView("limits", "Where plain CUBIC begins to win (60 kB)", ("hints", "CUBIC wins"), tuple(rows))
 
 
+def said(label: object) -> object:
+    """A label of an axis as figures call it."""
+    names = {key: name for _, _, cases in FAMILIES.values() for key, name in cases.items()}
+    names |= NAMES | {"loose-fq": "R x RTT and queue, flow queues", "right": "right hints"}
+    kind, _, value = str(label).partition("-")
+    if str(label) in names:
+        return names[str(label)]
+    if kind in WRONGS and value:
+        _, what, unit = WRONGS[kind]
+        return f"{what}: {value} {unit}".strip()
+    return label
+
+
 def grid_table(data: Data, group: str, title: str, axes: Sequence[str], values: Mapping[str, str]) -> TableView:
     """A row for each point of a group."""
     points = list(dict.fromkeys(tuple(r.point[a] for a in axes) for r in data.records[group]))
     rows = tuple(
-        (*point, *(data.estimate(group, v, **dict(zip(axes, point, strict=True))).text() for v in values))
+        (
+            *(said(label) for label in point),
+            *(data.estimate(group, v, **dict(zip(axes, point, strict=True))).text() for v in values),
+        )
         for point in points
     )
     return TableView(group, title, (*axes, *values.values()), rows)
@@ -275,7 +291,7 @@ def figure_1(data: Data) -> Figure:
     (dashed,) = other.plot(xs, trip, "s--", color=COLOURS["queue"], label="round trip")
     other.set_ylim(0, None)
     other.set_ylabel("round trip / 5 ms")
-    ax.legend(handles=[line, dashed], frameon=False, fontsize=8, loc="lower right")
+    ax.legend(handles=[line, dashed], frameon=False, fontsize=7, loc="lower right")
     columns = {"bdp": xs, "goodput_share": rate, "rtt_over_5ms": trip}
     caption = "Normal TCP: goodput over the air-link rate and mean round trip over 5 ms, against the layer-2 buffer."
     return Figure("fig1", "Figure 1", caption, fig, {"fig1": columns})
@@ -320,10 +336,10 @@ def figure_5(data: Data) -> Figure:
         columns["window"] += list(windows)
         ax.set_xticks([k + 0.2 for k in range(len(windows))], [str(w) for w in windows])
         ax.set_xlabel("initial window")
-        ax.set_title(f"round trip {rtt} ms", fontsize=9)
+        ax.set_title(f"round trip {rtt} ms", fontsize=8)
         if rtt == trips[0]:
             ax.set_ylabel("time of 0.5 MB [s]")
-            ax.legend(frameon=False, fontsize=8)
+            ax.legend(frameon=False, fontsize=7)
     caption = "Connections of one burst of 0.5 MB each: from the connection's start to the last byte."
     return Figure("fig5", "Figure 5", caption, fig, {"fig5": columns})
 
@@ -335,14 +351,14 @@ def figure_6(data: Data) -> Figure:
     schemes = data.labels("web", "scheme")
     objects = [data.estimate("web", "object", scheme=s).mean for s in schemes]
     _bars(left, schemes, objects, "50 kB object [ms]")
-    left.set_title("beside a download", fontsize=9)
+    left.set_title("beside a download", fontsize=8)
     mixed = data.labels("mix", "scheme")
     pages = [data.estimate("mix", "page", scheme=s).mean for s in mixed]
     video = [data.estimate("mix", "bitrate", scheme=s).mean for s in mixed]
     _bars(middle, mixed, pages, "web page [s]")
     _bars(right, mixed, video, "video bitrate [Mbit/s]")
-    middle.set_title("beside files and video", fontsize=9)
-    right.set_title("beside files and pages", fontsize=9)
+    middle.set_title("beside files and video", fontsize=8)
+    right.set_title("beside files and pages", fontsize=8)
     caption = (
         "One phone, one layer-2 queue of 60 kB. Left: web objects beside a download that never ends. Middle and "
         "right: 3GPP files of 2 MB, web pages and adaptive video together."
@@ -365,7 +381,7 @@ def figure_8(data: Data) -> Figure:
     air = data.estimate("air", "goodput").mean
     ax.axhline(air, color="#666666", linestyle="--", linewidth=1, label="air rate")
     ax.set_xticks([0.3, 1.3], ["45", "60"])
-    fig.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=5, columnspacing=1.0, handlelength=1.4)
+    fig.legend(frameon=False, fontsize=7, loc="outside upper center", ncols=5, columnspacing=1.0, handlelength=1.4)
     columns["air"] = [air, air]
     caption = "A full buffer over 60 s. Air rate: datagrams that always wait, less headers."
     return Figure("fig8", "Figure 8", caption, fig, {"fig8": columns})
@@ -383,7 +399,7 @@ def figure_9(data: Data) -> Figure:
         columns[f"{scheme}_s"] = times
     ax.set_xlim(0, None)
     ax.set_ylim(0, 1.02)
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    ax.legend(frameon=False, fontsize=7, loc="upper left")
     caption = (
         "Bursts of 2 MB with reading times of 5 s in the mean, layer-2 buffer 45 kB: the share of bursts that took no "
         "longer. Triangles: means."
@@ -411,7 +427,7 @@ def figure_summary(data: Data) -> Figure:
     ax.axhline(air, color="#666666", linestyle="--", linewidth=0.8)
     handles, labels = ax.get_legend_handles_labels()
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
-    ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=8, loc="lower right")
+    ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=7, loc="lower right")
     caption = (
         "Full buffer, layer-2 buffer 60 kB, 40 s. Dashed: the air rate. Close coupling has a receive window of "
         "64 kB, so that a packet does not wait in the IP buffer for what the sender has written long before."
@@ -463,9 +479,10 @@ def figure_wrong(data: Data) -> Figure:
         ax.plot(list(points), list(points.values()), "o-", color=COLOURS["queue"], markersize=4)
         ax.axhline(cubic, color=COLOURS["cubic"], linestyle="--", linewidth=1)
         ax.set_xlabel(f"{title} [{unit}]" if unit else title, fontsize=8)
-        ax.tick_params(labelsize=8)
+        ax.tick_params(labelsize=7)
         if kind in ("age", "period"):
             ax.set_xscale("log")
+            decade_axis(ax.xaxis)
         if kind in ("error", "step"):
             ax.set_ylabel("goodput [Mbit/s]", fontsize=8)
         columns["kind"] += [kind] * len(points)
@@ -476,7 +493,7 @@ def figure_wrong(data: Data) -> Figure:
     last.axis("off")
     last.plot([], [], "o-", color=COLOURS["queue"], markersize=4, label="with hints")
     last.plot([], [], "--", color=COLOURS["cubic"], linewidth=1, label="CUBIC")
-    last.legend(frameon=False, fontsize=8, loc="center")
+    last.legend(frameon=False, fontsize=7, loc="center")
     caption = (
         "The scheme with queue information when hints are wrong, old, biased, lost, coarse or seldom (valid "
         "for 10 s); dashed: CUBIC."
@@ -504,12 +521,12 @@ def figure_users(data: Data) -> Figure:
     for ax in (left, right):
         ax.set_xlabel("phones in the cell")
         ax.set_xticks(list(users))
-    left.legend(frameon=False, fontsize=8, loc="lower right")
+    left.legend(frameon=False, fontsize=7, loc="lower right")
     caption = (
         "Every phone downloads; layer-2 buffer 60 kB each, no other load. The round trip of close coupling is the wait "
         "in a send buffer without limit and is left out."
     )
-    return Figure("users", "One to ten phones", caption, fig, {"users": columns})
+    return Figure("users", f"{users[0]} to {users[-1]} phones", caption, fig, {"users": columns})
 
 
 def _bars(ax: Axes, labels: Sequence[object], values: Sequence[float], y: str) -> None:

@@ -41,7 +41,8 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
     yield figure_6a(data)
     yield figure_6b(data)
     yield figure_7a(data, "coarse")
-    for reading in evidence.study.readings:
+    # Of a reading only where it is about what the figure shows.
+    for reading in (r for r in evidence.study.readings if r.claims is None or "U13" in r.claims):
         yield figure_7a(evidence.of(main, reading.name), reading.name)
     sequence = figure_7b(data)
     if sequence is not None:
@@ -75,7 +76,7 @@ def figure_5a(data: Data) -> Figure:
     ax.plot(ends, ceiling, "--", color="#666666", linewidth=1, label="(1 - p) · 96.2 %")
     ax.set_ylim(0, 100)
     # Between the two curves nothing else is drawn.
-    ax.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.4, 0.5))
+    ax.legend(frameon=False, fontsize=7, loc="center", bbox_to_anchor=(0.4, 0.5))
     name = f"fig5a-{data.parameter_set.name}"
     caption = (
         f"Throughput of received TCP segments (20 B header included) as a share of 384 kbit/s, parameter set "
@@ -90,7 +91,8 @@ def figure_5b(data: Data) -> Figure:
     fig, ax = _axes("time [s]", "congestion window [segments]")
     columns = _windows(ax, data, 5, WINDOW_5_S)
     ax.set_ylim(0, 70)
-    ax.legend(frameon=False, fontsize=8)
+    ax.set_xlim(0, WINDOW_5_S)
+    ax.legend(frameon=False, fontsize=7)
     caption = f"Congestion windows at a TBLER of 5 %, first {WINDOW_5_S:g} s of the run with seed 1."
     return Figure("fig5b", "Figure 5b", caption, fig, {"fig5b": columns})
 
@@ -101,6 +103,7 @@ def figure_6a(data: Data) -> Figure:
     fig, ax = _axes("time [s]", "RTT [s]")
     ax.plot(trace["time"], trace["rtt"], ".", color=COLOURS["vegas"], markersize=1.5, rasterized=True)
     ax.set_ylim(bottom=0)
+    ax.set_xlim(left=0)
     fig.set_dpi(200)
     caption = f"RTT of every segment that Vegas timed at a TBLER of 5 %: {len(trace['rtt'])} samples, seed 1."
     columns = {"time_s": trace["time"].tolist(), "rtt_s": trace["rtt"].tolist()}
@@ -136,7 +139,7 @@ def figure_7a(data: Data, reading: str) -> Figure:
         times = times[times < WINDOW_30_S]
         low = np.full(len(times), 0.04)
         ax.plot(times, low, "^", color="#000000", markersize=5, transform=ax.get_xaxis_transform(), label="timeout")
-        ax.legend(frameon=False, fontsize=8, loc="center right" if cc == "reno" else "upper right")
+        ax.legend(frameon=False, fontsize=7, loc="center right" if cc == "reno" else "upper right")
         _append(timeouts, cc=[cc] * len(times), time_s=times.tolist())
     lower.set_xlim(0, WINDOW_30_S)
     lower.set_ylim(0, 8)
@@ -170,7 +173,7 @@ def figure_7b(data: Data) -> Figure | None:
     ax.step(acked["time"], acked["ack"] / size - base, where="post", color=COLOURS["reno"], linewidth=1, label="ACK")
     ax.axvline(values["timeout"], color="#666666", linestyle=":", linewidth=1)
     ax.annotate("timeout", (values["timeout"], 0.98), xycoords=("data", "axes fraction"), fontsize=8, va="top")
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    ax.legend(frameon=False, fontsize=7, loc="lower right")
     caption = (
         "A spurious timeout of Vegas at a TBLER of 30 %, seed 1: nothing is lost, the segments sent again "
         "arrive twice. Segment numbers count from the first one shown."
@@ -193,12 +196,14 @@ def figure_wired(data: Data) -> Figure:
             delays = data.labels("wired", "delay_ms")
             shares = [data.estimate("wired", "share", cc=cc, tbler=tbler, delay_ms=d) for d in delays]
             ys = [100 * s.mean for s in shares]
-            ax.plot(delays, ys, style, color=COLOURS[cc], markersize=3, linewidth=1, label=f"{NAMES[cc]}, {tbler} %")
+            ax.plot(
+                delays, ys, style, color=COLOURS[cc], markersize=3, linewidth=1, label=f"{NAMES[cc]}, TBLER {tbler} %"
+            )
             for d, share in zip(delays, shares, strict=True):
                 rtt = data.estimate("wired", "rtt_min", cc=cc, tbler=tbler, delay_ms=d).mean
                 _append(columns, cc=cc, tbler=tbler, delay_ms=d, share=share.mean, rtt_min_s=rtt)
     ax.set_ylim(0, 100)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=7)
     caption = "Throughput against the one-way wired delay; everything else as in the parameter set."
     return Figure("wired-delay", "Sensitivity to the wired delay", caption, fig, {"wired-delay": columns})
 
@@ -244,11 +249,11 @@ def figure_ahead(data: Data) -> Figure:
     ceiling = [100 * model.ceiling(t) for t in (0, rates[-1])]
     for ax, title in ((left, "the paper's TCPs, with help at the RNC"), (right, "stacks of today (linux-6), no help")):
         ax.plot((0, rates[-1]), ceiling, "--", color="#999999", linewidth=1, label="(1 - p) · 96.2 %")
-        ax.set_title(title, fontsize=9)
+        ax.set_title(title, fontsize=8)
         ax.set_ylim(0, 100)
     right.legend(frameon=False, fontsize=7, loc="lower left")
     # Between Vegas at the bottom and Reno at the top nothing is drawn.
-    left.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(0.99, 0.18), ncols=2, columnspacing=1)
+    left.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 0.19), ncols=2, columnspacing=0.8)
     caption = (
         "Throughput against TBLER. Left: Vegas and Reno of ns-2 alone, with a snoop agent at the RNC, and with a proxy "
         "there that splits the connection. Neither helps Vegas: RLC loses nothing that an agent could send again, and "
@@ -272,11 +277,11 @@ def figure_phase(data: Data) -> Figure:
     )
     right = ax.twinx()
     right.plot([float(s) for s in starts], rtts, "--s", color=COLOURS["vegas"], label="smallest RTT (right)", **style)
-    right.set_ylabel("smallest RTT [ms]", fontsize=9)
-    right.tick_params(labelsize=8)
+    right.set_ylabel("smallest RTT [ms]", fontsize=8)
+    right.tick_params(labelsize=7)
     right.spines["top"].set_visible(False)
     handles = ax.get_lines() + right.get_lines()
-    ax.legend(handles=handles, frameon=False, fontsize=8, loc="lower center")
+    ax.legend(handles=handles, frameon=False, fontsize=7, loc="lower center")
     ax.set_ylim(0, 100)
     columns: dict[str, list[Any]] = {"start_ms": list(starts), "vegas_percent": shares, "rtt_min_ms": rtts}
     caption = (
@@ -419,9 +424,9 @@ def _two_axes(x: str, y: str) -> tuple[MplFigure, tuple[Axes, Axes]]:
 
 
 def _label(ax: Axes, x: str, y: str) -> None:
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
-    ax.tick_params(labelsize=8)
+    ax.set_xlabel(x, fontsize=8)
+    ax.set_ylabel(y, fontsize=8)
+    ax.tick_params(labelsize=7)
     ax.grid(True, color="#e0e0e0", linewidth=0.5)
     ax.spines[["top", "right"]].set_visible(False)
 
