@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import lasthop as lh
-from lasthop.judging.case import Case, parse_cases
+from lasthop.judging.case import Case
 from lasthop.judging.contest import Samples, comparisons, flags, summary
+from lasthop.judging.reading import parse_cases
 
 CASE = """[case]
 id = "C"
@@ -65,11 +66,11 @@ def test_many_comparisons_need_more() -> None:
     equal = samples([10.0] * 5, [10.0] * 5, [10.0] * 5)
     assert flags([("p", weak)], "mine", case("smaller"))
     assert not flags([("p", weak), *((f"q{k}", equal) for k in range(9))], "mine", case("smaller"))
-    assert comparisons(10, case("smaller")) == 10
+    assert comparisons([f"q{k}" for k in range(10)], case("smaller")) == 10
 
 
 def test_means_have_their_intervals() -> None:
-    found = summary(samples([1.0, 2.0, 3.0], [1.0], []), case("smaller"))
+    found = summary(samples([1.0, 2.0, 3.0], [1.0], []), case("smaller"), "p")
     # t(0.975, 2) = 4.3027, s = 1, so 4.3027 / sqrt(3) = 2.4841.
     assert found["mine"]["loss"]["ci95"] == pytest.approx([2 - 2.4841, 2 + 2.4841], abs=1e-4)
     assert found["reno"]["loss"] == {"mean": 1.0, "ci95": None, "n": 1}

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import lasthop as lh
-from lasthop.judging._language import FUNCTIONS
-from lasthop.judging.case import _KEYS
+from lasthop.judging._functions import FUNCTIONS
+from lasthop.judging.reading import _KEYS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "add-a-case.md").read_text(encoding="utf-8")
 

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pytest
 
 from lasthop import LasthopError
-from lasthop.judging._language import Checker, Evaluation, Names
+from lasthop.judging._checker import Checker
+from lasthop.judging._evaluation import Evaluation
+from lasthop.judging._functions import Names
 from lasthop.judging._recording import Moment, Recording, Unknown
 from lasthop.judging._syntax import ExpressionError, parse
-from lasthop.judging.case import parse_cases
+from lasthop.judging.reading import parse_cases
 
 #: Time, variable, value. One ACK at 1 s passes through Drain, Down and Cruise; at 2 s the sender sends after the ACK.
 ROWS: list[tuple[float, str, float | str | None]] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lasthop as lh
+from lasthop.judging.judgement import Judgement
 from lasthop.judging.suite import load_suite
 
 
@@ -35,6 +36,17 @@ def test_the_anchors_hold(tmp_path: Path) -> None:
     # The reason stands in the case: half a per cent at 5 % of loss.
     assert verdicts.pop("ANCHOR-BBR-LOSS") == "fail"
     assert set(verdicts.values()) == {"pass"}
+
+
+def test_the_sheet_of_rfc_9743_has_every_row() -> None:
+    cases = load_suite("rfc9743").cases
+    assert [case.id for case in cases] == [f"CCE-{n:02}" for n in range(1, 24)]
+    # What no transport here can do is said, and nothing else is left out.
+    assert [case.id for case in cases if case.lacks] == ["CCE-22"]
+    # The full form stays within 0.8e9 segments, the quick one within ten paths of each row.
+    judgement = Judgement("bbr", "rfc9743")
+    assert sum(segments for *_, segments in judgement.costs()) < 0.8e9
+    assert all(any(path.quick for path in case.paths) for case in cases if not case.lacks)
 
 
 def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 
 import lasthop as lh
 from lasthop.cli import main
-from lasthop.judging.case import parse_cases, scenario_text, varied
+from lasthop.judging._paths import varied
+from lasthop.judging._scenario import scenario_text
 from lasthop.judging.judgement import Verdicts
+from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import bundled, load_suite
 
 #: Reno's window falls to a half at a loss; what may be in flight follows. Path: 33 packets and room for as many.

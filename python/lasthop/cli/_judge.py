@@ -140,8 +140,8 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 def _check(files: list[str], as_json: bool) -> None:
     """Cases that are right in themselves: of each scenario too, with CUBIC in the place of the control."""
+    from lasthop.judging._scenario import scenario_of
     from lasthop.judging._variables import scenario_keys
-    from lasthop.judging.case import scenario_of
     from lasthop.judging.suite import load_suite
 
     cases = [case for name in files for case in load_suite(name).cases]

@@ -8,12 +8,13 @@ test: R. L. Berger, Technometrics 24, 1982). Those of a row, over its paths and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lasthop.campaign._moments import moments
 from lasthop.campaign.compare import holm
 from lasthop.campaign.student import quantile_two_sided, two_sided_p
+from lasthop.judging._scenario import ALONE
 from lasthop.judging._words import number
 from lasthop.judging.case import BASELINES, Case, CaseMetric
 
@@ -26,14 +27,42 @@ Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
 """Values of a path: by control, replication and metric."""
 
 
-def summary(samples: Samples, case: Case) -> dict[str, dict[str, Any]]:
-    """Mean and 95 % interval (Student) of each metric of each control."""
+def compared(samples: Samples, case: Case) -> Samples:
+    """The values of a path with the harm to the others, paired by replication.
+
+    Harm is (x - y) / x where more is better and (y - x) / y where less is, x without the judged flow and y with it
+    (R. Ware and others, Beyond Jain's Fairness Index, HotNets 2019); below 0 the others gain.
+    """
+    alone = samples.get(ALONE, {})
+    better = {metric.name: metric.better for metric in case.metrics}
+    harms = [metric for metric in case.metrics if metric.harm]
+
+    def harm(of: str, replication: int, y: float | None) -> float | None:
+        x = alone.get(replication, {}).get(of)
+        if x is None or y is None:
+            return None
+        whole, less = (x, x - y) if better[of] == "larger" else (y, y - x)
+        return less / whole if whole else 0.0 if not less else None
+
+    return {
+        control: {
+            k: {**run, **({} if control == ALONE else {h.name: harm(h.harm, k, run.get(h.harm)) for h in harms})}
+            for k, run in runs.items()
+        }
+        for control, runs in samples.items()
+    }
+
+
+def summary(samples: Samples, case: Case, path: str) -> dict[str, dict[str, Any]]:
+    """Mean and 95 % interval (Student) of each metric of a path, for each control; without the judged flow: `alone`."""
     found: dict[str, dict[str, Any]] = {}
     for control, runs in samples.items():
-        found[control] = {}
+        of = found[control or "alone"] = {}
         for metric in case.metrics:
+            if not metric.on(path):
+                continue
             values = [v for run in runs.values() if (v := run.get(metric.name)) is not None]
-            found[control][metric.name] = _moments_of(values)
+            of[metric.name] = _moments_of(values)
     return found
 
 
@@ -52,25 +81,35 @@ def _short(value: float) -> float:
     return float(f"{value:.9g}")
 
 
-def flags(points: Sequence[tuple[str, Samples]], candidate: str, case: Case) -> list[dict[str, Any]]:
-    """Where the candidate is worse than both baselines: path, metric, corrected p-value, means.
+Limits = Mapping[str, Mapping[str, Mapping[str, "float | None"]]]
+"""Bounds that documents state: by path, metric, and `most` or `least`."""
+
+
+def flags(
+    points: Sequence[tuple[str, Samples]], candidate: str, case: Case, limits: Limits | None = None
+) -> list[dict[str, Any]]:
+    """Where a document's bound is broken, and where the candidate is worse than both baselines.
 
     Args:
         points: the samples of each path.
         candidate: the judged control.
         case: the case, with its metrics.
+        limits: what documents allow.
+
+    Returns:
+        Of each flag: path, metric, why; of comparisons the corrected p-value.
     """
     tests = []
+    found = list(_broken(points, candidate, case, limits or {}))
     for path, samples in points:
         for metric in case.metrics:
-            if metric.better:
+            if metric.contested and metric.on(path):
                 p = max(_worse_p(samples, candidate, baseline, metric) for baseline in BASELINES)
                 tests.append((path, metric, samples, p))
     corrected = holm([p for *_, p in tests])
-    found = []
     for (path, metric, samples, _), p in zip(tests, corrected, strict=True):
         if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > MARGIN for b in BASELINES):
-            means = summary(samples, case)
+            means = summary(samples, case, path)
             words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *BASELINES))
             found.append(
                 {"path": path, "metric": metric.name, "p": _short(p), "why": f"{metric.name} on {path}: {words}"}
@@ -78,9 +117,26 @@ def flags(points: Sequence[tuple[str, Samples]], candidate: str, case: Case) -> 
     return found
 
 
-def comparisons(points: int, case: Case) -> int:
+def _broken(
+    points: Sequence[tuple[str, Samples]], candidate: str, case: Case, limits: Limits
+) -> Iterator[dict[str, Any]]:
+    """Means beyond a document's bound."""
+    for path, samples in points:
+        for metric in case.metrics:
+            values = [v for run in samples.get(candidate, {}).values() if (v := run.get(metric.name)) is not None]
+            if not values:
+                continue
+            mean = sum(values) / len(values)
+            for side, bound in limits.get(path, {}).get(metric.name, {}).items():
+                if bound is not None and (mean > bound if side == "most" else mean < bound):
+                    word = "above" if side == "most" else "below"
+                    why = f"{metric.name} on {path}: {number(mean)} is {word} {number(bound)} ({metric.by})"
+                    yield {"path": path, "metric": metric.name, "bound": _short(bound), "why": why}
+
+
+def comparisons(paths: Sequence[str], case: Case) -> int:
     """How many tests a row makes."""
-    return points * sum(bool(metric.better) for metric in case.metrics)
+    return sum(metric.contested and metric.on(path) for path in paths for metric in case.metrics)
 
 
 def _differences(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> list[float]:

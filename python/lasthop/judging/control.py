@@ -109,8 +109,9 @@ def control_of(name: str, given: Mapping[str, Any] | None = None, folder: Path |
 
 
 def _own(name: str, given: Any, folder: Path) -> Control:
-    if name in built_in():
-        raise mistake(f"'{name}' is the name of a built-in control", "give yours another name")
+    if name in (*built_in(), "alone"):
+        what = "what comparisons call a run without the judged flow" if name == "alone" else "a built-in control"
+        raise mistake(f"'{name}' is the name of {what}", "give yours another name")
     if isinstance(given, str):
         made = own.load(folder, given)
         place: own.Place | None = (given, str(folder))

@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.ticker import LogFormatter
+
 from lasthop.harness.drawing import WIDTH, study_figure
 from lasthop.judging._variables import unit_of
+from lasthop.judging.case import BASELINES, Case, CaseMetric
+from lasthop.judging.suite import BOUND, BUFFER, PATHS, SuiteFigure
 from lasthop.plot._style import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Colours of states, in the order in which a run has them first.
 _STRIP = ("#bcd9ec", "#f3cdb5", "#bfe3d6", "#efd9e7", "#f6e3b5", "#d3ecf9", "#dcdcdc", "#e9e4c9")
+#: Height of a figure of the first page [inches], with one row of legend.
+_SMALL = 1.9
 #: Rates and times read better in larger units.
 _SCALES = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-6, "MB")}
 
@@ -34,18 +40,16 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
     rows = max(len(series), 1)
     figure = study_figure(0.75 + 1.0 * rows)
     if small:
-        figure.set_size_inches(WIDTH / 2, 1.5)
+        figure.set_size_inches(WIDTH / 2, _SMALL)
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     end = max((p[0] for name in series for p in shown["series"][name]), default=1.0)
     for ax, name in zip(axes, series, strict=False):
         _line(ax, name, shown["series"][name])
-        for moment, at in shown["moments"].items():
-            if 0 < at < end:
-                ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
-                if ax is axes[0]:
-                    ax.annotate(
-                        moment, (at, 1.0), xycoords=("data", "axes fraction"), fontsize=7, ha="center", va="bottom"
-                    )
+        inside = {moment: at for moment, at in shown["moments"].items() if 0 < at < end}
+        for at in inside.values():
+            ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
+        if ax is axes[0]:
+            _named(ax, inside, end, small)
     strips = list(shown["states"].values())
     if strips:
         for ax in axes:
@@ -53,6 +57,21 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(0, end)
     return figure
+
+
+def _named(ax: Axes, moments: Mapping[str, float], end: float, small: bool) -> None:
+    """Names of moments above the axes, in so many rows that none covers another."""
+    # Letters of 7 points are 0.06 inches wide in the mean; the axes have about 0.8 of the figure's width.
+    letter = 0.06 / (0.8 * WIDTH / (2 if small else 1)) * end
+    rows: list[float] = []
+    for moment, at in sorted(moments.items(), key=lambda item: item[1]):
+        half = (len(moment) + 1) / 2 * letter
+        row = next((k for k, until in enumerate(rows) if at - half >= until), len(rows))
+        rows[row : row + 1] = [at + half]
+        ax.annotate(
+            moment, (at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 1 + 7 * row),
+            textcoords="offset points", fontsize=7, ha="center", va="bottom",
+        )  # fmt: skip
 
 
 def _line(ax: Axes, name: str, points: Sequence[Sequence[float | None]]) -> None:
@@ -82,13 +101,24 @@ def _strip(ax: Axes, changes: Sequence[Sequence[Any]], end: float, *, legend: bo
 
 
 def _legend(figure: Any, handles: Any, labels: Any) -> None:
-    """A legend above all axes; of a figure of half the width in smaller rows."""
-    most = 3 if figure.get_figwidth() < WIDTH else 5
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), most), frameon=False, fontsize=6)
+    """A legend above all axes, in rows that fit the width; the figure grows by the rows after the first."""
+    longest = max((len(label) for label in labels), default=1)
+    # A column has the letters (0.05 inches each at 6 points), the handle and the gaps (0.45 inches).
+    columns = max(1, min(len(labels), int(figure.get_figwidth() / (0.05 * longest + 0.45))))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + 0.13 * (math.ceil(len(labels) / columns) - 1))
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=columns, frameon=False, fontsize=6, handlelength=1.4,
+        columnspacing=1.2,
+    )  # fmt: skip
+
+
+#: Of the candidate and then of each reference: colour and mark. The candidate's is filled.
+_LOOKS = tuple(zip((1, 0, 2, 3, 4, 5), "oosD^v", strict=True))
 
 
 def contest_figure(
-    metrics: Sequence[tuple[str, str]],
+    metrics: Sequence[CaseMetric],
     points: Sequence[Mapping[str, Any]],
     controls: Sequence[str],
     small: bool = False,
@@ -96,37 +126,118 @@ def contest_figure(
     """Means and 95 % intervals of the candidate and the references, by path.
 
     Args:
-        metrics: name and unit of each.
+        metrics: what is compared, from the top.
         points: the paths, with `compare`.
         controls: the candidate first.
         small: of half the width: for the first page.
     """
-    rows = len(metrics)
-    figure = study_figure(0.6 + 1.2 * rows)
+    shown = [(metric, [p for p in points if metric.on(p["path"])]) for metric in metrics]
+    most = max((len(of) for _, of in shown), default=1)
+    long = most > (4 if small else 9)
+    figure = study_figure(0.5 + (1.2 + 0.5 * long) * len(metrics))
     if small:
-        figure.set_size_inches(WIDTH / 2, 1.5)
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-    for ax, (metric, unit) in zip(axes, metrics, strict=True):
+        figure.set_size_inches(WIDTH / 2, _SMALL)
+    axes = figure.subplots(len(metrics), 1, squeeze=False)[:, 0]
+    for ax, (metric, of) in zip(axes, shown, strict=True):
         for k, control in enumerate(controls):
             offset = (k - (len(controls) - 1) / 2) * 0.16
-            found = [(i, p["compare"][control][metric]) for i, p in enumerate(points)]
-            known = [(i, c) for i, c in found if c["mean"] is not None]
-            half = [0.0 if c["ci95"] is None else (c["ci95"][1] - c["ci95"][0]) / 2 for _, c in known]
-            # The candidate is filled and of the second colour, so that it stands out.
-            colour = OKABE_ITO[1 if k == 0 else (0, 2, 3, 4, 5)[(k - 1) % 5]]
-            ax.errorbar(
-                [i + offset for i, _ in known], [c["mean"] for _, c in known], yerr=half, fmt="oosD^"[k % 5],
-                markersize=5 if k == 0 else 4, color=colour, mfc=colour if k == 0 else "white", linewidth=0.8,
-                label=control,
-            )  # fmt: skip
-        tops = [c["ci95"][1] if c["ci95"] else c["mean"] for p in points for c in _known(p, controls, metric)]
-        ax.set_ylim(0, max(max(tops, default=1.0) * 1.12, 1e-9))
-        ax.set_ylabel(f"{metric}\n[{unit}]" if unit else metric, fontsize=7)
-    axes[-1].set_xticks(range(len(points)), [p["path"] for p in points])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(controls), frameon=False)
+            found = [(i + offset, entry) for i, p in enumerate(of) if (entry := _entry(p, control, metric.name))]
+            if found:
+                _marks(ax, [x for x, _ in found], [e for _, e in found], k, control)
+        _scaled(ax, [e for p in of for c in controls if (e := _entry(p, c, metric.name))])
+        ax.set_ylabel(f"{metric.name}\n[{_short(metric.unit)}]" if metric.unit else metric.name, fontsize=7)
+        names = [p["path"] for p in of]
+        ax.set_xticks(range(len(of)), names, rotation=60 if long else 0, ha="right" if long else "center")
+        ax.tick_params(axis="x", labelsize=6 if long else 7, pad=1)
+    drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    _legend(figure, [drawn[c] for c in controls if c in drawn], [c for c in controls if c in drawn])
     return figure
 
 
-def _known(point: Mapping[str, Any], controls: Sequence[str], metric: str) -> list[Mapping[str, Any]]:
-    found = [point["compare"][control][metric] for control in controls]
-    return [entry for entry in found if entry["mean"] is not None]
+def front_figure(
+    wanted: SuiteFigure, case: Case, points: Sequence[Mapping[str, Any]], controls: Sequence[str]
+) -> Figure:
+    """A figure of the first page: one metric of a comparative case over another, over the buffer, or over its bound.
+
+    Args:
+        wanted: what is drawn.
+        case: the case.
+        points: its paths, with `compare`.
+        controls: the candidate first.
+    """
+    metrics = {metric.name: metric for metric in case.metrics}
+    y = metrics[wanted.y]
+    of = [p for p in points if y.on(p["path"])]
+    if wanted.x == PATHS:
+        return contest_figure([y], of, controls, small=True)
+    figure = study_figure(_SMALL)
+    figure.set_size_inches(WIDTH / 2, _SMALL)
+    ax = figure.subplots()
+    if wanted.x == BOUND:
+        controls = [c for c in controls if c not in BASELINES] or controls[:1]
+    for k, control in enumerate(controls):
+        places = [(_x(wanted, case, p, control), _entry(p, control, wanted.y)) for p in of]
+        pairs = sorted((at, n) for n, (at, entry) in enumerate(places) if at is not None and entry is not None)
+        if pairs:
+            _marks(ax, [at for at, _ in pairs], [e for _, n in pairs if (e := places[n][1])], k, control)
+    label = {BUFFER: "buffer [BDP]", BOUND: f"{wanted.y} of Reno or CUBIC, the larger"}.get(wanted.x)
+    if label is None:
+        of_x = metrics[wanted.x]
+        label = f"{of_x.name} [{_short(of_x.unit)}]" if of_x.unit else of_x.name
+    ax.set_xlabel(label, fontsize=7)
+    ax.set_ylabel(f"{y.name} [{_short(y.unit)}]" if y.unit else y.name, fontsize=7)
+    if wanted.x == BOUND:
+        # One scale for both axes: a mark above the dotted line does more harm than the bound.
+        (low, high), (least, most) = ax.get_xlim(), ax.get_ylim()
+        ax.axline((0, 0), slope=1, color="#444444", linewidth=0.6, linestyle=":")
+        ax.set_xlim(min(low, least, 0), max(high, most, 1))
+        ax.set_ylim(min(low, least, 0), max(high, most, 1))
+    elif wanted.x != BUFFER and ax.get_xlim()[0] > 0:
+        ax.set_xscale("log")
+        for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+            axis(LogFormatter(minor_thresholds=(4, 1)))
+    _legend(figure, *ax.get_legend_handles_labels())
+    return figure
+
+
+def _x(wanted: SuiteFigure, case: Case, point: Mapping[str, Any], control: str) -> float | None:
+    """Where a point of a figure lies."""
+    if wanted.x == BUFFER:
+        return next(p.parameters[BUFFER] for p in case.paths if p.name == point["path"])
+    if wanted.x == BOUND:
+        found = [e["mean"] for c in BASELINES if (e := _entry(point, c, wanted.y))]
+        return max(found) if len(found) == len(BASELINES) else None
+    entry = _entry(point, control, wanted.x)
+    return None if entry is None else float(entry["mean"])
+
+
+def _marks(ax: Axes, at: Sequence[float], entries: Sequence[Mapping[str, Any]], k: int, control: str) -> None:
+    """Means with their intervals, of the k-th control."""
+    half = [0.0 if e["ci95"] is None else (e["ci95"][1] - e["ci95"][0]) / 2 for e in entries]
+    place, sign = _LOOKS[k % len(_LOOKS)]
+    colour = OKABE_ITO[place]
+    ax.errorbar(
+        at, [e["mean"] for e in entries], yerr=half, fmt=sign, markersize=4.5 if k == 0 else 3.5, color=colour,
+        mfc=colour if k == 0 else "white", linewidth=0.8, label=control,
+    )  # fmt: skip
+
+
+def _scaled(ax: Axes, entries: Sequence[Mapping[str, Any]]) -> None:
+    """From 0 on, or from the smallest value below it."""
+    tops = [e["ci95"][1] if e["ci95"] else e["mean"] for e in entries]
+    lows = [e["mean"] for e in entries]
+    low = min(0.0, 1.12 * min(lows, default=0.0))
+    top = max(tops, default=0.0) * 1.12
+    ax.set_ylim(low, top if top > low else low + 1)
+
+
+def _entry(point: Mapping[str, Any], control: str, metric: str) -> Mapping[str, Any] | None:
+    """Mean and interval of a control on a path; None: there is no value."""
+    found: Mapping[str, Any] | None = point["compare"].get(control, {}).get(metric)
+    return found if found is not None and found["mean"] is not None else None
+
+
+def _short(unit: str) -> str:
+    """A unit for an axis: its first word where it is a sentence."""
+    first = unit.split(maxsplit=1)[0] if unit else ""
+    return unit if len(unit) <= 14 else unit[:22] if first in ("of", "per") else first

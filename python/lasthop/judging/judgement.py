@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
@@ -22,9 +22,11 @@ from lasthop._files import write_all_whole
 from lasthop.campaign.conduct import Estimate, Event, Progress, estimate
 from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
+from lasthop.judging._paths import CasePath, varied
+from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import scenario_keys
-from lasthop.judging.case import Case, CasePath, scenario_of, varied
-from lasthop.judging.contest import comparisons, flags, summary
+from lasthop.judging.case import Case
+from lasthop.judging.contest import compared, comparisons, flags, summary
 from lasthop.judging.control import Control, control_of
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -107,7 +109,7 @@ class Verdicts:
             "suites": [{"name": s.name, "source": s.source} for s in self.suites],
             "rows": [row.to_json_dict() for row in self.rows],
             "counts": self.counts,
-            "comparisons": sum(comparisons(len(row.points), row.case) for row in self.rows),
+            "comparisons": sum(comparisons([p["path"] for p in row.points], row.case) for row in self.rows),
         }
 
     def save(self, folder: str | PathLike[str]) -> Path:
@@ -253,7 +255,7 @@ class Judgement:
             if self.quick and not original.quick:
                 continue
             path: CasePath = varied(original, self.vary, case.id)
-            for replication in range(case.quick_seeds if self.quick else case.seeds):
+            for replication in range(case.replications(original, self.quick)):
                 for control in self._controls(case):
                     scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc)
                     key = run_key(scenario.hash, control.code)
@@ -265,7 +267,8 @@ class Judgement:
         """The controls that a case is run with: the judged one, and in a comparative case its references."""
         if not case.metrics:
             return [self.control]
-        return [self.control, *(Control(name) for name in case.references if name != self.control.name)]
+        others = [Control(name) for name in case.references if name != self.control.name]
+        return [self.control, *others, *([Control(ALONE)] if case.harms else [])]
 
     def _work(self) -> Work:
         return Work([case for _, case in self.cases], self.control)
@@ -350,7 +353,7 @@ class Judgement:
         self,
         suite: Suite,
         case: Case,
-        points: Iterable[tuple[Task, str, float]],
+        points: Sequence[tuple[Task, str, float]],
         known: Mapping[str, dict[str, Any]],
         failed: Mapping[str, str],
     ) -> Row:
@@ -390,7 +393,7 @@ class Judgement:
         self,
         suite: Suite,
         case: Case,
-        points: Iterable[tuple[Task, str, float]],
+        points: Sequence[tuple[Task, str, float]],
         known: Mapping[str, dict[str, Any]],
         failed: Mapping[str, str],
     ) -> Row:
@@ -407,18 +410,21 @@ class Judgement:
                 errors.append(f"{point.path.name}, {point.control}: the run failed: {failed[at]}")
             if point.control == self.control.name:
                 hashes.setdefault(point.path.name, scenario)
-        found = flags(list(samples.items()), self.control.name, case)
+        known_values = [(path, compared(runs, case)) for path, runs in samples.items()]
+        limits = {task.point.path.name: known[task.key + task.item]["limits"] for task, _, _ in points
+                  if task.key + task.item in known}  # fmt: skip
+        found = flags(known_values, self.control.name, case, limits)
         judged = [
             {
                 "path": path,
                 "scenario": hashes[path],
                 "verdict": "flag" if any(f["path"] == path for f in found) else "shown",
                 "why": "; ".join(f["why"] for f in found if f["path"] == path),
-                "compare": summary(runs, case),
+                "compare": summary(runs, case, path),
                 "flags": [f for f in found if f["path"] == path],
                 "evidence": [],
             }
-            for path, runs in samples.items()
+            for path, runs in known_values
         ]
         verdict = "error" if errors else "flag" if found else "shown"
         why = errors[0] if errors else "; ".join(f["why"] for f in found[:3])

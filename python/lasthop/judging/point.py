@@ -18,11 +18,13 @@ from lasthop import _core
 from lasthop._results import Results
 from lasthop.campaign.store import Entry, run_key
 from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, ended_by, one_line
-from lasthop.judging._language import Evaluation, Found, left_of
+from lasthop.judging._evaluation import Evaluation, Found, left_of
+from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
+from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import known_variables
 from lasthop.judging._words import number
-from lasthop.judging.case import FLOW, Case, CasePath, Check, scenario_of
+from lasthop.judging.case import FLOW, Case, Check
 from lasthop.judging.control import Control
 
 #: The sender's or the receiver's buffer counts as a limit from this share of it on.
@@ -109,7 +111,8 @@ def _sources() -> str:
     hasher = hashlib.blake2b(digest_size=16)
     hasher.update(np.__version__.encode())
     here = Path(__file__).parent
-    files = [here / f"{name}.py" for name in ("_language", "_recording", "_syntax", "case", "point")]
+    names = ("_evaluation", "_paths", "_recording", "_scenario", "_shares", "_syntax", "case", "point", "reading")
+    files = [here / f"{name}.py" for name in names]
     for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
         hasher.update(path.read_bytes())
     return hasher.hexdigest()
@@ -122,14 +125,20 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
     """
     flow = FLOW
     recording = Recording(run, flow, duration_s)
-    variables = {**known_variables(), **control.variables()}
+    variables = {**known_variables(), **(control.variables() if control.name != ALONE else {})}
     for name in case.observables:
         bare, _, kind = name.partition(":")
         variables.setdefault(bare, kind.strip() == "text")
     evaluation = Evaluation(recording, case.names(variables), path.parameters, case.rounds)
     if case.metrics:
-        found = {metric.name: _plain(evaluation.of(metric.tree)) for metric in case.metrics}
-        return {"verdict": "shown", "why": "", "values": found}
+        wanted = [metric for metric in case.metrics if metric.on(path.name)]
+        found = {m.name: _plain(evaluation.of(m.tree)) for m in wanted if m.tree is not None}
+        bounds = {m.name: {"most": m.most, "least": m.least} for m in wanted if m.by}
+        limits = {
+            name: {side: _plain(evaluation.of(tree)) for side, tree in of.items() if tree is not None}
+            for name, of in bounds.items()
+        }
+        return {"verdict": "shown", "why": "", "values": found, "limits": limits}
     requires = [_checked(evaluation, check) for check in case.requires]
     passes = [_checked(evaluation, check) for check in case.passes]
     readings = [

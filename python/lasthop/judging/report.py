@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.judging._words import number
-from lasthop.judging.case import scenario_text, varied
-from lasthop.judging.figures import contest_figure, course_figure
+from lasthop.judging._paths import varied
+from lasthop.judging._scenario import scenario_text
+from lasthop.judging._words import NOTHING, number
+from lasthop.judging.figures import contest_figure, course_figure, front_figure
 from lasthop.report import figure_svg, page, section, table_html
 
 if TYPE_CHECKING:
@@ -78,15 +80,14 @@ def _first_figures(verdicts: Verdicts) -> Markup:
     order = list(MARKS)
     order.remove("pass")
     order.insert(order.index("shown"), "pass")
+    figures = [*_suite_figures(verdicts)][:_FIRST]
     drawn = [r for r in verdicts.rows if any(_has_course(s) for s in r.shown) or (r.case.metrics and r.points)]
     drawn.sort(key=lambda row: order.index(row.verdict))
-    figures = []
-    for row in drawn[:_FIRST]:
+    for row in drawn[: _FIRST - len(figures)]:
         if row.case.metrics:
-            controls = [verdicts.control.name, *(c for c in row.points[0]["compare"] if c != verdicts.control.name)]
             flagged = {f["metric"] for p in row.points for f in p["flags"]}
             metric = next((m for m in row.case.metrics if m.name in flagged), row.case.metrics[0])
-            figure = contest_figure([(metric.name, metric.unit)], list(row.points), controls, small=True)
+            figure = contest_figure([metric], list(row.points), _controls(row, verdicts.control.name), small=True)
             caption = f"{row.id}, {row.title}: {row.verdict}"
             figures.append(Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption))))
             continue
@@ -97,6 +98,23 @@ def _first_figures(verdicts: Verdicts) -> Markup:
     if not figures:
         return Markup("")
     return Markup(section("What decides", Markup('<div class="figures">{}</div>').format(_join(figures)), "figures"))
+
+
+def _suite_figures(verdicts: Verdicts) -> Iterable[Markup]:
+    """The figures that suites ask for, of the cases that were judged."""
+    rows = {(row.suite, row.id): row for row in verdicts.rows if row.case.metrics and row.points}
+    for suite in verdicts.suites:
+        for wanted in suite.figures:
+            row = rows.get((suite.name, wanted.case))
+            if row is not None:
+                figure = front_figure(wanted, row.case, row.points, _controls(row, verdicts.control.name))
+                caption = f"{wanted.title} ({row.id}: {row.verdict})"
+                yield Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption)))
+
+
+def _controls(row: Row, candidate: str) -> list[str]:
+    """The controls of a comparative row, the candidate first, then what the others get alone."""
+    return [candidate, *(c for c in row.points[0]["compare"] if c != candidate)]
 
 
 def _has_course(shown: Mapping[str, Any]) -> bool:
@@ -139,19 +157,21 @@ def _compared(row: Row, candidate: str) -> Markup:
     """Means and intervals of each metric, a line for each path, a column for each control."""
     if not row.case.metrics or not row.points:
         return Markup("")
-    controls = [candidate, *(c for c in row.points[0]["compare"] if c != candidate)]
+    controls = _controls(row, candidate)
     parts = []
     for metric in row.case.metrics:
         rows = []
-        for point in row.points:
+        for point in (p for p in row.points if metric.on(p["path"])):
             flagged = any(f["metric"] == metric.name for f in point["flags"])
             name = Markup('<span class="bad">{} ⚑</span>').format(point["path"]) if flagged else point["path"]
             rows.append((name, *(_interval(point["compare"][c][metric.name]) for c in controls)))
         unit = f" [{metric.unit}]" if metric.unit else ""
         better = f", {metric.better} is better" if metric.better else ""
+        better += f", {metric.by}" if metric.by else ""
+        better += f": harm to {metric.harm}" if metric.harm else ""
         parts.append(Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better))
         parts.append(Markup(table_html(("path", *controls), rows, ["", *["num"] * len(controls)])))
-    figure = contest_figure([(m.name, m.unit) for m in row.case.metrics], list(row.points), controls)
+    figure = contest_figure(row.case.metrics, list(row.points), controls)
     parts.append(Markup(figure_svg(figure, f"{row.id}: means and 95 % intervals by path", wide=True)))
     return _join(parts)
 
@@ -161,7 +181,11 @@ def _interval(found: Mapping[str, Any]) -> str:
         return "–"
     if found["ci95"] is None:
         return number(found["mean"])
-    return f"{found['mean']:.4g} ± {(found['ci95'][1] - found['ci95'][0]) / 2:.2g}"
+    half = (found["ci95"][1] - found["ci95"][0]) / 2
+    if half < NOTHING:
+        return f"{number(found['mean'])} ± 0"
+    digits = max(0, 1 - math.floor(math.log10(half)))  # two of the interval's
+    return f"{found['mean']:.{digits}f} ± {half:.{digits}f}"
 
 
 def _checks(row: Row) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -11,10 +11,26 @@ from lasthop._errors import mistake
 from lasthop._files import is_there
 from lasthop.campaign._faults import nearest
 from lasthop.judging._places import Places
-from lasthop.judging.case import Case, load_cases
+from lasthop.judging.case import Case
+from lasthop.judging.reading import load_cases
 
 #: The folder of the suites that come with the package.
 BUNDLED = Path(__file__).parent / "suites"
+
+
+#: What may stand on the x axis of a figure beside metrics.
+BUFFER, BOUND, PATHS = "buffer_bdp", "bound", "path"
+
+
+@dataclass(frozen=True)
+class SuiteFigure:
+    """A figure of the first page, of a comparative case."""
+
+    title: str
+    case: str
+    #: A metric, `buffer_bdp`, `path`, or `bound`: the larger of the baselines' values of `y`.
+    x: str
+    y: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +41,7 @@ class Suite:
     title: str
     source: str
     cases: tuple[Case, ...]
+    figures: tuple[SuiteFigure, ...] = ()
 
 
 def bundled() -> list[str]:
@@ -53,8 +70,8 @@ def load_suite(named: str | Path) -> Suite:
         return Suite(path.stem, path.name, "; ".join(dict.fromkeys(c.source for c in cases)), tuple(cases))
     title, source = name, ""
     head = path / "suite.toml"
-    if is_there(head):
-        about = Places.load(head)
+    about = Places.load(head) if is_there(head) else None
+    if about is not None:
         title, source = (str(about.data.get("suite", {}).get(k, "")) for k in ("title", "source"))
     found: list[Case] = []
     for file in sorted(p for p in path.glob("*.toml") if p.name != "suite.toml"):
@@ -68,7 +85,27 @@ def load_suite(named: str | Path) -> Suite:
                 f"'{case.id}' is a case of '{seen[case.id]}' and of '{case.file}'", "ids are unique in a suite"
             )
         seen[case.id] = case.file
-    return Suite(path.name, title, source, tuple(found))
+    return Suite(path.name, title, source, tuple(found), _figures(about, found) if about is not None else ())
+
+
+def _figures(about: Places, cases: Sequence[Case]) -> tuple[SuiteFigure, ...]:
+    """The figures that `suite.toml` asks for."""
+    found = []
+    metrics = {case.id: [m.name for m in case.metrics] for case in cases if case.metrics}
+    for number, entry in enumerate(about.data.get("suite", {}).get("figure", [])):
+        at = ("suite", "figure", number)
+        if not isinstance(entry, dict) or set(entry) != {"title", "case", "x", "y"}:
+            raise about.error(at, "a figure has title, case, x and y", 'such as x = "buffer_bdp", y = "loss"')
+        figure = SuiteFigure(*(str(entry[key]) for key in ("title", "case", "x", "y")))
+        if figure.case not in metrics:
+            raise about.error((*at, "case"), f"'{figure.case}' is no comparative case", nearest(figure.case, metrics))
+        known = metrics[figure.case]
+        for key, allowed in (("x", [*known, BUFFER, BOUND, PATHS]), ("y", known)):
+            if entry[key] not in allowed:
+                remedy = nearest(str(entry[key]), allowed)
+                raise about.error((*at, key), f"{figure.case} has no metric '{entry[key]}'", remedy)
+        found.append(figure)
+    return tuple(found)
 
 
 def chosen(suite: Suite, patterns: Sequence[str]) -> Suite:
@@ -76,4 +113,4 @@ def chosen(suite: Suite, patterns: Sequence[str]) -> Suite:
     if not patterns:
         return suite
     cases = tuple(c for c in suite.cases if any(fnmatchcase(c.id.lower(), p.lower()) for p in patterns))
-    return Suite(suite.name, suite.title, suite.source, cases)
+    return replace(suite, cases=cases)

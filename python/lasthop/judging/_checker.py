@@ -1,0 +1,277 @@
+"""Finds mistakes in the meaning of case expressions before a run."""
+
+from __future__ import annotations
+
+from lasthop.campaign._faults import nearest
+from lasthop.campaign.metrics import Metric, MetricError
+from lasthop.judging._functions import (
+    CONDITION,
+    EVENTS,
+    FUNCTIONS,
+    MOMENT,
+    MOMENTS,
+    NUMBER,
+    NUMBERS,
+    SERIES,
+    TEXT,
+    TRUTH,
+    Function,
+    Names,
+)
+from lasthop.judging._syntax import (
+    UNITS,
+    Binary,
+    Call,
+    Compare,
+    ExpressionError,
+    Name,
+    Number,
+    Parameter,
+    Text,
+    Tree,
+    Unary,
+)
+
+_NUMERIC = (NUMBER, SERIES)
+_LOGICAL = (TRUTH, CONDITION)
+
+
+class Checker:
+    """Finds the kind of each part, and mistakes, before a run.
+
+    Args:
+        names: what may be used.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._kinds: dict[str, str] = {}
+        self._open: list[str] = []
+        #: The variables that the expressions use.
+        self.used: set[str] = set()
+        #: Kinds of events that they ask for.
+        self.tables: set[str] = set()
+
+    def truth(self, tree: Tree) -> None:
+        """Checks an expression that must hold or not.
+
+        Raises:
+            ExpressionError: it has a mistake, or comes to something else.
+        """
+        kind = self.kind(tree)
+        if kind == CONDITION:
+            raise ExpressionError(
+                "this is a condition over time", "say when it must hold: all(..., a, b), any(..., a, b)", *_place(tree)
+            )
+        if kind != TRUTH:
+            raise ExpressionError(
+                f"this is {kind}, and a check must be true or false", "write a comparison, such as x < 3", *_place(tree)
+            )
+
+    def kind(self, tree: Tree) -> str:
+        """What a part comes to.
+
+        Raises:
+            ExpressionError: it has a mistake.
+        """
+        if isinstance(tree, Number):
+            return NUMBER
+        if isinstance(tree, Text):
+            return TEXT
+        if isinstance(tree, Parameter):
+            self._parameter(tree)
+            return NUMBER
+        if isinstance(tree, Name):
+            return self._name(tree)
+        if isinstance(tree, Call):
+            return self._call(tree)
+        if isinstance(tree, Unary):
+            kind = self.kind(tree.of)
+            self._among(tree.of, kind, _LOGICAL if tree.operator == "not" else _NUMERIC, f"'{tree.operator}'")
+            return kind
+        if isinstance(tree, Binary):
+            return self._binary(tree)
+        if isinstance(tree, Compare):
+            return self._compare(tree)
+        kinds = [self.kind(part) for part in (tree.of, tree.low, tree.high)]
+        for part, kind in zip((tree.of, tree.low, tree.high), kinds, strict=True):
+            self._among(part, kind, _NUMERIC, "'in'")
+        return CONDITION if SERIES in kinds else TRUTH
+
+    def _parameter(self, tree: Parameter) -> None:
+        if tree.name not in self._names.parameters:
+            remedy = nearest(tree.name, sorted(self._names.parameters))
+            raise ExpressionError(f"the paths have no '{tree.name}'", remedy, *_place(tree))
+
+    def _name(self, tree: Name) -> str:
+        name = tree.name
+        if name in self._names.let:
+            if name in self._open:
+                circle = " -> ".join([*self._open[self._open.index(name) :], name])
+                raise ExpressionError(f"'{name}' is explained by itself: {circle}", "break the circle", *_place(tree))
+            if name not in self._kinds:
+                self._open.append(name)
+                try:
+                    self._kinds[name] = self.kind(self._names.let[name])
+                except ExpressionError as error:
+                    if "explained by itself" in error.message:
+                        raise ExpressionError(error.message, error.help, *_place(tree)) from None
+                    # The mistake is shown at the name's own expression.
+                    raise InLetError(name, error) from None
+                finally:
+                    self._open.pop()
+            return self._kinds[name]
+        if name in self._names.variables:
+            self.used.add(name)
+            return EVENTS if self._names.variables[name] else SERIES
+        if name in MOMENTS:
+            return MOMENT
+        if name in NUMBERS:
+            return NUMBER
+        if name in FUNCTIONS:
+            raise ExpressionError(f"'{name}' is a function", f"it is called as {FUNCTIONS[name].form}", *_place(tree))
+        if name in UNITS:
+            raise ExpressionError(f"the unit '{name}' stands behind a number", f"such as 3 {name}", *_place(tree))
+        if name in self._names.parameters:
+            raise ExpressionError(f"'{name}' is a value of the path", f"write {{{name}}}", *_place(tree))
+        known = [*self._names.variables, *self._names.let, *MOMENTS, *NUMBERS]
+        remedy = "a variable of the control's own stands in `observables`; lasthop describe cc NAME lists others"
+        raise ExpressionError(f"there is no '{name}'", nearest(name, known, remedy), *_place(tree))
+
+    def _binary(self, tree: Binary) -> str:
+        left, right = self.kind(tree.left), self.kind(tree.right)
+        sign = f"'{tree.operator}'"
+        if tree.operator in ("and", "or"):
+            self._among(tree.left, left, _LOGICAL, sign)
+            self._among(tree.right, right, _LOGICAL, sign)
+            return CONDITION if CONDITION in (left, right) else TRUTH
+        if left == MOMENT and tree.operator == "-" and right == MOMENT:
+            return NUMBER
+        if left == MOMENT and tree.operator in "+-" and right == NUMBER:
+            return MOMENT
+        self._among(tree.left, left, _NUMERIC, sign)
+        self._among(tree.right, right, _NUMERIC, sign)
+        return SERIES if SERIES in (left, right) else NUMBER
+
+    def _compare(self, tree: Compare) -> str:
+        kinds = [TEXT if self._is_state(term) and self._has_text(tree) else self.kind(term) for term in tree.terms]
+        if TEXT in kinds:
+            return self._compare_state(tree)
+        if set(kinds) == {MOMENT}:
+            return TRUTH
+        if set(kinds) <= {TRUTH, CONDITION} and set(tree.operators) <= {"==", "!="}:
+            return CONDITION if CONDITION in kinds else TRUTH
+        for term, kind in zip(tree.terms, kinds, strict=True):
+            self._among(term, kind, _NUMERIC, "a comparison")
+        return CONDITION if SERIES in kinds else TRUTH
+
+    def _is_state(self, tree: Tree) -> bool:
+        return isinstance(tree, Name) and self._names.variables.get(tree.name, False)
+
+    def _has_text(self, tree: Compare) -> bool:
+        return any(isinstance(term, Text) for term in tree.terms)
+
+    def _compare_state(self, tree: Compare) -> str:
+        pair = sorted(tree.terms, key=lambda term: isinstance(term, Text))
+        right = len(pair) == 2 and isinstance(pair[0], Name) and isinstance(pair[1], Text)
+        if not right or tree.operators[0] not in ("==", "!=") or not self._is_state(pair[0]):
+            raise ExpressionError(
+                "a text is compared with a state alone", "write bbr.state = 'Drain'", tree.first, tree.last
+            )
+        assert isinstance(pair[0], Name)
+        self.used.add(pair[0].name)
+        return CONDITION
+
+    def _call(self, tree: Call) -> str:
+        function = FUNCTIONS.get(tree.function)
+        place = (tree.first, tree.named)
+        if function is None:
+            raise ExpressionError(f"there is no function '{tree.function}'", nearest(tree.function, FUNCTIONS), *place)
+        count = len(tree.arguments)
+        most = len(function.takes)
+        if count < function.least or (count > most and not function.more):
+            raise ExpressionError(
+                f"'{tree.function}' takes {_counted(function)}, not {count}",
+                f"its form is {function.form}",
+                tree.first,
+                tree.last,
+            )
+        if tree.function == "count" and count == 2:
+            raise ExpressionError("an interval has two ends", f"its form is {function.form}", tree.first, tree.last)
+        kinds = []
+        for number, argument in enumerate(tree.arguments):
+            kind = self.kind(argument)
+            wanted = function.takes[min(number, most - 1)]
+            if kind not in wanted:
+                raise ExpressionError(
+                    f"argument {number + 1} of '{tree.function}' is {kind}, not {' or '.join(wanted)}",
+                    f"its form is {function.form}",
+                    *_place(argument),
+                )
+            kinds.append(kind)
+        if tree.function in ("min", "max") and MOMENT in kinds and kinds[1:] != [MOMENT, MOMENT]:
+            raise ExpressionError("an interval has two ends", f"its form is {function.form}", tree.first, tree.last)
+        self._check_texts(tree)
+        return function.gives(kinds)
+
+    def _check_texts(self, tree: Call) -> None:
+        texts = [a for a in tree.arguments if isinstance(a, Text)]
+        if tree.function in ("enter", "leave"):
+            variable = texts[0] if texts else None
+            if variable is None or not self._names.variables.get(variable.value, False):
+                known = [name for name, state in self._names.variables.items() if state]
+                name = "" if variable is None else variable.value
+                if name in self._names.variables:
+                    raise ExpressionError(
+                        f"'{name}' is a number, not a state",
+                        "use rises(x > 3) or changes(x)",
+                        *_place(tree.arguments[0]),
+                    )
+                raise ExpressionError(f"there is no state '{name}'", nearest(name, known), *_place(tree.arguments[0]))
+            self.used.add(variable.value)
+        if tree.function == "events":
+            self.tables.add("events")
+        if tree.function == "metric":
+            try:
+                metric = Metric.parse("metric", texts[0].value)
+            except MetricError as error:
+                message = f"the metric is wrong: {error.what or error}"
+                raise ExpressionError(message, error.help or None, *_place(texts[0])) from None
+            self.tables |= metric.tables
+        if tree.function in ("loss_of", "wait_of"):
+            self.tables.add("windows")
+        if tree.function in ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle"):
+            self.tables.add("tcp")
+        if tree.function in ("rounds", "goodput"):
+            self.used.add("round" if tree.function == "rounds" else "delivered")
+
+    def _among(self, tree: Tree, kind: str, wanted: tuple[str, ...], what: str) -> None:
+        if kind in wanted:
+            return
+        remedy = {
+            EVENTS: "use first(...), nth(..., n) or count(...); a state is compared with a text",
+            CONDITION: "say when it must hold: all(..., a, b)",
+            MOMENT: "time(m) is its time; at(x, m) is a value at it",
+        }.get(kind)
+        raise ExpressionError(f"{what} needs {' or '.join(wanted)}, and this is {kind}", remedy, *_place(tree))
+
+
+def _counted(function: Function) -> str:
+    """How many arguments a function takes, in words."""
+    least, most = function.least, len(function.takes)
+    if function.more:
+        return f"{least} arguments or more"
+    span = f"{least}" if least == most else f"{least} to {most}"
+    return f"{span} argument{'' if span == '1' else 's'}"
+
+
+class InLetError(ExpressionError):
+    """A mistake in the expression of a name."""
+
+    def __init__(self, name: str, error: ExpressionError) -> None:
+        super().__init__(error.message, error.help, error.first, error.last)
+        self.name = getattr(error, "name", name)
+
+
+def _place(tree: Tree) -> tuple[int, int]:
+    return tree.first, tree.last

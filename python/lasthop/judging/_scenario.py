@@ -1,0 +1,217 @@
+"""The scenario of a run: the base, the keys of the case and of the path, with values in the place of braces."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lasthop._core import LasthopError
+from lasthop._scenario import Scenario
+from lasthop._values import to_toml
+from lasthop.campaign._faults import nearest
+from lasthop.judging._paths import CasePath
+from lasthop.judging._places import Key, Places, together
+from lasthop.judging._syntax import DIMENSIONS, Binary, ExpressionError, Number, Parameter, Tree, Unary, parse
+from lasthop.judging.case import FLOW, Case
+
+#: The control of a run without the judged flow.
+ALONE = ""
+
+
+@cache
+def bases() -> Mapping[str, Mapping[str, Any]]:
+    """The scenarios that a case completes or overrides, by name."""
+    folder = Path(__file__).parent / "bases"
+    return {**{file.stem: Places.load(file).data for file in sorted(folder.glob("*.toml"))}, "none": {}}
+
+
+def scenario_text(case: Case, path: CasePath, control: str, seed: int, sets: Mapping[str, Any] | None = None) -> str:
+    """The scenario of a run as TOML; with the control `ALONE` without the judged flow.
+
+    Raises:
+        LasthopError: a value in braces has no meaning there; the message shows it in the case.
+    """
+    merged: dict[str, Any] = {"scenario": {"name": f"{case.id}-{path.name}"}}
+    merged = _merged(merged, bases()[case.base])
+    merged = _merged(merged, case.scenario)
+    merged = _merged(merged, path.scenario)
+    head = merged.setdefault("scenario", {})
+    if "duration" in merged:  # `duration` may stand at the top, as in a case it is nearly always given
+        head["duration"] = merged.pop("duration")
+    head.setdefault("duration", "10 s")
+    head["seed"] = seed
+    flow = merged.setdefault("flow", {}).setdefault(FLOW, {})
+    if isinstance(flow, dict):
+        flow.setdefault("tcp", {})
+        flow["tcp"].setdefault("cc", control)
+    if control == ALONE:
+        del merged["flow"][FLOW]
+    for trigger in merged.get("when", []):
+        if isinstance(trigger, dict):
+            trigger.setdefault("flow", FLOW)
+    if sets:
+        merged = _merged(merged, sets)
+    return _dumped(_filled(merged, case, path, control, ("scenario",)))
+
+
+def scenario_of(case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any]) -> Scenario:
+    """The scenario of a run.
+
+    Raises:
+        LasthopError: the scenario has a mistake; where the case has the key, the message shows its place there.
+    """
+    text = scenario_text(case, path, control, seed)
+    try:
+        return Scenario.parse(text, f"scenario of {case.id}, path {path.name}", case.folder, cc=cc)
+    except LasthopError as error:
+        raise _placed(case, path, error) from error
+
+
+def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
+    """A mistake of a scenario at its place in the case."""
+    file = Places(case.text, case.file)
+    found = []
+    for diagnostic in getattr(error, "diagnostics", []):
+        key = diagnostic.get("key")
+        remedy = diagnostic.get("help")
+        if diagnostic.get("severity") != "error":
+            continue
+        at: Key = (*case.key, "scenario")
+        if key:
+            parts = tuple(int(p) if p.isdigit() else p for p in key.replace('"', "").split("."))
+            own: Key = (*case.key, "paths", path.name, "scenario", *parts)
+            at = own if file.has(own) else (*case.key, "scenario", *parts)
+            if parts[0] == "scenario" and not file.has(at):  # `duration` may stand at the top of a case's scenario
+                at = (*case.key, *parts)
+        found.append(file.error(at, f"scenario of path '{path.name}': {diagnostic['message']}", remedy))
+    return together(found) if found else error
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two tables, one over the other. A queue or an application of another kind replaces the one below as a whole."""
+    found = {k: _copied(v) for k, v in below.items()}
+    for key, value in above.items():
+        here = found.get(key)
+        other_kind = isinstance(value, Mapping) and "kind" in value
+        if isinstance(here, dict) and isinstance(value, Mapping) and not other_kind:
+            found[key] = _merged(here, value)
+        elif isinstance(here, list) and isinstance(value, list) and key in ("at", "when"):
+            found[key] = [*here, *(_copied(v) for v in value)]
+        else:
+            found[key] = _copied(value)
+    return found
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _copied(v) for k, v in value.items()}
+    return [_copied(v) for v in value] if isinstance(value, list) else value
+
+
+_WITH_UNIT = re.compile(r"(?P<body>.*\}.*?)\s+(?P<unit>packets|segments|rounds)\s*\Z", re.DOTALL)
+
+
+def _filled(value: Any, case: Case, path: CasePath, control: str, key: Key) -> Any:
+    """A value of a scenario with the path's values in the place of braces."""
+    if isinstance(value, Mapping):
+        return {k: _filled(v, case, path, control, (*key, k)) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_filled(v, case, path, control, (*key, n)) for n, v in enumerate(value)]
+    if not isinstance(value, str) or "{" not in value:
+        return value
+    if value.strip() == "{cc}":
+        return control
+    text = value
+    unit = _WITH_UNIT.match(text)
+    if unit is not None:
+        text = unit["body"]
+    try:
+        number, dimension = _quantity_of(parse(text), path)
+    except ExpressionError as error:
+        file = Places(case.text, case.file)
+        at: Key = (*case.key, *key)
+        own: Key = (*case.key, "paths", path.name, *key)
+        at = own if file.has(own) else at
+        raise file.error(at, error.message, error.help, (error.first, error.last)) from error
+    return _written(number, dimension)
+
+
+def _quantity_of(tree: Tree, path: CasePath) -> tuple[float, tuple[int, int]]:
+    """A value of a scenario key: arithmetic of quantities."""
+    place = (tree.first, tree.last)
+    if isinstance(tree, Number):
+        return tree.value, DIMENSIONS.get(tree.unit, (0, 0))
+    if isinstance(tree, Parameter):
+        if tree.name not in path.parameters:
+            raise ExpressionError(
+                f"the path '{path.name}' has no '{tree.name}'", nearest(tree.name, path.parameters), *place
+            )
+        return path.parameters[tree.name], path.dimensions[tree.name]
+    if isinstance(tree, Unary) and tree.operator == "-":
+        number, dimension = _quantity_of(tree.of, path)
+        return -number, dimension
+    if isinstance(tree, Binary) and tree.operator in ("+", "-", "*", "/"):
+        (a, left), (b, right) = _quantity_of(tree.left, path), _quantity_of(tree.right, path)
+        if tree.operator in ("+", "-"):
+            if left != right:
+                raise ExpressionError("these are different quantities", "add times to times, rates to rates", *place)
+            return (a + b if tree.operator == "+" else a - b), left
+        if tree.operator == "*":
+            return a * b, (left[0] + right[0], left[1] + right[1])
+        if b == 0:
+            raise ExpressionError("a division by 0", "check the values of the path", *place)
+        return a / b, (left[0] - right[0], left[1] - right[1])
+    raise ExpressionError(
+        "a value of a scenario is arithmetic of quantities",
+        "numbers, {names} of the path, + - * / and parentheses",
+        *place,
+    )
+
+
+def _written(number: float, dimension: tuple[int, int]) -> str | int | float:
+    """A quantity as a scenario key takes it. Data that follow from rate and time are octets."""
+    if dimension == (1, 0):
+        return f"{_plain(number * 1e9)} ns"
+    if dimension == (-1, 1):
+        return f"{_plain(number)} bit/s"
+    if dimension == (0, 1):
+        return f"{math.ceil(number)} B"
+    return int(number) if number == int(number) else math.ceil(number) if number > 4 else number
+
+
+def _plain(number: float) -> str:
+    return str(round(number))
+
+
+def _dumped(tables: Mapping[str, Any]) -> str:
+    """A scenario as TOML: a header for each table of two levels, what is below inline."""
+    lines: list[str] = []
+    for name, content in tables.items():
+        if isinstance(content, list):
+            for entry in content:
+                lines += [f"[[{name}]]", *_rows(entry), ""]
+        elif isinstance(content, Mapping):
+            plain = {k: v for k, v in content.items() if not isinstance(v, Mapping)}
+            if plain or not content:
+                lines += [f"[{name}]", *_rows(plain), ""]
+            for part, inner in content.items():
+                if isinstance(inner, Mapping):
+                    lines += [f"[{name}.{_part(part)}]", *_rows(inner), ""]
+        else:
+            lines.insert(0, f"{_part(name)} = {to_toml(content)}")
+    return "\n".join(lines)
+
+
+def _rows(table: Any) -> list[str]:
+    if not isinstance(table, Mapping):
+        return []
+    return [f"{_part(key)} = {to_toml(value)}" for key, value in table.items()]
+
+
+def _part(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)

@@ -1,0 +1,150 @@
+"""What flows get of a path, by intervals of time: goodput, loss, time in queues, evenness, starvation.
+
+Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones up to them.
+Loss and time in queues are those of the table `windows`, of the windows that lie in an interval as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasthop.judging._recording import Floats, Unknown
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+#: Work on more intervals than this is refused: an interval of a nanosecond is a slip.
+_MOST_INTERVALS = 100_000
+
+
+class Shares:
+    """The goodput of a run's flows.
+
+    Args:
+        run: the results.
+    """
+
+    def __init__(self, run: Results) -> None:
+        self._run = run
+        self._acked: dict[str, tuple[Floats, Floats]] | None = None
+
+    def _samples(self) -> Mapping[str, tuple[Floats, Floats]]:
+        """Times of samples and octets acknowledged, by flow."""
+        if self._acked is None:
+            self._acked = {}
+            if "tcp" in self._run.table_names:
+                table = self._run.table("tcp").select(["flow", "time_s", "bytes_acked"])
+                for name in sorted(pc.unique(table.column("flow")).to_pylist()):
+                    rows = table.filter(pc.equal(table.column("flow"), name))
+                    acked = rows.column("bytes_acked").to_numpy().astype(float)
+                    self._acked[name] = (rows.column("time_s").to_numpy(), acked)
+        return self._acked
+
+    def _goodputs(self, pattern: str, length_s: float, from_s: float, to_s: float) -> Floats | Unknown:
+        """Goodput [bit/s] by flow (rows) and interval (columns)."""
+        count = int((to_s - from_s) / length_s + 1e-9) if length_s > 0 else 0
+        if not 1 <= count <= _MOST_INTERVALS:
+            return Unknown(f"there are {count} intervals of {length_s:g} s, not 1 to {_MOST_INTERVALS}")
+        flows = [samples for name, samples in self._samples().items() if fnmatchcase(name, pattern)]
+        if not flows:
+            return Unknown(f"no flow '{pattern}' has samples; there are: {', '.join(self._samples()) or 'none'}")
+        # A sample is of its own time: half a nanosecond keeps rounding from taking the one before.
+        edges = from_s + length_s * np.arange(count + 1) + 5e-10
+        rows = []
+        for times, acked in flows:
+            last = np.searchsorted(times, edges, side="right")
+            rows.append(np.diff(np.concatenate([[0.0], acked])[last]) * 8 / length_s)
+        return np.array(rows)
+
+    def _windows(self, pattern: str, from_s: float, to_s: float) -> pa.Table | Unknown:
+        """The windows of the flows in an interval."""
+        if "windows" not in self._run.table_names:
+            return Unknown("the run has no table `windows`: the scenario has no output.windows")
+        table = self._run.table("windows")
+        names = [n for n in pc.unique(table.column("flow")).to_pylist() if fnmatchcase(n, pattern)]
+        inside = pc.and_(
+            pc.greater_equal(table.column("start_s"), from_s - 5e-10),
+            pc.less_equal(table.column("end_s"), to_s + 5e-10),
+        )
+        found = table.filter(pc.and_(inside, pc.is_in(table.column("flow"), pa.array(names, pa.string()))))
+        if not len(found):
+            return Unknown(f"no window of a flow '{pattern}' lies between {from_s:g} s and {to_s:g} s")
+        return found
+
+    def gets(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
+        """Goodput of the flows together [bit/s]."""
+        found = self._goodputs(pattern, to_s - from_s, from_s, to_s)
+        return found if isinstance(found, Unknown) else float(np.sum(found))
+
+    def loss(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
+        """Dropped packets over sent ones."""
+        found = self._windows(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        sent = float(np.sum(found.column("sent_packets").to_numpy()))
+        if sent == 0:
+            return Unknown(f"no flow '{pattern}' sends anything from {from_s:g} s to {to_s:g} s")
+        return float(np.sum(found.column("lost_packets").to_numpy())) / sent
+
+    def wait(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
+        """Time in queues that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
+        if percent not in (50, 95, 99):
+            return Unknown(f"the table `windows` has quantiles of 50, 95 and 99 %, not of {percent:g} %")
+        found = self._windows(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        waits = found.column(f"wait_p{percent:.0f}_s").to_numpy().astype(float)
+        weights = found.column("delivered_packets").to_numpy().astype(float)
+        known = ~np.isnan(waits) & (weights > 0)
+        if not np.any(known):
+            return Unknown(f"no packet of '{pattern}' arrives from {from_s:g} s to {to_s:g} s")
+        return float(np.average(waits[known], weights=weights[known]))
+
+    def jain(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
+        """Jain's index of the flows' goodput, mean over the intervals in which any flow gets something."""
+        found = self._goodputs(pattern, length_s, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        squares = len(found) * np.sum(found**2, axis=0)
+        known = squares > 0
+        if not np.any(known):
+            return Unknown(f"no flow '{pattern}' gets anything from {from_s:g} s to {to_s:g} s")
+        return float(np.mean(np.sum(found, axis=0)[known] ** 2 / squares[known]))
+
+    def starved(self, pattern: str, below: float, length_s: float, from_s: float, to_s: float) -> float | Unknown:
+        """The share of all flows' intervals with less goodput than `below` [bit/s]."""
+        found = self._goodputs(pattern, length_s, from_s, to_s)
+        return found if isinstance(found, Unknown) else float(np.mean(found < below))
+
+    def reached(self, pattern: str, rate: float, length_s: float, from_s: float, to_s: float) -> float | Unknown:
+        """Seconds until the flows' goodput together is `rate` in an interval; to the end if it never is."""
+        found = self._goodputs(pattern, length_s, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        there = np.flatnonzero(np.sum(found, axis=0) >= rate)
+        return float((there[0] + 1) * length_s if len(there) else to_s - from_s)
+
+    def settled(
+        self, pattern: str, rate: float, within: float, length_s: float, hold_s: float, from_s: float, to_s: float
+    ) -> float | Unknown:
+        """Seconds until the goodput stays within the share `within` of `rate` for `hold_s`; to the end if never.
+
+        The time counts to the beginning of those intervals.
+        """
+        found = self._goodputs(pattern, length_s, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        near = np.abs(np.sum(found, axis=0) - rate) <= within * rate
+        needed = max(1, round(hold_s / length_s))
+        run = 0
+        for k, good in enumerate(near):
+            run = run + 1 if good else 0
+            if run == needed:
+                return float((k + 1 - needed) * length_s)
+        return to_s - from_s

@@ -1,0 +1,505 @@
+"""Reads cases from TOML, and checks them before the first run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from lasthop._core import LasthopError
+from lasthop.campaign._faults import nearest
+from lasthop.judging._checker import Checker, InLetError
+from lasthop.judging._functions import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Names
+from lasthop.judging._paths import CasePath, derived
+from lasthop.judging._places import Key, Places, tables_of, together
+from lasthop.judging._scenario import bases
+from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
+from lasthop.judging._variables import built_in, known_variables
+from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
+_PATH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
+_MOST_PATHS = 200
+_MOST_SEEDS = 1_000
+
+
+def load_cases(path: Path) -> list[Case]:
+    """The cases of a file.
+
+    Raises:
+        LasthopError: the file has mistakes; the message shows each at its place.
+    """
+    return read_cases(Places.load(path), path.parent)
+
+
+def parse_cases(text: str, name: str, folder: Path | None = None) -> list[Case]:
+    """The cases of a TOML text; `name` is what messages call it."""
+    return read_cases(Places(text, name), folder or Path())
+
+
+def read_cases(file: Places, folder: Path) -> list[Case]:
+    """The cases of a TOML text that was read."""
+    for name in file.data:
+        if name != "case":
+            raise file.error(
+                (name,), f"unknown table `{name}`", "a case is the table [case], several are [[case]]", at_key=True
+            )
+    tables = tables_of(file.data)
+    if not tables:
+        raise file.error(("case",), "there is no [case] in this file", "the guide 'Add a case' shows the smallest one")
+    found: list[Case] = []
+    errors: list[LasthopError] = []
+    for key, _ in tables:
+        reader = _Reader(file, key, folder)
+        case = reader.read()
+        errors += reader.errors
+        if case is not None:
+            found.append(case)
+    if not errors:
+        errors = list(_twice(file, tables, found))
+    if errors:
+        raise together(errors[:20])
+    return found
+
+
+def _twice(file: Places, tables: Sequence[tuple[Key, Any]], cases: Sequence[Case]) -> Iterator[LasthopError]:
+    seen: set[str] = set()
+    for (place, _), case in zip(tables, cases, strict=True):
+        if case.id in seen:
+            yield file.error((*place, "id"), f"there are two cases '{case.id}'", "ids are unique")
+        seen.add(case.id)
+
+
+class _Reader:
+    """Reads one case; mistakes are collected, so that all are shown at once."""
+
+    def __init__(self, file: Places, key: Key, folder: Path) -> None:
+        self._file = file
+        self._key = key
+        self._folder = folder
+        data: Any = file.data
+        for part in key:
+            data = data[part]
+        self._data: Mapping[str, Any] = data
+        self.errors: list[LasthopError] = []
+
+    def read(self) -> Case | None:
+        """The case; None: it has mistakes, which are in `errors`."""
+        data = self._data
+        for key in data:
+            if key not in _KEYS:
+                self._fault((key,), f"unknown key `{key}`", nearest(key, _KEYS), at_key=True)
+        named = self._text("id", required=True)
+        if named and not _ID.match(named):
+            self._fault(("id",), f"'{named}' is no id of a case", "letters, digits, '-', '_' and '.', at most 40")
+        title, source = self._text("title", required=True), self._text("source", required=True)
+        observables = self._texts("observables")
+        variables = self._variables(observables)
+        paths = self._paths()
+        let = self._let(variables)
+        checks = {name: self._checks(name) for name in ("requires", "pass")}
+        ambiguous = self._ambiguous()
+        shown = {
+            name: tree for name, text in self._table("shown").items()
+            if (tree := self._expression(("shown", name), text)) is not None
+        }  # fmt: skip
+        parameters = frozenset(p for path in paths for p in path.parameters)
+        checker = Checker(Names(variables, let, parameters))
+        self._check(checker, let, checks, ambiguous, shown)
+        plot = self._texts("plot")
+        for number, name in enumerate(plot):
+            if name not in variables:
+                self._fault(("plot", number), f"there is no variable '{name}'", nearest(name, variables))
+        nothing = not checks["pass"] and not shown and not self._table("metric")
+        if nothing and not self._texts("lacks") and not self.errors:
+            self._fault((), "the case checks nothing", "write what must hold into `pass`, or values into [case.shown]")
+        scenario = self._table("scenario")
+        base = self._text("base") or "one-flow"
+        if base not in bases():
+            self._fault(("base",), f"there is no base '{base}'", nearest(base, bases()))
+        if base == "none" and not scenario:
+            self._fault(("base",), 'with base = "none" the case needs its own scenario', "write [case.scenario]")
+        metrics, references = self._metrics(checker, paths), self._references()
+        if metrics and (checks["pass"] or checks["requires"]):
+            self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
+        mutants = self._mutants({c.name for group in checks.values() for c in group})
+        seeds = self._whole("seeds", 1, _MOST_SEEDS, 1)
+        quick_seeds = self._whole("quick_seeds", 1, _MOST_SEEDS, min(seeds, 3))
+        known = {k: str(v) for k, v in self._table("known").items()}
+        if self.errors:
+            return None
+        used = {*checker.used, *(v for v in plot if v in variables)}
+        return Case(
+            named, title, source, self._text("about"), self._texts("lacks"), self._texts("needs"), observables,
+            checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
+            let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
+            tuple(sorted(checker.tables)), metrics, references, self._file.name, self._file.text, self._key,
+            self._folder,
+        )  # fmt: skip
+
+    def _fault(
+        self, key: Key, message: str, help: str | None, within: tuple[int, int] | None = None, at_key: bool = False
+    ) -> None:
+        self.errors.append(self._file.error((*self._key, *key), message, help, within, at_key))
+
+    def _text(self, name: str, required: bool = False) -> str:
+        value = self._data.get(name)
+        if value is None:
+            if required:
+                self._fault((), f"the case has no `{name}`", _KEYS[name])
+            return ""
+        if not isinstance(value, str) or (required and not value.strip()):
+            self._fault((name,), f"`{name}` must be a text", _KEYS[name])
+            return ""
+        return value
+
+    def _texts(self, name: str) -> tuple[str, ...]:
+        value = self._data.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            self._fault((name,), f"`{name}` must be a list of texts", _KEYS[name])
+            return ()
+        return tuple(value)
+
+    def _table(self, name: str) -> Mapping[str, Any]:
+        value = self._data.get(name, {})
+        if not isinstance(value, Mapping):
+            self._fault((name,), f"`{name}` must be a table", f"[case.{name}]: {_KEYS[name]}")
+            return {}
+        return value
+
+    def _whole(self, name: str, least: int, most: int, otherwise: int) -> int:
+        value = self._data.get(name, otherwise)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            self._fault((name,), f"`{name}` must be a whole number from {least} to {most}", _KEYS[name])
+            return otherwise
+        return value
+
+    def _variables(self, observables: Sequence[str]) -> dict[str, bool]:
+        """All names of variables: those that controls have, and those that the case declares."""
+        found = dict(known_variables())
+        for number, name in enumerate(observables):
+            bare, _, kind = name.partition(":")
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*", bare):
+                remedy = "names of the table `cc`: lasthop describe cc NAME lists them"
+                self._fault(("observables", number), f"'{name}' is no name of a variable", remedy)
+            if kind.strip() not in ("", "text"):
+                self._fault(
+                    ("observables", number), f"'{kind}' is no kind of variable", 'of a state write "NAME: text"'
+                )
+            found.setdefault(bare, kind.strip() == "text")
+        return found
+
+    def _let(self, variables: Mapping[str, bool]) -> dict[str, Tree]:
+        found = {}
+        for name, text in self._table("let").items():
+            taken = name in variables or name in FUNCTIONS or name in MOMENTS or name in NUMBERS
+            if taken or not _WORD.match(name):
+                what = "has a meaning already" if taken else "is no name"
+                self._fault(
+                    ("let", name),
+                    f"'{name}' {what}",
+                    "letters, digits and '_', and no word of the language",
+                    at_key=True,
+                )
+            tree = self._expression(("let", name), text)
+            if tree is not None:
+                found[name] = tree
+        return found
+
+    def _expression(self, key: Key, text: Any) -> Tree | None:
+        if not isinstance(text, str):
+            self._fault(key, "an expression is a text", 'write it in quotes, such as "max(cwnd, start, end) >= 4"')
+            return None
+        try:
+            return parse(text)
+        except ExpressionError as error:
+            self._fault(key, error.message, error.help, (error.first, error.last))
+            return None
+
+    def _checks(self, name: str) -> tuple[Check, ...]:
+        found = []
+        for number, text in enumerate(self._texts(name)):
+            tree = self._expression((name, number), text)
+            if tree is not None:
+                found.append(Check(f"{name}.{number + 1}", text, tree))
+        return tuple(found)
+
+    def _ambiguous(self) -> tuple[Reading, ...]:
+        found = []
+        entries = self._data.get("ambiguous", [])
+        if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
+            self._fault(
+                ("ambiguous",), "`ambiguous` must be a list of tables", "[[case.ambiguous]] with text and readings"
+            )
+            return ()
+        for number, entry in enumerate(entries):
+            checks = []
+            readings = entry.get("readings")
+            if not isinstance(readings, Mapping) or len(readings) < 2:
+                self._fault(("ambiguous", number), "an ambiguous point has two readings or more", _READINGS)
+                continue
+            for name, text in readings.items():
+                tree = self._expression(("ambiguous", number, "readings", name), text)
+                if tree is not None:
+                    checks.append(Check(name, text, tree))
+            found.append(Reading(str(entry.get("text", "")), tuple(checks)))
+        return tuple(found)
+
+    def _check(
+        self,
+        checker: Checker,
+        let: Mapping[str, Tree],
+        checks: Mapping[str, Sequence[Check]],
+        ambiguous: Sequence[Reading],
+        shown: Mapping[str, Tree],
+    ) -> None:
+        """Finds mistakes in the meaning of expressions."""
+        if self.errors:  # a name whose expression cannot be read would be reported once more at each use
+            return
+        told: set[Key] = set()
+
+        def tried(key: Key, tree: Tree, truth: bool) -> None:
+            try:
+                if truth:
+                    checker.truth(tree)
+                else:
+                    checker.kind(tree)
+            except ExpressionError as error:
+                at: Key = ("let", error.name) if isinstance(error, InLetError) else key
+                if at not in told:
+                    told.add(at)
+                    self._fault(at, error.message, error.help, (error.first, error.last))
+
+        for name, tree in let.items():
+            tried(("let", name), tree, truth=False)
+        for group, entries in checks.items():
+            for check in entries:
+                tried((group, int(check.name.rpartition(".")[2]) - 1), check.tree, truth=True)
+        for number, point in enumerate(ambiguous):
+            for reading in point.readings:
+                tried(("ambiguous", number, "readings", reading.name), reading.tree, truth=True)
+        for name, tree in shown.items():
+            tried(("shown", name), tree, truth=False)
+
+    def _metrics(self, checker: Checker, paths: Sequence[CasePath]) -> tuple[CaseMetric, ...]:
+        found = []
+        for name, entry in self._table("metric").items():
+            if not isinstance(entry, Mapping):
+                self._fault(("metric", name), "a metric is a table", _KEYS["metric"])
+                continue
+            for key in entry:
+                if key not in _METRIC_KEYS:
+                    self._fault(("metric", name, key), f"unknown key `{key}`", nearest(key, _METRIC_KEYS), at_key=True)
+            metric = self._metric(checker, name, entry)
+            if metric is not None:
+                found.append(metric)
+        names = {m.name: m for m in found}
+        for metric in found if not self.errors else ():
+            for number, pattern in enumerate(metric.paths):
+                if not any(fnmatchcase(path.name, pattern) for path in paths):
+                    known = nearest(pattern, [path.name for path in paths])
+                    self._fault(("metric", metric.name, "paths", number), f"no path fits '{pattern}'", known)
+            of = names.get(metric.harm)
+            if metric.harm and (of is None or not of.better or of.harm):
+                remedy = 'name a metric of this case with a value and better = "larger" or "smaller"'
+                self._fault(("metric", metric.name, "harm"), f"there is no harm to '{metric.harm}'", remedy)
+        return tuple(found)
+
+    def _metric(self, checker: Checker, name: str, entry: Mapping[str, Any]) -> CaseMetric | None:
+        better, harm = entry.get("better", ""), entry.get("harm", "")
+        if better not in ("", "larger", "smaller"):
+            self._fault(("metric", name, "better"), f"'{better}' says not what is better", "larger or smaller")
+        if not isinstance(harm, str) or (harm and "value" in entry):
+            self._fault(("metric", name), "a metric has a `value` or names whose `harm` it is", _KEYS["metric"])
+            return None
+        flags, patterns = entry.get("flags", True), entry.get("paths", [])
+        if not isinstance(flags, bool):
+            self._fault(("metric", name, "flags"), "`flags` is true or false", _METRIC_KEYS["flags"])
+        if not isinstance(patterns, list) or not all(isinstance(p, str) for p in patterns):
+            self._fault(("metric", name, "paths"), "`paths` is a list of texts", _METRIC_KEYS["paths"])
+            return None
+        bounds = [self._number(checker, name, key, entry[key]) if key in entry else None for key in ("most", "least")]
+        if any(b is not None for b in bounds) and not str(entry.get("by", "")).strip():
+            self._fault(("metric", name), "a bound has a document", _METRIC_KEYS["by"])
+        tree = None if harm else self._number(checker, name, "value", entry.get("value"))
+        if tree is None and not harm:
+            return None
+        return CaseMetric(
+            name, str(entry.get("value", "")), tree, str(entry.get("unit", "")), "smaller" if harm else str(better),
+            bool(flags), harm, tuple(patterns), bounds[0], bounds[1], str(entry.get("by", "")),
+        )  # fmt: skip
+
+    def _number(self, checker: Checker, metric: str, key: str, text: Any) -> Tree | None:
+        """The expression of a key of a metric, which must come to a number; None: a mistake was found."""
+        tree = self._expression(("metric", metric, key), text)
+        if tree is None or self.errors:
+            return None
+        try:
+            if checker.kind(tree) != NUMBER:
+                self._fault(("metric", metric, key), "a metric is a number", "such as mean(cwnd, late, end)")
+        except ExpressionError as error:
+            at: Key = ("let", error.name) if isinstance(error, InLetError) else ("metric", metric, key)
+            self._fault(at, error.message, error.help, (error.first, error.last))
+        return tree
+
+    def _references(self) -> tuple[str, ...]:
+        names = self._texts("references")
+        for number, name in enumerate(names):
+            if name not in built_in():
+                self._fault(("references", number), f"there is no control '{name}'", nearest(name, built_in()))
+        return tuple(dict.fromkeys((*BASELINES, *names)))
+
+    def _mutants(self, checks: set[str]) -> tuple[Mutant, ...]:
+        found = []
+        entries = self._data.get("mutant", [])
+        if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
+            self._fault(
+                ("mutant",), "`mutant` must be a list of tables", "[[case.mutant]] with name, cc, switch and fails"
+            )
+            return ()
+        for number, entry in enumerate(entries):
+            for key in entry:
+                if key not in ("name", "cc", "switch", "fails"):
+                    self._fault(
+                        ("mutant", number, key),
+                        f"unknown key `{key}`",
+                        "a mutant has name, cc, switch and fails",
+                        at_key=True,
+                    )
+            fails = entry.get("fails", [])
+            fails = [fails] if isinstance(fails, str) else fails
+            if not isinstance(fails, list) or not fails:
+                self._fault(("mutant", number), "a mutant names the checks that find it", 'such as fails = ["pass.2"]')
+                continue
+            for place, name in enumerate(fails):
+                if name not in checks:
+                    known = nearest(str(name), sorted(checks))
+                    self._fault(("mutant", number, "fails", place), f"there is no check '{name}'", known)
+            words = [str(entry.get(k, "")) for k in ("name", "cc", "switch")]
+            if not words[0] or not words[1]:
+                self._fault(("mutant", number), "a mutant has a name and a control", "name and cc of [[case.mutant]]")
+            found.append(Mutant(words[0], words[1], words[2], tuple(map(str, fails))))
+        return tuple(found)
+
+    def _paths(self) -> tuple[CasePath, ...]:
+        found = []
+        table = self._table("paths")
+        if not table:
+            self._fault((), "the case has no path", 'such as [case.paths] p = { rate = "10 Mbit/s", rtt = "40 ms" }')
+        if len(table) > _MOST_PATHS:
+            self._fault(("paths",), f"{len(table)} paths are more than {_MOST_PATHS}", "split the case")
+        for name, entry in table.items():
+            if not _PATH_NAME.match(name):
+                self._fault(
+                    ("paths", name), f"'{name}' is no name of a path", "letters, digits, '-' and '_'", at_key=True
+                )
+            if not isinstance(entry, Mapping):
+                self._fault(("paths", name), "a path is a table", '{ rate = "10 Mbit/s", rtt = "40 ms" }')
+                continue
+            path = self._path(name, entry)
+            if path is not None:
+                found.append(path)
+        names: dict[str, set[str]] = {path.name: set(path.parameters) for path in found}
+        every = set().union(*names.values()) if names else set()
+        for name, has in names.items():
+            for missing in sorted(every - has):
+                self._fault(
+                    ("paths", name), f"the path has no '{missing}', which others have", "every path has the same values"
+                )
+        return tuple(found)
+
+    def _path(self, name: str, entry: Mapping[str, Any]) -> CasePath | None:
+        values: dict[str, float] = {}
+        dimensions: dict[str, tuple[int, int]] = {}
+        for key, value in entry.items():
+            if key in ("scenario", "quick", "seeds"):
+                continue
+            number = self._quantity(("paths", name, key), value)
+            if number is None:
+                return None
+            if not _WORD.match(key) or key in ("bdp", "ref", "mss", "octets", "jitter", "spread"):
+                self._fault(
+                    ("paths", name, key),
+                    f"'{key}' cannot be given",
+                    "it follows from rate and rtt",
+                    at_key=True,
+                )
+                return None
+            values[key], dimensions[key] = number
+        for key, wanted, example in (("rate", (-1, 1), "10 Mbit/s"), ("rtt", (1, 0), "40 ms")):
+            if dimensions.get(key) != wanted or not values[key] > 0:
+                self._fault(("paths", name), f"a path has a `{key}` above 0", f'such as {key} = "{example}"')
+                return None
+        scenario = entry.get("scenario", {})
+        if not isinstance(scenario, Mapping):
+            self._fault(("paths", name, "scenario"), "`scenario` must be a table", "scenario keys of this path alone")
+            return None
+        quick = entry.get("quick", True)
+        if not isinstance(quick, bool):
+            self._fault(("paths", name, "quick"), "`quick` is true or false", "whether the quick form has this path")
+            return None
+        seeds = entry.get("seeds", 0)
+        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 0 <= seeds <= _MOST_SEEDS:
+            self._fault(("paths", name, "seeds"), f"`seeds` is a whole number up to {_MOST_SEEDS}", _KEYS["seeds"])
+            return None
+        return CasePath(name, *derived(values, dimensions), scenario, quick, frozenset(values), seeds)
+
+    def _quantity(self, key: Key, value: Any) -> tuple[float, tuple[int, int]] | None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value), (0, 0)
+        if isinstance(value, str):
+            try:
+                tree = parse(value)
+            except ExpressionError:
+                tree = None
+            sign = 1.0
+            if isinstance(tree, Unary) and tree.operator == "-":
+                tree, sign = tree.of, -1.0
+            if isinstance(tree, Number):
+                return sign * tree.value, DIMENSIONS.get(tree.unit, (0, 0))
+        self._fault(key, "this is no quantity", f"a number, or a text with a unit: {', '.join(UNITS)}")
+        return None
+
+
+_READINGS = 'such as [[case.ambiguous]] text = "..." readings = { appendix = "...", text = "..." }'
+_KEYS = {
+    "id": 'a short name, such as id = "MINE-01"',
+    "title": "one line: what the case is about",
+    "source": "the document and its section, such as draft-ietf-ccwg-bbr@4ce5e87#exiting-drain-based-on-time",
+    "about": "what the case asks for, in the judge's own words",
+    "lacks": "what the simulator cannot do for this case, in words: the case is not-testable then",
+    "observables": "variables of the table `cc` that the control must expose",
+    "requires": "expressions that must hold for the case to say anything",
+    "pass": "expressions that must hold",
+    "ambiguous": "points in which the source contradicts itself",
+    "shown": "values that are shown, by name",
+    "chosen": "numbers that the source does not give",
+    "notes": "what a reader should know",
+    "known": "why a control fails, by its name: known differences",
+    "let": "expressions by name",
+    "paths": "paths by name: rate, rtt, buffer_bdp or buffer, and values of the case's own",
+    "metric": 'numbers of a run that are compared: value, unit, better = "larger" or "smaller", or harm = "METRIC"',
+    "references": "controls that are shown beside the candidate, in addition to reno and cubic",
+    "base": 'the scenario that is completed or overridden: "one-flow", "shared" or "none"',
+    "scenario": "scenario keys; values of the path stand in braces",
+    "mutant": "controls with a mistake, which the case must find",
+    "seeds": "replications of each path",
+    "quick_seeds": "replications of each path in the quick form",
+    "needs": "scenario keys that the case uses and older versions lack, such as when or link.<name>.batch",
+    "plot": "variables whose course the report shows",
+}
+_METRIC_KEYS = {
+    "value": "an expression that comes to a number",
+    "unit": "what stands behind the number",
+    "better": "larger or smaller",
+    "flags": "false: it is shown, and a worse candidate is not flagged",
+    "harm": "a metric of the other flows: how much worse it is with the judged flow than without",
+    "paths": "patterns of the paths that have this metric",
+    "most": "a document's bound: a larger mean is flagged",
+    "least": "a document's bound: a smaller mean is flagged",
+    "by": "the document of the bound, with its section",
+}
