@@ -530,7 +530,8 @@ fn phase_effects_are_told_where_nothing_is_random() {
     assert!(said.starts_with("2 TCP flows fill this queue and nothing on their ways is random"), "{said}");
     assert_eq!(said.lines().count(), 1, "the link that limits, not the access link: {said}");
     assert_eq!(text("jitter = '1 ms'\n", "", ""), "");
-    for link in ["queue = 'codel'", "jitter = '1 ms'", "loss = '0.1 %'"] {
+    assert!(text("", "queue = 'headdrop'", "").starts_with("2 TCP flows fill this queue"));
+    for link in ["queue = 'codel'", "queue = 'infinite'", "jitter = '1 ms'", "loss = '0.1 %'"] {
         assert_eq!(text("", link, ""), "", "{link}");
     }
     let noise = "[flow.noise]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\napp = { kind = 'on-off' }\n";

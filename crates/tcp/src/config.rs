@@ -362,7 +362,7 @@ macro_rules! groups {
             $(#[$_head_doc:meta])* $_head:ident: $_head_type:ty
                 $(=> $head_field:ident: $HeadField:ty = $_head_rfc:expr, $_head_source:expr)?;
         )*}
-        $($(#[$group_doc:meta])* $group:ident: $_Options:ident, $Group:ident { $($rows:tt)* })*
+        $($(#[$group_doc:meta])* $group:ident: $_Options:ident, $Group:ident $(of $_controls:ident)? { $($rows:tt)* })*
     ) => {
         $(group! { {} $(#[$group_doc])* $Group { $($rows)* } })*
 

@@ -6,7 +6,8 @@
 //! profile `rfc` ([`profile`](crate::profile)), from which the other profiles differ.
 
 /// Hands the table to the macro `$then`. First the parameters that belong to no group, then the
-/// groups, each with the type of what a scenario writes and the type of the values in force.
+/// groups, each with the type of what a scenario writes and the type of the values in force. Keys
+/// of a group `of controls` are read only by the controls that list them as parameters.
 ///
 /// A row: its text; the key and the type that a scenario writes; what may be written and how a
 /// value prints; the field of the group's configuration that holds it, with its type and the value
@@ -342,7 +343,7 @@ macro_rules! parameters {
                     => manual_read: bool = false, "the application reads at once";
             }
             /// Parameters of Vegas.
-            vegas: VegasOptions, VegasConfig {
+            vegas: VegasOptions, VegasConfig of controls {
                 /// Vegas: grow below this many extra segments in the network (ns-2 v_alpha: 1).
                 vegas_alpha: f64, only(|n| n.is_finite() && n >= 0.0, "{n} is not a number of segments")
                     => alpha: f64 = 1.0, "as ns-2";
@@ -371,7 +372,7 @@ macro_rules! parameters {
                     => reading: VegasReading = VegasReading::Ns2, "as ns-2";
             }
             /// Parameters of CUBIC.
-            cubic: CubicOptions, CubicConfig {
+            cubic: CubicOptions, CubicConfig of controls {
                 /// Whose CUBIC: `rfc9438` or `linux` (whole segments, a look at most every 1/32 s).
                 cubic_reading: CubicReading, word
                     => reading: CubicReading = CubicReading::Rfc9438, "RFC 9438";
@@ -438,7 +439,7 @@ macro_rules! parameters {
                     => cc_reading: CcReading = CcReading::Paper, "the papers: no RFC";
             }
             /// Parameters of Westwood.
-            westwood: WestwoodOptions, WestwoodConfig {
+            westwood: WestwoodOptions, WestwoodConfig of controls {
                 /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set
                 /// when recovery ends).
                 westwood_reading: WestwoodReading, word
@@ -449,7 +450,7 @@ macro_rules! parameters {
                     => zero_interval: ZeroInterval = ZeroInterval::Zero, "D2D study section 1.4";
             }
             /// Parameters of the controls that hear capacity hints.
-            hint: HintOptions, HintConfig {
+            hint: HintOptions, HintConfig of controls {
                 /// `radio-aware`: the algorithm that takes over without hints, any built-in one but
                 /// itself.
                 hint_base: CcName, word
@@ -476,7 +477,7 @@ macro_rules! parameters {
                     => timeout: Option<Duration> = None, "no RFC value";
             }
             /// Parameters of Hybla.
-            hybla: HyblaOptions, HyblaConfig {
+            hybla: HyblaOptions, HyblaConfig of controls {
                 /// Hybla: the round trip whose growth is imitated, above 0 s (Linux 25 ms, ns-3 50
                 /// ms).
                 hybla_rtt0: Duration, only(|d| !d.is_zero(), "a round trip of 0 s has no growth to imitate")

@@ -6,7 +6,6 @@ use lasthop_units::Seq;
 
 use crate::cc::{ALGORITHMS, Algorithm, CongestionControl, Parameter, Variable, variables};
 use crate::config::Config;
-use crate::name::CcName;
 use crate::options::SETTINGS;
 use crate::profile::Profile;
 use crate::{Endpoint, observe};
@@ -85,9 +84,10 @@ fn own_variables(a: &Algorithm) -> Vec<Variable> {
 
 /// What the table `cc` has of every sender.
 pub fn sender_variables() -> Vec<Variable> {
-    // This control shows nothing of its own.
-    let config = Config { cc: CcName::None, ..Profile::default().config() };
-    variables(|o| observe(&Endpoint::new(config, Seq(0)), o))
+    let endpoint = Endpoint::new(Profile::default().config(), Seq(0));
+    let of_the_control = variables(|o| endpoint.congestion_control().observe(o));
+    let all = variables(|o| observe(&endpoint, o));
+    all.into_iter().filter(|v| !of_the_control.contains(v)).collect()
 }
 
 fn profile_info(profile: Profile) -> ProfileInfo {

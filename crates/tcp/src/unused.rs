@@ -16,9 +16,6 @@ pub struct Unused {
     pub help: String,
 }
 
-/// The groups of options whose keys only those controls read that list them as parameters.
-const OF_CONTROLS: [&str; 5] = ["vegas", "cubic", "westwood", "hint", "hybla"];
-
 /// When a key has no effect because of another one.
 struct Rule {
     key: &'static str,
@@ -135,7 +132,7 @@ impl Options {
         if self.ecn.abe == Some(true) {
             note("abe", &|a| a.needs.abe);
         }
-        for s in SETTINGS.iter().filter(|s| OF_CONTROLS.contains(&s.group) && self.writes(s.key)) {
+        for s in SETTINGS.iter().filter(|s| s.of_controls && self.writes(s.key)) {
             note(s.key, &|a| a.parameters.iter().any(|p| p.name == s.key));
         }
         unused

@@ -60,6 +60,13 @@ macro_rules! queues {
                     $(QueueConfig::$Name(c) => QueueKind::marks(c),)*
                 }
             }
+            /// It drops when it is full, by the moment of arrival alone: among periodic flows their
+            /// phase decides who loses.
+            pub fn has_phase_effects(&self) -> bool {
+                match self {
+                    $(QueueConfig::$Name(c) => QueueKind::has_phase_effects(c),)*
+                }
+            }
             /// The key and the cause where a queue that should mark never does, or where a key has
             /// no effect. A packet that enters finds fewer packets waiting than fit.
             pub fn never_marks(&self) -> Option<(&'static str, String)> {

@@ -32,6 +32,9 @@ impl QueueKind for DropTailConfig {
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS)
     }
+    fn has_phase_effects(&self) -> bool {
+        true
+    }
     fn build(&self, _site: &Site) -> DropTail {
         DropTail::new(self.limit())
     }

@@ -34,6 +34,9 @@ impl QueueKind for HeadDropConfig {
     fn limit(&self) -> Limit {
         limit(self.packets, self.bytes, DEFAULT_PACKETS)
     }
+    fn has_phase_effects(&self) -> bool {
+        true
+    }
     fn build(&self, _site: &Site) -> HeadDrop {
         HeadDrop::new(self.limit())
     }

@@ -44,6 +44,11 @@ pub(super) trait QueueKind {
     fn marks(&self) -> bool {
         false
     }
+    /// It drops when it is full, by the moment of arrival alone: among periodic flows their phase
+    /// decides who loses (Floyd and Jacobson 1992).
+    fn has_phase_effects(&self) -> bool {
+        false
+    }
     /// The key and the cause where it should mark and never does, or where a key has no effect;
     /// `fit`: packets that it holds.
     fn never_marks(&self, _fit: u32) -> Option<(&'static str, String)> {

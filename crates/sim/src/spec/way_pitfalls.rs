@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_net::QueueConfig;
 use lasthop_tcp::{CcName, Config, EcnMode, Options};
 use lasthop_units::{Bitrate, Bytes};
 
@@ -24,20 +23,18 @@ pub(super) fn check(
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
-    let mut marked: Vec<(&String, &FlowSpec, CcName)> = Vec::new();
+    let mut marked: Vec<Answering<'_>> = Vec::new();
     for (name, flow) in &spec.flow {
         let Some(options) = flow.over_tcp() else { continue };
         let path = format!("flow.{}.tcp", dotted([name]));
         let Some(config) = stack(options, &path, doc, own, extensions, found) else { continue };
-        if !config.cc.needs().aqm {
-            continue;
-        }
+        let Some(unmarked) = config.cc.needs().marks else { continue };
         if matches!(config.ecn.mode, EcnMode::Off | EcnMode::Passive) {
             let message =
                 format!("`{}` answers to ECN marks, and this flow does not ask for ECN", cc(config.cc));
             found.push(doc.warning_at(&format!("{path}.ecn"), message).help("remove `ecn`"));
         } else {
-            marked.push((name, flow, config.cc));
+            marked.push(Answering { name, flow, control: config.cc, unmarked });
         }
     }
     for (name, node) in &spec.node {
@@ -51,12 +48,21 @@ pub(super) fn check(
     if pairs > MAX_PAIRS || spec.flow.values().all(|f| f.over_tcp().is_none()) {
         return;
     }
-    for (name, flow, control) in marked {
-        nothing_marks(name, flow, control, spec, ways, doc, found);
+    for flow in marked {
+        nothing_marks(&flow, spec, ways, doc, found);
     }
     if spec.scenario.jitter.is_zero() {
         phase_effects(spec, ways, doc, found);
     }
+}
+
+/// A flow whose control answers to marks.
+struct Answering<'a> {
+    name: &'a str,
+    flow: &'a FlowSpec,
+    control: CcName,
+    /// What the control says of itself without marks.
+    unmarked: &'static str,
 }
 
 fn cc(name: CcName) -> String {
@@ -84,28 +90,20 @@ fn stack(
     Some(config)
 }
 
-fn nothing_marks(
-    name: &str,
-    flow: &FlowSpec,
-    control: CcName,
-    spec: &Spec,
-    ways: &Ways<'_>,
-    doc: &Document,
-    found: &mut Diagnostics,
-) {
+fn nothing_marks(of: &Answering<'_>, spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagnostics) {
     let marks = |[a, b]: &[String; 2]| {
         let both = [ways.between(a, b), ways.between(b, a)];
         both.iter().flatten().any(|(_, way)| way.marks())
     };
-    let ends = spec.ends_of(flow);
+    let ends = spec.ends_of(of.flow);
     let Some([from, to]) = ends.iter().find(|ends| !marks(ends)) else { return };
-    let reno = if control == CcName::Prague { "" } else { ", as Reno does" };
     let message = format!(
-        "`{}` answers to ECN marks, and no queue between `{from}` and `{to}` marks: losses alone govern it{reno}",
-        cc(control)
+        "`{}` answers to ECN marks, and no queue between `{from}` and `{to}` marks: {}",
+        cc(of.control),
+        of.unmarked
     );
     let help = "`queue = { kind = \"step\", threshold_packets = 20 }` at the bottleneck marks";
-    found.push(doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), message).help(help));
+    found.push(doc.warning_at(&format!("flow.{}.tcp.cc", dotted([of.name])), message).help(help));
 }
 
 /// What passes one direction of a link.
@@ -140,7 +138,7 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
     let mut warned: Vec<&str> = Vec::new();
     for (i, load) in loads.iter().filter(|(_, load)| load.regular > 1 && !load.random) {
         let (Way::Link { name, link, .. }, Some(rate)) = (ways.way(*i), rate(ways.way(*i))) else { continue };
-        let fifo = ways.way(*i).direction().is_some_and(|d| is_full_fifo(&d.queue));
+        let fifo = ways.way(*i).direction().is_some_and(|d| d.queue.has_phase_effects());
         if !fifo || warned.contains(name) {
             continue;
         }
@@ -159,8 +157,4 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
 
 fn rate(way: &Way<'_>) -> Option<Bitrate> {
     way.direction()?.rate.filter(|rate| rate.0 > 0)
-}
-
-fn is_full_fifo(queue: &QueueConfig) -> bool {
-    matches!(queue, QueueConfig::Droptail(_) | QueueConfig::Headdrop(_))
 }

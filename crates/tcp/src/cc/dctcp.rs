@@ -34,7 +34,7 @@ pub(super) const ROW: Row = Row {
     needs: Needs {
         // TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
         ecn: Some(EcnMode::On),
-        aqm: true,
+        marks: Some("losses alone govern it, as Reno does"),
         echo: EcnEcho::EachMark,
         ..Needs::NOTHING
     },

@@ -41,7 +41,7 @@ pub(super) const ROW: Row = Row {
         // RFC 9331 section 4: ECT(1), accurate feedback.
         ecn: Some(EcnMode::Accurate),
         l4s: true,
-        aqm: true,
+        marks: Some("losses alone govern it"),
         ..Needs::NOTHING
     },
 };

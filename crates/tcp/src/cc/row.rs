@@ -38,8 +38,9 @@ pub struct Needs {
     pub ecn: Option<EcnMode>,
     /// Data is sent with ECT(1) (RFC 9331).
     pub l4s: bool,
-    /// Marks of an AQM on the path: a flow without them is warned of.
-    pub aqm: bool,
+    /// Marks of an AQM on the path: a flow without them is warned of by what is said here of the
+    /// control then.
+    pub marks: Option<&'static str>,
     /// The form in which the receiver echoes marks.
     pub echo: EcnEcho,
     /// Data is spaced out at the window per round trip.
@@ -65,7 +66,7 @@ impl Needs {
         delivery_rate: false,
         ecn: None,
         l4s: false,
-        aqm: false,
+        marks: None,
         echo: EcnEcho::UntilCwr,
         pacing: false,
         paces: false,

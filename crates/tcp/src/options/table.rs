@@ -24,8 +24,8 @@ use crate::word::bare_word;
 pub struct Setting {
     /// The key under `[flow.x.tcp]`.
     pub key: &'static str,
-    /// The group of options that it belongs to; empty: none.
-    pub group: &'static str,
+    /// Only those controls read it that list it as a parameter.
+    pub of_controls: bool,
     /// Reads the value for display.
     pub value: fn(&Config) -> String,
     /// Where the `rfc` value comes from.
@@ -136,7 +136,7 @@ macro_rules! options {
             $head:ident: $head_type:ty
                 $(=> $head_field:ident: $_HeadField:ty = $_head_rfc:expr, $head_source:expr)?;
         )*}
-        $($(#[$group_doc:meta])* $group:ident: $Group:ident, $_Config:ident {
+        $($(#[$group_doc:meta])* $group:ident: $Group:ident, $_Config:ident $(of $controls:ident)? {
             $(
                 $(#[$doc:meta])*
                 $key:ident: $type:ty, $kind:ident $(($($args:tt)*))? $(or $none:literal)? $(at $($place:ident).+)?
@@ -171,16 +171,19 @@ macro_rules! options {
             pub struct $Group {
                 $($(#[$doc])* pub $key: Option<$type>,)*
             }
+            impl $Group {
+                const OF_CONTROLS: bool = !concat!("" $(, stringify!($controls))?).is_empty();
+            }
         )*
 
         /// Every key that has a value in each profile, in the order of the documentation.
         pub const SETTINGS: &[Setting] = &[
             $($(Setting {
-                key: stringify!($head), group: "", value: |c| bare_word(&c.$head_field), rfc_source: $head_source,
+                key: stringify!($head), of_controls: false, value: |c| bare_word(&c.$head_field), rfc_source: $head_source,
             },)?)*
             $($(Setting {
                 key: stringify!($key),
-                group: stringify!($group),
+                of_controls: $Group::OF_CONTROLS,
                 value: |c| show!(
                     c; $kind $(($($args)*))? $(or $none)? $([c.$group.$field])? $([c.$($place).+])?
                 ),

@@ -15,7 +15,7 @@ macro_rules! values {
             $(#[$_head_doc:meta])* $_head:ident: $_head_type:ty
                 $(=> $head_field:ident: $_HeadField:ty = $head_rfc:expr, $_head_source:expr)?;
         )*}
-        $($(#[$_group_doc:meta])* $group:ident: $_Options:ident, $Group:ident {
+        $($(#[$_group_doc:meta])* $group:ident: $_Options:ident, $Group:ident $(of $_controls:ident)? {
             $(
                 $(#[$_doc:meta])*
                 $_key:ident: $_type:ty, $_kind:ident $(($($_args:tt)*))? $(or $_none:literal)? $(at $($_place:ident).+)?

@@ -6,6 +6,7 @@
 
 mod rows;
 
+use lasthop_tcp::{CcName, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -141,6 +142,15 @@ fn parsed(row: &Row, origin: &Origin) -> Option<Node> {
     Some(node)
 }
 
+/// The congestion control of a flow on `stack`; `None`: it runs on another stack.
+fn control(document: &Document, flow: &str, stack: Profile) -> Option<CcName> {
+    let written = |key: &str| document.get(&format!("{flow}.tcp.{key}"));
+    if written("profile").is_some_and(|name| name.as_str() != Some(stack.name())) {
+        return None;
+    }
+    written("cc").map_or(Some(stack.config().cc), |name| name.as_str()?.parse().ok())
+}
+
 /// The tables of `document` to which rows belong, with their places.
 fn tables(document: &Document) -> Vec<(String, Scope)> {
     let mut found = Vec::new();
@@ -152,15 +162,11 @@ fn tables(document: &Document) -> Vec<(String, Scope)> {
         document.get(&format!("{path}.{key}")).and_then(Node::as_str).map(str::to_owned)
     };
     let flows = names("flow").into_iter().filter(|f| text(f, "transport").is_none_or(|t| t == "tcp"));
-    let is = |flow: &str, key: &str, wanted: Option<&str>| {
-        let written = document.get(&format!("{flow}.tcp.{key}"));
-        written.is_none_or(|n| n.as_str().is_some_and(|name| Some(name) == wanted))
-    };
-    let stack = peer_of(document).map(|p| p.name);
+    let stack = peer_of(document).and_then(|p| Profile::ALL.iter().find(|stack| stack.name() == p.name));
     for flow in flows {
-        if is(&flow, "profile", stack) && is(&flow, "cc", Some("cubic")) {
-            found.push((flow.clone(), Scope::CubicFlow));
-        }
+        found.extend(
+            stack.and_then(|s| control(document, &flow, *s)).map(|c| (flow.clone(), Scope::Control(c))),
+        );
         found.push((flow, Scope::Flow));
     }
     found.extend(names("cell").into_iter().map(|c| (c, Scope::Cell)));

@@ -1,13 +1,15 @@
 //! What each scenario profile sets, key by key, and what it leaves out.
 
+use lasthop_tcp::CcName;
+
 /// Which tables of a scenario a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Each `[flow.<name>]` that runs over TCP.
     Flow,
-    /// The flows among them that run CUBIC on the peer's stack: no other `tcp.profile` and no other
-    /// `tcp.cc` is written.
-    CubicFlow,
+    /// The flows among them that run this congestion control on the peer's stack: no other
+    /// `tcp.profile` and no other `tcp.cc` is written.
+    Control(CcName),
     /// `[radio]`, if there are cells.
     Radio,
     /// `[handover]`, if the scenario has that table.
@@ -33,7 +35,7 @@ impl Scope {
     /// The table, as the documentation writes it.
     pub const fn table(self) -> &'static str {
         match self {
-            Self::Flow | Self::CubicFlow => "flow.NAME",
+            Self::Flow | Self::Control(_) => "flow.NAME",
             Self::Radio => "radio",
             Self::Handover => "handover",
             Self::Cell => "cell.NAME",
@@ -85,23 +87,25 @@ pub const PEERS: &[Peer] = &[Peer {
     limits: NS3_LIMITS,
 }];
 
-use Scope::{Ap, Cell, CubicFlow, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
+use Scope::{Ap, Cell, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
+
+const CUBIC: Scope = Scope::Control(CcName::Cubic);
 
 const NS3_44: &[Row] = &[
     row(Flow, "tcp.profile", "'ns3-3.44'", "the stack: `lasthop describe profile ns3-3.44`"),
     row(
-        CubicFlow,
+        CUBIC,
         "tcp.abc_limit",
         "64",
         "TcpCubic::IncreaseWindow adds every segment that an ACK covers in slow start",
     ),
     row(
-        CubicFlow,
+        CUBIC,
         "tcp.ssthresh_basis",
         "'cwnd'",
         "TcpCubic::GetSsThresh: of the congestion window, not of the flight",
     ),
-    row(CubicFlow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
+    row(CUBIC, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
     row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
     row(
         Cell,
