@@ -16,6 +16,30 @@ pub struct TableDef {
     /// Of a table of samples, whose values hold until the next row of their series: the columns
     /// that distinguish the series. Empty for every other table.
     pub series: &'static [&'static str],
+    /// What a row is about.
+    pub rows: Rows,
+}
+
+/// What a row of a table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The moment that the column of its time names.
+    Moment,
+    /// An interval; a table with one time has that of its end.
+    Interval,
+    /// All of the run or survey.
+    Whole,
+}
+
+impl Rows {
+    /// As `table!` writes it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Rows::Moment => "moment",
+            Rows::Interval => "interval",
+            Rows::Whole => "whole",
+        }
+    }
 }
 
 /// One column.

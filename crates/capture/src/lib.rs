@@ -17,7 +17,7 @@ mod sink;
 mod value;
 mod writer;
 
-pub use def::{ColumnDef, ColumnType, TableDef};
+pub use def::{ColumnDef, ColumnType, Rows, TableDef};
 pub use error::CaptureError;
 pub use read::{ReadTable, read_parquet};
 pub use row::{Cell, Record, Row, Text};

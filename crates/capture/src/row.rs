@@ -84,7 +84,8 @@ pub trait Record {
 /// The head has the table's name and description. A field is a column: its name (or the name after
 /// `as`, where the column's name is a keyword), its type (a [`Cell`]), its unit ("" without one)
 /// and its description. A table of samples names the columns that distinguish its series
-/// ([`TableDef::series`]).
+/// ([`TableDef::series`]). A row is about a moment, unless `rows interval;` or `rows whole;` says
+/// otherwise ([`Rows`](crate::Rows)).
 ///
 /// ```
 /// use lasthop_capture::{Record, Row, Sink, TableWriter, table};
@@ -108,6 +109,7 @@ macro_rules! table {
     (
         $name:literal, $description:expr;
         $(series [$($series:literal),+];)?
+        $(rows $rows:ident;)?
         $(#[$doc:meta])*
         pub struct $Row:ident<$a:lifetime> {
             $($field:ident $(as $column:literal)?: $type:ty, $unit:literal, $text:literal;)*
@@ -133,6 +135,7 @@ macro_rules! table {
                     description: $text,
                 },)*],
                 series: &[$($($series),+)?],
+                rows: $crate::rows!($($rows)?),
             };
         }
 
@@ -148,6 +151,21 @@ macro_rules! table {
                 table.row(&values)
             }
         }
+    };
+}
+
+/// What a row of a table is about.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! rows {
+    () => {
+        $crate::Rows::Moment
+    };
+    (interval) => {
+        $crate::Rows::Interval
+    };
+    (whole) => {
+        $crate::Rows::Whole
     };
 }
 

@@ -84,5 +84,6 @@ fn table(t: &TableDef, of: &str) -> Value {
         .collect();
     json!({
         "name": t.name, "of": of, "description": t.description, "columns": columns, "series": t.series,
+        "rows": t.rows.word(),
     })
 }

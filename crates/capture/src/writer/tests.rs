@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int32Type};
 
 use super::*;
-use crate::{ColumnDef, Row, Text, read_parquet, table};
+use crate::{ColumnDef, Row, Rows, Text, read_parquet, table};
 
 table! {
     "test", "one row a sample";
@@ -144,7 +144,13 @@ const HASHED: &[ColumnDef] = &[
 ];
 
 fn hash_of(columns: Vec<ColumnDef>, cells: &[[Value<'_>; 6]]) -> String {
-    let def = TableDef { name: "hashed", description: "", columns: columns.leak(), series: &[] };
+    let def = TableDef {
+        name: "hashed",
+        description: "",
+        columns: columns.leak(),
+        series: &[],
+        rows: Rows::Moment,
+    };
     let mut table = TableWriter::new(Box::leak(Box::new(def)), Sink::Memory).unwrap();
     assert_eq!((table.intern("ftp"), table.intern("video")), (NameId(0), NameId(1)));
     for row in cells {

@@ -9,6 +9,7 @@ use lasthop_capture::{TableDef, table};
 table! {
     "flows",
     "Flows: the flow monitor's statistics of the data's direction, and the sender's own counters.";
+    rows whole;
     /// One row per flow, written at the end.
     pub struct Flows<'a> {
         flow: &'a str, "", "name of the flow";
@@ -71,6 +72,7 @@ table! {
 table! {
     "quality",
     "Quality of VoIP and game flows: loss, lateness, and the opinion score of calls.";
+    rows whole;
     /// One row per flow that is judged by late packets, written at the end.
     pub struct Quality<'a> {
         flow: &'a str, "", "name of the flow";
@@ -92,6 +94,7 @@ table! {
 table! {
     "applications",
     "Completion times of requests, web pages and files; start-up, stalls and bitrate of video.";
+    rows whole;
     /// One row per flow with requests, written at the end.
     pub struct Applications<'a> {
         flow: &'a str, "", "name of the flow";
@@ -201,6 +204,7 @@ table! {
 table! {
     "stages",
     "Where each packet is, in intervals without gap or overlap. Written with `output.explain = true`.";
+    rows interval;
     /// Where each packet is, interval by interval.
     pub struct Stages<'a> {
         packet: u64, "", "number of the packet, in the order of sending";
@@ -218,6 +222,7 @@ table! {
     "windows",
     "What each flow got in each interval of `output.windows`: packets of the data's direction.";
     series ["flow"];
+    rows interval;
     /// A flow in an interval.
     pub struct Windows<'a> {
         start_s: f64, "s", "start of the interval, virtual time since the start of the run";
@@ -244,6 +249,7 @@ table! {
     "limits",
     "What each TCP sender was limited by: each row holds until the flow's next one. Written with \
                   `output.explain = true`.";
+    rows interval;
     /// What limits each TCP sender.
     pub struct Limits<'a> {
         flow: &'a str, "", "name of the flow";
@@ -297,6 +303,7 @@ table! {
 table! {
     "radio",
     "Transport blocks of UEs in LTE cells over each `output.interval`. A UE without any, and without a request for some, has no row.";
+    rows interval;
     /// Transport blocks of each UE of a cell, in intervals.
     pub struct Radio<'a> {
         time_s: f64, "s", "end of the interval, virtual time since the start of the run";
@@ -374,6 +381,7 @@ table! {
     "wifi",
     "Data of stations on wireless LANs over each `output.interval`. A station that sent nothing and has \
                   nothing waiting has no row.";
+    rows interval;
     /// What stations and access points sent, in intervals.
     pub struct Wifi<'a> {
         time_s: f64, "s", "end of the interval, virtual time since the start of the run";
@@ -442,6 +450,7 @@ table! {
     "geometry",
     "The strongest cell of each UE and drop at large scale (no fading), with every cell at full power. Made by \
                   surveys, not by runs.";
+    rows whole;
     /// Coupling gain, RSRP and SINR of each UE with all cells at full power.
     pub struct Geometry<'a> {
         drop: u64, "", "number of the drop: the scenario's seed plus this";
@@ -463,6 +472,7 @@ table! {
     "radio-map",
     "Radio environment map: one row for each point of the grid, at large scale (no fading), with every cell at \
                   full power. Made by surveys, not by runs.";
+    rows whole;
     /// A radio environment map.
     pub struct RadioMap<'a> {
         x_m: f64, "m", "place, along x";
@@ -516,7 +526,7 @@ pub static SURVEYS: &[&TableDef] = &[Geometry::TABLE, RadioMap::TABLE];
 
 #[cfg(test)]
 mod tests {
-    use lasthop_capture::ColumnType;
+    use lasthop_capture::{ColumnType, Rows};
 
     use super::*;
 
@@ -529,5 +539,20 @@ mod tests {
             }
         }
         assert!(ALL.iter().any(|t| !t.series.is_empty()));
+    }
+
+    /// A table about moments has their time, one about intervals the time of an end or of a start.
+    #[test]
+    fn the_columns_of_a_table_are_those_of_what_its_rows_are_about() {
+        for table in ALL.iter().chain(SURVEYS) {
+            let has = |name: &str| table.column(name).is_some();
+            let (time, start) = (has("time_s"), has("start_s") || has("start_ns"));
+            let right = match table.rows {
+                Rows::Moment => time && !start,
+                Rows::Interval => time || start,
+                Rows::Whole => !time && !has("start_ns"),
+            };
+            assert!(right, "{}", table.name);
+        }
     }
 }

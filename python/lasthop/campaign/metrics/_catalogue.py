@@ -39,6 +39,8 @@ class TableFacts:
     name: str
     columns: dict[str, ColumnFacts]
     series: tuple[str, ...]
+    #: What a row is about: "moment", "interval" or "whole" (all of the run).
+    rows: str
 
     @property
     def key(self) -> str:
@@ -58,15 +60,12 @@ class TableFacts:
     @property
     def over_intervals(self) -> bool:
         """A row is about the interval that ends at its time, not about this moment."""
-        return self.has_time and self.columns["time_s"].description.startswith("end of the interval")
+        return self.has_time and self.rows == "interval"
 
     @property
     def row_per_flow(self) -> bool:
         """A flow has one row at most: rows are about neither a moment nor an interval."""
-        intervals = "start_ns" in self.columns or any(
-            c.description.startswith("start of the interval") for c in self.columns.values()
-        )
-        return not self.has_time and not intervals and self.key == "flow"
+        return self.rows == "whole" and self.key == "flow"
 
 
 @cache
@@ -80,6 +79,7 @@ def tables() -> dict[str, TableFacts]:
                 for c in table["columns"]
             },
             tuple(table["series"]),
+            table["rows"],
         )
         for name, table in run_tables().items()
     }
