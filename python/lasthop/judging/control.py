@@ -16,9 +16,6 @@ from lasthop.campaign import own
 from lasthop.campaign._faults import nearest
 from lasthop.judging._variables import SENDER, built_in, known_variables, variables_of
 
-#: Controls that are judged only when they are named: two send without regard to loss, two need the network's help.
-NOT_BY_DEFAULT = frozenset({"none", "abc", "guided", "radio-aware"})
-
 
 @dataclass(frozen=True)
 class Control:
