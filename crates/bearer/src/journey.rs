@@ -43,8 +43,36 @@ pub struct BearerNote {
     pub stage: BearerStage,
 }
 
+/// Octets of an SDU in a PDU of RLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The SDU.
+    pub sdu: Sdu,
+    /// The first of the octets.
+    pub offset: u32,
+    /// How many.
+    pub len: u32,
+    /// The PDU's sequence number as it is sent; transparent mode has none.
+    pub sn: Option<u32>,
+}
+
 /// Octets `from` to `to` of an SDU.
 type Span = (u32, u32);
+
+/// Octets that were sent and have not arrived, with the PDU that they were in last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The first octet, and the one behind the last.
+    pub span: (u32, u32),
+    /// The PDU's sequence number.
+    pub sn: Option<u32>,
+    /// When the block that has it was sent: the start of its TTI.
+    pub at: Instant,
+    /// How often these octets were sent.
+    pub sends: u32,
+    /// MAC has given the block up, or a channel without retransmissions has lost it.
+    pub lost: bool,
+}
 
 /// One SDU.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +90,7 @@ struct Journey {
     /// When octets arrived last.
     last: Instant,
     /// What was sent and has not arrived.
-    missing: Vec<Span>,
+    missing: Vec<Missing>,
 }
 
 /// The SDUs between ends, by packet. An SDU is followed from [`enter`](Self::enter) to
@@ -98,9 +126,16 @@ impl Journeys {
         }
     }
 
-    /// `len` octets of `sdu` from `offset` on leave `sender` in a block that begins at `now` and is
-    /// due at the other end at `due`, if it is decoded at once.
-    pub fn sent(&mut self, now: Instant, sender: u32, sdu: &Sdu, offset: u32, len: u32, due: Instant) {
+    /// What of the packet was sent and has not arrived. Asked for when it is dropped, before it
+    /// [`leave`](Self::leave)s.
+    pub fn missing(&self, id: PacketId) -> &[Missing] {
+        self.open.get(&id).map_or(&[], |journey| &journey.missing)
+    }
+
+    /// A piece leaves `sender` in a block that begins at `now` and is due at the other end at
+    /// `due`, if it is decoded at once.
+    pub fn sent(&mut self, now: Instant, sender: u32, piece: &Piece, due: Instant) {
+        let sdu = &piece.sdu;
         let Some(journey) = self.open.get_mut(&sdu.id) else { return };
         if journey.serial.is_none() {
             let newest = self.newest.entry(sender).or_insert(sdu.serial);
@@ -111,15 +146,16 @@ impl Journeys {
             (journey.serial, journey.size) = (Some(sdu.serial), sdu.size);
         }
         if journey.serial == Some(sdu.serial) {
-            journey.leaves(sdu.id, now, (offset, offset + len), due, &mut self.notes);
+            journey.leaves(now, piece, due, &mut self.notes);
         }
     }
 
     /// These octets have arrived.
-    pub fn arrived(&mut self, now: Instant, sdu: &Sdu, offset: u32, len: u32) {
+    pub fn arrived(&mut self, now: Instant, piece: &Piece) {
+        let sdu = &piece.sdu;
         let Some(journey) = self.of(sdu) else { return };
         journey.last = now;
-        journey.remove((offset, offset + len));
+        journey.take(piece.span());
         if journey.sent >= sdu.size && journey.missing.is_empty() {
             let journey = journey.clone();
             journey.note_late(sdu.id, now, &mut self.notes);
@@ -127,10 +163,13 @@ impl Journeys {
         }
     }
 
-    /// MAC sends a block with octets of `sdu` no more; `at` may be the moment at which it was due.
-    pub fn given_up(&mut self, at: Instant, sdu: &Sdu) {
-        if let Some(journey) = self.of(sdu) {
+    /// MAC sends a block with this piece no more; `at` may be the moment at which it was due.
+    pub fn given_up(&mut self, at: Instant, piece: &Piece) {
+        if let Some(journey) = self.of(&piece.sdu) {
             journey.gave_up.get_or_insert(at);
+            for missing in journey.take(piece.span()) {
+                journey.missing.push(Missing { lost: true, ..missing });
+            }
         }
     }
 
@@ -156,16 +195,20 @@ impl Journeys {
     }
 }
 
+impl Piece {
+    const fn span(&self) -> Span {
+        (self.offset, self.offset + self.len)
+    }
+}
+
 impl Journey {
-    fn leaves(
-        &mut self,
-        id: PacketId,
-        now: Instant,
-        (from, to): Span,
-        due: Instant,
-        notes: &mut Vec<BearerNote>,
-    ) {
+    fn leaves(&mut self, now: Instant, piece: &Piece, due: Instant, notes: &mut Vec<BearerNote>) {
+        let (id, sn, (from, to)) = (piece.sdu.id, piece.sn, piece.span());
         if to <= self.sent && self.sent > 0 {
+            for missing in self.take((from, to)) {
+                let sends = missing.sends + 1;
+                self.missing.push(Missing { sn, at: now, sends, lost: false, ..missing });
+            }
             self.gave_up.get_or_insert(self.due.min(now));
             return self.note_late(id, now, notes);
         }
@@ -181,7 +224,8 @@ impl Journey {
         }
         notes.push(BearerNote { id, at: now, stage: BearerStage::Transmission });
         if from < to {
-            self.missing.push((from.max(self.sent), to));
+            let span = (from.max(self.sent), to);
+            self.missing.push(Missing { span, sn, at: now, sends: 1, lost: false });
         }
         self.sent = to.max(self.sent);
         self.due = due.max(self.due);
@@ -203,9 +247,16 @@ impl Journey {
         }
     }
 
-    fn remove(&mut self, (from, to): Span) {
-        let rest = |(a, b): &Span| [(*a, from.min(*b)), (to.max(*a), *b)];
-        self.missing = self.missing.iter().flat_map(rest).filter(|(a, b)| a < b).collect();
+    /// Takes out what of a span is missing.
+    fn take(&mut self, (from, to): Span) -> Vec<Missing> {
+        let mut taken = Vec::new();
+        for missing in std::mem::take(&mut self.missing) {
+            let (a, b) = missing.span;
+            let part = |span: Span| Some(Missing { span, ..missing }).filter(|_| span.0 < span.1);
+            self.missing.extend([part((a, b.min(from))), part((a.max(to), b))].into_iter().flatten());
+            taken.extend(part((a.max(from), b.min(to))));
+        }
+        taken
     }
 }
 
@@ -222,6 +273,11 @@ mod tests {
         Sdu { serial: 7, ..Sdu::new(PacketId::from_index(3), 100) }
     }
 
+    /// Octets of an SDU in the PDU with this number.
+    fn piece(sdu: Sdu, offset: u32, len: u32, sn: u32) -> Piece {
+        Piece { sdu, offset, len, sn: Some(sn) }
+    }
+
     fn notes(journeys: &mut Journeys) -> Vec<(u64, BearerStage)> {
         journeys.drain().map(|n| (n.at.0 / 1_000_000, n.stage)).collect()
     }
@@ -230,10 +286,10 @@ mod tests {
     fn what_arrives_at_once_waits_for_others_from_then_on() {
         let mut j = Journeys::default();
         j.enter(sdu().id);
-        j.sent(ms(10), 0, &sdu(), 0, 60, ms(14));
-        j.sent(ms(11), 0, &sdu(), 60, 40, ms(15));
-        j.arrived(ms(14), &sdu(), 0, 60);
-        j.arrived(ms(15), &sdu(), 60, 40);
+        j.sent(ms(10), 0, &piece(sdu(), 0, 60, 0), ms(14));
+        j.sent(ms(11), 0, &piece(sdu(), 60, 40, 0), ms(15));
+        j.arrived(ms(14), &piece(sdu(), 0, 60, 0));
+        j.arrived(ms(15), &piece(sdu(), 60, 40, 0));
         use BearerStage::{Reordering, Transmission};
         assert_eq!(notes(&mut j), [(10, Transmission), (11, Transmission), (15, Reordering)]);
     }
@@ -242,23 +298,42 @@ mod tests {
     fn mac_sends_again_until_it_gives_up_and_rlc_from_then_on() {
         let mut j = Journeys::default();
         j.enter(sdu().id);
-        j.sent(ms(10), 0, &sdu(), 0, 100, ms(14));
-        j.given_up(ms(38), &sdu());
-        j.sent(ms(60), 0, &sdu(), 0, 100, ms(64));
-        j.arrived(ms(64), &sdu(), 0, 100);
+        j.sent(ms(10), 0, &piece(sdu(), 0, 100, 0), ms(14));
+        j.given_up(ms(38), &piece(sdu(), 0, 100, 0));
+        j.sent(ms(60), 0, &piece(sdu(), 0, 100, 0), ms(64));
+        j.arrived(ms(64), &piece(sdu(), 0, 100, 0));
         use BearerStage::{Harq, Reordering, RlcRetransmission, Transmission};
         let last = [(14, Harq), (38, RlcRetransmission)];
         let all = [&[(10, Transmission)], &last[..], &last[..], &[(64, Reordering)]].concat();
         assert_eq!(notes(&mut j), all, "what was said before is said again");
     }
 
+    /// PDU 5 has octets 0 to 59, PDU 6 the rest. PDU 5 is lost, PDU 6 arrives. Octets 0 to 29 are
+    /// repeated as a segment of PDU 5 and are on the air; octets 30 to 59 were never repeated.
+    #[test]
+    fn what_is_missing_has_the_pdu_that_it_was_in_last() {
+        let mut j = Journeys::default();
+        j.enter(sdu().id);
+        j.sent(ms(10), 0, &piece(sdu(), 0, 60, 5), ms(14));
+        j.sent(ms(11), 0, &piece(sdu(), 60, 40, 6), ms(15));
+        j.given_up(ms(14), &piece(sdu(), 0, 60, 5));
+        j.arrived(ms(15), &piece(sdu(), 60, 40, 6));
+        let first = Missing { span: (0, 60), sn: Some(5), at: ms(10), sends: 1, lost: true };
+        assert_eq!(j.missing(sdu().id), [first]);
+        j.sent(ms(20), 0, &piece(sdu(), 0, 30, 5), ms(24));
+        let again = Missing { span: (0, 30), at: ms(20), sends: 2, lost: false, ..first };
+        assert_eq!(j.missing(sdu().id), [Missing { span: (30, 60), ..first }, again]);
+        j.leave(ms(30), sdu().id);
+        assert_eq!(j.missing(sdu().id), []);
+    }
+
     #[test]
     fn a_rest_waits_in_the_queue() {
         let mut j = Journeys::default();
         j.enter(sdu().id);
-        j.sent(ms(10), 0, &sdu(), 0, 50, ms(14));
-        j.arrived(ms(14), &sdu(), 0, 50);
-        j.sent(ms(30), 0, &sdu(), 50, 50, ms(34));
+        j.sent(ms(10), 0, &piece(sdu(), 0, 50, 0), ms(14));
+        j.arrived(ms(14), &piece(sdu(), 0, 50, 0));
+        j.sent(ms(30), 0, &piece(sdu(), 50, 50, 0), ms(34));
         use BearerStage::{Queue, Transmission};
         assert_eq!(notes(&mut j), [(10, Transmission), (14, Queue), (30, Transmission)]);
     }
@@ -272,11 +347,11 @@ mod tests {
         // arrived.
         for (i, due, octets) in [(0, 99, 100), (1, 14, 100), (2, 14, 100), (3, 14, 50), (4, 14, 100)] {
             j.enter(other(i).id);
-            j.sent(ms(10), 0, &other(i), 0, octets, ms(due));
+            j.sent(ms(10), 0, &piece(other(i), 0, octets, 0), ms(due));
         }
-        j.given_up(ms(38), &other(2));
-        j.arrived(ms(16), &other(3), 0, 50);
-        j.arrived(ms(14), &other(4), 0, 100);
+        j.given_up(ms(38), &piece(other(2), 0, 100, 0));
+        j.arrived(ms(16), &piece(other(3), 0, 50, 0));
+        j.arrived(ms(14), &piece(other(4), 0, 100, 0));
         j.enter(other(5).id);
         j.drain().for_each(drop);
         j.end(ms(50));
@@ -289,14 +364,14 @@ mod tests {
         let mut j = Journeys::default();
         let old = sdu();
         j.enter(old.id);
-        j.sent(ms(10), 0, &old, 0, 100, ms(14));
+        j.sent(ms(10), 0, &piece(old, 0, 100, 0), ms(14));
         j.leave(ms(14), old.id);
         let new = Sdu { serial: 9, ..old };
         j.enter(new.id);
         notes(&mut j);
-        j.sent(ms(20), 0, &Sdu { serial: 6, ..old }, 0, 100, ms(24));
+        j.sent(ms(20), 0, &piece(Sdu { serial: 6, ..old }, 0, 100, 0), ms(24));
         assert_eq!(notes(&mut j), []);
-        j.sent(ms(30), 0, &new, 0, 100, ms(34));
+        j.sent(ms(30), 0, &piece(new, 0, 100, 0), ms(34));
         assert_eq!(notes(&mut j), [(30, BearerStage::Transmission)]);
     }
 }

@@ -15,7 +15,7 @@ mod stats;
 pub use config::{ConfigError, Warning, check, require, warn, within};
 pub use dch::{Dch, DchConfig, DchPatch, DchStats};
 pub use format::TransportFormat;
-pub use journey::{BearerNote, BearerStage, Journeys};
+pub use journey::{BearerNote, BearerStage, Journeys, Missing, Piece};
 pub use or_infinity::{InfinityWord, OrInfinity};
 pub use output::{BearerOutput, Fate, NotedPdu};
 pub use sdu::{Direction, DropCause, End, Sdu};

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::pdcp::{PdcpConfig, PdcpHeader, PdcpPdu};
 use crate::rlc::codec;
 use crate::rlc::pdu::Pdu;
-use crate::rlc::segment::{EndMark, Segment};
+use crate::rlc::segment::Segment;
 use crate::rlc::{Output, RlcEvent};
 use crate::rlc::{Rlc, RlcConfig};
 use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
-use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Fate, Journeys, NotedPdu, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Fate, Journeys, NotedPdu, Piece, Sdu};
 use lasthop_bearer::{ConfigError, Warning, within};
 use open_sdus::OpenSdus;
 
@@ -194,15 +194,15 @@ impl Bearer {
         }
         let due = now + dch.config().tti + dch.config().iub_delay;
         if let Some(journeys) = &mut self.journeys {
-            for (s, len) in self.pdus.iter().flat_map(segments_of) {
-                journeys.sent(now, end.index() as u32, &s.sdu, s.offset, len, due);
+            for piece in self.pdus.iter().flat_map(pieces_of) {
+                journeys.sent(now, end.index() as u32, &piece, due);
             }
         }
         let (open_sdus, lossy) = (&mut self.open_sdus[end.index()], self.lossy);
         let journeys = &mut self.journeys;
         dch.send(now, self.pdus.drain(..), |pdu| {
             if let Some(journeys) = journeys {
-                segments_of(&pdu).for_each(|(s, _)| journeys.given_up(due, &s.sdu));
+                pieces_of(&pdu).for_each(|piece| journeys.given_up(due, &piece));
             }
             if lossy {
                 report_lost(&pdu, end, open_sdus, out);
@@ -225,7 +225,7 @@ impl Bearer {
                 out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, again: false, octets });
             }
             if let Some(journeys) = &mut self.journeys {
-                segments_of(&pdu).for_each(|(s, len)| journeys.arrived(now, &s.sdu, s.offset, len));
+                pieces_of(&pdu).for_each(|piece| journeys.arrived(now, &piece));
             }
             self.rlc[end.index()].receive(now, &pdu, &mut self.scratch);
         }
@@ -302,17 +302,16 @@ impl Bearer {
     }
 }
 
-/// The octets of SDUs in a block, with their numbers.
-fn segments_of(pdu: &Pdu) -> impl Iterator<Item = (Segment, u32)> {
-    let (segments, whole) = match pdu {
-        Pdu::Data(pdu) => (&pdu.segments[..], None),
-        Pdu::Um(pdu) => (&pdu.segments[..], None),
-        Pdu::Tm(sdu) => {
-            (&[][..], Some((Segment { sdu: *sdu, offset: 0, len: 0, end: EndMark::None }, sdu.size)))
-        }
-        Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (&[][..], None),
+/// The octets of SDUs in a PDU.
+fn pieces_of(pdu: &Pdu) -> impl Iterator<Item = Piece> {
+    let (segments, whole, sn) = match pdu {
+        Pdu::Data(pdu) => (&pdu.segments[..], None, Some(pdu.sn.get())),
+        Pdu::Um(pdu) => (&pdu.segments[..], None, Some(pdu.sn.get())),
+        Pdu::Tm(sdu) => (&[][..], Some(Piece { sdu: *sdu, offset: 0, len: sdu.size, sn: None }), None),
+        Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (&[][..], None, None),
     };
-    segments.iter().map(|s| (*s, u32::from(s.len))).chain(whole)
+    let piece = move |s: &Segment| Piece { sdu: s.sdu, offset: s.offset, len: u32::from(s.len), sn };
+    segments.iter().map(piece).chain(whole)
 }
 
 /// The octets of a PDU on a channel. The PDCP SeqNum PDU has the number of the SDU (TS 25.323

@@ -8,16 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lasthop.explain._model import Loss
+from lasthop.explain._model import Loss, Pdu
 from lasthop.explain._tables import column, columns_of, nanoseconds, of_flow
 
 if TYPE_CHECKING:
     from lasthop._results import Results
 
 
+PDUS = ("packet", "layer", "direction", "sn", "first_octet", "end_octet", "sent_s", "sends", "lost")
 DROPS = ("time_s", "packet", "flow", "where", "cause", "size", "retransmission")
 #: The stage of a packet that was not let in.
 ENTRY = "entry"
+#: Stages out of which a full queue may drop a packet to let another in.
+QUEUES = ("queue", "rlc-queue", "wifi-queue")
 
 
 def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[Loss]:
@@ -29,8 +32,9 @@ def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[L
     drops = drops.filter(pa.array((at >= start_ns) & (at <= end_ns)))
     rows = drops.to_pylist()
     numbers = [row["packet"] for row in rows]
-    stages = _last_stages(results, {row["packet"]: row["where"] for row in rows})
-    pdus = _last_blocks(results, numbers)
+    stages = _last_stages(results, {row["packet"]: (row["where"], row["cause"]) for row in rows})
+    pdus = _pdus(results, numbers)
+    blocks = _blocks(results, numbers, pdus)
     segments = _segments(results, flow, numbers)
     return [
         Loss(
@@ -39,41 +43,78 @@ def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[L
             row["where"],
             row["cause"],
             row["size"],
-            stages.get(row["packet"]),
-            pdus.get(row["packet"]) or segments.get(row["packet"]),
+            _stage(stages.get(row["packet"]), pdus.get(row["packet"], [])),
+            _what(segments.get(row["packet"]), pdus.get(row["packet"], []), blocks.get(row["packet"])),
             row["retransmission"],
+            pdus.get(row["packet"], []),
         )
         for row in rows
     ]
+
+
+def _stage(last: str | None, pdus: list[Pdu]) -> str | None:
+    """The stage of a loss: a block without retransmission may be lost at the moment at which it leaves the queue."""
+    return "transmission" if last == "rlc-queue" and any(pdu.lost for pdu in pdus) else last
+
+
+def _what(segment: str | None, pdus: list[Pdu], block: str | None) -> str | None:
+    """What was lost: the segment, the PDU of the link that it was in, the transport block of that."""
+    more = f" and {len(pdus) - 1} more" if len(pdus) > 1 else ""
+    parts = [segment, f"{pdus[0].words}{more}" if pdus else None, block]
+    return ", in ".join(part for part in parts if part) or None
+
+
+def _pdus(results: Results, numbers: list[int]) -> dict[int, list[Pdu]]:
+    """The PDUs of RLC or 802.11 that each packet was lost in, in the order of its octets."""
+    if "pdus" not in results.table_names or not numbers:
+        return {}
+    found: dict[int, list[Pdu]] = {}
+    for r in _of_packets(columns_of(results, "pdus", PDUS), numbers).to_pylist():
+        packet = r.pop("packet")
+        found.setdefault(packet, []).append(Pdu(**r))
+    for pdus in found.values():
+        pdus.sort(key=lambda pdu: pdu.first_octet or 0)
+    return found
 
 
 def _of_packets(table: pa.Table, numbers: list[int]) -> pa.Table:
     return table.filter(pc.is_in(table["packet"], pa.array(numbers, table["packet"].type)))
 
 
-def _last_stages(results: Results, where: dict[int, str]) -> dict[int, str]:
-    if "stages" not in results.table_names or not where:
+def _last_stages(results: Results, lost: dict[int, tuple[str, str]]) -> dict[int, str]:
+    """The stage in which each packet was, from the place and the cause of its loss."""
+    if "stages" not in results.table_names or not lost:
         return {}
-    rows = _of_packets(columns_of(results, "stages", ("packet", "stage", "where", "end_ns")), list(where))
+    rows = _of_packets(columns_of(results, "stages", ("packet", "stage", "where", "end_ns")), list(lost))
     order = np.argsort(column(rows, "end_ns"), kind="stable")
     found = {}
     for number, stage, place in zip(
         *(rows[c].take(order).to_pylist() for c in ("packet", "stage", "where")), strict=True
     ):
-        found[number] = stage if place == where[number] else ENTRY
+        place_of_loss, cause = lost[number]
+        # What finds a place full is not in it; between gateway and eNB the place is the bearer already.
+        refused = cause.endswith("-full") and stage not in QUEUES
+        found[number] = stage if place == place_of_loss and not refused else ENTRY
     return found
 
 
-def _last_blocks(results: Results, numbers: list[int]) -> dict[int, str]:
-    """The transport block of LTE that carried a part of it last, where the run has the table `steps`."""
+def _blocks(results: Results, numbers: list[int], pdus: dict[int, list[Pdu]]) -> dict[int, str]:
+    """The transport block of LTE that carried the PDU of each packet, where the run has the table `steps`.
+
+    Without the table `pdus`, that which carried any part of the packet last: it need not be the one that was lost.
+    """
     if "steps" not in results.table_names or not numbers:
         return {}
-    rows = _of_packets(columns_of(results, "steps", ("time_s", "step", "bytes", "packet")), numbers).to_pylist()
-    return {
-        row["packet"]: f"transport block of {row['bytes']} B in the TTI at {row['time_s'] * 1e3:g} ms"
-        for row in rows
-        if row["step"] in ("data", "retransmission")
-    }
+    wanted = ("time_s", "step", "about_s", "bytes", "packet")
+    found: dict[int, str] = {}
+    for row in _of_packets(columns_of(results, "steps", wanted), numbers).to_pylist():
+        lost = pdus.get(row["packet"])
+        first = row["time_s"] if row["about_s"] is None else row["about_s"]
+        if row["step"] in ("data", "retransmission") and (lost is None or abs(first - (lost[0].sent_s or 0.0)) < 1e-6):
+            last = "" if lost is not None else "last "
+            text = f"transport block of {row['bytes']} B"
+            found[row["packet"]] = f"{last}{text} in the TTI at {row['time_s'] * 1e3:g} ms"
+    return found
 
 
 def _segments(results: Results, flow: str, numbers: list[int]) -> dict[int, str]:

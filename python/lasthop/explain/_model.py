@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 #: What a sender is limited by, as the table `limits` names it, in words.
@@ -72,11 +72,17 @@ TRANSIT = {
 #: and make the moment the limit's alone.
 HOLE, LOST = "hole", "lost"
 
+#: Drops by which a snoop agent keeps duplicates back.
+KEPT_BACK = ("snoop-suppressed", "snoop-answered")
+
 #: Time of octets that were sent and are in no table.
 UNACCOUNTED = "unaccounted"
 
 #: The other causes of an estimate.
-ESTIMATED = {"path": "propagation and transmission, at the smallest delay seen", "queues": "queues and repetitions"}
+ESTIMATED = {
+    "path": "what the path takes for each packet: the smallest delay seen",
+    "queues": "queues and repetitions, which no table shows",
+}
 
 WORDS = {
     **LIMITS,
@@ -93,7 +99,7 @@ WORDS = {
 class Cause:
     """Why time passed, and where."""
 
-    #: A key of `WORDS`.
+    #: A key of `WORDS`; of an estimate also several with `|` between them, if samples cannot tell them apart.
     name: str
     #: Link direction, bearer, mobile or node; empty where there is none.
     place: str = ""
@@ -101,9 +107,14 @@ class Cause:
     way: str = ""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be: one, unless an estimate cannot tell."""
+        return tuple(self.name.split("|"))
+
+    @property
     def words(self) -> str:
         """The cause as a noun phrase."""
-        text = WORDS.get(self.name, self.name)
+        text = " or ".join(WORDS.get(name, name) for name in self.names)
         if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost"):
             text += ", where ACKs were"
         return text
@@ -111,7 +122,9 @@ class Cause:
     @property
     def label(self) -> str:
         """A short name for tables and figures."""
-        return self.name + (" (ACKs)" if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost") else "")
+        return self.name.replace("|", " or ") + (
+            " (ACKs)" if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost") else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,32 @@ class Part:
 
     cause: Cause
     ns: int
+
+
+#: Layers of the table `pdus`, with what their PDUs are called.
+LAYERS = {"rlc-am": "RLC AM PDU", "rlc-um": "RLC UM PDU", "rlc-tm": "RLC TM PDU", "802.11": "MPDU"}
+
+
+@dataclass(frozen=True)
+class Pdu:
+    """A PDU that a packet was lost in: a row of the table `pdus`."""
+
+    layer: str
+    direction: str
+    sn: int | None
+    first_octet: int | None
+    end_octet: int | None
+    sent_s: float | None
+    sends: int
+    lost: bool
+
+    @property
+    def words(self) -> str:
+        """The PDU with its number, and how often it was sent."""
+        name = LAYERS.get(self.layer, self.layer)
+        number = "" if self.sn is None else f" {self.sn}"
+        sends = f", sent {self.sends} times" if self.sends > 1 else ""
+        return f"{name}{number} ({self.direction}{sends}{'' if self.lost else ', not acknowledged'})"
 
 
 @dataclass(frozen=True)
@@ -133,9 +172,11 @@ class Loss:
     size: int
     #: The stage in which it was; None: not recorded.
     stage: str | None
-    #: The transport block or segment that it was in last, as far as the run says.
+    #: The segment or datagram, and the PDU and transport block that it was lost in, as far as the run says.
     pdu: str | None
     retransmission: bool | None
+    #: The PDUs of RLC or 802.11 in which it was lost; none: not recorded, or it was in none.
+    pdus: list[Pdu] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -190,6 +231,7 @@ class Budget:
             "parts": [
                 {
                     "cause": p.cause.name,
+                    "one_of": list(p.cause.names),
                     "where": p.cause.place,
                     "way": p.cause.way,
                     "ns": p.ns,
@@ -207,6 +249,7 @@ class Budget:
                     "stage": x.stage,
                     "pdu": x.pdu,
                     "retransmission": x.retransmission,
+                    "pdus": [asdict(pdu) for pdu in x.pdus],
                 }
                 for x in self.losses
             ],

@@ -7,7 +7,7 @@
 
 use super::bearer::LteBearer;
 use crate::rlc::Pdu;
-use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_bearer::{DropCause, End, Piece, Sdu};
 use lasthop_units::PacketId;
 
 use super::pdu::Label;
@@ -37,21 +37,17 @@ impl LteBearer {
     /// This bearer's packets that are inside and have a part in `pdu`, which `end` of the group's
     /// first bearer has sent.
     pub fn packets_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = PacketId> + 'a {
-        self.parts_of(end, pdu).map(|(sdu, _, _)| sdu.id)
+        self.parts_of(end, pdu).map(|piece| piece.sdu.id)
     }
 
     /// The same with the numbers that the group's first bearer has given them; and which octets
     /// these are, by offset and length.
-    pub fn parts_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = (Sdu, u32, u32)> + 'a {
-        let elements = match pdu {
-            Pdu::Umd(d) | Pdu::Amd(d) => d.elements.as_slice(),
-            _ => &[],
-        };
+    pub fn parts_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Piece> + 'a {
         let open_sdus = &self.sides[end.index()].open_sdus;
-        elements.iter().filter_map(|e| {
-            let label = Label::of(e.payload.sdu.serial);
+        pdu.pieces().filter_map(|piece| {
+            let label = Label::of(piece.sdu.serial);
             let id = open_sdus.get(label.epoch, label.count)?.id;
-            Some((Sdu { id, ..e.payload.sdu }, e.payload.offset, e.len))
+            Some(Piece { sdu: Sdu { id, ..piece.sdu }, ..piece })
         })
     }
 }

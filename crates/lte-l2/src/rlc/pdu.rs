@@ -8,7 +8,7 @@
 
 use std::fmt::Debug;
 
-use lasthop_bearer::Journeys;
+use lasthop_bearer::{Journeys, Piece};
 use lasthop_units::Instant;
 
 use super::Sdu;
@@ -144,19 +144,29 @@ pub enum Pdu<P = Span> {
 impl Pdu {
     /// Its octets of SDUs leave `sender` at `now`, due at the other end at `due`.
     pub fn note_sent(&self, journeys: &mut Journeys, now: Instant, sender: u32, due: Instant) {
-        for e in self.elements() {
-            journeys.sent(now, sender, &e.payload.sdu, e.payload.offset, e.len, due);
-        }
+        self.pieces().for_each(|piece| journeys.sent(now, sender, &piece, due));
     }
     /// They have arrived.
     pub fn note_arrived(&self, journeys: &mut Journeys, now: Instant) {
-        for e in self.elements() {
-            journeys.arrived(now, &e.payload.sdu, e.payload.offset, e.len);
-        }
+        self.pieces().for_each(|piece| journeys.arrived(now, &piece));
     }
     /// MAC has given its block up.
     pub fn note_given_up(&self, journeys: &mut Journeys, at: Instant) {
-        self.elements().iter().for_each(|e| journeys.given_up(at, &e.payload.sdu));
+        self.pieces().for_each(|piece| journeys.given_up(at, &piece));
+    }
+    /// The octets of SDUs in it, for what notes where they are.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let sn = self.sn();
+        let piece =
+            move |e: &Element<Span>| Piece { sdu: e.payload.sdu, offset: e.payload.offset, len: e.len, sn };
+        self.elements().iter().map(piece)
+    }
+    /// Its sequence number; data of transparent mode and control PDUs have none.
+    pub const fn sn(&self) -> Option<u32> {
+        match self {
+            Pdu::Umd(d) | Pdu::Amd(d) => Some(d.sn),
+            Pdu::Tmd(_) | Pdu::Status(_) => None,
+        }
     }
     /// The parts of SDUs in it.
     pub fn elements(&self) -> &[Element<Span>] {

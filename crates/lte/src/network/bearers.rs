@@ -315,17 +315,16 @@ impl Bearers {
     pub fn note_copies_sent(&mut self, now: Instant, bearer: BearerId, end: End, parts: &Parts) {
         let Some(noted) = &mut self.noted else { return };
         let (sender, due) = ((2 * bearer.index() + end.index()) as u32, now + noted.decode[end.index()]);
-        for (sdu, offset, len) in
-            parts.iter().flat_map(|(_, pdu)| self.drbs[bearer].layers.parts_of(end, pdu))
-        {
-            noted.journeys.sent(now, sender, &sdu, offset, len, due);
+        let layers = &self.drbs[bearer].layers;
+        for piece in parts.iter().flat_map(|(_, pdu)| layers.parts_of(end, pdu)) {
+            noted.journeys.sent(now, sender, &piece, due);
         }
     }
     /// As [`receive`](Self::receive), by a receiver of a group: what arrives are its own copies.
     pub fn receive_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
-            for (sdu, offset, len) in self.drbs[bearer].layers.parts_of(end.peer(), pdu) {
-                noted.journeys.arrived(now, &sdu, offset, len);
+            for piece in self.drbs[bearer].layers.parts_of(end.peer(), pdu) {
+                noted.journeys.arrived(now, &piece);
             }
         }
         self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
@@ -333,8 +332,8 @@ impl Bearers {
     /// As [`lost`](Self::lost), for a receiver of a group.
     pub fn lost_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
-            for (sdu, _, _) in self.drbs[bearer].layers.parts_of(end, pdu) {
-                noted.journeys.given_up(now, &sdu);
+            for piece in self.drbs[bearer].layers.parts_of(end, pdu) {
+                noted.journeys.given_up(now, &piece);
             }
         }
         self.drbs[bearer].layers.lost(end, pdu, &mut self.said);

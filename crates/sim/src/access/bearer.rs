@@ -1,11 +1,12 @@
 //! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, NotedPdu, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, Missing, NotedPdu, RlcStats, Sdu};
 use lasthop_net::Item;
-use lasthop_units::{Instant, NodeId};
+use lasthop_units::{Instant, NodeId, PacketId};
 
-use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Stage, Step};
+use super::framing::Mode;
+use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, LostPdu, Stage, Step};
 use crate::event::{Clock, Wake};
 use crate::observe::{self, Frame, LinkType, Open, Point};
 use crate::probe::{Probes, tables};
@@ -45,6 +46,8 @@ pub trait Layer2 {
     fn note_journeys(&mut self);
     /// Where they are; `None` unless that is noted.
     fn journeys(&mut self) -> Option<&mut Journeys>;
+    /// RLC's mode.
+    fn mode(&self) -> Mode;
     /// From now on the output has the PDUs that are sent and received.
     fn note_pdus(&mut self);
     /// What a capture has before a PDU that goes in `direction`, of the UE with this number.
@@ -324,12 +327,41 @@ impl<L: Layer2> BearerAccess<L> {
     /// Where SDUs are now.
     #[cold]
     fn pass_stages(&mut self, now: Instant, out: &mut AccessOutput) {
+        let mode = self.layer2.mode();
         let Some(journeys) = self.layer2.journeys() else { return };
         let BearerOutput { delivered, dropped, .. } = &self.output;
+        for (end, sdu, _) in dropped {
+            pass_pdus((sdu.id, 0), mode, *end, journeys.missing(sdu.id), out);
+        }
         let gone = delivered.iter().map(|(_, sdu)| sdu.id).chain(dropped.iter().map(|(_, sdu, _)| sdu.id));
         gone.for_each(|id| journeys.leave(now, id));
         journeys.drain().for_each(|n| out.stage(n.id, n.at, n.stage.into(), 0));
     }
+}
+
+/// The PDUs that a packet at a place was in, which an end has sent and which is dropped: those that
+/// were lost, and if none was, those that are on their way or wait for a report.
+pub fn pass_pdus(
+    (packet, place): (PacketId, u32),
+    mode: Mode,
+    end: End,
+    missing: &[Missing],
+    out: &mut AccessOutput,
+) {
+    let some_lost = missing.iter().any(|m| m.lost);
+    out.steps.extend(missing.iter().filter(|m| m.lost == some_lost).map(|m| {
+        Step::Pdu(Box::new(LostPdu {
+            packet,
+            place,
+            layer: mode.rlc_name(),
+            direction: end.sends().name(),
+            sn: m.sn,
+            octets: Some(m.span),
+            sent: Some(m.at),
+            sends: m.sends,
+            lost: m.lost,
+        }))
+    }));
 }
 
 const fn direction(i: u8) -> Direction {

@@ -30,6 +30,17 @@ pub enum Mode {
     Acknowledged,
 }
 
+impl Mode {
+    /// RLC in this mode, in the table `pdus`.
+    pub const fn rlc_name(self) -> &'static str {
+        match self {
+            Mode::Transparent => "rlc-tm",
+            Mode::Unacknowledged => "rlc-um",
+            Mode::Acknowledged => "rlc-am",
+        }
+    }
+}
+
 /// Before a PDU of UMTS RLC.
 pub struct UmtsRlc {
     pub mode: Mode,

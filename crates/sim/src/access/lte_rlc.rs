@@ -70,6 +70,9 @@ impl Layer2 for LtePipe {
         let (sn_bits, long_indicators) = (format.sn_bits as u8, format.li_bits == 15);
         LteRlc { mode: mode(layers.mode()), downlink, ue, bearer: 1, sn_bits, long_indicators }.prefix()
     }
+    fn mode(&self) -> Mode {
+        mode(self.layers().mode())
+    }
     fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         describe(event)
     }

@@ -393,6 +393,8 @@ pub enum Step {
         /// Where, as in [`Step::Drop`].
         place: u32,
     },
+    /// It is about to be dropped, and was in this PDU. It stands before the drop.
+    Pdu(Box<LostPdu>),
     /// Something is worth a row of the table `events`.
     Event(Box<AccessEvent>),
     /// Something has happened to the link of the mobile to which packets enter here: senders that
@@ -409,6 +411,22 @@ pub enum Step {
     Frame(Box<Frame>),
     /// A policy of the caller's own has failed.
     Fault(Box<Fault>),
+}
+
+/// A row of the table `pdus`, but for what only the world knows of the packet.
+#[derive(Debug)]
+pub struct LostPdu {
+    pub packet: PacketId,
+    /// Where, as in [`Step::Drop`].
+    pub place: u32,
+    pub layer: &'static str,
+    pub direction: &'static str,
+    pub sn: Option<u32>,
+    /// The first octet of the SDU that is missing, and the one behind the last.
+    pub octets: Option<(u32, u32)>,
+    pub sent: Option<Instant>,
+    pub sends: u32,
+    pub lost: bool,
 }
 
 /// A row of the table `events`.

@@ -48,11 +48,8 @@ impl Layer2 for Bearer {
     }
     fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8> {
         let payload = self.dch(direction).config().block_payload.0 as u32;
-        let (mode, layout) = match self.rlc(direction.sender()) {
-            Rlc::Am(_) => (Mode::Acknowledged, DataLayout::am(payload)),
-            Rlc::Um(_) => (Mode::Unacknowledged, DataLayout::um(payload)),
-            Rlc::Tm(_) => (Mode::Transparent, DataLayout::um(payload)),
-        };
+        let mode = Layer2::mode(self);
+        let layout = if mode == Mode::Acknowledged { DataLayout::am } else { DataLayout::um }(payload);
         let (downlink, ip) = (direction == Direction::Downlink, self.header() == PdcpHeader::None);
         UmtsRlc { mode, downlink, ue: ue.into(), long_indicators: layout.li == 2, ip }.prefix()
     }
@@ -62,6 +59,13 @@ impl Layer2 for Bearer {
             _ => {
                 "; no dissector of Wireshark knows the header of PDCP, `pdcp.header = \"none\"` leads down to IP"
             }
+        }
+    }
+    fn mode(&self) -> Mode {
+        match self.rlc(End::Network) {
+            Rlc::Am(_) => Mode::Acknowledged,
+            Rlc::Um(_) => Mode::Unacknowledged,
+            Rlc::Tm(_) => Mode::Transparent,
         }
     }
     fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {

@@ -11,7 +11,8 @@ use lasthop_wifi::phy::{Format, Guard, Mode, Width};
 
 use super::framing::{Radiotap, Rate};
 use super::{
-    Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Stage, Step, Wiring,
+    Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, LostPdu, Stage, Step,
+    Wiring,
 };
 use crate::event::{Clock, Wake};
 use crate::observe::{Direction as Way, Frame, LinkType, Open, Point};
@@ -240,6 +241,19 @@ impl WlanAccess {
             };
             out.stage(id, at, stage, station.index() as u32);
         }
+        out.steps.extend(self.wlan.notes().drain_lost().map(|mpdu| {
+            Step::Pdu(Box::new(LostPdu {
+                packet: mpdu.id,
+                place: mpdu.station.index() as u32,
+                layer: "802.11",
+                direction: direction_name(mpdu.end),
+                sn: Some(mpdu.sn.into()),
+                octets: None,
+                sent: None,
+                sends: mpdu.failures,
+                lost: true,
+            }))
+        }));
     }
 
     fn pass_on(&mut self, out: &mut AccessOutput) {

@@ -219,6 +219,27 @@ table! {
 }
 
 table! {
+    "pdus",
+    "The PDUs that dropped packets were in: a row for each that RLC or 802.11 had sent and that did not arrive. A \
+                  packet that was in no PDU has no row. Written with `output.explain = true`.";
+    /// The PDUs of dropped packets.
+    pub struct Pdus<'a> {
+        time_s: f64, "s", "when the packet was dropped, virtual time since the start of the run";
+        packet: u64, "", "number of the packet";
+        flow: &'a str, "", "name of the flow";
+        place as "where": &'a str, "", "bearer, sidelink or station, as in the table `drops`";
+        layer: &'a str, "", "\"rlc-am\", \"rlc-um\", \"rlc-tm\" or \"802.11\"";
+        direction: &'a str, "", "\"downlink\" or \"uplink\"; of a sidelink: to or from its second UE";
+        sn: Option<u64>, "", "sequence number of the PDU or MPDU; empty: transparent mode has none";
+        first_octet: Option<u64>, "", "first octet of the SDU in it that did not arrive, from 0 on; empty: 802.11";
+        end_octet: Option<u64>, "", "the octet behind the last one";
+        sent_s: Option<f64>, "s", "start of the TTI in which it was sent last; empty: 802.11";
+        sends: u64, "", "how often these octets were sent; 802.11: sent without an answer, an RTS before it counts";
+        lost: bool, "", "true: lost on the air, after all of HARQ or by 802.11's retry limit; false: on its way, or RLC waited for a report";
+    }
+}
+
+table! {
     "windows",
     "What each flow got in each interval of `output.windows`: packets of the data's direction.";
     series ["flow"];
@@ -495,6 +516,7 @@ macro_rules! tables_during_a_run {
             steps: Steps, |s| s.output.steps && !s.ue.is_empty();
             stages: Stages, |s| s.output.explain;
             limits: Limits, |s| s.output.explain;
+            pdus: Pdus, |s| s.output.explain && !(s.bearer.is_empty() && s.ue.is_empty() && s.station.is_empty());
             rlc: Rlc, sampled, |s| s.output.radio && !(s.bearer.is_empty() && s.ue.is_empty());
             mac: Mac, |s| s.output.radio && !s.bearer.is_empty();
             radio: Radio, |s| s.output.radio && !s.ue.is_empty();

@@ -8,7 +8,7 @@ use lasthop_units::{AccessId, Duration, FlowId, Id, Instant, NodeId, PacketId};
 
 use super::World;
 use super::window::{Windows, write_windows};
-use crate::access::{Adapter, Stage};
+use crate::access::{Adapter, LostPdu, Stage};
 use crate::probe::tables;
 use crate::transport::Payload;
 
@@ -122,6 +122,27 @@ pub(super) fn note_delivery(world: &mut World, now: Instant, node: NodeId, id: P
         windows.delivered(packet.flow, now.since(packet.sent), waited);
     }
     world.note_life(now, id, Turn::Over, DropPoint::Node(node));
+}
+
+/// A packet in an access is about to be dropped, and was in this PDU.
+#[cold]
+pub(super) fn note_pdu(world: &mut World, now: Instant, access: AccessId, pdu: &LostPdu) {
+    let World { packets, flows, accesses, probes, .. } = world;
+    let (Some(table), Some(packet)) = (&mut probes.pdus, packets.get(pdu.packet)) else { return };
+    table.push(&tables::Pdus {
+        time_s: now.as_secs_f64(),
+        packet: packet.serial,
+        flow: &flows[packet.flow].name,
+        place: accesses[access].place(pdu.place),
+        layer: pdu.layer,
+        direction: pdu.direction,
+        sn: pdu.sn.map(u64::from),
+        first_octet: pdu.octets.map(|(first, _)| first.into()),
+        end_octet: pdu.octets.map(|(_, end)| end.into()),
+        sent_s: pdu.sent.map(Instant::as_secs_f64),
+        sends: pdu.sends.into(),
+        lost: pdu.lost,
+    });
 }
 
 /// The run ends: the rows of `stages` and `limits` that are still open.

@@ -5,7 +5,7 @@ use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
 pub use super::life::DropPoint;
-use super::life::{Turn, note_delivery};
+use super::life::{Turn, note_delivery, note_pdu};
 use crate::access::{Adapter, Cause, Clocks, Stage, Step};
 use crate::error::Error;
 use crate::event::{Clock, End};
@@ -182,6 +182,7 @@ impl World {
                 Step::Stage { packet, at, stage, place } => {
                     self.note_life(at, packet, Turn::Stage(stage), DropPoint::Access(access, place));
                 }
+                Step::Pdu(pdu) => note_pdu(self, now, access, &pdu),
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
                 Step::Forward { packet, place } => {
                     let (place, packet) = (self.accesses[access].place(place), &self.packets[packet]);

@@ -5,7 +5,7 @@ use lasthop_units::{Bytes, Duration, Instant, StationId};
 use super::config::{ApConfig, BufferConfig, DriverOrder, StationFqCodel};
 use super::medium::Frame;
 use super::tx_queue::{Rules, TxQueue};
-use super::{DropCause, End, Wlan, WlanOutput};
+use super::{DropCause, End, LostMpdu, Wlan, WlanOutput};
 use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, DELIMITER, RTS};
 use crate::phy::{Compat, MAX_PPDU, Mode};
 
@@ -258,9 +258,10 @@ impl Wlan {
         let queue = queue.unwrap_or_else(|| unreachable!("it has an MPDU"));
         let Some(mpdu) = queue.originator.get_mut(sn) else { return };
         if let Some(chain) = mpdu.chain.take() {
-            let inside = &mut queue.inside;
+            let (inside, notes, failures) = (&mut queue.inside, &mut self.notes, mpdu.retries);
             self.pool.take(chain, |item| {
                 *inside -= 1;
+                notes.lost(LostMpdu { id: item.id, station, end, sn, failures });
                 out.dropped.push((station, end, now, item, cause));
             });
             queue.originator.request |= queue.originator.agreement == Agreement::Agreed;

@@ -49,7 +49,7 @@ pub use config::{
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
 pub use note::FrameNotes;
-pub use notes::{Notes, WlanNote, WlanStage};
+pub use notes::{LostMpdu, Notes, WlanNote, WlanStage};
 pub use output::{DropCause, End, LinkStats, NotedFrame, WlanEvent, WlanOutput};
 
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 
 use lasthop_units::{Instant, PacketId, StationId};
 
-use super::Wlan;
+use super::{End, Wlan};
 use crate::mac::{Chain, Mpdu, Pool};
 
 /// What happens to a packet.
@@ -34,18 +34,50 @@ pub struct WlanNote {
     pub stage: WlanStage,
 }
 
+/// The MPDU of a packet that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostMpdu {
+    /// The packet.
+    pub id: PacketId,
+    /// The station of its link.
+    pub station: StationId,
+    /// The end that sends it.
+    pub end: End,
+    /// Its sequence number.
+    pub sn: u16,
+    /// How often it was sent without an answer; an RTS before it counts.
+    pub failures: u32,
+}
+
 /// The notes that were not taken yet; None: none are recorded.
 #[derive(Debug, Default)]
-pub struct Notes(Option<Vec<WlanNote>>);
+pub struct Notes(Option<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    stages: Vec<WlanNote>,
+    lost: Vec<LostMpdu>,
+}
 
 impl Notes {
     /// From now on it is noted where packets are.
     pub fn switch_on(&mut self) {
-        self.0 = Some(Vec::new());
+        self.0 = Some(Noted::default());
     }
     /// The notes since the last call.
     pub fn drain(&mut self) -> impl Iterator<Item = WlanNote> + '_ {
-        self.0.iter_mut().flat_map(|notes| notes.drain(..))
+        self.0.iter_mut().flat_map(|notes| notes.stages.drain(..))
+    }
+    /// The MPDUs of packets that were dropped since the last call.
+    pub fn drain_lost(&mut self) -> impl Iterator<Item = LostMpdu> + '_ {
+        self.0.iter_mut().flat_map(|notes| notes.lost.drain(..))
+    }
+    /// A packet is dropped with its MPDU.
+    #[inline]
+    pub(super) fn lost(&mut self, mpdu: LostMpdu) {
+        if let Some(notes) = &mut self.0 {
+            notes.lost.push(mpdu);
+        }
     }
     #[inline]
     pub(super) const fn are_wanted(&self) -> bool {
@@ -62,7 +94,7 @@ impl Notes {
         stage: WlanStage,
     ) {
         if let Some(notes) = &mut self.0 {
-            pool.each(chain, |item| notes.push(WlanNote { id: item.id, station, at, stage }));
+            pool.each(chain, |item| notes.stages.push(WlanNote { id: item.id, station, at, stage }));
         }
     }
 }

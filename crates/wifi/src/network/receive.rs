@@ -6,7 +6,7 @@ use super::agenda::Event;
 use super::exchange::Answer;
 use super::medium::Frame;
 use super::reading::Reading;
-use super::{DropCause, End, Wlan, WlanOutput, WlanStage};
+use super::{DropCause, End, LostMpdu, Wlan, WlanOutput, WlanStage};
 use crate::mac::{ACK, Agreement, BLOCK_ACK, CTS, Category, Chain};
 
 impl Wlan {
@@ -156,8 +156,9 @@ impl Wlan {
         for (sn, _) in burst.sns.iter().zip(&burst.received).filter(|(_, received)| **received) {
             // A repetition of what it has got already is recognised by its number (clause
             // 10.3.2.11, 10.24.7.6).
-            let chain = queue.originator.get_mut(*sn).and_then(|m| m.chain.take());
-            let Some(chain) = chain else { continue };
+            let Some(mpdu) = queue.originator.get_mut(*sn) else { continue };
+            let Some(chain) = mpdu.chain.take() else { continue };
+            let failures = mpdu.retries;
             if self.notes.are_wanted() {
                 self.notes.chain(pool, chain, station, now, WlanStage::Reorder);
             }
@@ -173,6 +174,7 @@ impl Wlan {
             } else if !queue.reorder.receive(now, *sn, chain, &mut up) {
                 pool.take(chain, |item| {
                     left += 1;
+                    self.notes.lost(LostMpdu { id: item.id, station, end, sn: *sn, failures });
                     out.dropped.push((station, end, now, item, DropCause::Late));
                 });
             }

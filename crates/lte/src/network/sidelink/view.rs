@@ -1,6 +1,6 @@
 //! What may be known of sidelinks from outside.
 
-use lasthop_units::UeId;
+use lasthop_units::{BearerId, UeId};
 
 use super::super::state::sidelink::{Destination, Sidelink};
 use crate::mac::downlink::LinkStats;
@@ -24,6 +24,17 @@ impl<'a> Sidelinks<'a> {
     /// Which way the packets of a destination go.
     pub fn mode(self, destination: u32) -> Option<LinkMode> {
         self.destination(destination).map(|l| l.mode)
+    }
+
+    /// The bearer that a packet to a destination enters now; of a group, the one for its receiver
+    /// number `member`.
+    pub fn entrance(self, destination: u32, member: u32) -> Option<BearerId> {
+        let l = self.destination(destination)?;
+        match (&l.group, l.mode) {
+            (Some(group), _) => group.members.get(member as usize).map(|m| m.bearer),
+            (None, LinkMode::Direct) => Some(l.bearer),
+            (None, LinkMode::Infrastructure) => self.0.map(|s| s.infrastructure(destination)),
+        }
     }
 
     /// What was counted on a destination's sidelink.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_lte::network::RadioNetwork;
 use lasthop_units::{BearerId, Id, IndexVec, NodeId, UeId};
 
-use crate::access::FlowTables;
+use crate::access::{FlowOf, FlowTables};
 use crate::spec::Cellular;
 
 /// Numbers of tables of flows.
@@ -59,14 +59,21 @@ impl Direct {
         self.pairs.is_empty() && self.groups.is_empty()
     }
 
+    /// The destination to which a packet of a flow goes from a UE to a node, and which receiver of a
+    /// group it is for; `None`: it goes over no sidelink.
+    pub fn way(&self, (ue, to): (UeId, NodeId), flow: FlowOf) -> Option<(u32, u32)> {
+        let of_group = self.destination_of_group(flow.table).map(|destination| (destination, flow.member));
+        of_group.or_else(|| Some((self.destination(ue, to, flow.table)?, 0)))
+    }
+
     /// The destination that carries packets of flows of `table` from `ue` to `to`.
-    pub fn destination(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
+    fn destination(&self, ue: UeId, to: NodeId, table: u32) -> Option<u32> {
         let (_, destination, flows) = self.destinations[ue].iter().rfind(|(node, ..)| *node == to)?;
         (flows.is_empty() || flows.contains(&table)).then_some(*destination)
     }
 
     /// The destination to the group to which flows of `table` go.
-    pub fn destination_of_group(&self, table: u32) -> Option<u32> {
+    fn destination_of_group(&self, table: u32) -> Option<u32> {
         self.multicast.get(&table).copied()
     }
 

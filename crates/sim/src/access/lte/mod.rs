@@ -141,16 +141,15 @@ impl Adapter for LteAccess {
         let (ue, end) = of_entry(entry);
         let flow = self.flows[item.flow];
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        let direct =
+            if end == End::Ue && !self.direct.is_empty() { self.direct.way((ue, dst), flow) } else { None };
+        let bearer = self.ues[ue].bearer_of(flow.table);
         if out.stages {
-            self.note_entry(now, (ue, end), self.ues[ue].bearer_of(flow.table), item.id, out);
+            self.note_entry(now, (ue, end), (bearer, direct), item.id, out);
         }
-        let direct = end == End::Ue && !self.direct.is_empty();
-        if direct && let Some(destination) = self.direct.destination_of_group(flow.table) {
-            self.network.push_direct(now, destination, flow.member, sdu, &mut self.output);
-        } else if direct && let Some(destination) = self.direct.destination(ue, dst, flow.table) {
-            self.network.push_direct(now, destination, 0, sdu, &mut self.output);
+        if let Some((destination, member)) = direct {
+            self.network.push_direct(now, destination, member, sdu, &mut self.output);
         } else {
-            let bearer = self.ues[ue].bearer_of(flow.table);
             self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
         }
         self.pass_on(now, out);
@@ -207,6 +206,9 @@ impl Adapter for LteAccess {
                 for pair in &pairs {
                     self.network.set_modes(now, *pair, *modes, &mut self.output);
                     self.pass_on(now, out);
+                }
+                if out.stages {
+                    self.note_switch(now, out);
                 }
                 !pairs.is_empty()
             }

@@ -13,6 +13,8 @@ use lasthop_lte::phy::TTI;
 use lasthop_units::{BearerId, Id, Instant, PacketId, UeId};
 
 use super::LteAccess;
+use crate::access::bearer::pass_pdus;
+use crate::access::lte_rlc::mode;
 use crate::access::{AccessOutput, Stage};
 
 /// What is known of packets and UEs.
@@ -30,6 +32,8 @@ struct Inside {
     place: u32,
     /// Sent by a UE.
     by_ue: bool,
+    /// The destination of a sidelink that it goes to, and the number of its receiver in a group.
+    destination: Option<(u32, u32)>,
     /// It has entered, or the UE's link is back, at this moment.
     since: Instant,
     /// Some of it was on the air.
@@ -61,13 +65,14 @@ impl Stages {
         &mut self,
         now: Instant,
         ue: UeId,
-        by_ue: bool,
+        (by_ue, destination): (bool, Option<(u32, u32)>),
         place: u32,
         id: PacketId,
         out: &mut AccessOutput,
     ) {
         let state = *self.state(ue);
-        self.inside.insert(id, Inside { ue, place, by_ue, since: now, sent: false, direct: false });
+        let inside = Inside { ue, place, by_ue, destination, since: now, sent: false, direct: false };
+        self.inside.insert(id, inside);
         let stage = if state.interrupted { Stage::Interruption } else { Stage::RlcQueue };
         out.stage(id, now, stage, place);
     }
@@ -197,20 +202,40 @@ fn wait_of_uplink(
 }
 
 impl LteAccess {
-    /// A packet enters at an end of `bearer`, or goes to a destination of a sidelink.
+    /// A packet enters at an end of `bearer`, or goes to a destination of a sidelink and the
+    /// receiver of a group with this number.
     #[cold]
     pub(super) fn note_entry(
         &mut self,
         now: Instant,
         (ue, end): (UeId, End),
-        bearer: BearerId,
+        (bearer, direct): (BearerId, Option<(u32, u32)>),
         id: PacketId,
         out: &mut AccessOutput,
     ) {
-        let place = bearer.index() as u32;
-        self.stages.enter(now, ue, end == End::Ue, place, id, out);
+        let entrance = |(to, member)| self.network.view().sidelinks().entrance(to, member);
+        let place = direct.and_then(entrance).unwrap_or(bearer).index() as u32;
+        self.stages.enter(now, ue, (end == End::Ue, direct), place, id, out);
         if let Some(journeys) = self.network.journeys() {
             journeys.enter(id);
+        }
+    }
+
+    /// Sidelinks have changed their modes: what PDCP keeps begins anew in another bearer.
+    #[cold]
+    pub(super) fn note_switch(&mut self, now: Instant, out: &mut AccessOutput) {
+        let LteAccess { stages, network, .. } = self;
+        for (id, p) in &mut stages.inside {
+            let entrance = |(to, member)| network.view().sidelinks().entrance(to, member);
+            let Some(bearer) = p.destination.and_then(entrance) else { continue };
+            let place = bearer.index() as u32;
+            if place != p.place {
+                (p.place, p.since, p.sent, p.direct) = (place, now, false, false);
+                out.stage(*id, now, Stage::RlcQueue, place);
+                if let Some(journeys) = network.journeys() {
+                    journeys.enter(*id);
+                }
+            }
         }
     }
 
@@ -229,6 +254,11 @@ impl LteAccess {
     pub(super) fn pass_stages(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
         let LteAccess { stages, network, output, .. } = self;
         records.iter().for_each(|record| stages.hear(record));
+        for (bearer, end, sdu, _) in &output.dropped {
+            let mode = mode(network.view().layers(*bearer).mode());
+            let Some(journeys) = network.journeys() else { return };
+            pass_pdus((sdu.id, bearer.index() as u32), mode, *end, journeys.missing(sdu.id), out);
+        }
         let Some(journeys) = network.journeys() else { return };
         let gone = |sdu: &Sdu| sdu.id;
         let delivered = output.delivered.iter().map(|(_, _, sdu)| gone(sdu));
