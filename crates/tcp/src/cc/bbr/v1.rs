@@ -156,6 +156,8 @@ pub struct Bbr {
     seen_rtt: bool,
     /// The application had nothing to send, and nothing has been delivered since it has.
     idle_restart: bool,
+    /// Octets delivered by the latest ACK.
+    delivered: u64,
     bw: MaxFilter,
     round: Round,
     pipe: Pipe,
@@ -185,6 +187,7 @@ impl Bbr {
             pacing_rate: 0.0,
             seen_rtt: false,
             idle_restart: false,
+            delivered: 0,
             bw: MaxFilter::new(BW_ROUNDS),
             round: Round::default(),
             pipe: Pipe::default(),
@@ -523,6 +526,7 @@ impl CongestionControl for Bbr {
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.mss = f64::from(ack.mss.max(1));
+        self.delivered = ack.total_delivered;
         let mut rate = ack.rate.unwrap_or_default();
         let [from, to] = self.rtt.sent;
         rate.app_limited |= (from..=to).contains(&rate.prior_delivered);
@@ -548,8 +552,15 @@ impl CongestionControl for Bbr {
         self.round.starts = true;
         self.cwnd = 1.0;
     }
-    /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained.
-    fn on_transmit_start(&mut self, &TransmitStart { now, .. }: &TransmitStart) {
+    /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained. Data
+    /// that waited for a window, or for the loss of all that was outstanding to be found, are no
+    /// restart. tcp_sock.app_limited has two homes, the sender's and ProbeRTT's mark, and is ~0U
+    /// before anything was delivered (tcp_init_sock).
+    fn on_transmit_start(&mut self, &TransmitStart { now, app_limited, .. }: &TransmitStart) {
+        let marked = self.delivered <= self.rtt.sent[1];
+        if !(app_limited || marked) {
+            return;
+        }
         self.idle_restart = true;
         (self.extra.epoch_at, self.extra.epoch_acked) = (now, 0.0);
         match *self.mode {
@@ -680,6 +691,29 @@ mod tests {
         f.b.rtt.min_at = Instant::from_secs(5);
         f.b.on_ack(&ack_at(1, 20_120, 60));
         assert_eq!(f.b.mode(), "PROBE_RTT");
+    }
+
+    /// bbr_cwnd_event asks for tcp_sock.app_limited: a sender that waited for the receive window
+    /// had data, so what it sends then is no restart, and the old round trip is measured anew by a
+    /// probe. ProbeRTT's own mark (delivered + in flight) counts until more is delivered; before the
+    /// first ACK the mark is ~0U.
+    #[test]
+    fn data_after_a_wait_for_a_window_are_no_restart() {
+        let mut f = fluid(1000.0, 0.05);
+        f.run(5.0);
+        let (gain, now) = (f.b.pacing_gain, Instant::from_secs(20));
+        let start = TransmitStart { now, idle: Duration::from_secs(15), app_limited: false };
+        f.b.on_transmit_start(&start);
+        assert_eq!((f.b.idle_restart, f.b.pacing_gain), (false, gain));
+        f.b.on_ack(&ack_at(1, 20_060, 60));
+        assert_eq!(f.b.mode(), "PROBE_RTT");
+        for (delivered, sent, restarts) in
+            [(5000, [4000, 5000], true), (5001, [4000, 5000], false), (0, [u64::MAX, 0], true)]
+        {
+            (f.b.delivered, f.b.rtt.sent, f.b.idle_restart) = (delivered, sent, false);
+            f.b.on_transmit_start(&start);
+            assert_eq!(f.b.idle_restart, restarts, "{delivered} octets delivered");
+        }
     }
 
     /// HZ = 250, past startup, with a round trip of 50 ms measured at 1.0039 s, in jiffy 250.
