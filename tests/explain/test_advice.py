@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from lasthop import LasthopError, Results, Scenario
 from lasthop.cli import main
 from lasthop.explain import Explanation, explain, try_advice
-from tests.explain.test_planted import HIDDEN, UMTS, WIRED, changes
+from tests.explain.plants import HIDDEN, UMTS, WIRED
+from tests.explain.test_planted import changes
 
 
 def run(text: str, *keys: str) -> Results:

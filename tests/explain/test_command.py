@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from lasthop import Scenario
 from lasthop._bundled import bundled
 from lasthop.cli import main
-from tests.explain.test_planted import WIRED
+from tests.explain.plants import WIRED
 
 
 def lasthop(*args: str) -> Result:

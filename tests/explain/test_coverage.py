@@ -12,7 +12,7 @@ import pytest
 from lasthop import Results, Scenario
 from lasthop.explain import Budget, explain
 from lasthop.explain._ways import Ways
-from tests.explain.test_planted import UMTS, WIRED
+from tests.explain.plants import UMTS, WIRED
 
 FRAGMENTS = WIRED.replace('to = "client"', 'to = "far"') + '[link.second]\nbetween = ["client", "far"]\nmtu = "600 B"\n'
 UDP = ("flow.f.transport=udp", 'flow.f.app={ kind = "cbr", rate = "1 Mbit/s", size = "1400 B" }')

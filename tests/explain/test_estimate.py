@@ -8,8 +8,11 @@ import pytest
 
 from lasthop import LasthopError, Results, Scenario
 from lasthop._bundled import bundled
-from lasthop.explain import explain
-from tests.explain.test_planted import LTE, UMTS, WIRED
+from lasthop.explain import Budget, explain
+from lasthop.explain._estimate import estimated_budget
+from lasthop.explain._exact import exact_budget
+from lasthop.explain._tables import flow_row
+from tests.explain.plants import PLANTS, WIRED, disagreement
 from tests.synthetic import MadeUp
 
 
@@ -17,26 +20,107 @@ def run(text: str, *keys: str) -> Results:
     return Scenario.parse(text).with_(list(keys)).run()
 
 
-@pytest.mark.parametrize(
-    ("text", "keys", "cause"),
-    [
-        (WIRED, ("flow.f.tcp.receive_buffer=16 kB",), "receive-window"),
-        (WIRED, ("link.path.queue.packets=2000", "flow.f.tcp.receive_buffer=8 MB"), "queue"),
-        (UMTS, (), "rlc-queue"),
-        (LTE, ("cell.enb.resource_blocks=6", "flow.f.tcp.receive_buffer=8 MB"), "rlc-queue"),
-    ],
-)
-def test_the_estimate_names_the_same_cause_first(text: str, keys: tuple[str, ...], cause: str) -> None:
-    exact = explain(run(text, *keys, "output.explain=true"), "f").budget
-    estimated = explain(run(text, *keys), "f").budget
+def both(results: Results, flow: str) -> tuple[Budget, Budget]:
+    """The exact budget, and the estimate from the other tables of the same run."""
+    row = flow_row(results, flow)
+    return exact_budget(results, row, None, None), estimated_budget(results, row, None, None)
+
+
+def check(exact: Budget, estimated: Budget, bound: float) -> None:
     assert exact.exact
     assert not estimated.exact
-    assert estimated.parts[0].cause.name == exact.parts[0].cause.name == cause
-    assert sum(p.ns for p in estimated.parts) == estimated.whole_ns == estimated.end_ns - estimated.start_ns
-    assert estimated.notes
-    assert "Estimated from samples" in estimated.notes[0]
-    # Samples do not show serialization and delayed ACKs: what they show has their share as well.
-    assert estimated.share(estimated.parts[0]) > exact.share(exact.parts[0]) - 0.1
+    assert sum(p.ns for p in estimated.parts) == estimated.whole_ns
+    assert (exact.start_ns, exact.end_ns) == (estimated.start_ns, estimated.end_ns) or exact.packets is not None
+    worst, what = disagreement(exact, estimated)[0]
+    assert worst <= bound, f"{100 * worst:.0f} points: {what}"
+    # What may be one of several is said, with the way to find out.
+    for p in estimated.parts:
+        if len(p.cause.names) > 1 and estimated.share(p) >= 0.02:
+            names = [f"`{name}`" for name in p.cause.names]
+            note = next(n for n in estimated.notes if all(name in n for name in names))
+            assert "cannot tell" in note
+            assert "--set output.explain=true" in note
+
+
+#: How far an estimate may be from the exact budget, to either side [share of the whole]. Samples have three errors:
+#: 1. 40 to 200 of them, 100 ms apart, of which a few round trips are alike: one half is right to 7 to 14 points.
+#: 2. In LTE everything happens on the grid of TTIs, and so do samples: of what comes in a TTI and leaves some ms later
+#:    they always see all. `lte-bufferbloat` has 25 points of ACKs by that.
+#: 3. Of a queue that several flows share they do not show whose packets wait: 22 points in `change-during-run`.
+#: Measured over the 90 flows below on 2026-11-23: 3.4 points in the median, 24.7 at most.
+BOUND = 0.25
+#: Flows of a scenario that are compared, and the shortest that has samples enough [s].
+FLOWS, SHORTEST = 8, 4.0
+#: Seconds of a scenario that are run. `dumbbell` begins its third flow at 6 s.
+SECONDS = {"dumbbell": 20.0}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_an_estimate_is_near_the_exact_budget_of_a_planted_cause(name: str) -> None:
+    """The planted cause is the first of the estimate too, or one of those that it names first as alike.
+
+    Of the scheduling requests it is the second: their first part, up to the smallest, every packet waits for.
+    """
+    plant = PLANTS[name]
+    exact, estimated = both(plant.run(), plant.flow)
+    check(exact, estimated, BOUND)
+    parts = [p for p in estimated.parts if p.cause.name != "path"]
+    assert plant.cause in parts[0].cause.names
+    if parts[0].cause.name != "ack-lost|delayed-ack":
+        assert parts[0].cause.place == plant.place
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_an_estimate_is_near_the_exact_budget_of_every_bundled_scenario(name: str) -> None:
+    scenario = Scenario.load(name)
+    seconds = min(scenario.duration, SECONDS.get(name, 8.0))
+    results = scenario.with_({"output.explain": True, "scenario.duration": f"{seconds} s"}).run()
+    rows = [
+        r for r in results.flows.to_pylist() if r["tx_packets"] and seconds - r["start_s"] >= min(SHORTEST, seconds / 2)
+    ]
+    assert rows
+    for row in rows[:FLOWS]:
+        check(*both(results, row["flow"]), BOUND)
+
+
+def test_intervals_of_datagrams_need_the_packets() -> None:
+    """From 5 s on packets wait for those of a second source: the two halves of the run differ."""
+    udp = ('flow.f.app={ kind = "cbr", rate = "1 Mbit/s", size = "1000 B" }', "flow.f.transport=udp")
+    text = (
+        WIRED
+        + """
+[flow.g]
+from = "server"
+to = "client"
+transport = "udp"
+start = "5 s"
+app = { kind = "cbr", rate = "8 Mbit/s", size = "1400 B" }
+"""
+    )
+    with pytest.raises(LasthopError, match=r"the delays of flow 'f' in an interval are not known(.|\n)*output.explain"):
+        explain(run(text, *udp), "f", 1.0, 4.0)
+    results = run(text, *udp, "output.packets=true")
+    before, after = (explain(results, "f", a, a + 3.0).budget for a in (1.0, 6.0))
+    exact = explain(run(text, *udp, "output.explain=true"), "f", 6.0, 9.0).budget
+    assert before.packets == after.packets == exact.packets == 375
+    assert after.whole_ns == exact.whole_ns > before.whole_ns
+    assert {p.cause.name for p in before.parts} == {"path"}
+    assert {p.cause.name for p in after.parts} == {"path", "queue", "serialization"}
+    # All of the run needs no packets.
+    assert explain(run(text, *udp), "f", 0.0, 10.0).budget.packets == results.flows.to_pylist()[0]["rx_packets"]
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_a_flow_of_which_nothing_arrives_has_its_losses(explained: bool) -> None:
+    udp = ('flow.f.app={ kind = "cbr", rate = "80 kbit/s", size = "1000 B" }', "flow.f.transport=udp")
+    keys = (*udp, "link.path.forward.loss=100 %", f"output.explain={str(explained).lower()}")
+    found = explain(run(WIRED, *keys), "f")
+    assert (found.budget.packets, found.budget.whole_ns, found.budget.parts) == (0, 0, [])
+    assert len(found.budget.losses) == 100
+    assert found.sentences == [
+        "None of its packets arrived: there is no delay to divide.",
+        "100 of its packets were lost at path.forward (loss).",
+    ]
 
 
 def test_delays_of_datagrams_are_estimated_from_the_smallest() -> None:

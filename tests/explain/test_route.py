@@ -11,7 +11,7 @@ from lasthop._bundled import bundled
 from lasthop.explain import explain
 from lasthop.explain._route import Route
 from lasthop.explain._tables import scenario_of
-from tests.explain.test_planted import LTE
+from tests.explain.plants import LTE
 
 SCENARIO: dict[str, Any] = {
     "link": {

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from lasthop import Results, Scenario
-from tests.explain.test_planted import LTE, UMTS
+from tests.explain.plants import LTE, UMTS
 
 CBR = 'app = { kind = "cbr", rate = "80 kbit/s", size = "100 B" }'
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lasthop import _core
 from lasthop._errors import mistake
 from lasthop._format import duration, size
-from lasthop.explain._model import Budget, Part
+from lasthop.explain._model import WORDS, Budget, Part
 from lasthop.explain._route import Route
+from lasthop.explain._settings import flow_table, tcp_setting
 from lasthop.explain._tables import columns_of, happenings, scenario_of
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ class _Case:
     @property
     def _flow(self) -> str:
         """The table of the flow."""
-        name, groups = str(self.row["flow"]).split("@")[0], self.scenario.get("flow", {})
-        found = [g for g in groups if name == g or name.startswith(f"{g}-")]
-        return str(max(found, key=len, default=name))
+        return flow_table(self.scenario, str(self.row["flow"]))
 
     @property
     def tcp(self) -> str:
@@ -66,16 +63,8 @@ class _Case:
 
     def tcp_is(self, key: str, value: object) -> bool:
         """The flow's TCP has this value of a key, written in the scenario or by its profile."""
-        flow = self.scenario.get("flow", {}).get(self._flow, {})
-        tcp = flow.get("tcp", {}) if isinstance(flow, dict) else {}
-        if not isinstance(tcp, dict):
-            return False
-        if key in tcp:
-            return bool(tcp[key] == value)
-        profiles = {p["name"]: p["settings"] for p in json.loads(_core.describe())["profile"]}
-        settings = profiles.get(tcp.get("profile", "rfc"), [])
         wanted = str(value).lower() if isinstance(value, bool) else str(value)
-        return any(s["key"] == key and s["value"] == wanted for s in settings)
+        return tcp_setting(self.scenario, str(self.row["flow"]), key) == wanted
 
     def in_time(self, table: Any) -> list[dict[str, Any]]:
         """Rows of samples of the budget's time: those that end in it, and the first after it."""
@@ -127,13 +116,25 @@ def advice_for(budget: Budget, results: Results, row: dict[str, Any]) -> list[Ad
     case = _Case(budget, results, row, scenario)
     found = _of_losses(case)
     for part in budget.parts:
-        rule = RULES.get(part.cause.name)
-        if rule is not None and budget.share(part) >= WORTH:
-            advice = rule(case, part)
-            # Two causes may have one remedy, or contrary ones: then the larger one counts.
-            if advice is not None and not any(_is_like(advice, other) for other in found):
-                found.append(advice)
+        if budget.share(part) < WORTH:
+            break
+        advice = _for_part(case, part)
+        # Two causes may have one remedy, or contrary ones: then the larger one counts.
+        if advice is not None and not any(_is_like(advice, other) for other in found):
+            found.append(advice)
     return found
+
+
+def _for_part(case: _Case, part: Part) -> Advice | None:
+    """Advice on a part: on what it may be first that has advice."""
+    for name in part.cause.names:
+        rule = RULES.get(name)
+        advice = rule(case, part) if rule is not None else None
+        if advice is not None and len(part.cause.names) > 1:
+            return replace(advice, text=f"If it is {WORDS[name]}: {advice.text[0].lower()}{advice.text[1:]}")
+        if advice is not None:
+            return advice
+    return None
 
 
 def _is_like(a: Advice, b: Advice) -> bool:
@@ -422,10 +423,26 @@ def _application(_case: _Case, _part: Part) -> Advice:
 
 
 def _ack_lost(case: _Case, part: Part) -> Advice:
+    if _switched(case, part.cause.place):
+        return _mode_switch(case, part.cause.place)
     return Advice(
         f"ACKs are lost at {part.cause.place or 'the way back'}: octets that have arrived count as outstanding until a "
         "later ACK comes. More ACKs would help, fewer losses on the way back more.",
         [] if case.tcp_is("ack_every", 1) else [f"{case.tcp}.ack_every=1"],
+    )
+
+
+def _switched(case: _Case, place: str) -> bool:
+    """All that was lost at a place was lost when a sidelink changed its mode."""
+    causes = {x.cause for x in case.budget.losses if x.place == place}
+    return causes == {"mode-switch"} and case.table("sidelink", place) is not None
+
+
+def _mode_switch(case: _Case, place: str) -> Advice:
+    return Advice(
+        f"The switch of {place} between sidelink and infrastructure dropped what RLC held: with a lossless switch PDCP "
+        "keeps it and sends it over the new connection.",
+        [f"sidelink.{case.table('sidelink', place)}.lossless=true"],
     )
 
 

@@ -1,53 +1,37 @@
 """The budget of a flow of a run that was made without `output.explain`: estimated from samples.
 
-Between two samples of the table `tcp` a sender is taken to be limited as the first one says. While its round trips are
-longer than the smallest by a tenth or more, octets wait: the time is divided among the queues that hold something then
-(tables `queues`, `rlc` and `wifi`), by their octets. Silence before a timeout has the length of the timeout in force.
+The rule is that of the exact budget (`_exact`); where octets are is taken from samples (`_sender`, `_samples`). What
+leaves the same traces in all samples is one cause, and a note says that they cannot be told apart.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from lasthop._errors import mistake
-from lasthop.explain._exact import AFTER_LOSS, BINS, clip
+from lasthop.explain._exact import BINS, clip
 from lasthop.explain._keys import Keys, largest_first, timeline_of
 from lasthop.explain._losses import losses_of
 from lasthop.explain._model import Budget, Cause
-from lasthop.explain._route import Route
+from lasthop.explain._samples import Waiting
+from lasthop.explain._sender import SAMPLE, Sender
 from lasthop.explain._share import Ints, divide
-from lasthop.explain._tables import (
-    RECORD,
-    Happening,
-    column,
-    columns_of,
-    happenings,
-    nanoseconds,
-    of_flow,
-    scenario_of,
-)
+from lasthop.explain._sharers import on_the_way
+from lasthop.explain._tables import RECORD, columns_of, happenings, of_flow
+from lasthop.explain._ways import arrivals, times_of
 
 if TYPE_CHECKING:
     from lasthop._results import Results
 
-#: Round trips longer than the smallest by more than this share of it have waited.
-WAITING = 0.1
-#: Octets of a full packet.
-MTU = 1500
-#: What is read of a sample of a sender.
-SAMPLE = (
-    *("time_s", "flow", "ca_state", "snd_cwnd", "rtt_us", "min_rtt_us", "rto_us", "unacked"),
-    *("snd_una", "snd_nxt", "rwnd_bytes", "notsent_bytes", "pacing_rate_bps"),
-)
-#: Tables of samples with octets that wait: the columns of the place, of its direction and of the octets, and the stage.
-QUEUES = (
-    ("queues", "queue", None, "bytes", "queue"),
-    ("rlc", "bearer", "direction", "queue_bytes", "rlc-queue"),
-    ("wifi", "station", "direction", "queue_bytes", "wifi-queue"),
-)
+#: Moments at which queues of a flow of datagrams are looked at.
+MOMENTS = 100
+#: A cause that may be one of several is told from this share on.
+TOLD = 0.02
 
 
 def estimated_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
@@ -60,7 +44,8 @@ def estimated_budget(results: Results, row: dict[str, Any], start_ns: int | None
         raise mistake(f"flow '{row['flow']}' never started", "see its keys `start` and `autostart`")
     first, last = round(row.get("start_s", 0.0) * 1e9), _end_ns(results, row)
     if row["transport"] != "tcp":
-        return _estimate_datagrams(results, row, clip(row["flow"], first, last, start_ns, end_ns))
+        interval = clip(row["flow"], first, last, start_ns, end_ns)
+        return _estimate_datagrams(results, row, interval, interval == (first, last))
     return _estimate_tcp(results, row, first, last, start_ns, end_ns)
 
 
@@ -78,7 +63,8 @@ def _estimate_tcp(
     flow = row["flow"]
     if "tcp" not in results.table_names:
         raise mistake(
-            "the run has neither the table `limits` nor the table `tcp`: nothing says what its senders waited for",
+            f"nothing says what the sender of flow '{flow}' waited for: the run has neither the table `limits` nor the "
+            "table `tcp`",
             RECORD,
         )
     samples = of_flow(columns_of(results, "tcp", SAMPLE), flow)
@@ -87,42 +73,40 @@ def _estimate_tcp(
     events = happenings(results, f"flow/{flow}")
     closed = [e.at_ns for e in events if e.kind in ("closed", "aborted", "timed-out", "reset")]
     start, end = clip(flow, first, min([last, *closed]), start_ns, end_ns)
-    rows = samples.to_pylist()
-    at = nanoseconds(column(samples, "time_s"))
-    opened = min([e.at_ns for e in events if e.kind == "established"] or [int(at[0])])
-    silences = _silences(events, rows, at)
+    sender = Sender(results, row, samples, events)
     edges = np.unique(np.linspace(start, end, BINS + 1).astype(np.int64))
-    cuts = [[start, end, opened], [t for pair in silences for t in pair], at.tolist(), edges.tolist()]
-    moments = np.unique(np.array([t for some in cuts for t in some if start <= t <= end], np.int64))
+    cuts = [start, end, sender.opened, *sender.cuts, *edges.tolist()]
+    moments = sorted({t for t in cuts if start <= t <= end})
     keys = Keys()
-    causes = [_limit(r) for r in rows]
-    losses = losses_of(results, flow, start, end)
-    waiting = _Waiting(results, row)
-    lost_at = np.array([x.at_ns for x in losses], np.int64)
-    shares: list[tuple[int, int, dict[Cause, int]]] = []
-    for a, b in zip(moments[:-1].tolist(), moments[1:].tolist(), strict=True):
-        # A sample says what was so just before it.
-        i = min(int(np.searchsorted(at, b)), len(rows) - 1)
-        if a < opened:
-            shares.append((a, b, {Cause("handshake"): 1}))
-            continue
-        name = "timeout" if any(x <= a < y for x, y in silences) else causes[i]
-        n = int(np.searchsorted(lost_at, a, side="right")) - 1
-        own = Cause(name, losses[n].place if n >= 0 and name in AFTER_LOSS else "")
-        held = waiting.at(b) if name != "application" and _waits(rows[i]) else {}
-        shares.append((a, b, held or {own: 1}))
-    total, bins = _divided(keys, shares, edges)
+    total, bins = _divided(keys, [(a, b, sender.shares(a, b)) for a, b in pairwise(moments)], edges)
     parts = largest_first(keys, total)
-    notes = [
-        (
-            "Estimated from samples: what limits the sender by the table `tcp`, where octets wait by "
-            f"{waiting.sources or 'nothing, no queue was sampled'}{waiting.extent}. Parts below an interval between "
-            f"samples are not seen; for an exact budget {RECORD}."
-        )
-    ]
-    return Budget(
-        flow, "tcp", start, end, end - start, parts, None, False, losses, timeline_of(keys, parts, edges, bins), notes
+    losses = losses_of(results, flow, start, end)
+    timeline = timeline_of(keys, parts, edges, bins)
+    budget = Budget(flow, "tcp", start, end, end - start, parts, None, False, losses, timeline)
+    waiting = sender.waiting
+    lacking = "".join(f" The run has no table `{name}` for places on the way." for name in waiting.missing)
+    note = (
+        "Estimated from samples: what limits the sender by the table `tcp`, where octets wait by "
+        f"{waiting.sources or 'nothing, no queue was sampled'}{waiting.extent}. Parts below an interval between "
+        f"samples are not seen.{lacking} For an exact budget {RECORD}."
     )
+    return replace(budget, notes=[note, *_doubts(budget)])
+
+
+def _doubts(budget: Budget) -> list[str]:
+    """What the samples cannot tell apart."""
+    return [
+        f"The samples cannot tell {_either(part.cause.names)} apart"
+        f"{f' at {part.cause.place}' if part.cause.place else ''}: one of them, or all, took "
+        f"{100 * budget.share(part):.0f} %. To tell them apart {RECORD}."
+        for part in budget.parts
+        if len(part.cause.names) > 1 and budget.share(part) >= TOLD
+    ]
+
+
+def _either(names: tuple[str, ...]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _divided(keys: Keys, shares: list[tuple[int, int, dict[Cause, int]]], edges: Ints) -> tuple[Ints, Ints]:
@@ -141,114 +125,47 @@ def _divided(keys: Keys, shares: list[tuple[int, int, dict[Cause, int]]], edges:
     return total, bins
 
 
-def _limit(sample: dict[str, Any]) -> str:
-    """What a sample says that its sender waits for."""
-    segment = max((sample["snd_nxt"] - sample["snd_una"]) / sample["unacked"], 1.0) if sample["unacked"] else 1.0
-    if sample["ca_state"] in ("recovery", "loss") and sample["unacked"]:
-        return "recovery"
-    if not sample["notsent_bytes"]:
-        return "acknowledgement" if sample["unacked"] else "application"
-    if sample["unacked"] + 1 > sample["snd_cwnd"]:
-        return "congestion-window"
-    if sample["snd_nxt"] - sample["snd_una"] + segment > sample["rwnd_bytes"]:
-        return "receive-window"
-    return "pacing" if sample["pacing_rate_bps"] is not None else "congestion-window"
-
-
-def _waits(sample: dict[str, Any]) -> bool:
-    least = sample["min_rtt_us"]
-    return bool(sample["unacked"]) and least is not None and sample["rtt_us"] > (1 + WAITING) * least
-
-
-def _silences(events: list[Happening], rows: list[dict[str, Any]], at: Ints) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for event in events:
-        t = event.at_ns
-        if event.kind == "rto" and event.detail == "sender":
-            i = max(int(np.searchsorted(at, t)) - 1, 0)
-            found.append((max(t - round(rows[i]["rto_us"] * 1e3), found[-1][1] if found else 0), t))
-    return found
-
-
-class _Waiting:
-    """What waits in the queues of a run at each of their samples."""
-
-    def __init__(self, results: Results, row: dict[str, Any]) -> None:
-        self._tables = []
-        route = Route.of(scenario_of(results), row)
-        self.is_known = route.is_known
-        for name, place, towards, octets, stage in QUEUES:
-            if name not in results.table_names:
-                continue
-            table = columns_of(results, name, ("time_s", place, octets, *([towards] if towards else [])))
-            if not table.num_rows:
-                continue
-            places = table[place].to_pylist()
-            directions = table[towards].to_pylist() if towards else [None] * len(places)
-            ways = [route.way_of(name, p, d) for p, d in zip(places, directions, strict=True)]
-            at = nanoseconds(column(table, "time_s"))
-            self._tables.append((name, stage, at, places, column(table, octets).tolist(), ways))
-
-    @property
-    def extent(self) -> str:
-        """Which queues count, where that is not those of the flow's way."""
-        return (
-            "" if self.is_known or not self._tables else " (all of the run: its scenario does not tell the flow's way)"
-        )
-
-    @property
-    def sources(self) -> str:
-        """The tables."""
-        return ", ".join(f"`{t[0]}`" for t in self._tables)
-
-    def at(self, moment: int) -> dict[Cause, int]:
-        """Octets by place at the sample that is the first not before a moment, or the last."""
-        found: dict[Cause, int] = {}
-        for _, stage, at, places, octets, ways in self._tables:
-            i = min(int(np.searchsorted(at, moment)), len(at) - 1)
-            a, b = np.searchsorted(at, at[i]), np.searchsorted(at, at[i], side="right")
-            for k in range(int(a), int(b)):
-                way = ways[k]
-                # A few ACKs in the queue of a wired link are gone within a packet's time.
-                least = MTU if stage == "queue" and way == "ack" else 1
-                if way is not None and octets[k] >= least:
-                    cause = Cause(stage, places[k], way)
-                    found[cause] = found.get(cause, 0) + int(octets[k])
-        return found
-
-
-def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[int, int]) -> Budget:
-    """The delays of all packets: the smallest one is propagation and transmission, the rest waiting."""
+def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[int, int], all_of_it: bool) -> Budget:
+    """The delays of packets: the smallest one is what each packet takes, the rest waiting."""
     flow, (start, end) = row["flow"], interval
-    columns_of(results, "flows", ("rx_packets", "delay_min_s", "delay_mean_s"))
-    packets = int(row["rx_packets"])
-    if not packets:
-        raise mistake(f"no packet of flow '{flow}' has arrived: there is no delay to explain")
-    least = round(row["delay_min_s"] * 1e9)
-    whole = max(round(row["delay_mean_s"] * 1e9 * packets), least * packets)
-    weights = _Waiting(results, row)
-    held: dict[Cause, int] = {}
-    for moment in np.linspace(start, end, 100).astype(np.int64).tolist():
-        for cause, octets in weights.at(moment).items():
-            if cause.way == "ack":
-                continue  # one-way delays
-            held[cause] = held.get(cause, 0) + octets
-    held = held or {Cause("queues"): 1}
+    packets, whole, least = _delays(results, row, None if all_of_it else interval)
+    waiting, inside = Waiting(results, row), on_the_way(row)
+    held: dict[Cause, float] = {}
+    for moment in np.linspace(start, end, MOMENTS).astype(np.int64).tolist():
+        for cause, octets in waiting.at(moment, inside, 0.0).data.items():
+            held[cause] = held.get(cause, 0.0) + octets
+    weights = {cause: round(octets) for cause, octets in held.items() if octets >= 1} or {Cause("queues"): 1}
     keys = Keys()
-    base = keys.number(Cause("path"))
-    numbers = [keys.number(c) for c in held]
-    rest = divide(np.array([whole - least * packets], np.int64), np.array([[w] for w in held.values()], np.int64))
+    base, numbers = keys.number(Cause("path")), keys.numbers(list(weights))
+    rest = divide(np.array([whole - least * packets], np.int64), np.array([[w] for w in weights.values()], np.int64))
     total = np.zeros(len(keys.causes), np.int64)
     total[base], total[numbers] = least * packets, rest[:, 0]
-    notes = [
-        (
-            "Estimated over the whole run, whatever interval was asked for: the smallest delay of all packets counts "
-            "as propagation and transmission, the rest is divided by the octets in "
-            f"{weights.sources or 'no queue'}{weights.extent}; "
-            f"for an exact budget {RECORD}."
-        )
-    ]
-    losses = losses_of(results, flow, start, end)
-    return Budget(
-        flow, row["transport"], start, end, whole, largest_first(keys, total), packets, False, losses, None, notes
+    note = (
+        "Estimated: the smallest delay counts for each packet as what the path takes, whatever that consists of; the "
+        f"rest is divided by the octets in {waiting.sources or 'no queue, none was sampled'}{waiting.extent}. "
+        f"For an exact budget {RECORD}."
     )
+    losses = losses_of(results, flow, start, end)
+    budget = Budget(flow, row["transport"], start, end, whole, largest_first(keys, total), packets, False, losses, None)
+    return replace(budget, notes=[note, *_doubts(budget)] if packets else [])
+
+
+def _delays(results: Results, row: dict[str, Any], interval: tuple[int, int] | None) -> tuple[int, int, int]:
+    """How many packets arrived in an interval (None: all), the sum of their delays and the smallest of these [ns]."""
+    flow = row["flow"]
+    if interval is None:
+        columns_of(results, "flows", ("rx_packets", "delay_min_s", "delay_mean_s"))
+        packets = int(row["rx_packets"])
+        least = round((row["delay_min_s"] or 0.0) * 1e9)
+        return packets, max(round((row["delay_mean_s"] or 0.0) * 1e9 * packets), least * packets), least
+    if "packets" not in results.table_names:
+        raise mistake(
+            f"the delays of flow '{flow}' in an interval are not known: the run has them for all of its time alone "
+            "(table `flows`)",
+            f"leave out `--from` and `--to`, or {RECORD}",
+        )
+    packets_of = of_flow(columns_of(results, "packets", ("time_s", "packet", "flow", "node", "event")), flow)
+    sent, received = times_of(packets_of, "sent"), arrivals(packets_of)
+    start, end = interval
+    delays = [at - sent[n][0] for n, at in received.items() if n in sent and start <= at <= end]
+    return len(delays), sum(delays), min(delays, default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from lasthop import _format
-from lasthop.explain._model import BUSY, CLAUSES, HELD, TRANSIT, Budget, Part
+from lasthop.explain._model import BUSY, CLAUSES, HELD, KEPT_BACK, TRANSIT, Budget, Part
 
 #: Parts below this share are not worth a sentence.
 WORTH = 0.05
@@ -17,6 +17,8 @@ def sentences(budget: Budget, timeouts: int) -> list[str]:
     """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender."""
     worth = [p for p in budget.parts if budget.share(p) >= WORTH][:MOST] or budget.parts[:1]
     found = [_of_part(budget, p, first=i == 0) for i, p in enumerate(worth)]
+    if budget.packets == 0:
+        found.append("None of its packets arrived: there is no delay to divide.")
     if budget.losses:
         found += _of_losses(budget)
     if timeouts:
@@ -35,6 +37,9 @@ def _of_part(budget: Budget, part: Part, first: bool) -> str:
         return f"{share} of the one-way delay, {mean} a packet, is {part.cause.words}{where}."
     whole = "of the transfer" if first else "of it"
     name, words = part.cause.name, part.cause.words.removesuffix(", where ACKs were")
+    if len(part.cause.names) > 1:
+        way = " on the way of its ACKs" if part.cause.way == "ack" else ""
+        return f"{share} {whole}, {time}, went into one or more of these{where}{way}: {words}."
     if name in {**BUSY, **HELD, **TRANSIT}:
         whose = "its ACKs" if part.cause.way == "ack" else "its octets"
         if name in ("queue", "rlc-queue", "wifi-queue"):
@@ -55,10 +60,6 @@ def _why(budget: Budget, place: str) -> str:
     """Why packets were lost at a place, mostly."""
     causes = Counter(x.cause for x in budget.losses if x.place == place)
     return f": {causes.most_common(1)[0][0]}" if causes else ""
-
-
-#: Drops by which a snoop agent keeps duplicates back.
-KEPT_BACK = ("snoop-suppressed", "snoop-answered")
 
 
 def _of_losses(budget: Budget) -> list[str]:

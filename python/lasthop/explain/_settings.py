@@ -1,0 +1,49 @@
+"""What the scenario of a run says of a flow's TCP."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from lasthop import _core
+
+#: Octets of a unit.
+UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def flow_table(scenario: dict[str, Any], flow: str) -> str:
+    """The name of the table `[flow.NAME]` of a flow: of `web-3` and `web@2`, `web`."""
+    name, groups = flow.split("@", maxsplit=1)[0], scenario.get("flow", {})
+    found = [g for g in groups if name == g or name.startswith(f"{g}-")]
+    return str(max(found, key=len, default=name))
+
+
+def tcp_setting(scenario: dict[str, Any], flow: str, key: str) -> str | None:
+    """A value of the flow's TCP as text, as the scenario or its profile has it; None: neither does."""
+    table = scenario.get("flow", {}).get(flow_table(scenario, flow), {})
+    tcp = table.get("tcp", {}) if isinstance(table, dict) else {}
+    if not isinstance(tcp, dict):
+        return None
+    if key in tcp:
+        value = tcp[key]
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return _profiles().get(str(tcp.get("profile", "rfc")), {}).get(key)
+
+
+@cache
+def _profiles() -> dict[str, dict[str, str]]:
+    described = json.loads(_core.describe())["profile"]
+    return {p["name"]: {s["key"]: s["value"] for s in p["settings"]} for p in described}
+
+
+def octets_of(text: str | None) -> int | None:
+    """Octets of a size such as `64 kB`; None: it is none."""
+    match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]+)\s*", text or "")
+    if match is None or match[2] not in UNITS:
+        return None
+    try:
+        return round(float(match[1]) * UNITS[match[2]])
+    except ValueError:
+        return None
