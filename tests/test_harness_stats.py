@@ -61,6 +61,10 @@ def test_mean_and_half_of_the_interval_end_at_one_place(mean: float, half: float
     assert Estimate.of([mean - away, mean + away]).text() == text
 
 
+def test_what_is_no_number_has_no_interval() -> None:
+    assert Estimate.of([float("nan"), 1.0]).text() == "nan"
+
+
 def test_a_difference_is_taken_seed_by_seed() -> None:
     low, high = Estimate.of([1, 10, 100]), Estimate.of([2, 11, 101])
     assert high.minus(low).samples == (1, 1, 1)

@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { mark, name, paletteOf, patch, recolour } from "./causes";
 import { linked, type Mark } from "./chart";
 import { colour, token } from "./colours";
-import type { Explained } from "./data";
+import type { Explained, Run, Timeline } from "./data";
 import { el } from "./dom";
 import { plain, quantity } from "./format";
 import type { TimeWindow } from "./window";
@@ -17,6 +17,10 @@ const ROOM = 16;
 const SLIVER = 3;
 /** The least width in pixels of what is drawn as one interval. */
 const STEP = 4;
+/** From this width of an interval on, shorter ones are asked for. */
+const WIDE = 2 * STEP;
+/** Milliseconds without a movement after which they are. */
+const SETTLED = 200;
 
 /** Intervals as they are drawn: shares of the bands from below in percent; null: nothing is divided there. */
 export interface Stack {
@@ -25,11 +29,47 @@ export interface Stack {
 }
 
 /** The chart of a run's flows, one at a time; null: no explanation has a timeline. */
-export function bands(explained: Explained[], time: TimeWindow, marks: Mark[], label: string | null): HTMLElement | null {
+export function bands(run: Run, explained: Explained[], time: TimeWindow, marks: Mark[], label: string | null): HTMLElement | null {
   const flows = explained.flatMap((flow) => (flow.timeline === null ? [] : [{ flow: flow as Banded, colours: paletteOf(flow) }]));
   if (flows.length === 0) return null;
   let shown = flows[0]!;
-  let stack = joined(shown.flow, 1);
+  /** Shorter intervals of a part of the time of the flow that is shown. */
+  let fine: Timeline | null = null;
+  let asked = "";
+  let settling: ReturnType<typeof setTimeout> | undefined;
+  let stack = joined(shown.flow.timeline, 1);
+
+  /** The shortest intervals that there are of what is seen. */
+  const timeline = (): Timeline => {
+    const { from, to } = time.range;
+    if (fine === null) return shown.flow.timeline;
+    const whole = shown.flow.timeline.edges_s;
+    const [low, high] = [Math.max(from, whole[0]!), Math.min(to, whole[whole.length - 1]!)];
+    return fine.edges_s[0]! <= low + 1e-9 && fine.edges_s[fine.edges_s.length - 1]! >= high - 1e-9 ? fine : shown.flow.timeline;
+  };
+
+  /** Asks for intervals as short as what is seen wants, and a little more than is seen. */
+  const refine = (): void => {
+    clearTimeout(settling);
+    // What has come for the whole of the time is all that there is.
+    if (!shown.flow.exact || (fine !== null && same(fine, shown.flow.timeline))) return;
+    settling = setTimeout(() => {
+      const { from, to } = time.range;
+      const found = shown;
+      const key = `${found.flow.flow} ${from} ${to}`;
+      if (key === asked) return;
+      asked = key;
+      run.finer(found.flow, Math.max(from - (to - from) / 2, 0), to + (to - from) / 2).then(
+        (made) => {
+          if (made === null || found !== shown) return;
+          fine = made;
+          plot.draw();
+        },
+        // What is drawn is right, only coarser.
+        () => {},
+      );
+    }, SETTLED);
+  };
   const box = el("div", { class: "chart" });
   const legend = el("ul", { class: "chart-legend", "aria-label": "Causes, from below" });
   const steps = el("span", {});
@@ -55,10 +95,11 @@ export function bands(explained: Explained[], time: TimeWindow, marks: Mark[], l
     range: () => [0, 100],
     data(pixels) {
       const { from, to } = time.range;
-      const { edges_s: edges } = shown.flow.timeline;
-      const wide = (edges[1]! - edges[0]!) * (pixels / (to - from));
+      const line = timeline();
+      const wide = (line.edges_s[1]! - line.edges_s[0]!) * (pixels / (to - from));
+      if (wide > WIDE) refine();
       // Powers of two: intervals stay what they are while the window moves.
-      stack = joined(shown.flow, 2 ** Math.max(Math.ceil(Math.log2(STEP / wide)), 0));
+      stack = joined(line, 2 ** Math.max(Math.ceil(Math.log2(STEP / wide)), 0));
       steps.textContent = ` in steps of ${quantity(stack.edges[1]! - stack.edges[0]!, "s")}`;
       return [
         [from, to],
@@ -82,6 +123,7 @@ export function bands(explained: Explained[], time: TimeWindow, marks: Mark[], l
             "aria-label": `Flow of the causes${label === null ? "" : ` in ${label}`}`,
             onchange: (event) => {
               shown = flows[(event.target as HTMLSelectElement).selectedIndex]!;
+              fine = null;
               describe();
               plot.draw();
             },
@@ -91,6 +133,13 @@ export function bands(explained: Explained[], time: TimeWindow, marks: Mark[], l
       : null;
   const whose = [label, choice === null ? flows[0]!.flow.flow : null].filter((t) => t !== null).join(": ");
   return el("figure", { class: "panel bands" }, el("figcaption", {}, title, ` · ${whose}${choice !== null && whose ? ": " : ""}`, choice), box, legend);
+}
+
+/** Whether both are of the same time. */
+function same(a: Timeline, b: Timeline): boolean {
+  const ends = (t: Timeline): [number, number] => [t.edges_s[0]!, t.edges_s[t.edges_s.length - 1]!];
+  const [[low, high], [from, to]] = [ends(a), ends(b)];
+  return Math.abs(low - from) < 1e-6 && Math.abs(high - to) < 1e-6;
 }
 
 /** The interval that a moment is in; -1: none. */
@@ -107,8 +156,8 @@ export function intervalOf(edges: number[], at: number): number {
 }
 
 /** So many intervals at a time as one, with the shares of what they divide together. */
-export function joined(flow: Banded, count: number): Stack {
-  const { edges_s: edges, whole_s: wholes, shares } = flow.timeline;
+export function joined(timeline: Timeline, count: number): Stack {
+  const { edges_s: edges, whole_s: wholes, shares } = timeline;
   const found: Stack = { edges: [], shares: [] };
   for (let i = 0; i < wholes.length; i += count) {
     const end = Math.min(i + count, wholes.length);

@@ -254,7 +254,7 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
         const points = shown[i] ? line.series.view(from, to, buckets) : { x: [], y: [] };
         return [points.x, points.y.map((v) => (Number.isNaN(v) ? null : v))];
       });
-      return parts.length === 1 ? parts[0]! : uPlot.join(parts);
+      return parts.length === 1 ? parts[0]! : merged(parts);
     },
     series: () =>
       lines.map((line) => ({
@@ -276,6 +276,29 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
     },
   });
   return el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend);
+}
+
+/** Lines with ascending times of their own as lines over all of these times, with gaps. A time may come twice in a line. */
+export function merged(parts: uPlot.AlignedData[]): uPlot.AlignedData {
+  const xs: number[] = [];
+  const ys: (number | null)[][] = parts.map(() => []);
+  const at = parts.map(() => 0);
+  for (;;) {
+    let least = Infinity;
+    for (let k = 0; k < parts.length; k++) {
+      const x = parts[k]![0][at[k]!];
+      if (x !== undefined && x < least) least = x;
+    }
+    if (least === Infinity) return [xs, ...ys];
+    xs.push(least);
+    for (let k = 0; k < parts.length; k++) {
+      const i = at[k]!;
+      if (parts[k]![0][i] === least) {
+        ys[k]!.push(parts[k]![1]![i] as number | null);
+        at[k] = i + 1;
+      } else ys[k]!.push(null);
+    }
+  }
 }
 
 /** Characters of the longest time on an axis between two: of a short stretch the times have many decimals. */

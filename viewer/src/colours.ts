@@ -24,7 +24,15 @@ export function dash(i: number): number[] {
   return DASHES[Math.floor(i / LIGHT.length) % DASHES.length]!;
 }
 
-/** A colour of the style sheet. */
+const tokens = new Map<string, string>();
+
+/** A colour of the style sheet. Reading it makes the browser work out all styles, so it is kept until the theme changes. */
 export function token(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  let found = tokens.get(name);
+  if (found === undefined) {
+    if (tokens.size === 0) document.addEventListener("theme", () => tokens.clear(), { once: true, capture: true });
+    found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    tokens.set(name, found);
+  }
+  return found;
 }

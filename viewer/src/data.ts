@@ -34,6 +34,8 @@ export interface RunInfo {
   scenario: string;
   /** Places of what does not move: cells, access points, nodes. */
   places: { name: string; kind: string; x: number; y: number }[];
+  /** Members that move: the table `positions` says where they are. */
+  moving: string[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
   /** Flows whose explanation can be asked for, and whether it comes at once. */
@@ -72,6 +74,9 @@ export interface Explained {
   advice: { text: string; set: string[] }[];
 }
 
+/** Shares of intervals of a part of a flow's time, in the bands of the whole. */
+export type Timeline = NonNullable<Explained["timeline"]>;
+
 /** Where the results are: a server on this machine, or this page itself. */
 export interface Source {
   index(): Promise<Index>;
@@ -79,6 +84,8 @@ export interface Source {
   bytes(run: string, table: string, columns: string[] | null): Promise<Uint8Array>;
   /** Why the flows of a run were slow; none where that would take long. */
   explained(run: string): Promise<Explained[]>;
+  /** The timeline of a flow between two moments, or of more than that, in shorter intervals; null: there is none. */
+  finer(run: string, flow: number, found: Explained, from: number, to: number): Promise<Timeline | null>;
 }
 
 /** The version of the index that this page reads. */
@@ -190,6 +197,11 @@ export class Run {
     return this.#explained;
   }
 
+  /** A flow's timeline in shorter intervals, those of a part of it; null: there is none. */
+  finer(found: Explained, from: number, to: number): Promise<Timeline | null> {
+    return this.explained().then((flows) => this.source.finer(this.info.id, flows.indexOf(found), found, from, to));
+  }
+
   table(name: string): TableInfo | undefined {
     return this.info.tables.find((t) => t.name === name);
   }
@@ -240,6 +252,11 @@ export class Server implements Source {
     return (await (await this.#get(`explained/${encodeURIComponent(run)}`)).json()) as Explained[];
   }
 
+  async finer(run: string, _flow: number, found: Explained, from: number, to: number): Promise<Timeline | null> {
+    const path = `bands/${encodeURIComponent(run)}/${encodeURIComponent(found.flow)}?from=${from}&to=${to}`;
+    return (await (await this.#get(path)).json()) as Timeline | null;
+  }
+
   async #get(path: string): Promise<Response> {
     let response: Response;
     try {
@@ -268,11 +285,7 @@ export class Embedded implements Source {
     if (text === undefined || text === null) {
       throw new Error(`This report does not carry the table '${table}'. \`lasthop view\` shows all of them.`);
     }
-    const binary = atob(text.trim());
-    const bytes = new Uint8Array(binary.length);
-    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    return unpacked(text);
   }
 
   explained(run: string): Promise<Explained[]> {
@@ -280,9 +293,39 @@ export class Embedded implements Source {
     return Promise.resolve(JSON.parse(text) as Explained[]);
   }
 
+  async finer(run: string, flow: number, found: Explained): Promise<Timeline | null> {
+    const text = this.document.getElementById(`bands-${run}-${flow}`)?.textContent;
+    if (text === undefined || text === null || found.timeline === null) return null;
+    return timelineOf(await unpacked(text), found.timeline);
+  }
+
   static present(document: Document): boolean {
     return document.getElementById("index") !== null;
   }
+}
+
+/** What a base64 gzip has in it. */
+async function unpacked(text: string): Promise<Uint8Array> {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The finer timeline that a file carries: 65535ths of shares, band by band, then of wholes; `coarse` is the same in long intervals. */
+export function timelineOf(bytes: Uint8Array, coarse: Timeline): Timeline {
+  const rows = coarse.shares.length + 1;
+  const count = bytes.length / 2 / rows;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const row = (k: number): number[] => Array.from({ length: count }, (_, i) => view.getUint16(2 * (k * count + i), true) / 65535);
+  const first = coarse.edges_s[0]!;
+  const last = coarse.edges_s[coarse.edges_s.length - 1]!;
+  return {
+    edges_s: Array.from({ length: count + 1 }, (_, i) => first + ((last - first) * i) / count),
+    whole_s: row(rows - 1),
+    shares: coarse.shares.map((_, k) => row(k)),
+  };
 }
 
 function checkIndex(value: unknown): Index {

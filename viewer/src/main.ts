@@ -4,6 +4,7 @@ import { campaign } from "./campaign";
 import { bands } from "./bands";
 import { timeChart, type Line, type Mark } from "./chart";
 import { introduce } from "./causes";
+import { isDark } from "./colours";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
 import { el, section } from "./dom";
@@ -93,7 +94,7 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
     void Promise.all([run.explained(), marks[k]!]).then(
       ([found, own]) => {
         const place = main.querySelector(`.bands-later[data-run="${run.info.id}"]`);
-        const made = bands(found, time, own, several ? run.info.label : null);
+        const made = bands(run, found, time, own, several ? run.info.label : null);
         if (made === null) place?.remove();
         else place?.replaceWith(made);
       },
@@ -113,7 +114,7 @@ async function causes(runs: Run[], time: TimeWindow, marks: Mark[][]): Promise<H
     runs.map(async (run, k) => {
       const label = runs.length > 1 ? run.info.label : null;
       if (run.info.explain.flows.length === 0) return null;
-      if (run.info.explain.quick) return bands(await run.explained(), time, marks[k]!, label);
+      if (run.info.explain.quick) return bands(run, await run.explained(), time, marks[k]!, label);
       return el("figure", { class: "panel bands bands-later", "data-run": run.info.id }, el("figcaption", {}, "Working out what the time went into…"));
     }),
   );
@@ -233,5 +234,26 @@ function theme(): void {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("theme")));
 }
 
+/** Prints in the colours of paper, whatever the screen has. */
+function paper(): void {
+  let before: string | undefined;
+  let isChanged = false;
+  addEventListener("beforeprint", () => {
+    if (!isDark()) return;
+    isChanged = true;
+    before = document.documentElement.dataset["theme"];
+    document.documentElement.dataset["theme"] = "light";
+    document.dispatchEvent(new Event("theme"));
+  });
+  addEventListener("afterprint", () => {
+    if (!isChanged) return;
+    isChanged = false;
+    if (before === undefined) delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = before;
+    document.dispatchEvent(new Event("theme"));
+  });
+}
+
 theme();
+paper();
 void start();

@@ -18,9 +18,19 @@ interface Track {
 
 export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   const places = run.info.places;
-  if (!run.has("positions") && places.length === 0) return null;
   const tracks = run.has("positions") ? await read(run) : [];
-  if (tracks.length === 0 && places.length < 2) return null;
+  const hidden = tracks.length === 0 ? run.info.moving : [];
+  // Without the table nobody knows where those who move are.
+  const how =
+    hidden.length === 0 || run.info.left_out.includes("positions")
+      ? null
+      : el("p", { class: "mute" }, `${named(hidden)}: not drawn, since the run has not recorded where ${hidden.length === 1 ? "it is" : "they are"}. With `, el("code", {}, "--set output.positions=true"), " it does.");
+  if (tracks.length === 0 && places.length < 2) {
+    // A run without radio has no map to speak of.
+    if (places.length + hidden.length === 0) return null;
+    const why = places.length === 0 ? "Nothing is drawn: nothing that stands still has a place." : `Nothing is drawn: ${places[0]!.name} alone has a place, and a map wants two.`;
+    return section("Map", "map", el("p", { class: "mute" }, why), how);
+  }
 
   const xs = [...places.map((p) => p.x), ...tracks.flatMap((t) => [Math.min(...t.x), Math.max(...t.x)])];
   const ys = [...places.map((p) => p.y), ...tracks.flatMap((t) => [Math.min(...t.y), Math.max(...t.y)])];
@@ -78,7 +88,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   time.addEventListener("cursor", draw);
   document.addEventListener("theme", draw);
   draw();
-  return section("Map", "map", el("p", {}, el("label", {}, "Time ", slider), " ", label), picture);
+  return section("Map", "map", how, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
 }
 
 function scaleBar(width: number, height: number, unit: number): SVGGElement {
@@ -91,6 +101,11 @@ function scaleBar(width: number, height: number, unit: number): SVGGElement {
     svg("line", { x1: 0, x2: metres, "stroke-width": unit / 3 }),
     svg("text", { x: metres / 2, y: -unit, "font-size": 2 * unit, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
   );
+}
+
+/** Names of members; of many, the first ones. */
+function named(names: string[]): string {
+  return names.length <= 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
 
 async function read(run: Run): Promise<Track[]> {

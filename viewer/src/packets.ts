@@ -1,9 +1,10 @@
-/** The way of packets between nodes over time: click a packet and see its life. */
+/** The way of packets over time, between nodes or through the layers: click a packet and see its life. */
 
 import { colour, token } from "./colours";
 import type { Rows, Run } from "./data";
 import { el, section } from "./dom";
 import { plain, seconds } from "./format";
+import { layersOf, type Layers, type Stay } from "./layers";
 import { life as lifeOf, type Way } from "./life";
 import { lowerBound } from "./pyramid";
 import type { TimeWindow } from "./window";
@@ -20,17 +21,65 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   const flows = [...new Set(ways.map((w) => w.flow))];
   const longest = ways.reduce((m, w) => Math.max(m, w.to === null ? 0 : w.to.time - w.from.time), 0);
 
-  const canvas = el("canvas", { class: "ways", tabindex: "0", role: "img", "aria-label": "Packets between nodes over time; arrow keys choose a packet" });
+  // With the table of stages a packet is drawn through the layers; without it, from node to node.
+  const hasLayers = run.has("stages");
+  let isLayered = hasLayers;
+  let layers: Layers | null = null;
+  let isAsked = false;
+  /** Reads the stages when the drawing comes into sight: they may be many. */
+  const read = (): void => {
+    if (isAsked) return;
+    isAsked = true;
+    run.rows("stages", ["packet", "stage", "where", "start_ns", "end_ns"]).then(
+      (rows) => {
+        layers = layersOf(rows);
+        draw();
+      },
+      () => {
+        isLayered = false;
+        draw();
+      },
+    );
+  };
+
+  const canvas = el("canvas", { class: "ways", tabindex: "0", role: "img", "aria-label": "Packets over time; arrow keys choose a packet" });
   const note = el("p", { class: "mute", role: "status" });
   const life = el("div", { class: "life", "aria-live": "polite" });
   const flow = el("select", { "aria-label": "Flow" }, el("option", { value: "" }, "all flows"), ...flows.map((f) => el("option", { value: f }, f)));
   const excerpt = run.info.excerpt ?? [];
   let chosen: Way | null = null;
-  let drawn: { way: Way; x1: number; y1: number; x2: number; y2: number }[] = [];
+  let drawn: { way: Way; lines: Line[] }[] = [];
+  let isSeen = false;
+  let isStale = true;
 
+  /** Draws when it is in sight, or comes there. */
   const draw = (): void => {
+    isStale = true;
+    if (isSeen) paint();
+  };
+
+  /** The packets of the window, one more than are drawn at most. */
+  const seen = (): Way[] => {
+    const { from, to } = time.range;
+    const found: Way[] = [];
+    const end = lowerBound(starts, to);
+    for (let i = lowerBound(starts, from - longest); i < end && found.length <= MOST; i++) {
+      const way = ways[i]!;
+      if (flow.value !== "" && way.flow !== flow.value) continue;
+      if ((way.to?.time ?? way.from.time) >= from) found.push(way);
+    }
+    return found;
+  };
+
+  const paint = (): void => {
+    if (isLayered && layers === null) {
+      read();
+      return;
+    }
+    isStale = false;
     const width = canvas.clientWidth;
-    const height = Math.max(nodes.length * 56, 120);
+    const lanes = isLayered ? layers!.lanes : nodes;
+    const height = isLayered ? lanes.length * 22 + 40 : Math.max(nodes.length * 56, 120);
     const scale = devicePixelRatio;
     canvas.width = width * scale;
     canvas.height = height * scale;
@@ -39,27 +88,23 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     ctx.scale(scale, scale);
     ctx.font = "12px system-ui, sans-serif";
     const { from, to } = time.range;
-    const gutter = 64;
+    // Names have their place on the left; on a small screen they stand above their lanes.
+    const isNarrow = width < 600;
+    const gutter = isLayered ? (isNarrow ? 4 : Math.min(Math.max(...lanes.map((l) => ctx.measureText(l).width)) + 12, 260)) : 64;
     const x = (t: number): number => gutter + ((t - from) / (to - from)) * (width - gutter - 8);
-    const y = (node: string): number => 24 + (nodes.indexOf(node) * (height - 48)) / Math.max(nodes.length - 1, 1);
+    const heightOf = (lane: number): number => 24 + (lane * (height - 48)) / Math.max(lanes.length - 1, 1);
+    const y = (node: string): number => heightOf(nodes.indexOf(node));
     ctx.strokeStyle = token("--line");
     ctx.fillStyle = token("--mute");
-    for (const node of nodes) {
+    for (const [k, name] of lanes.entries()) {
       ctx.beginPath();
-      ctx.moveTo(gutter, y(node));
-      ctx.lineTo(width, y(node));
+      ctx.moveTo(gutter, heightOf(k));
+      ctx.lineTo(width, heightOf(k));
       ctx.stroke();
-      ctx.fillText(node.slice(0, 9), 2, y(node) + 4);
+      if (!isLayered) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
+      else ctx.fillText(isNarrow ? name.slice(0, 40) : fitted(ctx, name, gutter - 8), 2, heightOf(k) + (isNarrow ? -3 : 4));
     }
-    const first = lowerBound(starts, from - longest);
-    const end = lowerBound(starts, to);
-    const wanted: Way[] = [];
-    for (let i = first; i < end && wanted.length <= MOST; i++) {
-      const way = ways[i]!;
-      if (flow.value !== "" && way.flow !== flow.value) continue;
-      if ((way.to?.time ?? way.from.time) < from) continue;
-      wanted.push(way);
-    }
+    const wanted = seen();
     note.textContent =
       wanted.length > MOST
         ? `More than ${MOST.toLocaleString("en")} packets between ${seconds(from)} and ${seconds(to)}: zoom in to see each (drag in a chart above, or +).`
@@ -73,19 +118,19 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     ctx.fillStyle = token("--band");
     for (const s of excerpt) ctx.fillRect(x(s.from_s), 0, Math.max(x(s.to_s) - x(s.from_s), 1), height);
     for (const way of wanted) {
-      const x1 = x(way.from.time);
-      const y1 = y(way.from.node);
       const lost = way.to?.dropped === true;
-      const x2 = way.to === null ? x1 : x(way.to.time);
-      const y2 = way.to === null ? y1 : lost ? y1 + 12 : y(way.to.node);
       ctx.strokeStyle = ctx.fillStyle = lost ? token("--bad") : colour(flows.indexOf(way.flow));
       ctx.lineWidth = way === chosen ? 3 : 1;
+      const lines = isLayered ? through(layers!.stays.get(way.packet) ?? [], x, heightOf) : between(way, x, y);
       ctx.beginPath();
-      ctx.moveTo(x1, y1);
-      ctx.lineTo(x2, y2);
+      for (const l of lines) {
+        ctx.moveTo(l.x1, l.y1);
+        ctx.lineTo(l.x2, l.y2);
+      }
       ctx.stroke();
-      if (lost) ctx.fillText("×", x2 - 3, y2 + 4);
-      drawn.push({ way, x1, y1, x2, y2 });
+      const end = lines[lines.length - 1];
+      if (lost && end !== undefined) ctx.fillText("×", end.x2 - 3, end.y2 + 4);
+      drawn.push({ way, lines });
     }
     ctx.restore();
   };
@@ -105,7 +150,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   canvas.addEventListener("click", (event) => {
     let best: { way: Way; d: number } | null = null;
     for (const d of drawn) {
-      const distance = toSegment(event.offsetX, event.offsetY, d);
+      const distance = Math.min(...d.lines.map((l) => toSegment(event.offsetX, event.offsetY, l)), Infinity);
       if (distance < 8 && (best === null || distance < best.d)) best = { way: d.way, d: distance };
     }
     choose(best?.way ?? null);
@@ -114,16 +159,80 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
     event.preventDefault();
     event.stopPropagation();
-    const at = drawn.findIndex((d) => d.way === chosen);
-    const next = event.key === "ArrowRight" ? at + 1 : at < 0 ? drawn.length - 1 : at - 1;
-    const found = drawn[Math.min(Math.max(next, 0), drawn.length - 1)];
-    if (found !== undefined) choose(found.way);
+    const all = seen();
+    if (all.length > MOST) return;
+    const at = chosen === null ? -1 : all.indexOf(chosen);
+    const next = event.key === "ArrowRight" ? at + 1 : at < 0 ? all.length - 1 : at - 1;
+    const found = all[Math.min(Math.max(next, 0), all.length - 1)];
+    if (found !== undefined) choose(found);
   });
   flow.addEventListener("change", draw);
   time.addEventListener("range", draw);
   document.addEventListener("theme", draw);
   new ResizeObserver(draw).observe(canvas);
-  return section("Packets", "packets", excerptOf(run, time), flows.length > 1 ? el("p", {}, el("label", {}, "Flow ", flow)) : null, note, canvas, life);
+  const sight = new IntersectionObserver((entries) => {
+    isSeen = entries[entries.length - 1]!.isIntersecting;
+    if (isSeen && isStale) paint();
+  });
+  sight.observe(canvas);
+  addEventListener("beforeprint", () => {
+    if (isStale) paint();
+  });
+  const over = el(
+    "select",
+    {
+      onchange: (event) => {
+        isLayered = (event.target as HTMLSelectElement).value === "layers";
+        draw();
+      },
+    },
+    el("option", { value: "layers" }, "through the layers"),
+    el("option", { value: "nodes" }, "between nodes"),
+  );
+  const choices = el(
+    "p",
+    { class: "choices" },
+    flows.length > 1 ? el("label", {}, "Flow ", flow) : null,
+    hasLayers ? el("label", {}, "Drawn ", over) : null,
+  );
+  const hint = !hasLayers ? el("p", { class: "mute" }, "Drawn from node to node. With ", el("code", {}, "--set output.explain=true"), " the run records in which layer each packet was, and they are drawn through the layers.") : null;
+  return section("Packets", "packets", excerptOf(run, time), choices.childElementCount > 0 ? choices : null, note, canvas, hint, life);
+}
+
+/** A straight piece of a packet's drawing. */
+interface Line {
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+}
+
+/** From the node that sends to the one that receives; what is lost ends below its node. */
+function between(way: Way, x: (t: number) => number, y: (node: string) => number): Line[] {
+  const [x1, y1] = [x(way.from.time), y(way.from.node)];
+  if (way.to === null) return [{ x1, y1, x2: x1, y2: y1 }];
+  return [{ x1, y1, x2: x(way.to.time), y2: way.to.dropped ? y1 + 12 : y(way.to.node) }];
+}
+
+/** Along each lane while the packet was there, and from its end to the beginning of the next one. */
+function through(stays: Stay[], x: (t: number) => number, y: (lane: number) => number): Line[] {
+  const lines: Line[] = [];
+  let before: Line | undefined;
+  for (const stay of stays) {
+    const line = { x1: x(stay.start), y1: y(stay.lane), x2: x(stay.end), y2: y(stay.lane) };
+    if (before !== undefined) lines.push({ x1: before.x2, y1: before.y2, x2: line.x1, y2: line.y1 });
+    lines.push(line);
+    before = line;
+  }
+  return lines;
+}
+
+/** A text that is no wider than that. */
+function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+  if (ctx.measureText(text).width <= width) return text;
+  let end = text.length;
+  while (end > 1 && ctx.measureText(`${text.slice(0, end)}…`).width > width) end--;
+  return `${text.slice(0, end)}…`;
 }
 
 /** Which packets a file has that does not carry all of them, with a button for each stretch; null: it has all. */

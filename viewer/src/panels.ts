@@ -23,6 +23,8 @@ interface Recipe {
   unit: string;
   table: string;
   columns: string[];
+  /** The column of times; absent: `time_s`. */
+  time?: string;
   /** The columns whose values tell lines apart. */
   keys: string[];
   /**
@@ -80,11 +82,20 @@ const airtime: Value = (rows, interval) => {
   return (row) => (values[row]! / interval) * 100;
 };
 
+/** IP octets delivered in an interval of the table `windows`, as a rate. */
+const delivered: Value = (rows) => {
+  const [start, end, octets] = ["start_s", "end_s", "delivered_bytes"].map((c) => rows.numbers(c)) as [Float64Array, Float64Array, Float64Array];
+  return (row) => (octets[row]! * 8e-6) / (end[row]! - start[row]!);
+};
+
 const RADIO = ["ue", "direction"];
 const WIFI = ["station", "direction"];
 const BEARER = ["bearer", "direction"];
 
 const RECIPES: Recipe[] = [
+  { id: "delivered", title: "Packets delivered in each window", unit: "Mbit/s", table: "windows", time: "start_s", columns: ["end_s", "delivered_bytes"], keys: ["flow"], value: delivered, step: true },
+  { id: "delay", title: "One-way delay that 95 % of the packets do not exceed", unit: "ms", table: "windows", time: "start_s", columns: ["delay_p95_s"], keys: ["flow"], value: scaled("delay_p95_s", 1e3), step: true },
+  { id: "wait", title: "Time in queues that 95 % of the packets do not exceed", unit: "ms", table: "windows", time: "start_s", columns: ["wait_p95_s"], keys: ["flow"], value: scaled("wait_p95_s", 1e3), step: true },
   { id: "cwnd", title: "Congestion window", unit: "segments", table: "tcp", columns: ["snd_cwnd"], keys: ["flow"], value: scaled("snd_cwnd"), step: true },
   { id: "rtt", title: "Smoothed round-trip time", unit: "ms", table: "tcp", columns: ["rtt_us"], keys: ["flow"], value: roundTrip, step: true },
   { id: "flight", title: "Segments in flight", unit: "segments", table: "tcp", columns: ["unacked"], keys: ["flow"], value: scaled("unacked"), step: true },
@@ -127,7 +138,7 @@ function columnsOf(run: Run, recipe: Recipe): string[] | null {
   const info = run.table(recipe.table);
   if (info === undefined || info.rows === 0) return null;
   const known = new Set(info.columns.map((c) => c.name));
-  const needed = ["time_s", ...recipe.keys, ...recipe.columns];
+  const needed = [recipe.time ?? "time_s", ...recipe.keys, ...recipe.columns];
   return needed.every((c) => known.has(c)) ? needed : null;
 }
 
@@ -179,8 +190,8 @@ function group(rows: Rows, keys: string[]): Map<string, Int32Array> {
 const times = new WeakMap<Int32Array, Float64Array>();
 
 /** The times of a line's rows, the same array for each chart of it. */
-function timesOf(rows: Rows, members: Int32Array): Float64Array {
-  const found = times.get(members) ?? picked(rows.numbers("time_s"), members);
+function timesOf(rows: Rows, members: Int32Array, column: string): Float64Array {
+  const found = times.get(members) ?? picked(rows.numbers(column), members);
   times.set(members, found);
   return found;
 }
@@ -202,7 +213,7 @@ function linesOf(rows: Rows, recipe: Recipe, interval: number): PanelLine[] {
       y[i] = found;
       any ||= !Number.isNaN(found) && (recipe.sparse !== true || found !== 0);
     }
-    if (any) lines.push({ label, series: new Series(timesOf(rows, members), y), ...(recipe.step ? { step: true } : {}) });
+    if (any) lines.push({ label, series: new Series(timesOf(rows, members, recipe.time ?? "time_s"), y), ...(recipe.step ? { step: true } : {}) });
   }
   return lines;
 }

@@ -52,7 +52,7 @@ export class Series {
    * The points to draw between two times, and the one on either side.
    *
    * Up to `2 * buckets` of them are the samples themselves. Of more, each of `buckets` equal stretches of time gives its
-   * first, smallest, largest and last value, so that no peak is lost.
+   * smallest and largest value at its middle, so that no peak is lost; of less than a pixel the order cannot be seen.
    */
   view(from: number, to: number, buckets: number): Points {
     const first = Math.max(lowerBound(this.x, from) - 1, 0);
@@ -66,15 +66,16 @@ export class Series {
     for (let b = 0; b < buckets && start < end; b++) {
       const limit = b === buckets - 1 ? end : Math.min(lowerBound(this.x, from + (b + 1) * width), end);
       if (limit <= start) continue;
-      const [min, max] = this.#between(start, limit);
-      const middle = (this.x[start]! + this.x[limit - 1]!) / 2;
-      push(points, this.x[start]!, this.y[start]!);
-      if (limit - start > 2) {
-        // In which order the two come within a stretch of less than a pixel cannot be seen.
-        push(points, middle, min);
-        push(points, middle, max);
+      if (limit - start === 1) push(points, this.x[start]!, this.y[start]!);
+      else {
+        const [min, max] = this.#between(start, limit);
+        // The same moments for all lines: they are drawn over one axis.
+        const middle = from + (b + 0.5) * width;
+        // From the end that the line comes from.
+        const isFalling = this.y[start]! - min > max - this.y[start]!;
+        push(points, middle, isFalling ? max : min);
+        push(points, middle, isFalling ? min : max);
       }
-      if (limit - start > 1) push(points, this.x[limit - 1]!, this.y[limit - 1]!);
       start = limit;
     }
     return points;

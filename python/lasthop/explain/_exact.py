@@ -45,22 +45,28 @@ BINS = 240
 OUTSTANDING = ("send-buffer", "congestion-window", "acknowledgement", "recovery")
 
 
-def exact_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
+def exact_budget(
+    results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int = BINS
+) -> Budget:
     """The budget of the flow of a row of `flows` between two moments; None: from its start, to its end.
+
+    Its timeline has so many intervals.
 
     Raises:
         LasthopError: a table is missing or of another version, nothing of the flow is in the interval.
     """
     columns_of(results, "flows", ("end_s",))
     if row["transport"] == "tcp":
-        return _tcp_budget(results, row, start_ns, end_ns)
-    return _datagram_budget(results, row, start_ns, end_ns)
+        return _tcp_budget(results, row, start_ns, end_ns, intervals)
+    return _datagram_budget(results, row, start_ns, end_ns, intervals)
 
 
 # TCP
 
 
-def _tcp_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
+def _tcp_budget(
+    results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int
+) -> Budget:
     flow = row["flow"]
     limits = of_flow(columns_of(results, "limits", ("flow", "start_ns", "cause")), flow)
     first, last = _extent(limits, row)
@@ -74,7 +80,7 @@ def _tcp_budget(results: Results, row: dict[str, Any], start_ns: int | None, end
     names = Names.of(limits, "cause")
     places = len(keys.causes)
     limit_key = _limit_keys(keys, names, limit_at, packets)
-    edges = np.unique(np.linspace(start, end, BINS + 1).astype(np.int64))
+    edges = np.unique(np.linspace(start, end, intervals + 1).astype(np.int64))
     ends = [stays.start, stays.end, limit_at[(limit_at > start) & (limit_at < end)], edges]
     moments = np.unique(np.concatenate(ends))
     account = _Account(keys, places, names, limit_at, limit_key, moments, edges)
@@ -221,7 +227,9 @@ def clip(flow: str, first: int, last: int, start_ns: int | None, end_ns: int | N
 # Datagrams
 
 
-def _datagram_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
+def _datagram_budget(
+    results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int
+) -> Budget:
     flow = row["flow"]
     wanted = ("packet", "part", "flow", "stage", "where", "start_ns", "end_ns")
     stages = of_flow(columns_of(results, "stages", wanted), flow)
@@ -250,7 +258,7 @@ def _datagram_budget(results: Results, row: dict[str, Any], start_ns: int | None
     total = np.zeros(len(keys.causes), np.int64)
     np.add.at(total, stays.key, length)
     total[unaccounted] = gaps.sum()
-    edges = np.unique(np.linspace(start, end, BINS + 1).astype(np.int64))
+    edges = np.unique(np.linspace(start, end, intervals + 1).astype(np.int64))
     bin_of = np.minimum(np.searchsorted(edges, until, side="right") - 1, len(edges) - 2)
     bins = np.zeros((len(keys.causes), len(edges) - 1), np.int64)
     np.add.at(bins, (stays.key, bin_of[stays.weight]), length)

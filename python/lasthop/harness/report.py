@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from lasthop.harness.judge import Finding
     from lasthop.harness.result import ClaimResult, Evidence, Figure, TableView
 
+#: A number, with half its interval and its unit.
+_NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+(e[-+]?\d+)?)?)( ?[%a-zA-Z/]+)?")
 #: What a parameter set's claims come to, as the overview says it.
 COUNTS = {
     "agrees": "agree",
@@ -279,7 +281,8 @@ def _table(view: TableView) -> Markup:
 
 
 def _numeric(view: TableView, column: int) -> bool:
-    return all(str(row[column])[:1] in "-0123456789" or str(row[column]) == "nan" for row in view.rows)
+    # A sentence, or the name of a version, may begin with a number, too.
+    return all(_NUMBER.fullmatch(str(row[column])) for row in view.rows)
 
 
 def _worded(result: ClaimResult, parts: Sequence[str]) -> list[str]:

@@ -86,7 +86,8 @@ class Estimate:
         after = f" {unit}" if unit else ""
         if half is None or not math.isfinite(half) or half <= 1e-12 * abs(self.mean):
             # One replication, or equal ones but for the rounding of their mean.
-            return f"{_number(self.mean, digits)}{'' if half is None else ' ± 0'}{after}"
+            spread = " ± 0" if half is not None and math.isfinite(half) else ""
+            return f"{_number(self.mean, digits)}{spread}{after}"
         finest = _places(self.mean, digits) + 1 if self.mean else _places(half, digits)
         places = min(_places(half, 2), finest)
         if half < 0.5 * 10**-places:

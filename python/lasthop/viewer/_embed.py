@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lasthop.viewer._excerpt import OF_PACKETS, Stretch, excerpt
-from lasthop.viewer._explained import explained
+from lasthop.viewer._explained import explained, finest
 from lasthop.viewer._index import arrow, campaign_index, index, table_names
 
 if TYPE_CHECKING:
@@ -32,8 +32,10 @@ PACKET_ROWS = 120_000
 WHOLE = ("limits", "drops", "events")
 #: Rows that a table of samples keeps.
 LEAST_ROWS = 2000
+#: Characters that finer bands of causes take in a file.
+BANDS = 240_000
 #: Characters that the tables of a file take: the longest tables of samples are thinned further until they fit.
-MOST = 2_600_000
+MOST = 2_600_000 - BANDS
 #: The place in the page for what it carries.
 _SLOT = "<!--data-->"
 
@@ -83,13 +85,19 @@ def standalone(runs: Mapping[str, Results]) -> str:
             else:
                 found[str(i), name] = _Carried(thinned(table, ROWS), thins=name not in WHOLE)
     _fit(found.values())
+    told = [explained(results) for results in runs.values()]
     parts = [
         f'<script type="application/octet-stream" id="table-{run}-{name}">{carried.data}</script>'
         for (run, name), carried in found.items()
     ]
     parts += [
-        f'<script type="application/json" id="explained-{i}">{_safe(explained(results))}</script>'
-        for i, results in enumerate(runs.values())
+        f'<script type="application/json" id="explained-{i}">{_safe(flows)}</script>' for i, flows in enumerate(told)
+    ]
+    parts += [
+        f'<script type="application/octet-stream" id="bands-{i}-{flow}">{data}</script>'
+        for i, (results, flows) in enumerate(zip(runs.values(), told, strict=True))
+        for flow, data in enumerate(_bands(results, flows, BANDS // len(runs)))
+        if data
     ]
     kept = {key: len(carried.table) for key, carried in found.items()}
     parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept, excerpts))}</script>')
@@ -108,6 +116,12 @@ def standalone_campaign(entry: Mapping[str, Any], sections: str) -> str:
         f'<script type="application/json" id="index">{_safe(campaign_index(entry))}</script>',
     )
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+def _bands(results: Results, flows: Sequence[Mapping[str, Any]], most: int) -> list[str]:
+    """Finer bands of the flows that are explained, in their order."""
+    found = finest(results, most)
+    return [found.get(flow["flow"], "") for flow in flows]
 
 
 @dataclass

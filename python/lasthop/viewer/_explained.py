@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lasthop._core import LasthopError
+from lasthop.explain._exact import BINS as INTERVALS
+from lasthop.explain._exact import exact_budget
+from lasthop.explain._tables import flow_row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from lasthop._results import Results
     from lasthop.explain import Budget
 
@@ -17,13 +27,15 @@ BANDS = 7
 #: Rows of the longest table that an exact explanation reads, and an estimate: more would keep the page waiting.
 EXACT_ROWS = 2_000_000
 ESTIMATE_ROWS = 300_000
+#: Intervals of a part that the page asks for, and the most of the whole that a file carries.
+FINER, FINEST = 960, 7680
 #: Up to so many rows the page waits for the explanation; of more it shows the rest of the run first.
 QUICK_ROWS = 60_000
 
 
 def explainable(results: Results) -> dict[str, Any]:
     """Which flows of a run the page explains, and whether that is done at once."""
-    exact = {"stages", "limits", "packets"} <= set(results.table_names)
+    exact = _is_exact(results)
     names = ("stages", "limits", "packets") if exact else ("tcp",)
     try:
         rows = max((results.shape(name)[1] for name in names if name in results.table_names), default=0)
@@ -70,12 +82,78 @@ def _timeline(budget: Budget) -> dict[str, Any] | None:
     """Shares of each interval: of the causes with a band of their own in the order of the parts, then of all others."""
     if budget.timeline is None or not budget.timeline.rows:
         return None
-    rows = budget.timeline.rows
-    rest = [sum(column) for column in zip(*rows[BANDS:], strict=True)] or [0] * len(rows[0])
-    shown = [*rows[:BANDS], rest]
-    wholes = [sum(column) for column in zip(*shown, strict=True)]
+    return _shares(budget.timeline.edges_ns, budget.timeline.rows, range(len(budget.timeline.rows)))
+
+
+def _shares(edges_ns: Sequence[int], rows: Sequence[Sequence[int]], bands: Iterable[int]) -> dict[str, Any]:
+    """Rows by the number of the band that each belongs to; from `BANDS` on all others."""
+    shown = np.zeros((BANDS + 1, len(rows[0])), np.int64)
+    for band, row in zip(bands, rows, strict=True):
+        shown[min(band, BANDS)] += np.asarray(row, np.int64)
+    wholes = shown.sum(axis=0)
     return {
-        "edges_s": [edge / 1e9 for edge in budget.timeline.edges_ns],
-        "whole_s": [float(f"{whole / 1e9:.6g}") for whole in wholes],
-        "shares": [[round(ns / max(whole, 1), 4) for ns, whole in zip(row, wholes, strict=True)] for row in shown],
+        "edges_s": [edge / 1e9 for edge in edges_ns],
+        "whole_s": [float(f"{whole / 1e9:.6g}") for whole in wholes.tolist()],
+        "shares": np.round(shown / np.maximum(wholes, 1), 4).tolist(),
     }
+
+
+def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str, Any] | None:
+    """The timeline of a part of a flow's time, in the bands that the whole of it has; None: there is none finer.
+
+    Raises:
+        LasthopError: the run has no such flow, or nothing of it in this time.
+    """
+    found = explainable(results)
+    if flow not in found["flows"] or not _is_exact(results):
+        return None
+    row = flow_row(results, flow)
+    whole = exact_budget(results, row, None, None)
+    part = exact_budget(results, row, round(start_s * 1e9), round(end_s * 1e9), FINER)
+    if part.timeline is None or not part.timeline.rows:
+        return None
+    known = {(p.cause.label, p.cause.place): k for k, p in enumerate(whole.parts)}
+    bands = (known.get((p.cause.label, p.cause.place), BANDS) for p in part.parts)
+    return _shares(part.timeline.edges_ns, part.timeline.rows, bands)
+
+
+def finest(results: Results, most: int) -> dict[str, str]:
+    """The timelines of all flows in as many intervals as fit into so many characters, as a file carries them.
+
+    By flow: base64 of gzip of 16 bits for each share, band by band, in 65535ths, and of each interval's whole in the
+    same way as a share of the largest.
+    """
+    if not _is_exact(results):
+        return {}
+    count = FINEST
+    for _ in range(2):
+        made = {flow: line for flow in explainable(results)["flows"] if (line := _finest_of(results, flow, count))}
+        size = sum(map(len, made.values()))
+        if size <= most:
+            return made
+        count //= 2 ** math.ceil(math.log2(1.1 * size / most))
+        if count <= 2 * INTERVALS:
+            break
+    return {}
+
+
+def _finest_of(results: Results, flow: str, count: int) -> str:
+    """The timeline of a flow in so many intervals; empty: it cannot be explained, or has no such many moments."""
+    try:
+        line = exact_budget(results, flow_row(results, flow), None, None, count).timeline
+    except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
+        return ""
+    if line is None or not line.rows or len(line.edges_ns) != count + 1:
+        return ""
+    return _encoded(_shares(line.edges_ns, line.rows, range(len(line.rows))))
+
+
+def _encoded(line: dict[str, Any]) -> str:
+    wholes = np.asarray(line["whole_s"])
+    rows = np.vstack([np.asarray(line["shares"]), wholes / max(float(wholes.max()), 1e-12)])
+    content = np.round(rows * 65535).astype("<u2").tobytes()
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode("ascii")
+
+
+def _is_exact(results: Results) -> bool:
+    return {"stages", "limits", "packets"} <= set(results.table_names)

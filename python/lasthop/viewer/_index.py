@@ -96,6 +96,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "interval_s": _interval(scenario),
         "scenario": text,
         "places": _places(scenario),
+        "moving": _moving(scenario),
         "account": account if isinstance(account, dict) else {},
         "explain": explainable(results),
         "tables": tables,
@@ -168,13 +169,23 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
         for name, member in _inner(scenario, kind).items():
             if not isinstance(member, dict):
                 continue
-            radio = member.get("radio") if isinstance(member.get("radio"), dict) else {}
-            if isinstance(radio, dict) and "mobility" in radio:
+            if _moves(member):
                 continue
+            radio = member.get("radio") if isinstance(member.get("radio"), dict) else {}
             place = (radio or {}).get("position", member.get("position"))
             if (metres := _metres(place)) is not None:
                 found.append({"name": name, "kind": kind, "x": metres[0], "y": metres[1]})
     return found
+
+
+def _moving(scenario: dict[str, Any]) -> list[str]:
+    """The members of a scenario that move."""
+    members = (item for kind in PLACED for item in _inner(scenario, kind).items())
+    return [name for name, member in members if isinstance(member, dict) and _moves(member)]
+
+
+def _moves(member: dict[str, Any]) -> bool:
+    return "mobility" in _inner(member, "radio")
 
 
 def _inner(scenario: dict[str, Any], key: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.viewer._campaign import campaign_entry
 from lasthop.viewer._embed import page, with_policy
-from lasthop.viewer._explained import explained
+from lasthop.viewer._explained import explained, finer
 from lasthop.viewer._index import arrow, campaign_index, index
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Viewer:
             if results is not None:
                 text = json.dumps(explained(results), ensure_ascii=False, allow_nan=False)
                 return 200, "application/json", text.encode()
+        if len(steps) == 3 and steps[0] == "bands":
+            return self._bands(steps[1], steps[2], parse_qs(parts.query))
         if len(steps) == 3 and steps[0] == "table":
             return self._table(steps[1], steps[2], parse_qs(parts.query).get("columns", [None])[0])
         return 404, "text/plain; charset=utf-8", b"There is nothing here."
@@ -119,6 +121,17 @@ class Viewer:
         results = list(self._runs.values())
         known = number.isascii() and number.isdigit() and int(number) < len(results)
         return results[int(number)] if known else None
+
+    def _bands(self, run: str, flow: str, query: dict[str, list[str]]) -> tuple[int, str, bytes]:
+        """Bands of causes between two moments."""
+        results = self._run(run)
+        try:
+            start, end = (float(query[key][0]) for key in ("from", "to"))
+        except (KeyError, ValueError):
+            return 400, "text/plain; charset=utf-8", b"From when to when is missing."
+        if results is None or not (0 <= start < end < 1e9):
+            return 404, "text/plain; charset=utf-8", b"There is nothing here."
+        return 200, "application/json", json.dumps(finer(results, flow, start, end), allow_nan=False).encode()
 
     def _table(self, run: str, name: str, columns: str | None) -> tuple[int, str, bytes | memoryview]:
         results = self._run(run)

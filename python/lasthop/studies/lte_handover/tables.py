@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lasthop.harness import Data, Evidence, TableView
+from lasthop.harness.stats import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def tables(evidence: Evidence) -> Iterable[TableView]:
     """The sweep in numbers, the stacks of today, AQM, triggers, conditional handover, and the outage."""
-    head = ("goodput [Mbit/s]", "delay mean [ms]", "delay p95 [ms]", "lost [kB]", "queue [kB]", "timeouts")
+    head = ("goodput [Mbit/s]", "mean delay [ms]", "p95 delay [ms]", "lost [kB]", "queued [kB]", "timeouts")
     keys = (
         ("goodput_bps", 1e-6),
         ("delay_mean_s", 1e3),
@@ -27,7 +28,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         found = evidence.of(parameter_set)
         title = f"Sweep of the retransmission queue, parameter set {parameter_set}"
         rows = tuple(_rows(found, "sweep", ("type", "queue"), keys))
-        yield TableView(f"sweep-{parameter_set}", title, ("type", "queue", *head), rows)
+        yield TableView(f"sweep-{parameter_set}", title, ("type", "queue at most [kB]", *head), rows)
     if "paper" not in evidence.parameter_sets:
         return
     data = evidence.of("paper")
@@ -36,7 +37,8 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         ("today", ("stack", "type", "queue"), "Other stacks"),
         ("aqm", ("type", "aqm"), "CoDel in the eNB"),
     ):
-        yield TableView(group, title, (*axes, *head), tuple(_rows(data, group, axes, keys)))
+        named = (*("queue at most [kB]" if axis == "queue" else axis for axis in axes), *head)
+        yield TableView(group, title, named, tuple(_rows(data, group, axes, keys)))
     yield TableView("interruption", "Not served by a handover [ms]", *_interruptions(evidence))
     counted = (("handovers", 1.0), ("ping_pong", 1.0), ("failures", 1.0), ("too_late", 1.0), ("goodput_bps", 1e-6))
     headers: tuple[str, ...] = (
@@ -101,4 +103,4 @@ def _rows(
     points = list(dict.fromkeys(tuple(r.point[a] for a in axes) for r in data.runs(group)))
     for point in points:
         at = dict(zip(axes, point, strict=True))
-        yield (*point, *(f"{data.estimate(group, key, **at).mean * scale:.2f}" for key, scale in keys))
+        yield (*point, *(plain(data.estimate(group, key, **at).mean * scale, 3) for key, scale in keys))

@@ -54,11 +54,12 @@ def queues(data: Data) -> Figure:
                 values = [data.estimate("queue", METRICS[key].value, transport=t, **at) for t in transports]
                 ax.errorbar(
                     [v.mean for v in values], np.arange(len(values)) + shift, fmt="o", color=colour, markersize=4,
-                    xerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=1, label=kind,
+                    xerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=1,
+                    label={"codel": "CoDel"}.get(kind, kind),
                 )  # fmt: skip
                 for t, v in zip(transports, values, strict=True):
                     append(columns, metric=key, transport=t, mean=v.mean, half_width=v.half_width, n=v.n, **at)
-            dress(ax, LABEL[key].replace("\n", " "), "")
+            dress(ax, LABEL[key], "")
         scale(row, key)
     titles(panels[0], conditions)
     panels[0][0].set_yticks(range(len(transports)), [transport_name(t) for t in transports])

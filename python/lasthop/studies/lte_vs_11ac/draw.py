@@ -79,7 +79,7 @@ def against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
 def titles(row: Iterable[Axes], conditions: Sequence[tuple[str, int]]) -> None:
     """Titles of columns: network and size."""
     for ax, (network, size) in zip(row, conditions, strict=True):
-        ax.set_title(f"{network_name(network)}, {size} B", fontsize=8)
+        ax.set_title(f"{network_name(network)}\n{size} B", fontsize=8)
 
 
 def grid(data: Data, group: str) -> list[tuple[str, int]]:

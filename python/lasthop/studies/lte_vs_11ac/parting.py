@@ -37,7 +37,9 @@ def parting(data: Data) -> Figure:
     fig = study_figure(8.2)
     places = fig.add_gridspec(2, 1, height_ratios=[2.6, 5.2])
     above, below = fig.add_subfigure(places[0]), fig.add_subfigure(places[1])
-    spreads = _spreads(data, above.subplots(1, len(FOUR)), rates, conditions, present)
+    upper = above.subplots(1, len(FOUR))
+    spreads = _spreads(data, upper, rates, conditions, present)
+    above.legend(*upper[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False, fontsize=7)
     each: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "rate", "transport", "from_median")}
     panels = below.subplots(len(SHOWN), len(conditions), sharex=True, sharey=True, squeeze=False)
     for row, key in zip(panels, SHOWN, strict=True):
@@ -93,8 +95,6 @@ def _spreads(
         ax.set_title(METRICS[key].name, fontsize=8)
         dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
         ax.set_ylim(bottom=0)
-        if key == FOUR[0]:
-            ax.legend(frameon=False, fontsize=7, loc="upper left")
     return columns
 
 

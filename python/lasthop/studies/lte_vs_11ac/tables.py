@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lasthop.harness import Data, Evidence, NoRunsError, TableView
+from lasthop.harness.stats import plain
 from lasthop.studies.lte_vs_11ac import matching
 from lasthop.studies.lte_vs_11ac.evaluate import conjunction, counted, outcome
 from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, TECHNOLOGIES, TODAY, VARIANTS
@@ -57,7 +58,7 @@ def differ(data: Data) -> TableView:
                         matching.network_name(network),
                         size,
                         metric.name,
-                        f"{s.percent:.2g}",
+                        plain(s.percent, 2),
                         f"{s.apart} of {s.pairs}",
                         f"{VARIANTS[s.lowest][0]} {values[s.lowest].text(unit=metric.unit)}",
                         f"{VARIANTS[s.highest][0]} {values[s.highest].text(unit=metric.unit)}",
