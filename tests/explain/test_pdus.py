@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from lasthop import Results, Scenario
+from lasthop.cli import main
 from lasthop.explain import Loss, explain
 from tests.explain.plants import HIDDEN
 
@@ -150,3 +157,28 @@ def test_runs_without_the_option_have_no_such_table() -> None:
     results = Scenario.parse(LTE).run()
     assert "pdus" not in results.table_names
     assert all(x.pdus == [] for x in explain(results, "f").budget.losses)
+
+
+@pytest.mark.skipif(
+    shutil.which("tshark") is None and "LASTHOP_NEEDS_TSHARK" not in os.environ, reason="tshark is not installed"
+)
+def test_tshark_misses_the_same_numbers(tmp_path: Path) -> None:
+    """The numbers of UM that are missing among the PDUs of the second phone are those in the table."""
+    profiles = tmp_path / ".config/wireshark/profiles"
+    profiles.mkdir(parents=True)
+    CliRunner().invoke(main, ["wireshark-profile", str(profiles / "rlc"), "--rlc"], catch_exceptions=False)
+    capture = tmp_path / "run.pcapng"
+    keys = ["output.explain=true", 'output.capture.interfaces=["enb.rlc"]', "scenario.duration=6 s"]
+    results = Scenario.load("lte-um-am").with_(keys).run(out=tmp_path / "run", capture=capture)
+    wanted = ["-Y", "rlc-lte.direction == 1 and rlc-lte.ueid == 2", "-T", "fields", "-e", "rlc-lte.um.sn"]
+    command = ["tshark", "-C", "rlc", "-n", "-r", str(capture), *wanted]
+    environ = {name: value for name, value in os.environ.items() if name != "WIRESHARK_CONFIG_DIR"}
+    environ |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / ".config")}
+    said = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=300).stdout
+    arrived = {int(line) for line in said.split()}
+    assert len(arrived) > 150
+    lost = {
+        r["sn"] for r in results.table("pdus").to_pylist() if r["layer"] == "rlc-um" and r["direction"] == "downlink"
+    }
+    assert lost
+    assert lost == set(range(max(arrived | lost) + 1)) - arrived
