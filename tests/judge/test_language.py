@@ -92,6 +92,9 @@ def evaluated(text: str, **let: str) -> Any:
         ("share(bbr.state = 'Drain', start, end)", 1 / 4),
         ("goodput(start, shift(start, 2 s))", 9000 * 8 / 2),
         ("rate(delivered, shift(start, 1 s), shift(start, 3 s))", 4000),
+        # Rounds 3, 2, 0, 0 and octets 5000, 4000, 4000, 0 by second.
+        ("largest(delivered, 1 s, start, end)", 5000),
+        ("largest_share(round * 1000, delivered, 1 s, start, end)", 3000 / 8000),
         ("count(changes(round))", 2),
         ("time(first(rises(inflight > 30)))", 0.5),
         ("ratio(max(3, 4), 2)", 2),

@@ -33,8 +33,11 @@ def test_cubic_is_not_judged_by_the_cases_of_bbr(tmp_path: Path) -> None:
 def test_the_anchors_hold(tmp_path: Path) -> None:
     found = lh.judge("cubic", "anchors", quick=True, store=tmp_path)
     verdicts = {row.id: row.verdict for row in found.rows}
-    # The reason stands in the case: half a per cent at 5 % of loss.
-    assert verdicts.pop("ANCHOR-BBR-LOSS") == "fail"
+    # These miss their published numbers, by causes that stand in the cases.
+    missed = {"ANCHOR-BBR-LOSS", "ANCHOR-CUBIC-RESPONSE", "ANCHOR-HSTCP-RESPONSE", "ANCHOR-WARE-SHARE"}
+    assert {verdicts.pop(name) for name in missed} == {"fail"}
+    assert all("cause is known" in " ".join(row.notes) or "derives why" in " ".join(row.notes)
+               for row in found.rows if row.id in missed)  # fmt: skip
     assert set(verdicts.values()) == {"pass"}
 
 
@@ -49,8 +52,19 @@ def test_the_sheet_of_rfc_9743_has_every_row() -> None:
     assert all(any(path.quick for path in case.paths) for case in cases if not case.lacks)
 
 
+def test_tcpeval_shows_values_and_flags_nothing(tmp_path: Path) -> None:
+    found = lh.judge("cubic", "tcpeval", cases=["TCPE-05", "TCPE-07"], quick=True, store=tmp_path)
+    assert found.counts == {"shown": 2}
+    assert found.to_json_dict()["comparisons"] == 0
+    (lot,) = found.rows[1].points
+    values = {metric: entry["mean"] for metric, entry in lot["compare"]["cubic"].items()}
+    # A flow over three full links has less than those over one; each link carries both.
+    assert 0 < values["long"] < values["cross"]
+    assert 0.9 < values["long"] + values["cross"] <= 1.01
+
+
 def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:
-    for suite in ("bbr", "rfc9743", "anchors"):
+    for suite in ("bbr", "rfc9743", "anchors", "tcpeval"):
         for case in load_suite(suite).cases:
             assert case.about or case.lacks, case.id
             assert case.metrics or case.lacks or case.passes, case.id

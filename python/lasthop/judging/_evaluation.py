@@ -306,7 +306,8 @@ class Evaluation:
             [self._increase(steps, first, last), last.time_s - first.time_s], operator.truediv, "rate(...)"
         )
 
-    def _largest(self, steps: Steps, length_s: float, first: Moment, last: Moment) -> Found:
+    def _increases(self, steps: Steps, length_s: float, first: Moment, last: Moment) -> Any:
+        """The increase in each of the intervals."""
         count = int((last.time_s - first.time_s) / length_s) if length_s > 0 else 0
         if not 1 <= count <= _MOST_INTERVALS:
             return Unknown(f"there are {count} intervals of {length_s:g} s, not 1 to {_MOST_INTERVALS}")
@@ -314,7 +315,21 @@ class Evaluation:
         for edge in edges:
             if isinstance(edge, Unknown):
                 return edge
-        return float(np.max(np.diff(np.array(edges, dtype=float))))
+        return np.diff(np.array(edges, dtype=float))
+
+    def _largest(self, steps: Steps, length_s: float, first: Moment, last: Moment) -> Found:
+        found = self._increases(steps, length_s, first, last)
+        return found if isinstance(found, Unknown) else float(np.max(found))
+
+    def _largest_share(self, part: Steps, rest: Steps, length_s: float, first: Moment, last: Moment) -> Found:
+        found = [self._increases(steps, length_s, first, last) for steps in (part, rest)]
+        for increases in found:
+            if isinstance(increases, Unknown):
+                return increases
+        whole = found[0] + found[1]
+        if not np.any(whole > 0):
+            return Unknown(f"neither {part.what} nor {rest.what} increases")
+        return float(np.max(found[0][whole > 0] / whole[whole > 0]))
 
     def _goodput(self, first: Moment, last: Moment) -> Found:
         return self._each([self._rate(self.variable("delivered"), first, last), 8.0], operator.mul, "goodput(...)")

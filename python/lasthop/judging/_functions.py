@@ -86,6 +86,8 @@ FUNCTIONS: dict[str, Function] = {
     "rate": Function((_S, _M, _M), 3, _always(NUMBER), "rate(x, a, b)", "the increase in a second"),
     "largest": Function((_S, _N, _M, _M), 4, _always(NUMBER), "largest(x, t, a, b)",
                         "the largest increase of x in one of the intervals of t seconds from a to b"),
+    "largest_share": Function((_S, _S, _N, _M, _M), 5, _always(NUMBER), "largest_share(x, y, t, a, b)",
+                              "the largest part that the increase of x has of those of x and y together, likewise"),
     "goodput": Function((_M, _M), 2, _always(NUMBER), "goodput(a, b)",
                         "payload acknowledged between two moments [bit/s]"),
     "goodput_of": Function((_T, _M, _M), 3, _always(NUMBER), "goodput_of('FLOWS', a, b)",

@@ -20,8 +20,8 @@ from lasthop.judging.case import BASELINES, Case, CaseMetric
 
 #: A row is wrongly flagged with this probability at most.
 _ALPHA = 0.05
-#: A smaller difference, as a share of the worse value, is no harm, however sure.
-MARGIN = 0.05
+#: A smaller difference, as a share of the worse value, is one of rounding.
+_ROUNDING = 1e-9
 
 Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
 """Values of a path: by control, replication and metric."""
@@ -108,7 +108,7 @@ def flags(
                 tests.append((path, metric, samples, p))
     corrected = holm([p for *_, p in tests])
     for (path, metric, samples, _), p in zip(tests, corrected, strict=True):
-        if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > MARGIN for b in BASELINES):
+        if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > _ROUNDING for b in BASELINES):
             means = summary(samples, case, path)
             words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *BASELINES))
             found.append(
