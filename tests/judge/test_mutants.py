@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 import lasthop as lh
@@ -42,3 +43,25 @@ def test_a_mutant_that_is_not_found_is_told(tmp_path: Path) -> None:
     )
     assert done.exit_code == 4, done.output
     assert "NOT FOUND" in done.output
+
+
+SHEETS = f"{HERE / 'sheet_controls.py'}:"
+
+
+@pytest.mark.parametrize(
+    ("right", "mutant", "suite", "case", "verdicts", "why"),
+    [
+        ("Reno", "ForgottenCut", "rfc9743", "CCE-03", ("shown", "flag"), "loss on b-1"),
+        ("Model", "GainOffByATenth", "bbr", "BBR-03", ("pass", "fail"), "pass.2"),
+        ("Cautious", "ThresholdOfZero", "rfc9743", "CCE-01", ("shown", "error"), "ssthresh = 0: at least 1 segment"),
+    ],
+)
+def test_the_bundled_sheets_find_a_mutant_of_each_of_three_controls(
+    right: str, mutant: str, suite: str, case: str, verdicts: tuple[str, str], why: str, tmp_path: Path
+) -> None:
+    rows = [
+        lh.judge(SHEETS + name, [suite], cases=[case], quick=True, store=tmp_path, jobs=1).rows[0]
+        for name in (right, mutant)
+    ]
+    assert tuple(row.verdict for row in rows) == verdicts, [row.why for row in rows]
+    assert why in rows[1].why
