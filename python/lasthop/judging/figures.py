@@ -69,7 +69,7 @@ def _named(ax: Axes, moments: Mapping[str, float], end: float, small: bool) -> N
         row = next((k for k, until in enumerate(rows) if at - half >= until), len(rows))
         rows[row : row + 1] = [at + half]
         ax.annotate(
-            moment, (at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 1 + 7 * row),
+            moment, (at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 1 + 8 * row),
             textcoords="offset points", fontsize=7, ha="center", va="bottom",
         )  # fmt: skip
 

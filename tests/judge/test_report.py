@@ -1,0 +1,113 @@
+"""The page of a judgement: numbers, names and legends that can be read, the figures that a suite asks for."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lasthop as lh
+from lasthop.judging._words import number
+from lasthop.judging.figures import contest_figure, course_figure, front_figure
+from lasthop.judging.reading import parse_cases
+from lasthop.judging.suite import SuiteFigure, load_suite
+
+CASE = """[case]
+id = "C"
+title = "t"
+source = "s"
+base = "shared"
+seeds = 3
+[case.metric.loss]
+value = "1"
+unit = "%"
+better = "smaller"
+[case.metric.only_p]
+value = "1"
+paths = ["p"]
+[case.paths]
+p = { rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 1 }
+q = { rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 4 }
+"""
+CONTROLS = ["a-long-name-of-a-control", "reno", "cubic", "bbr3", "alone"]
+
+
+def entry(mean: float | None) -> dict[str, Any]:
+    return {"mean": mean, "ci95": None if mean is None else [mean - 1, mean + 1], "n": 3}
+
+
+def points() -> list[dict[str, Any]]:
+    of = {c: {"loss": entry(float(k))} for k, c in enumerate(CONTROLS)}
+    return [
+        {"path": "p", "compare": {c: {**m, "only_p": entry(None)} for c, m in of.items()}},
+        {"path": "q", "compare": of},
+    ]
+
+
+def boxes(figure: Any, artists: Any) -> list[Any]:
+    figure.canvas.draw()
+    return [artist.get_window_extent() for artist in artists]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(2.2204e-16, "0"), (-1e-17, "0"), (0.0, "0"), (1e-9, "1e-09"), (None, "–"), ("inf", "inf")]
+)
+def test_what_rounding_leaves_of_zero_is_zero(value: Any, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_names_of_moments_and_the_legend_can_be_read() -> None:
+    moments = {"first_loss": 5.0, "by_rate": 5.01, "by_inflight": 5.02, "late": 5.03, "after": 9.9}
+    states = [[k / 2, f"ProbeBW_STATE_{k}"] for k in range(10)]
+    shown = {"series": {"cwnd": [[0.0, 1.0], [10.0, 9.0]]}, "states": {"bbr.state": states}, "moments": moments}
+    for small in (True, False):
+        figure = course_figure(shown, ["bbr.state", "cwnd"], small=small)
+        names = boxes(figure, figure.axes[0].texts)
+        assert len(names) == len(moments)
+        assert not [pair for pair in combinations(names, 2) if pair[0].overlaps(pair[1])]
+        (legend,) = boxes(figure, figure.legends)
+        whole = figure.bbox
+        assert whole.x0 <= legend.x0 < legend.x1 <= whole.x1
+        assert whole.y0 <= legend.y0 < legend.y1 <= whole.y1
+        assert not any(name.overlaps(legend) for name in names)
+
+
+@pytest.mark.parametrize("x", ["loss", "buffer_bdp", "bound", "path"])
+def test_a_figure_of_the_first_page_has_what_is_known(x: str) -> None:
+    (case,) = parse_cases(CASE, "x")
+    figure = front_figure(SuiteFigure("t", "C", x, "loss"), case, points(), CONTROLS)
+    (legend,) = boxes(figure, figure.legends)
+    assert figure.bbox.x0 <= legend.x0
+    assert legend.x1 <= figure.bbox.x1
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == [c for c in CONTROLS if x != "bound" or c not in ("reno", "cubic")]
+
+
+def test_a_metric_of_some_paths_has_those_alone() -> None:
+    (case,) = parse_cases(CASE, "x")
+    figure = contest_figure(case.metrics, points(), CONTROLS)
+    labels = [[t.get_text() for t in ax.get_xticklabels()] for ax in figure.axes]
+    assert labels == [["p", "q"], ["p"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('x = "path"', 'x = "pathh"', "did you mean 'path'?"),
+        ('y = "loss"', 'y = "los"', "did you mean 'loss'?"),
+        ('case = "C"', 'case = "D"', "'D' is no comparative case"),
+        ('title = "F"', 'titel = "F"', "a figure has title, case, x and y"),
+    ],
+)
+def test_a_wrong_figure_of_a_suite_has_a_remedy(old: str, new: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(CASE, encoding="utf-8")
+    head = '[suite]\ntitle = "t"\nsource = "s"\n[[suite.figure]]\ntitle = "F"\ncase = "C"\nx = "path"\ny = "loss"\n'
+    (tmp_path / "suite.toml").write_text(head, encoding="utf-8")
+    assert len(load_suite(tmp_path).figures) == 1
+    (tmp_path / "suite.toml").write_text(head.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(lh.LasthopError) as error:
+        load_suite(tmp_path)
+    assert message in str(error.value)
+    assert "suite.toml" in str(error.value)
