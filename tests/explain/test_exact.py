@@ -208,3 +208,41 @@ def test_on_every_bundled_scenario_causes_add_up_and_stages_have_no_gap(name: st
     for row in rows[:8]:
         if row["transport"] == "tcp" or row["rx_packets"]:
             check_budget(results, row)
+
+
+#: What comes later than that: scenario, keys, seconds of the run, the event. A car that begins nearer to the border of
+#: the cells is there sooner.
+MOMENTS: list[tuple[str, dict[str, Any], float, str]] = [
+    ("lte-handover", {"ue.car.radio.position": ["415 m", "20 m", "1.5 m"]}, 2, "handover-complete"),
+    (
+        "lte-handover",
+        {"ue.car.radio.position": ["415 m", "20 m", "1.5 m"], "ue.car.pdcp.handover": "seamless"},
+        2,
+        "handover-complete",
+    ),
+    (
+        "lte-handover",
+        {"ue.car.radio.position": ["448 m", "20 m", "1.5 m"], "handover.trigger": "none"},
+        3,
+        "rrc-reestablished",
+    ),
+    ("sidelink", {}, 5.5, "mode-switch"),
+    ("sidelink", {"sidelink.pair.lossless": True}, 5.5, "mode-switch"),
+]
+
+
+@pytest.mark.parametrize(("name", "keys", "seconds", "event"), MOMENTS)
+def test_causes_add_up_over_a_handover_and_a_mode_switch(
+    name: str, keys: dict[str, Any], seconds: float, event: str
+) -> None:
+    scenario = Scenario.load(name).with_({"output.explain": True, "scenario.duration": f"{seconds} s", **keys})
+    results = scenario.run()
+    at = [r["time_s"] for r in results.events.to_pylist() if r["kind"] == event]
+    assert at
+    check_stages(results)
+    (row,) = (r for r in results.flows.to_pylist() if r["tx_packets"])
+    whole = check_budget(results, row)
+    # Cut at the event, each part adds up by itself, and to the whole.
+    halves = [explain(results, row["flow"], *cut).budget for cut in ((None, at[0]), (at[0], None))]
+    assert all(sum(p.ns for p in half.parts) == half.whole_ns for half in halves)
+    assert sum(half.whole_ns for half in halves) == whole.whole_ns

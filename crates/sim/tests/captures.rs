@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{folder, whole};
-use arrow::array::{Array, BooleanArray, StringArray};
+use arrow::array::{Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use lasthop_sim::{Files, RunOutput, Scenario, run_into};
@@ -85,18 +85,8 @@ pub fn texts(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     batches.iter().flat_map(of).collect()
 }
 
-/// A column of truths; missing ones are false.
-fn flags(output: &RunOutput, table: &str, column: &str) -> Vec<bool> {
-    let (batches, _) = output.table(table).unwrap();
-    let of = |b: &arrow::array::RecordBatch| {
-        let array = b.column_by_name(column).unwrap().as_any().downcast_ref::<BooleanArray>().unwrap();
-        (0..array.len()).map(|i| !array.is_null(i) && array.value(i)).collect::<Vec<_>>()
-    };
-    batches.iter().flat_map(of).collect()
-}
-
 /// Scenarios that have no radio, and how long each is run.
-const WIRED: [(&str, &str); 4] = [
+pub const WIRED: [(&str, &str); 4] = [
     ("dumbbell", "10 s"),
     ("change-during-run", "25 s"),
     ("split-and-snoop", "10 s"),
@@ -104,7 +94,7 @@ const WIRED: [(&str, &str); 4] = [
 ];
 
 /// Runs a scenario with these interfaces captured and with its packets in a table.
-fn observed(name: &str, duration: &str, interfaces: &str, more: &[&str], file: &Path) -> RunOutput {
+pub fn observed(name: &str, duration: &str, interfaces: &str, more: &[&str], file: &Path) -> RunOutput {
     let duration = format!("scenario.duration={duration}");
     let interfaces = format!("output.capture.interfaces={interfaces}");
     let sets = [&duration, &interfaces, "output.packets=true"];
@@ -176,66 +166,6 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
         let at_end = output.summary()["packets"]["inside"]["packets"].as_u64().unwrap();
         assert_eq!(inside + waiting, at_end, "{name}");
     }
-}
-
-/// Wireshark's analysis of TCP at the sender's own node, where it sees what the sender sees. It
-/// calls a segment a retransmission, or out of order if it follows the one before by less than 3 ms
-/// or a round trip: which of the two is its guess, that it is one of them is ours to the frame.
-#[test]
-fn wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks() {
-    if !installed("wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks") {
-        return;
-    }
-    let folder = folder("captures-analysis");
-    let mut total = 0;
-    for (name, duration) in WIRED {
-        let file = folder.join(format!("{name}.pcapng"));
-        let output = observed(name, duration, r#"["server"]"#, &[], &file);
-        let ours = r#"frame.comment contains "retransmission""#;
-        let theirs = "(tcp.analysis.retransmission or tcp.analysis.out_of_order)";
-        let numbers = |filter: &str| -> Vec<String> {
-            fields(filter, &["frame.number"], &file).into_iter().map(|row| row.concat()).collect()
-        };
-        assert_eq!(numbers(ours), numbers(theirs), "{name}");
-        let (events, nodes) = (texts(&output, "packets", "event"), texts(&output, "packets", "node"));
-        let again = flags(&output, "packets", "retransmission");
-        let sent_again =
-            (0..events.len()).filter(|i| events[*i] == "sent" && nodes[*i] == "server" && again[*i]).count();
-        assert_eq!(sent_again, numbers(ours).len(), "{name}");
-        total += sent_again;
-
-        // Duplicate ACKs by our table: nothing but an ACK, of the same octet as the one before.
-        let (acks, lens) = (whole(&output, "packets", "ack"), whole(&output, "packets", "len"));
-        let (flows, letters) = (texts(&output, "packets", "flow"), texts(&output, "packets", "flags"));
-        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut duplicates = 0;
-        for i in (0..events.len()).filter(|i| events[*i] == "received" && nodes[*i] == "server") {
-            let before = last.insert(&flows[i], acks[i]);
-            duplicates += usize::from(before == Some(acks[i]) && lens[i] == 0 && letters[i] == ".");
-        }
-        // Wireshark counts those alone that also repeat the window, and goes by the highest ACK.
-        let names = ["tcp.stream", "tcp.ack_raw", "tcp.len", "tcp.flags", "tcp.window_size_value"];
-        let mut seen: BTreeMap<String, [String; 2]> = BTreeMap::new();
-        let (mut same, mut moved) = (0, 0);
-        for row in fields("frame.packet_flags_direction == 1", &names, &file) {
-            let [stream, ack, len, flags, window] = &row[..] else { panic!("{row:?}") };
-            let before = seen.insert(stream.clone(), [ack.clone(), window.clone()]);
-            let plain = len == "0" && flags.trim_start_matches("0x").trim_start_matches('0') == "10";
-            match before.filter(|[before, _]| plain && before == ack) {
-                Some([_, w]) if w == *window => same += 1,
-                Some(_) => moved += 1,
-                None => {}
-            }
-        }
-        assert_eq!(duplicates, same + moved, "{name}");
-        assert_eq!(count("tcp.analysis.duplicate_ack", &file), same, "{name}, {moved} moved the window");
-        let zero = count("tcp.window_size_value == 0 and tcp.flags.reset == 0", &file);
-        assert_eq!(count("tcp.analysis.zero_window", &file), zero, "{name}");
-        // The capture is complete: nothing was acknowledged that it does not have.
-        let lost = "tcp.analysis.ack_lost_segment or tcp.analysis.lost_segment";
-        assert_eq!(count(lost, &file), 0, "{name}");
-    }
-    assert!(total > 200, "the scenarios show only {total} retransmissions");
 }
 
 /// Without `snaplen` a frame ends 32 octets behind its last header, and says how long it was; with
@@ -478,7 +408,7 @@ const RADIO: [(&str, &str); 23] = [
 const WITHOUT_IP: [&str; 4] = ["sidelink-multicast", "sidelink", "umts-download", "web-over-umts"];
 
 /// What `lasthop wireshark-profile` sets, as options of tshark.
-const PROFILE: [&str; 20] = [
+pub const PROFILE: [&str; 20] = [
     "--enable-heuristic",
     "pdcp_lte_udp",
     "--enable-heuristic",
@@ -526,16 +456,48 @@ fn decode(filter: &str, names: &[&str], rlc: bool, occurrence: &str, file: &Path
     text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
 }
 
-/// What a frame of an interface is to dissect as, at least.
-fn claimed(interface: &str) -> &'static str {
+/// What a frame of an interface is to dissect as: with these protocols and more, or with these
+/// alone. A PDU of PDCP is a packet, or of a control PDU (D/C bit 0, TS 36.323 clause 6.3.7) the
+/// status report.
+fn claimed(interface: &str, data: &str) -> (&'static str, bool) {
     match interface.rsplit('.').next() {
-        Some("mac") => "exported_pdu:mac-lte-framed:mac-lte",
-        Some("sent" | "received") => "exported_pdu:rlc",
-        Some("rlc") => "exported_pdu:rlc-lte",
-        Some("pdcp") => "exported_pdu:pdcp-lte:ip:",
-        Some("air") => "radiotap:wlan_radio:wlan",
-        _ => "raw:ip:",
+        Some("mac") => ("exported_pdu:mac-lte-framed:mac-lte", true),
+        Some("sent" | "received") => ("exported_pdu:rlc", true),
+        Some("rlc") => ("exported_pdu:rlc-lte", true),
+        Some("pdcp") if data == "0" || data == "False" => ("exported_pdu:pdcp-lte", false),
+        Some("pdcp") => ("exported_pdu:pdcp-lte:ip:", true),
+        Some("air") => ("radiotap:wlan_radio:wlan", true),
+        _ => ("raw:ip:", true),
     }
+}
+
+/// What tshark makes of all frames of a capture.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Frames of radios.
+    pub radio: u64,
+    /// Those of them that are decoded down to IP.
+    pub with_ip: u64,
+    /// Interface and protocols of frames that are not what they are to be.
+    pub wrong: BTreeMap<String, u64>,
+    pub malformed: Vec<Vec<String>>,
+}
+
+pub fn verdict(file: &Path) -> Verdict {
+    let mut verdict = Verdict { radio: 0, with_ip: 0, wrong: BTreeMap::new(), malformed: malformed(file) };
+    let names = ["frame.interface_name", "frame.protocols", "pdcp-lte.pdu-type", "pdcp-lte.control-pdu-type"];
+    for row in decoded("", &names, true, file) {
+        let (kind, more) = claimed(&row[0], &row[2]);
+        let of_radio = !kind.starts_with("raw");
+        verdict.radio += u64::from(of_radio);
+        verdict.with_ip += u64::from(of_radio && row[1].contains(":ip:"));
+        let report = more || matches!(row[3].as_str(), "0" | "0x00");
+        let is = if more { row[1].starts_with(kind) } else { row[1] == kind };
+        if !is || !report {
+            *verdict.wrong.entry(row.join(" ")).or_default() += 1;
+        }
+    }
+    verdict
 }
 
 /// The frames in which something is malformed, with what Wireshark says. It puts its notice of a
@@ -555,6 +517,20 @@ fn malformed(file: &Path) -> Vec<Vec<String>> {
     rows.filter(|row| row[2] != "0" || notices(row) != 1).collect()
 }
 
+/// No bundled scenario is left out. Handovers and mode switches, which come after the times given
+/// here, are in `captures_moments`.
+#[test]
+fn the_lists_have_all_bundled_scenarios() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let bundled: BTreeSet<String> = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let listed: BTreeSet<String> = WIRED.iter().chain(&RADIO).map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(listed, bundled);
+}
+
 #[test]
 fn frames_of_radios_dissect_as_what_they_are() {
     if !installed("frames_of_radios_dissect_as_what_they_are") {
@@ -570,25 +546,11 @@ fn frames_of_radios_dissect_as_what_they_are() {
         let file = folder.join(format!("{name}-{}.pcapng", key.is_some()));
         // With those that `*` leaves out.
         observed(name, duration, r#"["?*"]"#, key.as_slice(), &file);
-        let (mut radio, mut with_ip) = (0u64, 0);
-        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        for row in decoded("", &["frame.interface_name", "frame.protocols"], true, &file) {
-            let kind = claimed(&row[0]);
-            let of_radio = !kind.starts_with("raw");
-            radio += u64::from(of_radio);
-            with_ip += u64::from(of_radio && row[1].contains(":ip:"));
-            if !row[1].starts_with(kind) {
-                *kinds.entry(row.join(" ")).or_default() += 1;
-            }
-        }
+        let verdict = verdict(&file);
         let shallow = key.is_none() && WITHOUT_IP.contains(&name);
-        let malformed = malformed(&file);
-        if radio == 0 || shallow != (with_ip == 0) || !kinds.is_empty() || !malformed.is_empty() {
-            let first = malformed.iter().take(3).collect::<Vec<_>>();
-            wrong.push(format!(
-                "{name}: {with_ip} of {radio} down to IP, {kinds:?}, {} malformed {first:?}",
-                malformed.len()
-            ));
+        let dissected = verdict.wrong.is_empty() && verdict.malformed.is_empty();
+        if verdict.radio == 0 || shallow != (verdict.with_ip == 0) || !dissected {
+            wrong.push(format!("{name}: {verdict:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -8,11 +8,14 @@
 //! - the number before it is "repeated";
 //! - any other number of the half of the space behind it is a retransmission, and what lies ahead
 //!   is a gap, from the expected number to the one before.
+//!
+//! In UM nothing is sent again, and every number behind the expected one is "repeated".
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::captures::{bundled, capture, count, decoded, installed, last};
-use crate::common::folder;
+use crate::captures::{PROFILE, bundled, capture, count, decoded, installed, last, texts, tshark};
+use crate::common::{folder, whole};
 
 /// A PDU in a capture: the frame, what we say of it, and what Wireshark says.
 struct Frame {
@@ -192,6 +195,200 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
         }
     }
     assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}
+
+/// A PDU of UM in a capture: when \[s\], its number, Wireshark's verdict, and whether it is lost.
+struct Unacknowledged {
+    at: f64,
+    sn: u64,
+    verdict: Verdict,
+    lost: bool,
+}
+
+/// The PDUs of UM of a direction of an interface.
+fn unacknowledged(interface: &str, downlink: bool, file: &Path) -> Vec<Unacknowledged> {
+    let names = [
+        "frame.time_epoch",
+        "rlc-lte.um.sn",
+        "frame.comment",
+        "rlc-lte.sequence-analysis.ok",
+        "rlc-lte.sequence-analysis.repeated-frame",
+        "_ws.expert.message",
+    ];
+    let direction = u8::from(downlink);
+    let filter = format!(
+        r#"frame.interface_name == "{interface}" and rlc-lte.direction == {direction} and rlc-lte.um.sn"#
+    );
+    let pdu = |row: &Vec<String>| {
+        let [at, sn, comment, ok, repeated, said] = &row[..] else { panic!("{row:?}") };
+        let gap = said.split_once(" missing for").filter(|_| said.starts_with("UM SN"));
+        let verdict = match gap {
+            Some((numbers, _)) => Verdict::Gap(missing(numbers)),
+            None if repeated == "1" => Verdict::Repeated,
+            None if ok == "1" => Verdict::InOrder,
+            None => panic!("{row:?}"),
+        };
+        let lost = comment.contains("lost");
+        Unacknowledged { at: at.parse().unwrap(), sn: sn.parse().unwrap(), verdict, lost }
+    };
+    decoded(&filter, &names, true, file).iter().map(pdu).collect()
+}
+
+/// UM over a pipe that keeps the order: the gaps are the lost PDUs, each in the gap before the next
+/// one that arrives, and there is nothing else to find.
+#[test]
+fn gaps_of_um_are_the_lost_pdus() {
+    if !installed("gaps_of_um_are_the_lost_pdus") {
+        return;
+    }
+    let file = folder("captures-rlc-um").join("t.pcapng");
+    let interfaces = r#"output.capture.interfaces=["*.rlc.*"]"#;
+    for sn_bits in [10, 5] {
+        let bits = format!("bearer.radio.rlc.um.sn_bits={sn_bits}");
+        let sets = ["scenario.duration=6 s", "output.interval=1 ms", interfaces, &bits];
+        let output = capture(&bundled("lte-rlc-um", &sets), &file);
+        for (downlink, way) in [(true, "downlink"), (false, "uplink")] {
+            let sent = unacknowledged("radio.rlc.sent", downlink, &file);
+            let received = unacknowledged("radio.rlc.received", downlink, &file);
+            assert!(sent.iter().all(|pdu| pdu.verdict == Verdict::InOrder), "{sn_bits} {way}");
+            let lost = sent.iter().filter(|pdu| pdu.lost).count() as u64;
+            assert_eq!(lost, last(&output, "mac", "blocks_lost", way), "{sn_bits} {way}");
+            let (mut expected, mut before) = (Vec::new(), 0);
+            for pdu in &sent {
+                if pdu.lost {
+                    before += 1;
+                } else {
+                    let gap = if before > 0 { Verdict::Gap(before) } else { Verdict::InOrder };
+                    expected.push((pdu.sn, gap));
+                    before = 0;
+                }
+            }
+            // The first PDU of a channel begins its count.
+            expected.truncate(received.len());
+            let theirs: Vec<(u64, Verdict)> = received.iter().map(|pdu| (pdu.sn, pdu.verdict)).collect();
+            let differs = (1..theirs.len()).find(|i| expected[*i] != theirs[*i]);
+            assert_eq!(differs.map(|i| (expected[i], theirs[i])), None, "{sn_bits} {way}");
+            assert!(lost > 3, "{sn_bits} {way}: {lost}");
+        }
+    }
+}
+
+/// Reordering by HARQ: `CELL.rlc` has PDUs in the order in which their blocks were decoded. RLC UM
+/// sends each number once (TS 36.322 clause 5.1.2.1.1), so what Wireshark calls "repeated" is none:
+/// each is late, and is in a gap that it has named before. What is in a gap and never comes was in
+/// a block that HARQ has given up.
+#[test]
+fn pdus_of_um_that_harq_has_delayed_are_called_repeated() {
+    if !installed("pdus_of_um_that_harq_has_delayed_are_called_repeated") {
+        return;
+    }
+    let file = folder("captures-rlc-harq").join("t.pcapng");
+    for transmissions in [4, 2, 1] {
+        let harq = format!("cell.enb.downlink.harq.transmissions={transmissions}");
+        let interfaces = r#"output.capture.interfaces=["enb.rlc"]"#;
+        let sets = ["scenario.duration=2 s", &*harq, interfaces];
+        let output = capture(&bundled("lte-um-am", &sets), &file);
+        // The first number of the run: nothing is missing before it.
+        let pdus = unacknowledged("enb.rlc", true, &file);
+        let (mut highest, mut open) = (pdus[0].sn, BTreeMap::new());
+        let (mut late, mut gaps) = (0, 0);
+        for pdu in &pdus[1..] {
+            let ahead = (1024 + pdu.sn - highest % 1024) % 1024;
+            if ahead < 512 {
+                assert!(ahead > 0, "{} twice", pdu.sn);
+                let expected = if ahead == 1 { Verdict::InOrder } else { Verdict::Gap(ahead - 1) };
+                assert_eq!(pdu.verdict, expected, "{}", pdu.sn);
+                open.extend((highest + 1..highest + ahead).map(|number| (number, pdu.at)));
+                highest += ahead;
+                gaps += ahead - 1;
+            } else {
+                assert_eq!(pdu.verdict, Verdict::Repeated, "{}", pdu.sn);
+                assert!(open.remove(&(highest + ahead - 1024)).is_some(), "{} is in no gap", pdu.sn);
+                late += 1;
+            }
+        }
+        assert_eq!(gaps, late + open.len() as u64, "{transmissions}");
+        assert_eq!(late > 50, transmissions > 1, "{transmissions}: {late}");
+        let (ues, ways) = (texts(&output, "radio", "ue"), texts(&output, "radio", "direction"));
+        let lost: u64 = whole(&output, "radio", "lost")
+            .iter()
+            .zip(ues.iter().zip(&ways))
+            .filter(|(_, (ue, way))| *ue == "phone-um" && *way == "downlink")
+            .map(|(n, _)| *n)
+            .sum();
+        // Four transmissions take 24 ms: what was missing before the last 40 ms will not come.
+        let given_up = open.values().filter(|at| **at < 2.0 - 0.04).count() as u64;
+        assert!((given_up..=open.len() as u64).contains(&lost), "{transmissions}: {lost}, {open:?}");
+        assert_eq!(given_up > 5, transmissions == 1, "{transmissions}: {given_up}");
+    }
+}
+
+/// A frame of RLC of UMTS: where, which way, its number (None: STATUS), our comment, and whether
+/// Wireshark calls it a duplicate.
+type Umts = (String, String, Option<u64>, String, bool);
+
+/// Wireshark says which data PDUs of UMTS are duplicates, in its second pass (`-2`): a number that
+/// the channel has had within 5 s and a quarter of its numbers (`rlc_is_duplicate` of
+/// packet-rlc.c). Where PDUs are sent these are RLC's repetitions; where they arrive, those whose
+/// first copy has arrived as well, because the STATUS that confirmed it was lost or late. Missing
+/// numbers it does not look for.
+#[test]
+fn duplicates_of_umts_are_the_pdus_that_are_sent_again() {
+    if !installed("duplicates_of_umts_are_the_pdus_that_are_sent_again") {
+        return;
+    }
+    let file = folder("captures-rlc-duplicates").join("t.pcapng");
+    let interfaces = r#"output.capture.interfaces=["*.rlc.*"]"#;
+    let mut twice = 0;
+    for key in ["bearer.dch.pdcp.header=none", "bearer.dch.uplink.bler=40 %"] {
+        let sets = ["scenario.duration=15 s", "output.interval=1 ms", interfaces, key];
+        let output = capture(&bundled("umts-download", &sets), &file);
+        let names = [
+            "frame.interface_name",
+            "frame.packet_flags_direction",
+            "rlc.seq",
+            "frame.comment",
+            "rlc.duplicate_of",
+        ];
+        let mut arguments = PROFILE.to_vec();
+        arguments.extend(["-2", "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]);
+        names.iter().for_each(|name| arguments.extend(["-e", name]));
+        let text = tshark(&arguments, &file);
+        let frame = |line: &str| -> Umts {
+            let row: Vec<&str> = line.split('|').collect();
+            let sn = row[2].parse().ok();
+            (row[0].to_owned(), row[1].to_owned(), sn, row[3].to_owned(), !row[4].is_empty())
+        };
+        let frames: Vec<Umts> = text.lines().map(frame).collect();
+        // Outbound is the downlink, where it is sent and where it arrives.
+        for (way, out) in [("downlink", true), ("uplink", false)] {
+            let of = |end: &str| {
+                let is = |f: &&Umts| f.0 == format!("dch.rlc.{end}") && f.1.ends_with('2') == out;
+                frames.iter().filter(is).filter(|f| f.2.is_some()).collect::<Vec<_>>()
+            };
+            let (mut arrived, mut expected) = (BTreeMap::new(), Vec::new());
+            let mut again = 0;
+            for (_, _, sn, comment, duplicate) in of("sent") {
+                let repeated = comment.contains("retransmission");
+                assert_eq!(*duplicate, repeated, "{key} {way} {sn:?}");
+                again += u64::from(repeated);
+                if !comment.contains("lost") {
+                    let had = arrived.insert(*sn, true) == Some(true) && repeated;
+                    expected.push((*sn, had));
+                } else if !repeated {
+                    arrived.insert(*sn, false);
+                }
+            }
+            assert_eq!(again, last(&output, "rlc", "pdus_retx", way), "{key} {way}");
+            assert!(again > 100 || way == "uplink", "{key} {way}: {again}");
+            let theirs: Vec<(Option<u64>, bool)> = of("received").iter().map(|f| (f.2, f.4)).collect();
+            expected.truncate(theirs.len());
+            let differs = (0..theirs.len()).find(|i| expected.get(*i) != Some(&theirs[*i]));
+            assert_eq!(differs.map(|i| (i, expected.get(i), theirs[i])), None, "{key} {way}");
+            twice += theirs.iter().filter(|(_, duplicate)| *duplicate).count();
+        }
+    }
+    assert!(twice > 0);
 }
 
 /// PDUs that RLC of UMTS sends again are those that the table `rlc` counts.

@@ -7,6 +7,18 @@ use super::bearer::LteBearer;
 use super::pdu::{Kind, Label, PdcpPdu, data_header};
 use crate::rlc::{Mode, Pdu, Rlc, Span, codec};
 
+/// A PDCP PDU whose first octet is in a PDU of RLC.
+pub struct Begun {
+    /// A control PDU, as a status report.
+    pub control: bool,
+    /// Grows in the order in which an end sends its PDUs for the first time: its data PDUs, and of
+    /// their own its control PDUs. A status report has the number of the next packet that enters,
+    /// and is sent before those that a handover has brought.
+    pub number: u64,
+    /// Its octets, as [`LteBearer::octets`] has them.
+    pub octets: Octets,
+}
+
 impl LteBearer {
     /// The octets of a PDU that `end` has sent, with places for those of packets. Headers are not
     /// compressed in them: of a compressed one the octets are zeros, as many as it has.
@@ -25,23 +37,24 @@ impl LteBearer {
         octets
     }
 
-    /// The PDCP PDUs of which a PDU that `end` has sent has the first octet: the number of each,
-    /// which grows in the order in which `end` sends them, and its octets as above.
-    pub fn begun<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = (u64, Octets)> + use<'a> {
+    /// The PDCP PDUs of which a PDU that `end` has sent has the first octet.
+    pub fn begun<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Begun> + use<'a> {
         pdu.elements().iter().map(|e| e.payload).filter(|span| span.offset == 0).map(move |span| {
             let mut octets = Octets { bytes: vec![0; span.sdu.size as usize], holes: Vec::new() };
             self.fill(end, &span, (0, span.sdu.size), &mut octets);
-            (span.sdu.serial, octets)
+            let number = span.sdu.serial;
+            Begun { control: matches!(Label::of(number).kind, Kind::Control(_)), number, octets }
         })
     }
 
     /// Fills the octets of a part of a PDCP PDU.
     fn fill(&self, end: End, span: &Span, (at, len): (usize, u32), octets: &mut Octets) {
         let (sdu, label) = (&span.sdu, Label::of(span.sdu.serial));
+        let number = self.sides[end.index()].tx.packet_number(label);
         let sn = label.count & ((1 << self.sn_bits) - 1);
         match label.kind {
             Kind::Whole => {
-                octets.fill_sdu(at, &data_header(sn, self.sn_bits), (sdu.id, sdu.serial), span.offset, len);
+                octets.fill_sdu(at, &data_header(sn, self.sn_bits), (sdu.id, number), span.offset, len);
             }
             Kind::Compressed | Kind::Control(_) => {
                 let own = if label.kind == Kind::Compressed {

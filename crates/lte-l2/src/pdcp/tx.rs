@@ -331,6 +331,13 @@ impl PdcpTx {
         }
     }
 
+    /// The number of a packet among those of this entity: the same in the PDU that a handover lets
+    /// it send again.
+    pub(super) const fn packet_number(&self, label: Label) -> u64 {
+        let since = if label.epoch < self.numbering { label.epoch } else { self.numbering };
+        (since as u64) << 32 | label.count as u64
+    }
+
     /// When the SDU `count` expires.
     pub(super) fn expiry(&self, count: u32) -> Instant {
         self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)

@@ -34,8 +34,9 @@ const ANSWERED: u64 = 64;
 /// What is needed to hand over frames.
 pub struct Observed {
     points: IndexVec<CellId, Points>,
-    /// The number of the PDCP PDU that was begun last, by bearer and direction (downlink: true).
-    begun: BTreeMap<(BearerId, bool), u64>,
+    /// The number of the PDCP PDU that was begun last, by bearer, direction (downlink: true) and
+    /// kind (control PDU: true).
+    begun: BTreeMap<(BearerId, bool, bool), u64>,
     /// The logical channel of each bearer.
     channels: IndexVec<BearerId, u8>,
     /// What was on the air and is not handed over, by when and in the order in which it was noted.
@@ -287,12 +288,12 @@ impl LteAccess {
                 bearer: radio_bearer(observed.channels[*bearer]),
                 sn_bits: layers.sn_bits() as u8,
             };
-            for (serial, octets) in layers.begun(end, pdu) {
-                let last = observed.begun.entry((*bearer, downlink)).or_default();
+            for pdu in layers.begun(end, pdu) {
+                let last = observed.begun.entry((*bearer, downlink, pdu.control)).or_default();
                 // RLC sends octets again; numbers begin above 0.
-                if serial > *last {
-                    *last = serial;
-                    let octets = octets.of_entity(entity(*bearer, downlink));
+                if pdu.number > *last {
+                    *last = pdu.number;
+                    let octets = pdu.octets.of_entity(entity(*bearer, downlink));
                     out.push(frame(point, at, downlink, context.prefix(), octets));
                 }
             }
