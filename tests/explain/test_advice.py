@@ -151,3 +151,24 @@ class _Without:
 
     def table(self, name: str, columns: tuple[str, ...] | None = None) -> pa.Table:
         return self._results.table(name, columns)
+
+
+def test_a_shared_queue_is_deep_by_the_rate_of_all_its_flows() -> None:
+    """33 packets are one bandwidth-delay product of `dumbbell`: too much for none of its three flows."""
+    results = Scenario.load("dumbbell").with_({"scenario.duration": "12 s", "output.explain": True}).run()
+    for flow in ("download-1", "download-2", "download-3"):
+        found = explain(results, flow)
+        assert found.budget.parts[0].cause.name == "queue"
+        assert found.advice == []
+
+
+def test_what_a_mode_switch_loses_is_advised_over_the_whole_run() -> None:
+    results = Scenario.load("sidelink").with_({"scenario.duration": "6 s"}).run()
+    assert "sidelink.pair.lossless=true" in changes(explain(results, "ftp"))
+
+
+def test_advice_for_several_flows_is_printed_once(tmp_path: Path) -> None:
+    Scenario.load("split-and-snoop").with_({"scenario.duration": "4 s"}).run(out=tmp_path / "run")
+    said = CliRunner().invoke(main, ["explain", str(tmp_path / "run")]).output
+    assert said.count("--set 'link.air.forward.queue=") == 1
+    assert "advice (down@pep, up-to-date): The queue of air.forward" in said

@@ -25,6 +25,8 @@ BURST_NS = 100_000_000
 FLOWS = 50
 #: So many causes of a flow stand in the line of a flow.
 CAUSES = 3
+#: Parts of an estimate below this share of the whole are one row.
+SMALLEST = 0.002
 #: Names of the numbers of `--try`.
 NUMBERS = {
     "goodput_bps": ("goodput", _format.rate),
@@ -141,15 +143,18 @@ def _all(
         _output.paragraph(_reason(why), "no budget: ", further="           ")
     if rest:
         _output.line(f"The {FLOWS} flows that sent most; {len(rest):,} others: --flow NAME")
-    advised: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    # Flows that one change may help have it once, in the words of the first.
+    advised: dict[tuple[str, ...], tuple[str, list[str]]] = {}
     for f in found:
         for advice in f.advice:
-            advised.setdefault((advice.text, tuple(advice.changes)), []).append(f.budget.flow)
-    for (text, changes), flows in advised.items():
+            key = tuple(advice.changes) or (advice.text,)
+            advised.setdefault(key, (advice.text, []))[1].append(f.budget.flow)
+    for changes, (text, flows) in advised.items():
         _output.line()
         _output.paragraph(text, f"advice ({', '.join(flows)}): ", further="        ")
         for change in changes:
-            _output.line(f"  --set '{change}'")
+            if change != text:
+                _output.line(f"  --set '{change}'")
     _output.line()
     _output.line(f"One flow in full, with its losses: lasthop explain {folder} --flow NAME")
 
@@ -213,10 +218,14 @@ def _print_parts(budget: Budget) -> None:
     mean = max(budget.packets or 1, 1)
     # Parts of an estimate are no better than the interval between samples; delays are shorter than transfers.
     digits = 9 if budget.exact else 3 if budget.packets is None else 6
+    # What an estimate has below that is nothing it could know.
+    shown = [p for p in budget.parts if budget.exact or budget.share(p) >= SMALLEST]
     rows = [
-        (p.cause.label, p.cause.place, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}")
-        for p in budget.parts
+        (p.cause.label, p.cause.place, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}") for p in shown
     ]
+    if rest := sum(p.ns for p in budget.parts if p not in shown):
+        name = "smaller ones"
+        rows.append((name, "", f"{100 * rest / budget.whole_ns:.1f}", f"{rest / mean / 1e9:.{digits}f}"))
     rows.append(("sum", "", "100.0" if budget.parts else "0.0", f"{budget.whole_ns / mean / 1e9:.{digits}f}"))
     unit = "s" if budget.packets is None else "s a packet"
     _output.table(("cause", "where", "%", unit), rows, right=(2, 3))
@@ -226,7 +235,11 @@ def _print_losses(budget: Budget, each: bool) -> None:
     bursts = [[x] for x in budget.losses] if each or len(budget.losses) <= LOSSES else _bursts(budget.losses)
     shown = bursts if each else bursts[:LOSSES]
     rows = [(*_extent(burst), burst[0].place, burst[0].cause, burst[0].stage or "", _what(burst)) for burst in shown]
-    _output.table(("lost at (s)", "packet", "count", "where", "cause", "stage", "what"), rows, right=(0, 1, 2))
+    heads = ["lost at (s)", "packet", "count", "where", "cause", "stage", "what"]
+    # Without the table `stages` nothing says which.
+    left_out = 7 if any(x.stage for x in budget.losses) else heads.index("stage")
+    lines = [[text for i, text in enumerate(row) if i != left_out] for row in (heads, *rows)]
+    _output.table(lines[0], lines[1:], right=(0, 1, 2))
     more = sum(len(burst) for burst in bursts[len(shown) :])
     if more:
         _output.line(f"... and {more:,} packets more")

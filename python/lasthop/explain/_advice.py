@@ -245,11 +245,24 @@ def _kind_of_queue(case: _Case, place: str) -> str:
 
 def _buffer_in_bdp(case: _Case, part: Part) -> str:
     """How large the largest backlog at the place was, against what the path holds."""
-    most = _largest_backlog(case, part.cause.place, part.cause.way)
+    most, bdp = _largest_backlog(case, part.cause.place, part.cause.way), _bdp_at(case, part)
     # A source of datagrams sends at its own rate: nothing fills the path.
-    if not most or not case.bdp or case.row["transport"] != "tcp":
+    if not most or not bdp or case.row["transport"] != "tcp":
         return ""
-    return f" ({size(most)} at most, {most / case.bdp:.1f} times what the path holds at the flow's rate)"
+    return f" ({size(most)} at most, {most / bdp:.1f} times what the path holds at the rate that it has had)"
+
+
+def _bdp_at(case: _Case, part: Part) -> float | None:
+    """Octets that the path of the flow holds at the rate of all flows that pass a place in its direction there."""
+    if case.bdp is None:
+        return None
+    rate = 0.0
+    for row in case.results.table("flows").to_pylist():
+        route = Route.of(case.scenario, row)
+        mine = route.queues if part.cause.name == "queue" else {place: way for (place, _), way in route.radio.items()}
+        if row["flow"] == case.row["flow"] or (route.is_known and mine.get(part.cause.place) == part.cause.way):
+            rate += row.get("throughput_bps") or 0.0
+    return max(case.bdp, rate / 8 * (case.rtt_s or 0.0))
 
 
 def _largest_backlog(case: _Case, where: str, way: str = "data") -> int:
@@ -267,9 +280,9 @@ def _largest_backlog(case: _Case, where: str, way: str = "data") -> int:
 
 def _is_deep(case: _Case, part: Part) -> bool:
     """More waits than the path holds; where the run has no samples of it, for most of the time."""
-    most = _largest_backlog(case, part.cause.place, part.cause.way)
-    if most and case.bdp:
-        return most > case.bdp
+    most, bdp = _largest_backlog(case, part.cause.place, part.cause.way), _bdp_at(case, part)
+    if most and bdp:
+        return most > bdp
     return case.budget.share(part) > 0.4
 
 
@@ -498,6 +511,8 @@ def _of_losses(case: _Case) -> list[Advice]:
             ]
     if cause == "rlc-buffer-full":
         return _rlc_buffer(case, place, n)
+    if cause == "mode-switch" and _switched(case, place):
+        return [_mode_switch(case, place)]
     return []
 
 

@@ -94,14 +94,25 @@ def _estimate_tcp(
 
 
 def _doubts(budget: Budget) -> list[str]:
-    """What the samples cannot tell apart."""
+    """What the samples cannot tell apart, once for each set of causes."""
+    shares: dict[tuple[str, ...], float] = {}
+    places: dict[tuple[str, ...], dict[str, None]] = {}
+    for part in budget.parts:
+        names = part.cause.names
+        if len(names) > 1:
+            shares[names] = shares.get(names, 0.0) + budget.share(part)
+            places.setdefault(names, {})[part.cause.place] = None
     return [
-        f"The samples cannot tell {_either(part.cause.names)} apart"
-        f"{f' at {part.cause.place}' if part.cause.place else ''}: one of them, or all, took "
-        f"{100 * budget.share(part):.0f} %. To tell them apart {RECORD}."
-        for part in budget.parts
-        if len(part.cause.names) > 1 and budget.share(part) >= TOLD
+        f"The samples cannot tell {_either(names)} apart{_at(list(places[names]))}: one of them, or all, took "
+        f"{100 * share:.0f} %. To tell them apart {RECORD}."
+        for names, share in shares.items()
+        if share >= TOLD
     ]
+
+
+def _at(places: list[str]) -> str:
+    named = [place for place in places if place]
+    return f" at {' and '.join(named)}" if named else ""
 
 
 def _either(names: tuple[str, ...]) -> str:

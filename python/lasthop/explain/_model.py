@@ -40,7 +40,7 @@ BUSY = {
     "rlc-queue": "the RLC queue",
     "scheduling-request": "the scheduling request",
     "random-access": "random access and connection set-up",
-    "grant-wait": "the wait for uplink grants",
+    "grant-wait": "the wait for grants",
     "interruption": "an interruption of the radio link",
     "forwarding": "forwarding between eNBs",
     "wifi-queue": "the Wi-Fi queue",
@@ -114,7 +114,8 @@ class Cause:
     @property
     def words(self) -> str:
         """The cause as a noun phrase."""
-        text = " or ".join(WORDS.get(name, name) for name in self.names)
+        words = [WORDS.get(name, name) for name in self.names]
+        text = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         if self.way == "ack" and self.name not in ("delayed-ack", "ack-lost"):
             text += ", where ACKs were"
         return text
