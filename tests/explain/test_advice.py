@@ -172,3 +172,17 @@ def test_advice_for_several_flows_is_printed_once(tmp_path: Path) -> None:
     said = CliRunner().invoke(main, ["explain", str(tmp_path / "run")]).output
     assert said.count("--set 'link.air.forward.queue=") == 1
     assert "advice (down@pep, up-to-date): The queue of air.forward" in said
+
+
+def test_tcp_over_a_mode_without_retransmissions_is_advised_to_use_one_with() -> None:
+    results = Scenario.load("lte-um-am").with_({"scenario.duration": "4 s"}).run()
+    found = explain(results, "um")
+    assert found.advice[0].changes == ["ue.phone-um.rlc.mode=am"]
+    (tried,) = (t for t in try_advice(results, "um", found.advice[:1]))
+    before, after = next((a, b) for name, a, b in tried.numbers if name == "goodput_bps")
+    assert before is not None
+    assert after is not None
+    assert after > 5 * before
+    assert not any("rlc.mode" in c for c in changes(explain(results, "am")))
+    bearer = explain(Scenario.load("lte-rlc-um").with_({"scenario.duration": "4 s"}).run(), "download")
+    assert "bearer.radio.rlc.mode=am" in changes(bearer)

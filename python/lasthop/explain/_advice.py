@@ -513,6 +513,24 @@ def _of_losses(case: _Case) -> list[Advice]:
         return _rlc_buffer(case, place, n)
     if cause == "mode-switch" and _switched(case, place):
         return [_mode_switch(case, place)]
+    if cause == "radio-loss" and case.row["transport"] == "tcp":
+        return _unacknowledged(case, place, n)
+    return []
+
+
+def _unacknowledged(case: _Case, place: str, n: int) -> list[Advice]:
+    """TCP over a bearer that repeats nothing: media want that, a transfer does not."""
+    for kind in ("bearer", "ue"):
+        name = case.table(kind, place)
+        rlc = case.scenario[kind][name].get("rlc", {}) if name is not None else {}
+        if isinstance(rlc, dict) and rlc.get("mode") in ("um", "tm"):
+            return [
+                Advice(
+                    f"RLC of {place} has a mode that sends nothing again ({rlc['mode']}), and {n} packets were lost on "
+                    "the radio: in acknowledged mode RLC repeats what is lost, and TCP sees delay instead of loss.",
+                    [f"{kind}.{name}.rlc.mode=am"],
+                )
+            ]
     return []
 
 
