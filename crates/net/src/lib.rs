@@ -13,7 +13,7 @@ mod link;
 mod monitor;
 mod packet;
 mod pipe;
-mod queue;
+pub mod queue;
 mod registry;
 pub mod trace;
 mod trace_link;
