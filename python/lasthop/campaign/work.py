@@ -71,6 +71,26 @@ class Overtime(BaseException):
     """A run has taken longer than it may. It is raised in code of the user's, which may catch errors."""
 
 
+class Stage:
+    """A block in which any error but a wanted end becomes RunFailedError, with the part of the work and one line.
+
+    Args:
+        first: the part with which it begins; `now` is set for those that follow.
+    """
+
+    def __init__(self, first: str) -> None:
+        self.now = first
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if error is None or isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError, Overtime)):
+            return
+        # A panic of the core is no Exception.
+        raise RunFailedError(f"{self.now}: {one_line(error)}") from error
+
+
 def overtime(limit_s: float) -> str:
     """Why a run that took too long has no result."""
     return f"it was given up after the time limit of {limit_s:g} s for a run"
@@ -102,8 +122,7 @@ class Work:
         """
         began = time.thread_time()
         wanted = [self.plan.measures[i] for i in task.measures]
-        what = "scenario"
-        try:
+        with Stage("scenario") as stage:
             if task.tables and (entries := _from_tables(wanted, task)) is not None:
                 return Made(tuple(entries), time.thread_time() - began, ran=False)
             scenario = task.scenario
@@ -111,16 +130,12 @@ class Work:
                 scenario = self.plan.scenario(Job(self.plan.points[task.point], task.seed))
                 if key_of(self.plan, scenario) != task.key:
                     raise RunFailedError(OTHER_BUILD)
-            what = "run"
+            stage.now = "run"
             run = Results(_core.run(scenario.core, None, ended_by(stopped, self.limit_s)))
-            what = "metrics"
+            stage.now = "metrics"
             entries = _entries(wanted, run)
-            what = "tables to keep"
+            stage.now = "tables to keep"
             entries += [_kept(run, name) for name in task.keep]
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError, Overtime):
-            raise
-        except BaseException as error:  # a panic of the core is no Exception
-            raise RunFailedError(f"{what}: {one_line(error)}") from error
         spent = time.thread_time() - began
         return Made((Entry(COST, COST, spent), *entries), spent)
 

@@ -17,7 +17,7 @@ import numpy as np
 from lasthop import _core
 from lasthop._results import Results
 from lasthop.campaign.store import Entry, run_key
-from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, ended_by, one_line
+from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, Stage, ended_by
 from lasthop.judging._evaluation import Evaluation, Found, left_of
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
@@ -76,22 +76,17 @@ class Work:
         """
         began = time.thread_time()
         case = self.cases[task.point.case]
-        what = "scenario"
-        try:
+        with Stage("scenario") as stage:
             seed = case.seed(task.point.replication)
             named = task.point.control
             control = self.control if named == self.control.name else Control(named)
             scenario = scenario_of(case, task.point.path, control.name, seed, control.cc)
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
-            what = "run"
+            stage.now = "run"
             run = Results(_core.run(scenario.core, None, ended_by(stopped)))
-            what = "judgement"
+            stage.now = "judgement"
             found = judged(case, task.point.path, run, scenario.duration, control)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, RunFailedError):
-            raise
-        except BaseException as error:  # a panic of the core is no Exception
-            raise RunFailedError(f"{what}: {one_line(error)}") from error
         spent = time.thread_time() - began
         content = json.dumps(found, sort_keys=True, ensure_ascii=False).encode()
         return Made((Entry(COST, COST, spent), Entry(task.item, "judged", content=content)), spent)
