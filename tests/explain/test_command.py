@@ -113,3 +113,22 @@ def test_losses_of_one_burst_are_a_line(tmp_path: Path) -> None:
     assert counts == [lost]
     each = lasthop("explain", str(tmp_path / "run"), "--losses").output.splitlines()
     assert sum("rlc-buffer-full" in line for line in each) == lost + 1
+
+
+def test_a_cause_that_is_alone_for_a_time_has_a_colour_of_its_own() -> None:
+    """Seven causes share 99 % of the time; the eighth has two of a hundred intervals for itself."""
+    import numpy as np
+
+    from lasthop.explain._figure import MOST, _lines, _named
+
+    rows = np.tile(np.arange(20.0, 20.0 - MOST, -1)[:, None], (1, 100))
+    last = np.zeros(100)
+    rows[:, 40:42] = 0.0
+    last[40:42] = 1.0
+    small = np.full(100, 0.1)
+    assert _named(np.vstack([rows, small, last])) == [*range(MOST - 1), MOST + 1]
+    small[40:42] = 0.0
+    assert _named(np.vstack([rows, small])) == list(range(MOST))
+    assert _named(np.zeros((0, 100))) == []
+    # Labels are whole.
+    assert _lines("retry or reorder-buffer or contention or wifi-queue (ACKs) laptop-3").count("\n") == 2

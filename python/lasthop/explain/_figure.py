@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lasthop._errors import mistake
 from lasthop.explain._model import Budget
@@ -11,6 +14,8 @@ from lasthop.plot._style import OKABE_ITO, Figure, new_figure
 #: So many causes have a colour of their own; the others are "other".
 MOST = 7
 OTHER = "#bbbbbb"
+#: A cause that is the largest in this share of the intervals has one.
+LEAST = 0.01
 
 
 def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
@@ -30,10 +35,11 @@ def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
         )
     edges = np.array(budget.timeline.edges_ns) / 1e9
     rows = np.array(budget.timeline.rows, float)
-    if len(rows) > MOST:
-        rows = np.vstack([rows[:MOST], rows[MOST:].sum(axis=0)])
-    labels = [f"{p.cause.label} {p.cause.place}".strip() for p in budget.parts[:MOST]]
-    labels += ["other"] * (len(rows) - len(labels))
+    named = _named(rows)
+    labels = [f"{budget.parts[i].cause.label} {budget.parts[i].cause.place}".strip() for i in named]
+    if len(rows) > len(named):
+        rest = np.delete(rows, named, axis=0).sum(axis=0)
+        rows, labels = np.vstack([rows[named], rest]), [*labels, "other"]
     whole = rows.sum(axis=0)
     percent = 100 * np.divide(rows, whole, out=np.zeros_like(rows), where=whole > 0)
     what = "Share of the time (%)" if budget.packets is None else "Share of the delay (%)"
@@ -41,7 +47,7 @@ def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
     bottom = np.zeros(len(edges) - 1)
     for i, (label, row) in enumerate(zip(labels, percent, strict=True)):
         colour = OTHER if label == "other" else OKABE_ITO[i % len(OKABE_ITO)]
-        axes.stairs(bottom + row, edges, baseline=bottom, fill=True, color=colour, label=_short(label), linewidth=0)
+        axes.stairs(bottom + row, edges, baseline=bottom, fill=True, color=colour, label=_lines(label), linewidth=0)
         bottom = bottom + row
     axes.set_xlim(edges[0], edges[-1])
     axes.set_ylim(0, 100)
@@ -51,5 +57,15 @@ def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
     return figure
 
 
-def _short(label: str, most: int = 34) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+def _named(rows: NDArray[np.float64]) -> list[int]:
+    """The causes with a colour of their own: the largest of some time, then those with the largest share."""
+    if not len(rows) or not rows.shape[1]:
+        return list(range(min(len(rows), MOST)))
+    first = np.bincount(rows.argmax(axis=0), minlength=len(rows)) / rows.shape[1]
+    first[first < LEAST] = 0.0
+    order = np.lexsort((-rows.sum(axis=1), -first))
+    return sorted(order[:MOST].tolist())
+
+
+def _lines(label: str, width: int = 34) -> str:
+    return "\n".join(textwrap.wrap(label, width, break_on_hyphens=False))
