@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lasthop import LasthopError, Scenario
-from tests.explain.test_planted import WIRED
+from tests.explain.plants import WIRED
 
 
 def test_variables_of_a_control_are_chosen_by_name() -> None:

@@ -186,6 +186,14 @@ class Results:
         return self.table("limits")
 
     @cached_property
+    def pdus(self) -> pa.Table:
+        """The PDUs that dropped packets were in: a row for each that RLC or 802.11 had sent and that did not arrive.
+
+        A packet that was in no PDU has no row. Written with `output.explain = true`.
+        """
+        return self.table("pdus")
+
+    @cached_property
     def rlc(self) -> pa.Table:
         """RLC entities of radio bearers every `output.interval`; counters run from the start."""
         return self.table("rlc")

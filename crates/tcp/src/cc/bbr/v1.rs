@@ -695,8 +695,8 @@ mod tests {
 
     /// bbr_cwnd_event asks for tcp_sock.app_limited: a sender that waited for the receive window
     /// had data, so what it sends then is no restart, and the old round trip is measured anew by a
-    /// probe. ProbeRTT's own mark (delivered + in flight) counts until more is delivered; before the
-    /// first ACK the mark is ~0U.
+    /// probe. ProbeRTT's own mark (delivered + in flight) counts until more is delivered; before
+    /// the first ACK the mark is ~0U.
     #[test]
     fn data_after_a_wait_for_a_window_are_no_restart() {
         let mut f = fluid(1000.0, 0.05);
