@@ -34,7 +34,7 @@ export interface RunInfo {
   scenario: string;
   /** Places of what does not move: cells, access points, nodes. */
   places: { name: string; kind: string; x: number; y: number }[];
-  /** Members that move: the table `positions` says where they are. */
+  /** UEs that move or are dropped at random: the table `positions` says where they are. */
   moving: string[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
@@ -277,7 +277,10 @@ export class Embedded implements Source {
 
   index(): Promise<Index> {
     const text = this.document.getElementById("index")?.textContent ?? "";
-    return Promise.resolve(checkIndex(JSON.parse(text)));
+    const index = checkIndex(JSON.parse(text));
+    // Explanations are here, however long they took.
+    for (const run of index.runs) run.explain.quick = true;
+    return Promise.resolve(index);
   }
 
   async bytes(run: string, table: string): Promise<Uint8Array> {

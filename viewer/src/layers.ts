@@ -16,58 +16,44 @@ export interface Layers {
   stays: Map<number, Stay[]>;
 }
 
-/** Lanes of the table `stages`; what a packet passes earlier is further above. */
-export function layersOf(stages: Rows): Layers {
+/**
+ * Lanes of the table `stages`, with what a packet passes earlier further above. The packets of each sender have lanes of their
+ * own: `senders` has the node that sent each packet, and those of the first sender are above.
+ */
+export function layersOf(stages: Rows, senders: Map<number, string>): Layers {
   const numbers = stages.numbers("packet");
   const [starts, ends] = [stages.numbers("start_ns"), stages.numbers("end_ns")];
   const [stage, where] = [stages.texts("stage"), stages.texts("where")];
+  const groups = [...new Set(senders.values()), ""];
   const known = new Map<number, number>();
-  const names: string[] = [];
+  const found: { name: string; group: number; rank: number; n: number }[] = [];
   const stays = new Map<number, Stay[]>();
   for (let i = 0; i < stages.length; i++) {
-    const key = stage.codes[i]! * where.names.length + where.codes[i]!;
+    const group = groups.indexOf(senders.get(numbers[i]!) ?? "");
+    const key = (group * stage.names.length + stage.codes[i]!) * where.names.length + where.codes[i]!;
     let lane = known.get(key);
     if (lane === undefined) {
-      lane = names.length;
+      lane = found.length;
       known.set(key, lane);
-      names.push(`${stage.at(i)}, ${where.at(i)}`);
+      found.push({ name: `${stage.at(i)}, ${where.at(i)}`, group, rank: 0, n: 0 });
     }
     const stay = { lane, start: starts[i]! / 1e9, end: ends[i]! / 1e9 };
     const own = stays.get(numbers[i]!);
     if (own === undefined) stays.set(numbers[i]!, [stay]);
     else own.push(stay);
   }
-  // The mean place of each lane in the ways that it is part of, with the ways of data before those of what returns.
-  const sums = names.map(() => ({ rank: 0, n: 0 }));
+  // The mean place of each lane in the ways that it is part of.
   for (const own of stays.values()) {
     own.sort((a, b) => a.start - b.start || a.end - b.end);
     own.forEach((s, k) => {
-      sums[s.lane]!.rank += own.length > 1 ? k / (own.length - 1) : 0;
-      sums[s.lane]!.n++;
+      found[s.lane]!.rank += own.length > 1 ? k / (own.length - 1) : 0;
+      found[s.lane]!.n++;
     });
   }
-  const group = groupsOf(stays, names.length);
-  const order = names
-    .map((_, lane) => lane)
-    .sort((a, b) => group[a]! - group[b]! || sums[a]!.rank / sums[a]!.n - sums[b]!.rank / sums[b]!.n || a - b);
-  const place = new Array<number>(names.length);
+  const order = found.map((_, lane) => lane).sort((a, b) => found[a]!.group - found[b]!.group || found[a]!.rank / found[a]!.n - found[b]!.rank / found[b]!.n || a - b);
+  const place = new Array<number>(found.length);
   order.forEach((lane, k) => (place[lane] = k));
   for (const own of stays.values()) for (const s of own) s.lane = place[s.lane]!;
-  return { lanes: order.map((lane) => names[lane]!), stays };
-}
-
-/** Lanes that share a packet are of one group; groups are numbered as they are met: data first, as it is sent first. */
-function groupsOf(stays: Map<number, Stay[]>, count: number): number[] {
-  const parent = Array.from({ length: count }, (_, i) => i);
-  const root = (i: number): number => {
-    while (parent[i] !== i) i = parent[i] = parent[parent[i]!]!;
-    return i;
-  };
-  for (const own of stays.values()) for (let k = 1; k < own.length; k++) parent[root(own[k]!.lane)] = root(own[0]!.lane);
-  const met = new Map<number, number>();
-  return parent.map((_, i) => {
-    const r = root(i);
-    if (!met.has(r)) met.set(r, met.size);
-    return met.get(r)!;
-  });
+  const shared = (name: string): boolean => found.filter((l) => l.name === name).length > 1;
+  return { lanes: order.map((lane) => (shared(found[lane]!.name) ? `${found[lane]!.name} (from ${groups[found[lane]!.group]!})` : found[lane]!.name)), stays };
 }

@@ -171,7 +171,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
   return section(
     "Time series",
     "series",
-    el("p", { class: "mute" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
+    el("p", { class: "mute how" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
     bar,
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
     el("div", { class: "panels" }, ...stacked, ...charts),

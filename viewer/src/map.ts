@@ -24,7 +24,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   const how =
     hidden.length === 0 || run.info.left_out.includes("positions")
       ? null
-      : el("p", { class: "mute" }, `${named(hidden)}: not drawn, since the run has not recorded where ${hidden.length === 1 ? "it is" : "they are"}. With `, el("code", {}, "--set output.positions=true"), " it does.");
+      : el("p", { class: "mute" }, `${named(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it does.");
   if (tracks.length === 0 && places.length < 2) {
     // A run without radio has no map to speak of.
     if (places.length + hidden.length === 0) return null;

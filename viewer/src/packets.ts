@@ -9,8 +9,8 @@ import { life as lifeOf, type Way } from "./life";
 import { lowerBound } from "./pyramid";
 import type { TimeWindow } from "./window";
 
-/** Packets that are drawn at once; of more, the window is to be made smaller. */
-const MOST = 4000;
+/** Packets that are drawn at once; of more, every so many. */
+const MOST = 2000;
 
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   if (!run.has("packets")) return null;
@@ -32,7 +32,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     isAsked = true;
     run.rows("stages", ["packet", "stage", "where", "start_ns", "end_ns"]).then(
       (rows) => {
-        layers = layersOf(rows);
+        layers = layersOf(rows, new Map(ways.map((w) => [w.packet, w.from.node])));
         draw();
       },
       () => {
@@ -58,12 +58,12 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     if (isSeen) paint();
   };
 
-  /** The packets of the window, one more than are drawn at most. */
+  /** The packets of the window. */
   const seen = (): Way[] => {
     const { from, to } = time.range;
     const found: Way[] = [];
     const end = lowerBound(starts, to);
-    for (let i = lowerBound(starts, from - longest); i < end && found.length <= MOST; i++) {
+    for (let i = lowerBound(starts, from - longest); i < end; i++) {
       const way = ways[i]!;
       if (flow.value !== "" && way.flow !== flow.value) continue;
       if ((way.to?.time ?? way.from.time) >= from) found.push(way);
@@ -104,13 +104,15 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       if (!isLayered) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
       else ctx.fillText(isNarrow ? name.slice(0, 40) : fitted(ctx, name, gutter - 8), 2, heightOf(k) + (isNarrow ? -3 : 4));
     }
-    const wanted = seen();
+    const all = seen();
+    // Of more than can be told apart every so many is drawn.
+    const every = Math.ceil(all.length / MOST);
+    const wanted = every > 1 ? all.filter((way, i) => i % every === 0 || way === chosen) : all;
     note.textContent =
-      wanted.length > MOST
-        ? `More than ${MOST.toLocaleString("en")} packets between ${seconds(from)} and ${seconds(to)}: zoom in to see each (drag in a chart above, or +).`
-        : `${wanted.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
+      every > 1
+        ? `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}, one in ${every} is drawn: zoom in to see each (drag in a chart above, or +).`
+        : `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
     drawn = [];
-    if (wanted.length > MOST) return;
     ctx.save();
     ctx.beginPath();
     ctx.rect(gutter, 0, width - gutter, height);
@@ -160,7 +162,6 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     event.preventDefault();
     event.stopPropagation();
     const all = seen();
-    if (all.length > MOST) return;
     const at = chosen === null ? -1 : all.indexOf(chosen);
     const next = event.key === "ArrowRight" ? at + 1 : at < 0 ? all.length - 1 : at - 1;
     const found = all[Math.min(Math.max(next, 0), all.length - 1)];
@@ -244,8 +245,8 @@ function excerptOf(run: Run, time: TimeWindow): HTMLElement | null {
   return el(
     "div",
     { class: "excerpt" },
-    el("p", {}, `This file has the packets that were sent in ${stretches.length} stretches of the run, ${share} % of all rows. With the folder of the run `, el("code", {}, "lasthop view"), " shows all of them."),
-    el("p", { class: "bar" }, ...stretches.map((s) => el("button", { type: "button", onclick: () => time.show(s.from_s, s.to_s) }, `${s.what}: ${plain(s.from_s)} s to ${plain(s.to_s)} s`))),
+    el("p", {}, `This file has the packets that were sent in ${stretches.length === 1 ? "one stretch" : `${stretches.length} stretches`} of the run, ${share} % of all rows. With the folder of the run `, el("code", {}, "lasthop view"), " shows all of them."),
+    el("p", { class: "bar" }, ...stretches.map((s) => el("button", { type: "button", onclick: () => time.show(s.from_s, s.to_s) }, `${s.what}: ${plain(Math.max(s.from_s, 0) < 1e-3 ? 0 : s.from_s)} s to ${plain(s.to_s)} s`))),
   );
 }
 

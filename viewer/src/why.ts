@@ -65,7 +65,7 @@ function one(found: Explained): HTMLElement {
     el(
       "details",
       {},
-      el("summary", {}, `All causes${found.exact ? "" : " (estimated: the run has no `output.explain`)"}`),
+      el("summary", {}, ...(found.exact ? ["All causes"] : ["All causes, estimated: the run has no ", el("code", {}, "output.explain")])),
       scrolled(
         `Causes of ${found.flow}`,
         el("thead", {}, el("tr", {}, ...columns.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))),

@@ -17,28 +17,33 @@ function stages(rows: [number, string, string, number, number][]): Rows {
 
 describe("layers", () => {
   it("stand in the order of the way, data before what returns", () => {
-    const found = layersOf(
-      stages([
-        [1, "rlc-queue", "phone", 2, 3],
-        [1, "queue", "link", 0, 1],
-        [1, "propagation", "link", 1, 2],
-        [2, "grant", "phone up", 3, 4],
-        [2, "propagation", "link back", 4, 5],
-        [3, "queue", "link", 0.5, 1],
-        [3, "rlc-queue", "phone", 2, 4],
-      ]),
-    );
-    expect(found.lanes).toEqual(["queue, link", "propagation, link", "rlc-queue, phone", "grant, phone up", "propagation, link back"]);
+    const rows = stages([
+      [1, "rlc-queue", "phone", 2, 3],
+      [1, "queue", "link", 0, 1],
+      [1, "propagation", "link", 1, 2],
+      [2, "rlc-queue", "phone", 3, 4],
+      [2, "propagation", "link back", 4, 5],
+      [3, "queue", "link", 0.5, 1],
+      [3, "rlc-queue", "phone", 2, 4],
+    ]);
+    const senders = new Map([
+      [1, "server"],
+      [2, "phone"],
+      [3, "server"],
+    ]);
+    const found = layersOf(rows, senders);
+    expect(found.lanes).toEqual(["queue, link", "propagation, link", "rlc-queue, phone (from server)", "rlc-queue, phone (from phone)", "propagation, link back"]);
     expect(found.stays.get(1)).toEqual([
       { lane: 0, start: 0, end: 1 },
       { lane: 1, start: 1, end: 2 },
       { lane: 2, start: 2, end: 3 },
     ]);
     expect(found.stays.get(3)!.map((s) => s.lane)).toEqual([0, 2]);
+    expect(found.stays.get(2)!.map((s) => s.lane)).toEqual([3, 4]);
   });
 
   it("are none of an empty table", () => {
-    expect(layersOf(stages([])).lanes).toEqual([]);
+    expect(layersOf(stages([]), new Map()).lanes).toEqual([]);
   });
 });
 

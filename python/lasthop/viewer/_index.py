@@ -169,7 +169,8 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
         for name, member in _inner(scenario, kind).items():
             if not isinstance(member, dict):
                 continue
-            if _moves(member):
+            # Cells of a layout stand where it puts them, whatever their own position says.
+            if _moves(member) or (kind == "cell" and name in _inner(scenario, "layout")):
                 continue
             radio = member.get("radio") if isinstance(member.get("radio"), dict) else {}
             place = (radio or {}).get("position", member.get("position"))
@@ -179,13 +180,16 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _moving(scenario: dict[str, Any]) -> list[str]:
-    """The members of a scenario that move."""
-    members = (item for kind in PLACED for item in _inner(scenario, kind).items())
-    return [name for name, member in members if isinstance(member, dict) and _moves(member)]
+    """The UEs of a scenario that move or are dropped at random: the table `positions` says where they are."""
+    return [name for name, ue in _inner(scenario, "ue").items() if isinstance(ue, dict) and _moves(ue)]
 
 
 def _moves(member: dict[str, Any]) -> bool:
-    return "mobility" in _inner(member, "radio")
+    if "drop" in member:
+        return True
+    mobility = _inner(member, "radio").get("mobility", "static")
+    # An effective scenario has the default written out.
+    return (mobility.get("kind") if isinstance(mobility, dict) else mobility) != "static"
 
 
 def _inner(scenario: dict[str, Any], key: str) -> dict[str, Any]:
