@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 
 from lasthop.campaign.conduct import Event
 from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, remake_study, run_study
-from lasthop.harness.definition import scaled, toml_value
+from lasthop.harness.definition import BUNDLED, scaled, toml_value
 from lasthop.harness.folder import report_of, write_folder
 from lasthop.harness.recorded import RUNS
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
@@ -676,3 +677,12 @@ def test_a_report_is_not_made_of_other_runs(folder: Path) -> None:
     (result.folder / RUNS).unlink()
     with pytest.raises(StudyError, match=f"has no {RUNS}"):
         remake_study(result.folder, backend=FakeBackend(simulate))
+
+
+def test_letters_of_figures_have_two_sizes() -> None:
+    sizes = {
+        float(size)
+        for file in BUNDLED.glob("*/*.py")
+        for size in re.findall(r"(?:fontsize|labelsize)=([\d.]+)", file.read_text(encoding="utf-8"))
+    }
+    assert sizes == {7.0, 8.0}, "labels and titles 8 pt, ticks and legends 7 pt"

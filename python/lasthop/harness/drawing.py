@@ -1,4 +1,4 @@
-"""How studies draw: one width and one size of letters for all figures, as a two-column paper prints them."""
+"""How studies draw: one width and two sizes of letters for all figures, as a two-column paper prints them."""
 
 from __future__ import annotations
 
