@@ -119,7 +119,9 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     ctx.clip();
     ctx.fillStyle = token("--band");
     for (const s of excerpt) ctx.fillRect(x(s.from_s), 0, Math.max(x(s.to_s) - x(s.from_s), 1), height);
-    for (const way of wanted) {
+    // The chosen one over all others.
+    const last = wanted.filter((way) => way === chosen);
+    for (const way of last.length > 0 ? [...wanted.filter((way) => way !== chosen), ...last] : wanted) {
       const lost = way.to?.dropped === true;
       ctx.strokeStyle = ctx.fillStyle = lost ? token("--bad") : colour(flows.indexOf(way.flow));
       ctx.lineWidth = way === chosen ? 3 : 1;
