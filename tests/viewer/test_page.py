@@ -294,8 +294,8 @@ def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, 
     assert colours[0] == colours[1]
     over = figure.locator(".u-over")
     over.scroll_into_view_if_needed()
-    for _ in range(2):
-        page.keyboard.press("+")
+    # 5 s in intervals of 4.4 pixels: shorter ones are not asked for.
+    page.keyboard.press("+")
     low, high = shown(sheet)
     expect(figure).to_contain_text("steps of 41.67 ms")
     box = over.bounding_box()
@@ -341,9 +341,9 @@ def test_zooming_into_bands_asks_for_shorter_intervals(
             sheet.page.keyboard.press("+")
         # 10 s in 240 intervals are 42 ms each; 0.3 s are seen then, and a file has 7680 intervals of 1.3 ms.
         sheet.page.wait_for_function(
-            "() => /in steps of [0-9.]+ (ms|µs)/.test(document.querySelector('figure.bands').innerText)"
+            "() => Number(/in steps of ([0-9.]+) ms/.exec(document.querySelector('figure.bands').innerText)?.[1]) < 5",
+            timeout=20_000,
         )
-        expect(sheet.page.locator("figure.bands")).not_to_contain_text("steps of 41.67 ms", timeout=20_000)
         assert step() < 0.005 < coarse
         # What is read there is what the run's tables say of this time.
         low, high = shown(sheet)
