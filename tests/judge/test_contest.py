@@ -153,3 +153,12 @@ def test_three_duplicates_without_adaptation_do_worse_under_reordering() -> None
         run = lh.Scenario.parse(scenario_text(case, path, "reno", 1, sets), "x").run()
         goodput[recovery] = run.flows.column("goodput_bps")[0].as_py()
     assert goodput["sack"] < goodput["rack"] / 2
+
+
+def test_a_row_of_harm_does_not_depend_on_jobs_or_subset(tmp_path: Path) -> None:
+    pair = lh.judge("vegas", ["rfc9743"], cases=["CCE-09", "CCE-21"], quick=True, store=tmp_path / "a", jobs=2)
+    alone = lh.judge("vegas", ["rfc9743"], cases=["CCE-09"], quick=True, store=tmp_path / "b", jobs=1)
+    assert pair.rows[0].to_json_dict() == alone.rows[0].to_json_dict()
+    shown = alone.rows[0].points[0]["compare"]
+    assert shown["alone"]["fct_p95"]["n"] == shown["vegas"]["fct_p95_harm"]["n"] == 3
+    assert pair.made == alone.made + 6 * 4

@@ -1,0 +1,70 @@
+"""Reno and CUBIC judged against themselves: with the same seeds there is no difference, with others only chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lasthop.judging import judgement
+from lasthop.judging.case import Case
+from lasthop.judging.contest import flags
+from lasthop.judging.judgement import Judgement
+from lasthop.judging.suite import Suite, load_suite
+
+SEED = Case.seed
+
+
+def samples(suite: Suite, number: int, store: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Of each case the values of Reno and CUBIC by path, with the seeds of a set."""
+    caught: dict[str, Any] = {}
+
+    def spy(points: Any, candidate: str, case: Case, limits: Any = None) -> list[dict[str, Any]]:
+        caught[case.id] = list(points)
+        return flags(points, candidate, case, limits)
+
+    monkeypatch.setattr(judgement, "flags", spy)
+    monkeypatch.setattr(Case, "seed", lambda case, replication: SEED(case, replication + 1000 * number))
+    found = Judgement("reno", [suite], quick=True, store=store).run()
+    assert set(found.counts) == {"shown"}, [row.why for row in found.rows]
+    return caught
+
+
+def judged(suite: Suite, sets: int, store: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[tuple[Any, ...]]]:
+    """How many rows were judged with other seeds than the references', and those that were flagged."""
+    first, *others = [samples(suite, number, store, monkeypatch) for number in range(sets + 1)]
+    rows, flagged = 0, []
+    for number, again in enumerate(others, 1):
+        for control in ("reno", "cubic"):
+            for case in suite.cases:
+                same = [(path, {**of, "again": of[control]}) for path, of in again[case.id]]
+                assert flags(same, "again", case) == []
+                now = dict(again[case.id])
+                other = [(path, {**of, "again": now[path][control]}) for path, of in first[case.id]]
+                rows += 1
+                flagged += [(number, control, case.id, f["why"]) for f in flags(other, "again", case)[:1]]
+    return rows, flagged
+
+
+def suite_of(*ids: str) -> Suite:
+    suite = load_suite("rfc9743")
+    cases = [case for case in suite.cases if case.metrics and (not ids or case.id in ids)]
+    return replace(suite, cases=tuple(replace(case, references=("reno", "cubic")) for case in cases), figures=())
+
+
+def test_reno_and_cubic_against_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, flagged = judged(suite_of("CCE-03", "CCE-21"), 2, tmp_path, monkeypatch)
+    assert rows == 8
+    assert len(flagged) <= 1, flagged
+
+
+@pytest.mark.slow
+def test_reno_and_cubic_against_themselves_in_twenty_sets_of_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row is wrongly flagged with a probability of 5 % at most: Holm's correction within the row."""
+    rows, flagged = judged(suite_of(), 20, tmp_path, monkeypatch)
+    assert rows == 20 * 2 * 22
+    assert len(flagged) <= 0.05 * rows, flagged
