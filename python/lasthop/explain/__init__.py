@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lasthop.explain._advice import Advice, Tried, advice_for, try_advice
+from lasthop.explain._advice import Advice, Tried, advice_for, depth_of, try_advice
 from lasthop.explain._estimate import estimated_budget
 from lasthop.explain._exact import exact_budget
 from lasthop.explain._figure import timeline_figure
@@ -74,7 +74,8 @@ def explain(
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))
     is_exact = {"stages", "limits", "packets"} <= set(results.table_names)
     budget = (exact_budget if is_exact else estimated_budget)(results, row, start, end)
-    return Explanation(budget, sentences(budget, _timeouts(results, budget, row)), advice_for(budget, results, row))
+    said = sentences(budget, _timeouts(results, budget, row), depth_of(budget, results, row))
+    return Explanation(budget, said, advice_for(budget, results, row))
 
 
 def _timeouts(results: Results, budget: Budget, row: dict[str, Any]) -> int:

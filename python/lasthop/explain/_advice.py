@@ -143,6 +143,19 @@ def _is_like(a: Advice, b: Advice) -> bool:
     return a.text == b.text or bool(keys[0] & keys[1])
 
 
+def depth_of(budget: Budget, results: Results, row: dict[str, Any]) -> Callable[[Part], str]:
+    """For a part of a TCP flow, how much waited at its place at most, if that is more than the path holds."""
+    case = _Case(budget, results, row, scenario_of(results))
+
+    def depth(part: Part) -> str:
+        if part.cause.name not in ("queue", "rlc-queue") or case.row["transport"] != "tcp":
+            return ""
+        most, bdp = _largest_backlog(case, part.cause.place, part.cause.way), _bdp_at(case, part)
+        return f"{size(most)} at most, {most / bdp:.1f} BDP at this rate" if bdp and most > bdp else ""
+
+    return depth
+
+
 def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]:
     """Runs the scenario of `results` again with each change.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from lasthop import _format
 from lasthop.explain._model import BUSY, CLAUSES, HELD, KEPT_BACK, TRANSIT, Budget, Part
@@ -13,10 +14,16 @@ WORTH = 0.05
 MOST = 3
 
 
-def sentences(budget: Budget, timeouts: int) -> list[str]:
-    """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender."""
+def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> list[str]:
+    """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender.
+
+    Args:
+        budget: what is told.
+        timeouts: how often the retransmission timer has expired.
+        depth: how much waited at the place of a part, in words; empty: not known, or no more than the path holds.
+    """
     worth = [p for p in budget.parts if budget.share(p) >= WORTH][:MOST] or budget.parts[:1]
-    found = [_of_part(budget, p, first=i == 0) for i, p in enumerate(worth)]
+    found = [_of_part(budget, p, depth(p), first=i == 0) for i, p in enumerate(worth)]
     if budget.packets == 0:
         found.append("None of its packets arrived: there is no delay to divide.")
     if budget.losses:
@@ -26,7 +33,7 @@ def sentences(budget: Budget, timeouts: int) -> list[str]:
     return found
 
 
-def _of_part(budget: Budget, part: Part, first: bool) -> str:
+def _of_part(budget: Budget, part: Part, depth: str, first: bool) -> str:
     share = f"{100 * budget.share(part):.0f} %"
     where = f" ({part.cause.place})" if part.cause.place else ""
     if part.cause.name == "ack-lost":
@@ -43,7 +50,7 @@ def _of_part(budget: Budget, part: Part, first: bool) -> str:
     if name in {**BUSY, **HELD, **TRANSIT}:
         whose = "its ACKs" if part.cause.way == "ack" else "its octets"
         if name in ("queue", "rlc-queue", "wifi-queue"):
-            return f"{share} {whole}, {time}, {whose} were in {words}{where}."
+            return f"{share} {whole}, {time}, {whose} were in {words}{where}{f': {depth}' if depth else ''}."
         way = " on the way of its ACKs" if part.cause.way == "ack" and name not in ("delayed-ack", "ack-lost") else ""
         return f"{share} {whole}, {time}, went into {words}{where}{way}."
     if name in ("unaccounted", "lost"):
