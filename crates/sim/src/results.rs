@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::sink::{Folder, MANIFEST, Sink, file_name};
 use crate::spec::Scenario;
-use crate::world::{World, end_frames, end_notes};
+use crate::world::World;
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
 /// the day: the same scenario and seed give the same bytes.
@@ -86,15 +86,13 @@ pub struct RunOutput {
 
 impl RunOutput {
     /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
-    pub(crate) fn close(sink: Sink, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
-        let now = world.now();
-        end_notes(&mut world, now);
-        flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
-        let mut tables = flows::write_tables(&world, &sink)?;
-        let summary = flows::summary(&world, scenario);
-        end_frames(&mut world, now);
-        let capture = world.observer.take().map(|observer| observer.finish(now)).transpose()?;
-        tables.extend(world.into_probes().finish()?);
+    pub(crate) fn close(sink: Sink, scenario: &Scenario, world: World) -> Result<RunOutput, Error> {
+        let mut ended = world.close();
+        flows::settle_statistics(&mut ended);
+        let mut tables = flows::write_tables(&ended, &sink)?;
+        let summary = flows::summary(&mut ended, scenario);
+        let capture = ended.observer.map(|observer| observer.finish(ended.now)).transpose()?;
+        tables.extend(ended.probes.finish()?);
         let manifest = manifest(scenario, &tables, capture.as_ref());
         let mut output = RunOutput { manifest, summary, tables };
         if let Sink::Folder(folder) = sink {

@@ -8,7 +8,7 @@ use crate::attention::Attention;
 use crate::results::RunOutput;
 use crate::sink::Sink;
 use crate::spec::{At, InForce, Scalar};
-use crate::world::{World, work_out};
+use crate::world::World;
 use crate::{Error, Scenario};
 
 /// Work (events and packets) of the first part of a step after which the caller is asked, and where
@@ -173,7 +173,7 @@ impl Simulation {
 
     fn apply(&mut self, at: At) -> Result<(), Error> {
         // What is in force moves along, so that the next change is compared with it.
-        let actions = match work_out(&mut self.world, &at) {
+        let actions = match self.world.changes.work_out(&at) {
             Some(actions) => actions?,
             None => {
                 let in_force = self.in_force.get_or_insert_with(|| InForce::of(&self.scenario));

@@ -128,11 +128,7 @@ impl Adapter for LinkAccess {
     }
 
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
-        let (name, spec) = match change {
-            AccessChange::Link(LinkChange::Keys(name, spec)) => (name, spec),
-            AccessChange::Link(LinkChange::Fault(name, run)) => return self.run_fault(now, name, *run, out),
-            _ => return false,
-        };
+        let AccessChange::Link(LinkChange { name, spec }) = change else { return false };
         if self.table() != Some(name) {
             return false;
         }
@@ -141,6 +137,16 @@ impl Adapter for LinkAccess {
             let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
         }
         self.link.set_wire(now, config.wire(), &mut out.pipe);
+        self.pass_notes(out);
+        self.pass_drops(out);
+        true
+    }
+
+    fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
+        if !self.faults.iter().any(|fault| *fault.name == *name) {
+            return false;
+        }
+        self.link.run_fault(now, name, run, &mut out.pipe);
         self.pass_notes(out);
         self.pass_drops(out);
         true
@@ -216,17 +222,6 @@ impl LinkAccess {
         let (role, wake) = (Role::Processing, Wake::default());
         let faults = Box::default();
         LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, faults, wake }
-    }
-
-    /// Starts or stops a fault, if it is one of this direction.
-    fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
-        if !self.faults.iter().any(|fault| *fault.name == *name) {
-            return false;
-        }
-        self.link.run_fault(now, name, run, &mut out.pipe);
-        self.pass_notes(out);
-        self.pass_drops(out);
-        true
     }
 
     /// As [`enter`](Adapter::enter), where stages are wanted.

@@ -111,6 +111,11 @@ pub trait Adapter {
     }
     /// Does what of a change concerns this access. False: nothing does.
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
+    /// Starts a fault anew, or ends it, if it is one of this access. False: it is not.
+    fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
+        let _has_none = (now, name, run, out);
+        false
+    }
     /// From now on it says in which stage each packet is ([`Step::Stage`]).
     fn note_stages(&mut self) {}
     /// The run ends: the stages of packets inside that are known only then.
@@ -224,6 +229,9 @@ impl Adapter for Access {
     }
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool {
         each!(self, a => a.change(now, change, out))
+    }
+    fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
+        each!(self, a => a.run_fault(now, name, run, out))
     }
     fn note_stages(&mut self) {
         each!(self, a => a.note_stages());

@@ -52,6 +52,10 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// It waits behind other packets, in the queue of a link, of layer 2 or of a device.
+    pub const fn is_queue(self) -> bool {
+        matches!(self, Stage::Queue | Stage::RlcQueue | Stage::WifiQueue)
+    }
     /// The name in the table.
     pub const fn name(self) -> &'static str {
         match self {

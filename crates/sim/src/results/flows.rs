@@ -1,15 +1,14 @@
 //! The `flows` table and the summary: what can be said of each flow at the end.
 
 use lasthop_capture::{FinishedTable, Record};
-use lasthop_net::FlowMonitor;
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::probe::{Probes, tables};
+use crate::probe::tables;
 use crate::sink::{Sink, Table};
 use crate::spec::Scenario;
-use crate::world::{Flow, World};
+use crate::world::{Ended, Flow};
 
 /// IPv4 header without options.
 const IP_HEADER: u64 = 20;
@@ -18,10 +17,11 @@ const IP_HEADER: u64 = 20;
 type Flows = IndexVec<FlowId, Flow>;
 
 /// Counts everything up to the end of the run.
-pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, now: Instant) {
+pub(super) fn settle_statistics(ended: &mut Ended) {
+    let Ended { flows, monitor, now, .. } = ended;
     for id in flows.ids() {
         let f = &mut flows[id];
-        f.window.settle(now);
+        f.window.settle(*now);
         let data_end = f.data_end;
         let f = &flows[id];
         // Of a flow that is split: to the other application; of a connection behind a proxy: to
@@ -42,11 +42,11 @@ pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, no
 ///
 /// # Errors
 /// A table that could not be written.
-pub(super) fn write_tables(world: &World, sink: &Sink) -> Result<Vec<FinishedTable>, Error> {
-    let flows = &world.flows;
-    let mut written = vec![finished(sink, |table| write_flows(world, table))?];
+pub(super) fn write_tables(ended: &Ended, sink: &Sink) -> Result<Vec<FinishedTable>, Error> {
+    let flows = &ended.flows;
+    let mut written = vec![finished(sink, |table| write_flows(ended, table))?];
     if flows.iter().any(has_requests) {
-        written.push(finished(sink, |table| write_applications(flows, world.now(), table))?);
+        written.push(finished(sink, |table| write_applications(flows, ended.now, table))?);
     }
     if flows.iter().any(|f| f.app.stats().quality.is_some()) {
         written.push(finished(sink, |table| write_quality(flows, table))?);
@@ -65,13 +65,13 @@ fn has_requests(flow: &Flow) -> bool {
     flow.app.stats().requests_issued > 0
 }
 
-fn write_flows(world: &World, table: &mut Table<tables::Flows<'static>>) {
-    let end = world.now();
-    for (id, f) in world.flows.enumerate() {
-        let m = world.monitor.flow(id);
+fn write_flows(ended: &Ended, table: &mut Table<tables::Flows<'static>>) {
+    let end = ended.now;
+    for (id, f) in ended.flows.enumerate() {
+        let m = ended.monitor.flow(id);
         let active = f.started.map(|s| end.since(s)).filter(|d| !d.is_zero());
         let sender = f.sender();
-        let (src, dst) = (world.node_name(f.node(f.data_end)), world.node_name(f.node(f.data_end.other())));
+        let (src, dst) = (ended.node_name(f.node(f.data_end)), ended.node_name(f.node(f.data_end.other())));
         let rtt = f.rtt.min_mean_max_s();
         let app = f.app.stats();
         table.push(&tables::Flows {
@@ -167,18 +167,18 @@ fn write_applications(flows: &Flows, end: Instant, table: &mut Table<tables::App
 }
 
 /// The summary: flows in short, the account, the events.
-pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
-    let end = world.now();
-    let flows: Vec<Value> = world
+pub(super) fn summary(ended: &mut Ended, scenario: &Scenario) -> Value {
+    let end = ended.now;
+    let flows: Vec<Value> = ended
         .flows
         .enumerate()
         .map(|(id, f)| {
-            let m = world.monitor.flow(id);
+            let m = ended.monitor.flow(id);
             let active = f.started.map(|s| end.since(s)).unwrap_or_default();
             json!({
                 "flow": &*f.name,
-                "src": world.node_name(f.node(f.data_end)),
-                "dst": world.node_name(f.node(f.data_end.other())),
+                "src": ended.node_name(f.node(f.data_end)),
+                "dst": ended.node_name(f.node(f.data_end.other())),
                 "transport": f.transport.name(),
                 "cc": f.sender().map(|s| s.cc),
                 "goodput_bps": m.goodput_bps(active),
@@ -192,13 +192,13 @@ pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
         })
         .collect();
     let goodputs: Vec<f64> = flows.iter().filter_map(|f| f["goodput_bps"].as_f64()).collect();
-    let a = world.account();
+    let a = &ended.account;
     let tally = |t: crate::world::Tally| json!({"packets": t.packets, "bytes": t.bytes.0});
     let mut summary = json!({
         "name": scenario.spec().scenario.name,
         "seed": scenario.spec().scenario.seed,
         "duration_s": end.as_secs_f64(),
-        "events": world.events(),
+        "events": ended.events,
         "flows": flows,
         "jain_index": lasthop_net::jain(goodputs.iter().copied()),
         "packets": {
@@ -210,21 +210,8 @@ pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
             "replaced": tally(a.replaced),
         },
     });
-    let agents = crate::world::snoop_summary(world);
-    if !agents.is_empty() {
-        summary["snoop"] = Value::Array(agents);
+    if !ended.snoops.is_empty() {
+        summary["snoop"] = Value::Array(std::mem::take(&mut ended.snoops));
     }
     summary
-}
-
-impl World {
-    /// The tables that were written during the run.
-    pub(super) fn into_probes(self) -> Probes {
-        debug_assert_eq!(
-            self.held_by_entities() as u64,
-            self.account().inside().packets,
-            "every packet inside is held by exactly one entity"
-        );
-        self.probes
-    }
 }

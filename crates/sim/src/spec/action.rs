@@ -24,6 +24,10 @@ pub enum Action {
     StartNode(String),
     /// The snoop agent at this node forgets everything and stops.
     StopNode(String),
+    /// The fault of this name begins anew.
+    StartFault(String),
+    /// The fault of this name ends.
+    StopFault(String),
 }
 
 impl Action {
@@ -34,6 +38,8 @@ impl Action {
             Action::Access(change) => change.event().map(|event| (event, "")),
             Action::StartNode(name) => Some(((format!("node/{name}"), "start"), "snoop")),
             Action::StopNode(name) => Some(((format!("node/{name}"), "stop"), "snoop")),
+            Action::StartFault(name) => Some(((format!("fault/{name}"), "start"), "")),
+            Action::StopFault(name) => Some(((format!("fault/{name}"), "stop"), "")),
             Action::ChangeFlow(name, _) => Some(((format!("flow/{name}"), "change"), "")),
             Action::StartFlow(_) | Action::StopFlow(_) | Action::PauseFlow(_) | Action::ResumeFlow(_) => None,
         }

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use super::at::Scalar;
 use super::kinds::{self, ALL, AccessChange, runtime_keys, spread};
-use super::links::LinkChange;
 use super::load::kind_of_default;
 use super::memory::Memory;
 use super::ways::Ways;
@@ -23,6 +22,9 @@ use crate::error::Error;
 
 /// The table that a change stands in: `at` or `when`, and its number.
 type Place = (&'static str, usize);
+
+/// Makes an action of the name of what it is about.
+type Make = fn(String) -> Action;
 
 /// Everything that changes at one instant. What is applied first does not depend on the order of
 /// the file: keys in alphabetical order (a key before those below it), then starts, stops, pauses
@@ -194,15 +196,16 @@ impl InForce {
     pub(super) fn step(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut actions = self.look_at_keys(scenario, moment)?;
         let mut starts = Vec::new();
-        type Make = fn(String) -> Action;
-        for (names, make, make_node) in [
-            (&moment.start, Action::StartFlow as Make, Some(Action::StartNode as Make)),
-            (&moment.stop, Action::StopFlow as Make, Some(Action::StopNode as Make)),
+        let start: [Make; 2] = [Action::StartNode, Action::StartFault];
+        let stop: [Make; 2] = [Action::StopNode, Action::StopFault];
+        for (names, make, make_others) in [
+            (&moment.start, Action::StartFlow as Make, Some(start)),
+            (&moment.stop, Action::StopFlow as Make, Some(stop)),
             (&moment.pause, Action::PauseFlow as Make, None),
             (&moment.resume, Action::ResumeFlow as Make, None),
         ] {
             for (name, place) in names {
-                starts.push(self.start_or_stop(scenario, name, *place, make, make_node)?);
+                starts.push(self.start_or_stop(scenario, name, *place, make, make_others)?);
             }
         }
         if !moment.set.is_empty() {
@@ -308,38 +311,36 @@ impl InForce {
         Some((name, near.or_else(|| suggest(name, all?.keys()))))
     }
 
+    /// The action of a flow, or of a snoop agent or a fault if `make_others` has how.
     fn start_or_stop(
         &self,
         scenario: &Scenario,
         name: &str,
         place: Option<Place>,
-        make: fn(String) -> Action,
-        make_node: Option<fn(String) -> Action>,
+        make: Make,
+        make_others: Option<[Make; 2]>,
     ) -> Result<Action, Error> {
         let snoop = |n: &&str| matches!(self.spec.node.get(*n), Some(NodeSpec::Snoop(_)));
-        if let Some(node) = name.strip_prefix("node.").filter(snoop)
-            && let Some(make_node) = make_node
-        {
-            return Ok(make_node(node.to_owned()));
+        if let Some([make_node, make_fault]) = make_others {
+            if let Some(node) = name.strip_prefix("node.").filter(snoop) {
+                return Ok(make_node(node.to_owned()));
+            }
+            if let Some(fault) = name.strip_prefix("fault.").filter(|f| self.spec.fault.contains_key(*f)) {
+                return Ok(make_fault(fault.to_owned()));
+            }
         }
         if let Some(flow) = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f)) {
             return Ok(make(flow.to_owned()));
         }
-        if let Some(fault) = name.strip_prefix("fault.").filter(|f| self.spec.fault.contains_key(*f))
-            && make_node.is_some()
-        {
-            let starts = matches!(make(String::new()), Action::StartFlow(_));
-            return Ok(Action::Access(AccessChange::Link(LinkChange::Fault(fault.to_owned(), starts))));
-        }
         let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
-        let nodes = self.spec.node.keys().filter(|_| make_node.is_some()).map(|n| format!("node.{n}"));
-        let faults = self.spec.fault.keys().filter(|_| make_node.is_some()).map(|f| format!("fault.{f}"));
+        let nodes = self.spec.node.keys().filter(|_| make_others.is_some()).map(|n| format!("node.{n}"));
+        let faults = self.spec.fault.keys().filter(|_| make_others.is_some()).map(|f| format!("fault.{f}"));
         let names: Vec<String> = flows.chain(nodes).chain(faults).collect();
         let of_table = names.iter().find(|n| n.split_once('.').is_some_and(|(_, own)| own == name)).cloned();
         let near = of_table.or_else(|| suggest(name, &names)).map(|n| format!("did you mean `{n}`?"));
         let d = scenario.complaint(place, "", format!("nothing is called `{name}`"));
         let otherwise = || {
-            Some(match make_node {
+            Some(match make_others {
                 Some(_) => {
                     "flows, faults and snoop agents can be started and stopped: `flow.NAME`, `fault.NAME`, \
                      `node.NAME`"
@@ -516,7 +517,7 @@ mod tests {
             links(1)
         ));
         let [(_, first), (_, second)] = s.changes() else { panic!("{:?}", s.changes()) };
-        assert!(matches!(first[..], [Action::Access(AccessChange::Link(LinkChange::Keys(..)))]), "{first:?}");
+        assert!(matches!(first[..], [Action::Access(AccessChange::Link(..))]), "{first:?}");
         assert!(matches!(second[..], [Action::Access(AccessChange::Wlan(WlanChange::Ap(..)))]), "{second:?}");
     }
 

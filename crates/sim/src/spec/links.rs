@@ -15,22 +15,16 @@ use crate::extensions::Extensions;
 /// The tables of links.
 pub(super) struct Links;
 
-/// What changes of links.
+/// The keys of the link of this table are now these.
 #[derive(Clone, Debug, PartialEq)]
-pub enum LinkChange {
-    /// The keys of the link of this table are now these.
-    Keys(String, Box<LinkSpec>),
-    /// The fault of this table starts anew, or stops.
-    Fault(String, bool),
+pub struct LinkChange {
+    pub name: String,
+    pub spec: Box<LinkSpec>,
 }
 
 impl LinkChange {
     pub(super) fn event(&self) -> Option<ChangeEvent> {
-        Some(match self {
-            LinkChange::Keys(name, _) => (format!("link/{name}"), "change"),
-            LinkChange::Fault(name, true) => (format!("fault/{name}"), "start"),
-            LinkChange::Fault(name, false) => (format!("fault/{name}"), "stop"),
-        })
+        Some((format!("link/{}", self.name), "change"))
     }
 }
 
@@ -91,7 +85,7 @@ const RUNTIME_KEYS: RuntimeKeys = &[
 
 fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LinkChange> {
     let differ = next.link.iter().filter(|(name, link)| spec.link.get(*name) != Some(link));
-    let changes = differ.map(|(name, link)| LinkChange::Keys(name.clone(), Box::new(link.clone())));
+    let changes = differ.map(|(name, link)| LinkChange { name: name.clone(), spec: Box::new(link.clone()) });
     let changes = changes.collect();
     spec.link.extend(std::mem::take(&mut next.link));
     changes

@@ -9,12 +9,13 @@ use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 
+use super::change::Changes;
 use super::flow::{Flow, Leg};
 use super::hint::Hinter;
+use super::life::Lives;
 use super::snoop::SnoopNode;
 use super::trigger::Triggers;
-use super::window::Windows;
-use super::{Account, Node, World};
+use super::{Account, Node, Progress, World};
 use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
 use crate::error::Error;
@@ -24,7 +25,7 @@ use crate::observe::{Observed, Observer, Points};
 use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
-use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, LiveChanges, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 use crate::transport::{Ends, Transport};
 
 impl World {
@@ -42,39 +43,29 @@ impl World {
     ) -> Result<World, Error> {
         let mut go_on = || if !attention.taken() || alive() { Ok(()) } else { Err(Error::Stopped) };
         let spec = scenario.spec();
-        let mut builder = Builder::default();
-        builder.wiring.seed = spec.scenario.seed;
-        let tables = FlowTables::of(spec);
-        access::wire(scenario, &tables, &mut builder.wiring, &mut go_on)?;
-        // Every end of a flow is a node by now: the scenario's check has seen to it.
-        let destinations = builder.destinations(spec);
-        let mut routes = routes(builder.wiring.names().len(), &builder.wiring.edges, &destinations);
-        for (name, flow) in &spec.flow {
-            builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
-        }
-        builder.join_groups(spec);
-        builder.set_flows(&tables);
+        let (mut builder, mut routes) = Builder::wire(scenario, &mut go_on)?;
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec);
         let observer = builder.observer(spec, sink, capture)?;
         let probes = Probes::open(spec, sink)?;
         let end = Instant::ZERO + spec.scenario.duration;
+        let first = first_events(scenario, &builder.starts, &hinters, &probes);
+        let Builder { wiring, flows, .. } = builder;
         let mut world = World {
             queue: EventQueue::new(),
             end,
             packets: Slab::new(),
             serial: 0,
             account: Account::default(),
-            nodes: builder.wiring.names().iter().map(|name| Node::new(name)).collect(),
+            nodes: wiring.names().iter().map(|name| Node::new(name)).collect(),
             routes,
-            accesses: builder.wiring.accesses,
-            monitor: FlowMonitor::new(builder.flows.len()),
-            flows: builder.flows,
+            accesses: wiring.accesses,
+            monitor: FlowMonitor::new(flows.len()),
             snoops,
             hinters,
-            changes: Vec::new(),
-            triggers: None,
-            progress: None,
+            changes: Changes::of(scenario),
+            triggers: spec.waits_for_senders().then(|| Box::new(Triggers::new(spec, &flows))),
+            progress: Progress::default(),
             fault: None,
             attention: attention.clone(),
             watched: probes.follows_packets || observer.is_some(),
@@ -83,32 +74,14 @@ impl World {
             output: AccessOutput::default(),
             spare: Vec::new(),
             app_actions: Vec::new(),
-            lives: (spec.output.explain || spec.output.windows.is_some()).then(Box::default),
+            lives: Lives::of(spec, flows.len()),
+            flows,
         };
-        if let Some(lives) = &mut world.lives {
-            lives.windows = spec.output.windows.map(|every| Windows::new(every, world.flows.len()));
+        if world.lives.is_some() {
             world.output.note_stages();
             world.accesses.iter_mut().for_each(Adapter::note_stages);
         }
-        let changes = scenario.changes().iter().filter(|(t, _)| *t <= end);
-        world.changes = changes.clone().map(|(_, actions)| actions.clone()).collect();
-        world.triggers =
-            LiveChanges::of(scenario).map(|live| Box::new(Triggers::new(spec, live, &world.flows)));
-        let changes = (0..).zip(changes).map(|(n, (t, _))| (*t, Event::Change(n)));
-        let reports = (0..).zip(&world.hinters).map(|(n, h)| (h.first_report(), Event::HintReport(n)));
-        let reports = reports.filter_map(|(t, event)| Some((t.filter(|t| *t <= end)?, event)));
-        let mut first: Vec<(Instant, Event)> = flow_events(spec, &builder.starts, end);
-        first.extend(changes.chain(reports));
-        if world.probes.samples() {
-            first.push((Instant::ZERO + spec.output.interval, Event::Sample));
-        }
-        first.extend(
-            spec.output
-                .windows
-                .map(|every| (Instant::ZERO + every, Event::Window))
-                .filter(|(t, _)| *t <= end),
-        );
-        for (t, event) in first {
+        for (t, event) in first.into_iter().filter(|(t, _)| *t <= end) {
             world.queue.schedule(t, event.class(), event);
         }
         // UEs that attach or measure do so without a packet.
@@ -119,14 +92,33 @@ impl World {
     }
 }
 
+/// What waits at time zero; those after the end of the run too.
+fn first_events(
+    scenario: &Scenario,
+    starts: &[(FlowId, String, Instant)],
+    hinters: &[Hinter],
+    probes: &Probes,
+) -> Vec<(Instant, Event)> {
+    let spec = scenario.spec();
+    let mut first = flow_events(spec, starts);
+    first.extend((0..).zip(scenario.changes()).map(|(n, (t, _))| (*t, Event::Change(n))));
+    let reports = (0..).zip(hinters).map(|(n, h)| Some((h.first_report()?, Event::HintReport(n))));
+    first.extend(reports.flatten());
+    if probes.samples() {
+        first.push((Instant::ZERO + spec.output.interval, Event::Sample));
+    }
+    first.extend(spec.output.windows.map(|every| (Instant::ZERO + every, Event::Window)));
+    first
+}
+
 /// When flows start and stop.
-fn flow_events(spec: &Spec, starts: &[(FlowId, String, Instant)], end: Instant) -> Vec<(Instant, Event)> {
+fn flow_events(spec: &Spec, starts: &[(FlowId, String, Instant)]) -> Vec<(Instant, Event)> {
     let of = |(id, group, start): &(FlowId, String, Instant)| {
         let flow = &spec.flow[group];
         let start = flow.autostart.then_some((*start, Event::Start(*id)));
         [start, flow.stop.map(|stop| (Instant::ZERO + stop, Event::Stop(*id)))]
     };
-    starts.iter().flat_map(of).flatten().filter(|(t, _)| *t <= end).collect()
+    starts.iter().flat_map(of).flatten().collect()
 }
 
 #[derive(Default)]
@@ -137,6 +129,28 @@ struct Builder {
 }
 
 impl Builder {
+    /// All nodes, accesses and flows of a scenario, and the routes between them; `go_on` is asked
+    /// now and then.
+    fn wire(
+        scenario: &Scenario,
+        go_on: &mut dyn FnMut() -> Result<(), Error>,
+    ) -> Result<(Builder, Routes), Error> {
+        let spec = scenario.spec();
+        let mut builder = Builder::default();
+        builder.wiring.seed = spec.scenario.seed;
+        let tables = FlowTables::of(spec);
+        access::wire(scenario, &tables, &mut builder.wiring, go_on)?;
+        // Every end of a flow is a node by now: the scenario's check has seen to it.
+        let destinations = builder.destinations(spec);
+        let routes = routes(builder.wiring.names().len(), &builder.wiring.edges, &destinations);
+        for (name, flow) in &spec.flow {
+            builder.add_flows(scenario, &routes, name, flow, go_on)?;
+        }
+        builder.join_groups(spec);
+        builder.set_flows(&tables);
+        Ok((builder, routes))
+    }
+
     /// The nodes that packets are sent to: the ends of flows, and proxies between them.
     fn destinations(&self, spec: &Spec) -> BTreeSet<NodeId> {
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
@@ -366,7 +380,7 @@ impl Builder {
     /// mobile.
     fn hinters(&mut self, spec: &Spec) -> Vec<Hinter> {
         let mut hinters = Vec::new();
-        for (name, hint) in &spec.hint {
+        for (number, (name, hint)) in (0..).zip(&spec.hint) {
             let mut recipients = Vec::new();
             for (id, flow) in self.flows.enumerate() {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
@@ -381,7 +395,7 @@ impl Builder {
                     }
                 }
             }
-            hinters.push(Hinter::new(name, hint, self.wiring.seed, recipients));
+            hinters.push(Hinter::new(number, name, hint, self.wiring.seed, recipients));
         }
         hinters
     }

@@ -1,80 +1,164 @@
-//! Changes during the run: what `[[at]]` and the stepping caller do to a world.
+//! Changes during the run: what `[[at]]`, `[[when]]` and the stepping caller do to a world.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, FlowId, Instant};
 
-use super::flow::flows_of;
-use super::socket::{change_app, pause_flow};
-use super::trigger::count_rounds_of_fault;
-use super::{World, apply_worked_out};
-use crate::access::Adapter;
+use super::World;
+use super::control::Moment;
+use super::flow::{AppCommand, flows_of};
+use super::trigger::Then;
+use crate::access::{Access, AccessOutput, Adapter};
 use crate::error::Error;
-use crate::spec::{AccessChange, Action, At, LinkChange};
+use crate::event::Event;
+use crate::spec::{Action, At, LiveChanges, Scenario};
+
+/// What the changes of a scenario do.
+pub(crate) enum Changes {
+    /// All of them were worked out before the run: by the number of their instant.
+    Known(Vec<Vec<Action>>),
+    /// Each is worked out when it comes, against what is in force then.
+    Live(Box<LiveChanges>),
+}
+
+impl Changes {
+    /// Those of a scenario.
+    pub(super) fn of(scenario: &Scenario) -> Changes {
+        match LiveChanges::of(scenario) {
+            Some(live) => Changes::Live(Box::new(live)),
+            None => Changes::Known(scenario.changes().iter().map(|(_, actions)| actions.clone()).collect()),
+        }
+    }
+
+    /// What the `[[at]]` tables of instant number `n` do now.
+    fn at(&mut self, n: usize) -> Result<Vec<Action>, Error> {
+        match self {
+            Changes::Known(changes) => Ok(std::mem::take(&mut changes[n])),
+            Changes::Live(live) => live.at(n),
+        }
+    }
+
+    /// What the `[[when]]` table number `n` does now.
+    fn when(&mut self, n: usize) -> Result<Vec<Action>, Error> {
+        match self {
+            Changes::Known(_) => unreachable!("a scenario with `[[when]]` tables has live changes"),
+            Changes::Live(live) => live.when(n),
+        }
+    }
+
+    /// What a caller's change does now; `None`: what is in force is not kept here.
+    pub(crate) fn work_out(&mut self, at: &At) -> Option<Result<Vec<Action>, Error>> {
+        match self {
+            Changes::Known(_) => None,
+            Changes::Live(live) => Some(live.change(at)),
+        }
+    }
+}
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
-        let n = n as usize;
-        match &mut self.triggers {
-            Some(triggers) => {
-                let worked_out = triggers.changes.at(n);
-                apply_worked_out(self, now, worked_out);
+        let actions = self.changes.at(n as usize);
+        self.apply_at(now, actions);
+    }
+
+    /// The sender of a flow's data may have changed: rows of the table `cc`, and what has waited
+    /// for it.
+    #[cold]
+    pub(super) fn watch_control(&mut self, now: Instant, flow: FlowId, moment: Moment) {
+        self.flows[flow].note_control(&mut self.probes, now, moment);
+        let (Some(triggers), f) = (&mut self.triggers, &self.flows[flow]) else { return };
+        if f.started.is_none() {
+            return;
+        }
+        for (then, delay) in triggers.look(flow, f.seen(), moment) {
+            match then {
+                Then::EndFault(number) => {
+                    let fault = self.triggers.as_ref().map(|triggers| triggers.fault(number).to_owned());
+                    self.apply_at(now, Ok(fault.into_iter().map(Action::StopFault).collect()));
+                }
+                Then::When(number) if delay == Duration::ZERO => self.on_when(now, number),
+                Then::When(number) if now + delay <= self.end => {
+                    let event = Event::When(number as u32);
+                    self.queue.schedule(now + delay, event.class(), event);
+                }
+                Then::When(_) => {}
             }
-            None => {
-                let actions = std::mem::take(&mut self.changes[n]);
-                self.apply_at(now, actions);
-            }
+        }
+    }
+
+    /// What `[[when]]` table number `number` waited for has come, and its delay has passed.
+    pub(super) fn on_when(&mut self, now: Instant, number: usize) {
+        let World { triggers: Some(triggers), flows, probes, .. } = self else { return };
+        if triggers.is_due(now, number, flows, probes) {
+            let actions = self.changes.when(number);
+            self.apply_at(now, actions);
         }
     }
 
     /// Applies changes now.
     pub fn apply(&mut self, actions: Vec<Action>) {
-        self.apply_at(self.now(), actions);
+        self.apply_at(self.now(), Ok(actions));
     }
 
-    pub(super) fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
-        for action in actions {
+    /// Applies changes that were worked out now; the run ends with the error of those that do not
+    /// fit what is in force.
+    fn apply_at(&mut self, now: Instant, actions: Result<Vec<Action>, Error>) {
+        if let Err(error) = actions {
+            self.fault.get_or_insert_with(|| Box::new(error));
+            return;
+        }
+        for action in actions.into_iter().flatten() {
             if let Some(((source, kind), detail)) = action.event() {
                 self.probes.event(now, &source, kind, None, detail);
             }
-            match action {
+            match &action {
                 Action::StartFlow(group) => {
-                    flows_of(&self.flows, &group).into_iter().for_each(|f| self.start_flow(now, f));
+                    flows_of(&self.flows, group).into_iter().for_each(|f| self.start_flow(now, f));
                 }
                 Action::StopFlow(group) => {
-                    flows_of(&self.flows, &group).into_iter().for_each(|f| self.stop_flow(now, f));
+                    flows_of(&self.flows, group)
+                        .into_iter()
+                        .for_each(|f| self.command_flow(now, f, AppCommand::Stop));
                 }
                 Action::PauseFlow(group) => {
-                    flows_of(&self.flows, &group).into_iter().for_each(|f| pause_flow(self, now, f, true));
+                    flows_of(&self.flows, group)
+                        .into_iter()
+                        .for_each(|f| self.command_flow(now, f, AppCommand::Pause));
                 }
                 Action::ResumeFlow(group) => {
-                    flows_of(&self.flows, &group).into_iter().for_each(|f| pause_flow(self, now, f, false));
+                    flows_of(&self.flows, group)
+                        .into_iter()
+                        .for_each(|f| self.command_flow(now, f, AppCommand::Resume));
                 }
-                Action::ChangeFlow(ref group, ref app) => {
-                    flows_of(&self.flows, group).into_iter().for_each(|f| change_app(self, now, f, app));
+                Action::ChangeFlow(group, app) => {
+                    flows_of(&self.flows, group)
+                        .into_iter()
+                        .for_each(|f| self.command_flow(now, f, AppCommand::Change(app)));
                 }
-                Action::StartNode(ref name) | Action::StopNode(ref name) => {
+                Action::StartNode(name) | Action::StopNode(name) => {
                     let run = matches!(action, Action::StartNode(_));
                     let nodes = &self.nodes;
                     let agents = self.snoops.iter_mut().filter(|s| *nodes[s.node].name == **name);
                     agents.for_each(|s| s.run(run));
                 }
-                Action::Access(ref change) => self.change_access(now, change),
+                Action::StartFault(name) | Action::StopFault(name) => {
+                    let run = matches!(action, Action::StartFault(_));
+                    if let Some(triggers) = &mut self.triggers {
+                        triggers.run_fault(name, run, &self.flows);
+                    }
+                    self.change_accesses(now, |access, out| access.run_fault(now, name, run, out));
+                }
+                Action::Access(change) => {
+                    self.change_accesses(now, |access, out| access.change(now, change, out));
+                }
             }
         }
     }
 
-    fn change_access(&mut self, now: Instant, change: &AccessChange) {
-        if let AccessChange::Link(LinkChange::Fault(name, run)) = change {
-            count_rounds_of_fault(self, name, *run);
-        }
+    /// `change` says of each access whether it concerns it.
+    fn change_accesses(&mut self, now: Instant, change: impl Fn(&mut Access, &mut AccessOutput) -> bool) {
         for id in self.accesses.ids() {
-            if self.accesses[id].change(now, change, &mut self.output) {
+            if change(&mut self.accesses[id], &mut self.output) {
                 self.settle(now, id);
             }
         }
     }
-}
-
-/// What a caller's change does, where what is in force is kept by the world.
-pub(crate) fn work_out(world: &mut World, at: &At) -> Option<Result<Vec<Action>, Error>> {
-    world.triggers.as_mut().map(|triggers| triggers.changes.change(at))
 }

@@ -1,11 +1,12 @@
 //! A flow: an application, its transport at both ends, and what is counted about it.
 
-use lasthop_net::app::App;
+use lasthop_net::app::{Action as AppAction, App, AppConfig};
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId};
 
-use super::control::ControlWatch;
+use super::control::{ControlWatch, Seen};
 use super::limit::LimitTrack;
 use crate::event::{End, Wake};
+use crate::probe::Probes;
 use crate::transport::{Relays, SenderTotals, Shown, Transport};
 
 /// A transport flow with both its ends.
@@ -41,6 +42,19 @@ pub struct Flow {
     pub(super) limit: Option<Box<LimitTrack>>,
     /// What the table `cc` has of the sender.
     pub(super) control: Option<Box<ControlWatch>>,
+}
+
+/// What a change has a flow's application do.
+#[derive(Clone, Copy)]
+pub(super) enum AppCommand<'a> {
+    /// It stops offering data.
+    Stop,
+    /// It offers no data for now.
+    Pause,
+    /// It goes on after a pause.
+    Resume,
+    /// It has other parameters from now on.
+    Change(&'a AppConfig),
 }
 
 /// The place of a connection in a flow that is split.
@@ -103,6 +117,36 @@ impl Flow {
             limit: None,
             control: None,
         }
+    }
+    /// Its application does as a change says; what that asks for is appended to `actions`. False:
+    /// it has none of its own, because the flow is a copy.
+    pub(super) fn command(
+        &mut self,
+        now: Instant,
+        command: AppCommand<'_>,
+        probes: &mut Probes,
+        actions: &mut Vec<AppAction>,
+    ) -> bool {
+        match command {
+            AppCommand::Stop => self.note(probes, now, "flow-stop", None, ""),
+            AppCommand::Pause => self.note(probes, now, "flow-pause", None, ""),
+            AppCommand::Resume => self.note(probes, now, "flow-resume", None, ""),
+            AppCommand::Change(_) => {}
+        }
+        if self.is_copy() {
+            return false;
+        }
+        match command {
+            AppCommand::Stop => self.app.stop(now, actions),
+            AppCommand::Pause => self.app.pause(),
+            AppCommand::Resume => self.app.resume(now, actions),
+            AppCommand::Change(app) => self.app.change(app, now, actions),
+        }
+        true
+    }
+    /// Its sender, as what looks at senders sees it.
+    pub(super) fn seen(&self) -> Seen<'_> {
+        Seen { name: &self.name, transport: &self.transport, end: self.data_end }
     }
     /// The connection at which the application's end is.
     #[inline]

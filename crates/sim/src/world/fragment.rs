@@ -6,7 +6,7 @@ use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;
 use super::life::Turn;
-use super::packet::DropPoint;
+use super::place::DropPoint;
 use crate::access::{Cause, Stage};
 use crate::event::{Event, Wake};
 

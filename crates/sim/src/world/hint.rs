@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use lasthop_engine::{Draw, Purpose, math};
+use lasthop_engine::{Draw, EventQueue, Purpose, math};
 use lasthop_tcp::{Guidance, Hint, Notice};
-use lasthop_units::{AccessId, Bitrate, Duration, FlowId, Instant};
+use lasthop_units::{AccessId, Bitrate, Duration, FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::Flow;
-use crate::access::{Adapter, LinkReading};
+use crate::access::{Access, Adapter, LinkReading};
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
@@ -17,6 +17,8 @@ use crate::spec::{HintCarrier, HintSpec};
 
 /// A `[hint]` table at work.
 pub(super) struct Hinter {
+    /// Its place among all.
+    number: u32,
     name: Box<str>,
     spec: HintSpec,
     recipients: Vec<Recipient>,
@@ -51,7 +53,15 @@ impl Recipient {
 }
 
 impl Hinter {
-    pub fn new(name: &str, spec: &HintSpec, seed: u64, recipients: Vec<(FlowId, Link, u32)>) -> Hinter {
+    /// The table of this number, and its recipients: the flow, where packets to its mobile enter,
+    /// and the number of what reads that link.
+    pub fn new(
+        number: u32,
+        name: &str,
+        spec: &HintSpec,
+        seed: u64,
+        recipients: Vec<(FlowId, Link, u32)>,
+    ) -> Hinter {
         let recipients = recipients.into_iter().map(|(flow, link, watch)| Recipient {
             flow,
             link,
@@ -60,6 +70,7 @@ impl Hinter {
             notice: (None, 0),
         });
         Hinter {
+            number,
             name: name.into(),
             spec: spec.clone(),
             recipients: recipients.collect(),
@@ -121,44 +132,52 @@ impl Hinter {
     }
 }
 
-impl World {
-    /// The sources of a `[hint]` table look at their links.
-    pub(super) fn on_hint_report(&mut self, now: Instant, n: u32) {
-        let n = n as usize;
-        let next = now + self.hinters[n].spec.period;
-        let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
-        for i in 0..self.hinters[n].recipients.len() {
-            let lost = self.hinters[n].loses_report();
-            let h = &mut self.hinters[n];
-            let Recipient { flow, link: (access, entry), watch, .. } = h.recipients[i];
-            let access = &mut self.accesses[access];
+/// What hint tables read, and what their hints reach.
+pub(super) struct HintContext<'a> {
+    accesses: &'a mut IndexVec<AccessId, Access>,
+    flows: &'a mut IndexVec<FlowId, Flow>,
+    probes: &'a mut Probes,
+    queue: &'a mut EventQueue<Event>,
+    /// When the run ends.
+    end: Instant,
+}
+
+impl Hinter {
+    /// The sources of the table look at their links.
+    pub fn report(&mut self, now: Instant, x: &mut HintContext<'_>) {
+        for i in 0..self.recipients.len() {
+            let lost = self.loses_report();
+            let Recipient { flow, link: (access, entry), watch, .. } = self.recipients[i];
+            let access = &mut x.accesses[access];
             let Some(link) = access.read_link(now, watch) else { continue };
-            let hint = h.hint(now, &link);
-            if h.spec.record {
-                h.record(&mut self.probes, &self.flows[flow].name, &link, &hint);
-            }
+            let hint = self.hint(now, &link);
             // Who has no cell reports to nobody.
-            if !lost && !access.is_interrupted(entry) {
-                self.send_hint(now, n, i, hint);
+            let arrives = !lost && !access.is_interrupted(entry);
+            if self.spec.record {
+                self.record(x.probes, &x.flows[flow].name, &link, &hint);
+            }
+            if arrives {
+                self.send(now, i, hint, x);
             }
         }
+        let next = now + self.spec.period;
+        let stop = self.spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
         if next < stop {
-            if next <= self.end {
-                let event = Event::HintReport(n as u32);
-                self.queue.schedule(next, event.class(), event);
+            if next <= x.end {
+                let event = Event::HintReport(self.number);
+                x.queue.schedule(next, event.class(), event);
             }
-        } else if self.hinters[n].spec.carrier == HintCarrier::Option {
-            for recipient in &mut self.hinters[n].recipients {
-                recipient.set_guidance(&mut self.flows[recipient.flow], now, None);
+        } else if self.spec.carrier == HintCarrier::Option {
+            for recipient in &mut self.recipients {
+                recipient.set_guidance(&mut x.flows[recipient.flow], now, None);
             }
         }
     }
 
-    fn send_hint(&mut self, now: Instant, n: usize, i: usize, hint: Hint) {
-        let h = &mut self.hinters[n];
-        match h.spec.carrier {
+    fn send(&mut self, now: Instant, i: usize, hint: Hint, x: &mut HintContext<'_>) {
+        match self.spec.carrier {
             HintCarrier::Option => {
-                let recipient = &mut h.recipients[i];
+                let recipient = &mut self.recipients[i];
                 if let Some(notice) = hint.notice {
                     recipient.notice = (Some(notice), recipient.notice.1.wrapping_add(1));
                 }
@@ -169,49 +188,55 @@ impl World {
                     _ => (now, hint.rate, hint.queue),
                 };
                 let guidance = Guidance::new(rate, queue, recipient.notice.0).numbered(recipient.notice.1);
-                recipient.set_guidance(&mut self.flows[recipient.flow], measured, Some(guidance));
+                recipient.set_guidance(&mut x.flows[recipient.flow], measured, Some(guidance));
             }
             HintCarrier::Direct => {
-                let at = now + h.spec.delay;
-                h.under_way.push_back((at, i, hint));
-                let event = Event::HintArrival(n as u32);
-                self.queue.schedule(at, event.class(), event);
+                let at = now + self.spec.delay;
+                self.under_way.push_back((at, i, hint));
+                let event = Event::HintArrival(self.number);
+                x.queue.schedule(at, event.class(), event);
             }
         }
     }
 
-    /// A direct hint reaches its sender.
-    pub(super) fn on_hint_arrival(&mut self, now: Instant, n: u32) {
-        let h = &mut self.hinters[n as usize];
-        let Some((_, i, hint)) = h.under_way.pop_front() else { return };
-        let flow = h.recipients[i].flow;
-        let end: End = self.flows[flow].data_end;
-        if self.flows[flow].transport.handle_hint(end, &Hint { now, ..hint }) {
-            self.service(now, flow, end);
-        }
+    /// A direct hint reaches the sender of this flow.
+    fn arrive(&mut self) -> Option<(FlowId, Hint)> {
+        let (_, i, hint) = self.under_way.pop_front()?;
+        Some((self.recipients[i].flow, hint))
     }
 
     /// Something happens to the link of a mobile: the recipients of its hints get a notice, the way
     /// that readings go.
-    pub(super) fn notify_of_link(&mut self, now: Instant, link: Link, notice: Notice) {
-        for n in 0..self.hinters.len() {
-            if !self.hinters[n].sends_at(now) {
-                continue;
+    pub fn notify(&mut self, now: Instant, link: Link, notice: Notice, x: &mut HintContext<'_>) {
+        if !self.sends_at(now) {
+            return;
+        }
+        if self.recipients.iter().any(|r| r.link == link) {
+            let source = format!("hint/{}", self.name);
+            x.probes.event(now, &source, notice.name(), None, "");
+        }
+        for i in 0..self.recipients.len() {
+            if self.recipients[i].link == link && !self.loses_report() {
+                let hint = Hint { notice: Some(notice), measured: Some(now), ..Hint::at(now) };
+                self.send(now, i, hint, x);
             }
-            if self.hinters[n].recipients.iter().any(|r| r.link == link) {
-                let source = format!("hint/{}", self.hinters[n].name);
-                self.probes.event(now, &source, notice.name(), None, "");
-            }
-            for i in 0..self.hinters[n].recipients.len() {
-                if self.hinters[n].recipients[i].link == link && !self.hinters[n].loses_report() {
-                    self.send_hint(
-                        now,
-                        n,
-                        i,
-                        Hint { notice: Some(notice), measured: Some(now), ..Hint::at(now) },
-                    );
-                }
-            }
+        }
+    }
+}
+
+impl World {
+    /// The hint tables, and what they read and reach.
+    pub(super) fn hints(&mut self) -> (&mut [Hinter], HintContext<'_>) {
+        let World { hinters, accesses, flows, probes, queue, end, .. } = self;
+        (hinters, HintContext { accesses, flows, probes, queue, end: *end })
+    }
+
+    /// A direct hint reaches its sender.
+    pub(super) fn on_hint_arrival(&mut self, now: Instant, n: u32) {
+        let Some((flow, hint)) = self.hinters[n as usize].arrive() else { return };
+        let end: End = self.flows[flow].data_end;
+        if self.flows[flow].transport.handle_hint(end, &Hint { now, ..hint }) {
+            self.service(now, flow, end);
         }
     }
 }

@@ -8,12 +8,14 @@ mod audit;
 mod build;
 mod change;
 mod control;
+mod end;
 mod flow;
 mod fragment;
 mod hint;
 mod life;
 mod limit;
 mod packet;
+mod place;
 mod proxy;
 mod sample;
 mod snoop;
@@ -26,12 +28,9 @@ use lasthop_net::FlowMonitor;
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
-pub(crate) use change::work_out;
+pub(crate) use end::Ended;
 pub use flow::Flow;
-pub(crate) use life::end_notes;
 pub use packet::Packet;
-pub(crate) use packet::end_frames;
-pub(crate) use snoop::summary as snoop_summary;
 
 use crate::access::{Access, AccessOutput, Adapter, Step};
 use crate::attention::Attention;
@@ -40,7 +39,8 @@ use crate::event::Event;
 use crate::observe::Observer;
 use crate::probe::Probes;
 use crate::route::Routes;
-use crate::spec::Action;
+use change::Changes;
+use flow::AppCommand;
 use fragment::NodeReassembly;
 use snoop::SnoopNode;
 use trigger::Triggers;
@@ -65,6 +65,25 @@ const STANDSTILL: u64 = 1 << 21;
 /// large network takes milliseconds, and a power of two.
 const LOOK_UP: u64 = 1 << 4;
 
+/// Where time was when it was last looked whether it moves.
+#[derive(Default)]
+struct Progress(Option<Instant>);
+
+impl Progress {
+    #[cold]
+    fn check(&mut self, now: Instant) -> Result<(), Error> {
+        if self.0.replace(now) != Some(now) {
+            return Ok(());
+        }
+        let mut d = crate::config::Diagnostic::error(
+            "",
+            format!("time stands still at {now}: {} million events belong to this instant", STANDSTILL >> 20),
+        );
+        d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
+        Err(d.into())
+    }
+}
+
 /// A run in progress.
 pub struct World {
     queue: EventQueue<Event>,
@@ -80,11 +99,10 @@ pub struct World {
     snoops: Vec<SnoopNode>,
     hinters: Vec<hint::Hinter>,
     pub(crate) monitor: FlowMonitor,
-    changes: Vec<Vec<Action>>,
+    pub(crate) changes: Changes,
     /// What `[[when]]` tables wait for.
     triggers: Option<Box<Triggers>>,
-    /// Where time was when it was last looked whether it moves.
-    progress: Option<Instant>,
+    progress: Progress,
     /// A policy of the caller's own has failed, or a change does not fit: the run ends.
     fault: Option<Box<Error>>,
     /// Raised when the caller wants to be asked.
@@ -152,7 +170,7 @@ impl World {
             }
             if taken.is_multiple_of(LOOK_UP) {
                 if taken.is_multiple_of(STANDSTILL) {
-                    self.check_progress(now)?;
+                    self.progress.check(now)?;
                 }
                 if self.attention.taken() {
                     return Ok(false);
@@ -171,19 +189,6 @@ impl World {
         Ok(true)
     }
 
-    #[cold]
-    fn check_progress(&mut self, now: Instant) -> Result<(), Error> {
-        if self.progress.replace(now) != Some(now) {
-            return Ok(());
-        }
-        let mut d = crate::config::Diagnostic::error(
-            "",
-            format!("time stands still at {now}: {} million events belong to this instant", STANDSTILL >> 20),
-        );
-        d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
-        Err(d.into())
-    }
-
     /// Checks the account's bytes against the packets that are there, and the octets of every TCP
     /// stream.
     fn check_octets(&self) {
@@ -200,27 +205,20 @@ impl World {
             Event::Access(id, clock) => self.on_access(now, id, clock),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
-            Event::HintReport(n) => self.on_hint_report(now, n),
+            Event::HintReport(n) => {
+                let (hinters, mut x) = self.hints();
+                hinters[n as usize].report(now, &mut x);
+            }
             Event::HintArrival(n) => self.on_hint_arrival(now, n),
             Event::Snoop(n) => self.on_snoop_timer(now, n),
             Event::Reassembly(node) => self.on_reassembly_timer(now, node),
             Event::Start(flow) => self.start_flow(now, flow),
-            Event::Stop(flow) => self.stop_flow(now, flow),
+            Event::Stop(flow) => self.command_flow(now, flow, AppCommand::Stop),
             Event::Change(n) => self.on_change(now, n),
-            Event::When(n) => trigger::on_when(self, now, n as usize),
+            Event::When(n) => self.on_when(now, n as usize),
             Event::Sample => self.on_sample(now),
-            Event::Window => window::on_window(self, now),
+            Event::Window => self.on_window(now),
         }
-    }
-
-    /// The name of a node.
-    pub(crate) fn node_name(&self, node: NodeId) -> &str {
-        &self.nodes[node].name
-    }
-
-    /// The flow with this name.
-    pub fn flow_by_name(&self, name: &str) -> Option<FlowId> {
-        self.flows.enumerate().find(|(_, f)| &*f.name == name).map(|(id, _)| id)
     }
 
     /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for
@@ -229,15 +227,6 @@ impl World {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
         accesses + fragmented
-    }
-}
-
-/// Applies changes that were worked out now; the run ends with the error of those that do not fit
-/// what is in force.
-fn apply_worked_out(world: &mut World, now: Instant, actions: Result<Vec<Action>, Error>) {
-    match actions {
-        Ok(actions) => world.apply_at(now, actions),
-        Err(error) => drop(world.fault.get_or_insert_with(|| Box::new(error))),
     }
 }
 

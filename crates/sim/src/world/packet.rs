@@ -4,8 +4,8 @@ use lasthop_net::{Content, DropCause, Ecn, Item};
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
-pub use super::life::DropPoint;
-use super::life::{Turn, note_delivery, note_pdu};
+use super::life::Turn;
+use super::place::{DropPoint, Places};
 use crate::access::{Adapter, Cause, Clocks, Stage, Step};
 use crate::error::Error;
 use crate::event::{Clock, End};
@@ -18,17 +18,6 @@ pub type Packet = lasthop_net::Packet<Payload>;
 
 // Up to here a copy is eight moves of 16 bytes; a larger one calls a function.
 const _: () = assert!(size_of::<Packet>() <= 128);
-
-/// The run ends: frames that accesses hold back go into the capture.
-pub fn end_frames(world: &mut World, now: Instant) {
-    if world.observer.is_none() {
-        return;
-    }
-    for id in world.accesses.ids() {
-        world.accesses[id].end_frames(&mut world.output);
-        world.carry_out(now, id);
-    }
-}
 
 impl World {
     /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
@@ -61,7 +50,7 @@ impl World {
             payload,
         });
         if self.watched {
-            watch(self, now, id, Place::Source(src), src);
+            self.observe(now, Place::Source(src), id);
         }
         if takes_time {
             return self.process(now, from, id);
@@ -182,14 +171,22 @@ impl World {
                 Step::Stage { packet, at, stage, place } => {
                     self.note_life(at, packet, Turn::Stage(stage), DropPoint::Access(access, place));
                 }
-                Step::Pdu(pdu) => note_pdu(self, now, access, &pdu),
+                Step::Pdu(pdu) => {
+                    if let Some(packet) = self.packets.get(pdu.packet) {
+                        let place = self.accesses[access].place(pdu.place);
+                        self.flows[packet.flow].note_pdu(&mut self.probes, now, packet, place, &pdu);
+                    }
+                }
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
                 Step::Forward { packet, place } => {
                     let (place, packet) = (self.accesses[access].place(place), &self.packets[packet]);
                     let flow = &self.flows[packet.flow];
                     flow.note_packet(&mut self.probes, now, packet, place, "forwarded");
                 }
-                Step::Notice { entry, notice } => self.notify_of_link(now, (access, entry), notice),
+                Step::Notice { entry, notice } => {
+                    let (hinters, mut x) = self.hints();
+                    hinters.iter_mut().for_each(|h| h.notify(now, (access, entry), notice, &mut x));
+                }
                 Step::Trace(row) => {
                     let packet = row.packet.and_then(|id| self.packets.get(id));
                     self.probes.step(row.row(packet.map(|p| p.serial)));
@@ -217,7 +214,7 @@ impl World {
             return self.reassemble(now, node, id);
         }
         if self.watched {
-            watch(self, now, id, Place::Destination(node), node);
+            self.observe(now, Place::Destination(node), id);
         }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
@@ -248,10 +245,7 @@ impl World {
                 Cause::Other(_) => self.monitor.dropped_elsewhere(packet.flow),
             }
         }
-        let place = match place {
-            DropPoint::Node(node) => &*self.nodes[node].name,
-            DropPoint::Access(access, place) => self.accesses[access].place(place),
-        };
+        let place = Places { nodes: &self.nodes, accesses: &self.accesses }.name(place);
         let flow = &self.flows[packet.flow];
         if self.probes.packets.is_some() {
             flow.note_packet(&mut self.probes, at, &packet, place, "dropped");
@@ -262,30 +256,23 @@ impl World {
         }
     }
 
-    /// A packet passes a point of observation.
+    /// A packet passes a point of observation: for the tables, where that is its source or its
+    /// destination, and for the capture.
     #[cold]
     #[inline(never)]
     fn observe(&mut self, now: Instant, place: Place, id: PacketId) {
+        let end = match place {
+            Place::Source(node) => Some((node, "sent", Turn::Sent)),
+            Place::Destination(node) => Some((node, "received", Turn::Delivered)),
+            Place::Queue(_) | Place::Exit(_) => None,
+        };
+        if let Some((node, event, turn)) = end.filter(|_| self.probes.follows_packets) {
+            let (packet, name) = (&self.packets[id], &self.nodes[node].name);
+            self.flows[packet.flow].note_packet(&mut self.probes, now, packet, name, event);
+            self.note_life(now, id, turn, DropPoint::Node(node));
+        }
         if let Some(observer) = &mut self.observer {
             observer.packet(now, place, &self.packets[id]);
         }
     }
-}
-
-/// A packet enters at its source or leaves at its destination: for the tables and the capture.
-#[cold]
-#[inline(never)]
-fn watch(world: &mut World, now: Instant, id: PacketId, place: Place, node: NodeId) {
-    if world.probes.follows_packets {
-        let sent = matches!(place, Place::Source(_));
-        let (packet, name) = (&world.packets[id], &world.nodes[node].name);
-        let event = if sent { "sent" } else { "received" };
-        world.flows[packet.flow].note_packet(&mut world.probes, now, packet, name, event);
-        if sent {
-            world.note_life(now, id, Turn::Sent, DropPoint::Node(node));
-        } else {
-            note_delivery(world, now, node, id);
-        }
-    }
-    world.observe(now, place, id);
 }

@@ -1,15 +1,14 @@
 //! What goes into the tables, and when. A flow writes its rows itself: it needs the probes for it,
 //! not the world.
 
-use lasthop_units::{FlowId, Instant};
+use lasthop_units::Instant;
 use serde_json::Value;
 
 use super::World;
 use super::control::{Moment, Seen};
 use super::flow::Flow;
 use super::packet::Packet;
-use super::trigger::look_for_triggers;
-use crate::access::Adapter;
+use crate::access::{Adapter, LostPdu};
 use crate::error::Error;
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
@@ -47,23 +46,13 @@ impl World {
     /// # Errors
     /// No such flow, or one without TCP.
     pub fn tcp_info(&self, name: &str) -> Result<Value, Error> {
-        let Some(flow) = self.flow_by_name(name) else {
+        let Some(f) = self.flows.iter().find(|f| &*f.name == name) else {
             let near = crate::config::suggest(name, self.flows.iter().map(|f| &*f.name));
             let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
             return Err(Error::input(format!("no flow is called `{name}`{hint}")));
         };
-        let f = &self.flows[flow];
         let info = f.transport.tcp_info(f.data_end);
         info.ok_or_else(|| Error::input(format!("flow `{name}` has no TCP")))
-    }
-}
-
-/// The sender of a flow's data may have changed.
-#[inline]
-pub(super) fn watch_control(world: &mut World, now: Instant, flow: FlowId, end: End, moment: Moment) {
-    if world.probes.senders && end == world.flows[flow].data_end {
-        world.flows[flow].note_control(&mut world.probes, now, moment);
-        look_for_triggers(world, now, flow, moment);
     }
 }
 
@@ -182,6 +171,33 @@ impl Flow {
             cause,
             size: u64::from(packet.size),
             retransmission: again,
+        });
+    }
+
+    /// A row of the `pdus` table: one of its packets is about to be dropped, and was in this PDU.
+    #[cold]
+    pub(super) fn note_pdu(
+        &self,
+        probes: &mut Probes,
+        now: Instant,
+        packet: &Packet,
+        place: &str,
+        pdu: &LostPdu,
+    ) {
+        let Some(table) = &mut probes.pdus else { return };
+        table.push(&tables::Pdus {
+            time_s: now.as_secs_f64(),
+            packet: packet.serial,
+            flow: &self.name,
+            place,
+            layer: pdu.layer,
+            direction: pdu.direction,
+            sn: pdu.sn.map(u64::from),
+            first_octet: pdu.octets.map(|(first, _)| first.into()),
+            end_octet: pdu.octets.map(|(_, end)| end.into()),
+            sent_s: pdu.sent.map(Instant::as_secs_f64),
+            sends: pdu.sends.into(),
+            lost: pdu.lost,
         });
     }
 

@@ -6,9 +6,11 @@ use lasthop_tcp::{Snoop, SnoopConfig, SnoopOut, Verdict};
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
-use super::World;
+use super::flow::Flow;
 use super::life::Turn;
-use super::packet::{DropPoint, Packet};
+use super::packet::Packet;
+use super::place::DropPoint;
+use super::{Node, World};
 use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
@@ -122,13 +124,17 @@ impl World {
 }
 
 /// What the agents did, one object per node and connection.
-pub(crate) fn summary(world: &World) -> Vec<Value> {
-    let rows = world.snoops.iter().flat_map(|s| s.agents.iter().map(move |(flow, agent)| (s, flow, agent)));
+pub(super) fn summary(
+    snoops: &[SnoopNode],
+    nodes: &IndexVec<NodeId, Node>,
+    flows: &IndexVec<FlowId, Flow>,
+) -> Vec<Value> {
+    let rows = snoops.iter().flat_map(|s| s.agents.iter().map(move |(flow, agent)| (s, flow, agent)));
     rows.map(|(s, flow, agent)| {
         let c = agent.counters();
         json!({
-            "node": &*world.nodes[s.node].name,
-            "flow": &*world.flows[*flow].name,
+            "node": &*nodes[s.node].name,
+            "flow": &*flows[*flow].name,
             "by_dup_ack": c.by_dup_ack,
             "by_timer": c.by_timer,
             "suppressed": c.suppressed,

@@ -1,38 +1,14 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
-use lasthop_net::app::{Action as AppAction, AppConfig};
+use lasthop_net::app::Action as AppAction;
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
 use super::control::Moment;
-use super::sample::watch_control;
+use super::flow::AppCommand;
 use crate::error::Error;
 use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
-
-/// A flow's application offers no data for now, or goes on.
-pub(super) fn pause_flow(world: &mut World, now: Instant, flow: FlowId, paused: bool) {
-    let f = &mut world.flows[flow];
-    f.note(&mut world.probes, now, if paused { "flow-pause" } else { "flow-resume" }, None, "");
-    if f.is_copy() {
-        return;
-    }
-    if paused {
-        f.app.pause();
-    } else {
-        f.app.resume(now, &mut world.app_actions);
-    }
-    world.do_app_actions(now, flow);
-}
-
-/// A flow's application has other parameters from now on.
-pub(super) fn change_app(world: &mut World, now: Instant, flow: FlowId, app: &AppConfig) {
-    let f = &mut world.flows[flow];
-    if !f.is_copy() {
-        f.app.change(app, now, &mut world.app_actions);
-        world.do_app_actions(now, flow);
-    }
-}
 
 impl World {
     /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A
@@ -59,15 +35,12 @@ impl World {
         }
     }
 
-    /// A flow's application stops offering data; what it wrote is still delivered.
-    pub(super) fn stop_flow(&mut self, now: Instant, flow: FlowId) {
+    /// The application of a flow does so; what it wrote before is still delivered.
+    pub(super) fn command_flow(&mut self, now: Instant, flow: FlowId, command: AppCommand<'_>) {
         let f = &mut self.flows[flow];
-        f.note(&mut self.probes, now, "flow-stop", None, "");
-        if f.is_copy() {
-            return;
+        if f.command(now, command, &mut self.probes, &mut self.app_actions) {
+            self.do_app_actions(now, flow);
         }
-        f.app.stop(now, &mut self.app_actions);
-        self.do_app_actions(now, flow);
     }
 
     pub(super) fn on_app_timer(&mut self, now: Instant, flow: FlowId) {
@@ -80,7 +53,9 @@ impl World {
 
     pub(super) fn on_socket_timer(&mut self, now: Instant, flow: FlowId, end: End) {
         if self.flows[flow].transport.on_time(now, end) {
-            watch_control(self, now, flow, end, Moment::Other);
+            if self.probes.senders && end == self.flows[flow].data_end {
+                self.watch_control(now, flow, Moment::Other);
+            }
             self.service(now, flow, end);
         }
     }
@@ -88,7 +63,9 @@ impl World {
     /// The connection has taken a packet at an end.
     #[inline]
     pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
-        watch_control(self, now, flow, end, Moment::Arrival);
+        if self.probes.senders && end == self.flows[flow].data_end {
+            self.watch_control(now, flow, Moment::Arrival);
+        }
         self.service(now, flow, end);
         if end == self.flows[flow].data_end {
             self.flows[flow].watch_sender(&mut self.probes, now);
@@ -122,7 +99,9 @@ impl World {
             }
             self.do_app_actions_at(now, owner, Some(end));
         }
-        watch_control(self, now, flow, end, Moment::Other);
+        if self.probes.senders && end == self.flows[flow].data_end {
+            self.watch_control(now, flow, Moment::Other);
+        }
         let transport = &mut self.flows[flow].transport;
         transport.set_clock(&mut self.queue, flow, end);
         if let Some(fault) = transport.fault(end) {

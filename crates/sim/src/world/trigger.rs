@@ -1,21 +1,19 @@
 //! Changes that wait for a variable of a sender (`[[when]]`), and faults that last round trips of
 //! one.
 //!
-//! What is done is worked out and applied as an `[[at]]` change is; here is only what decides when.
+//! Here is only what decides when. What is done is worked out by `Changes` and applied by the
+//! world, as an `[[at]]` change is.
 
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 
 use super::control::{Moment, Rounds, Seen};
 use super::flow::{Flow, flows_of};
-use super::{World, apply_worked_out};
-use crate::event::Event;
-use crate::spec::{AccessChange, Action, FaultSpec, LinkChange, LiveChanges, ROUND, Spec, Wanted, When};
+use crate::probe::Probes;
+use crate::spec::{FaultSpec, ROUND, Spec, Wanted, When};
 use crate::transport::{Observation, Observed, Observer};
 
 /// What a run waits for.
 pub(super) struct Triggers {
-    /// What they, and `[[at]]` tables beside them, do.
-    pub changes: LiveChanges,
     /// By number of the table.
     watches: Vec<Watch>,
     /// Of each flow that is watched.
@@ -78,17 +76,17 @@ struct Wait {
     then: Then,
 }
 
-/// What happens.
+/// What has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// The delay of this table goes on.
+pub(super) enum Then {
+    /// What the table of this number waits for; its delay goes on.
     When(usize),
-    /// This fault ends.
+    /// The end of this fault's last round trip.
     EndFault(usize),
 }
 
 impl Triggers {
-    pub fn new(spec: &Spec, changes: LiveChanges, flows: &IndexVec<FlowId, Flow>) -> Triggers {
+    pub fn new(spec: &Spec, flows: &IndexVec<FlowId, Flow>) -> Triggers {
         let number_of = |name: &String| spec.when.iter().position(|when| when.name.as_ref() == Some(name));
         let watch = |when: &When| Watch {
             words: when.name.clone().unwrap_or_else(|| when.words()).into(),
@@ -117,11 +115,20 @@ impl Triggers {
                 rounds.push((flow, Rounds::default()));
             }
         }
-        let mut triggers = Triggers { changes, watches, rounds, faults, waits: Vec::new() };
+        let mut triggers = Triggers { watches, rounds, faults, waits: Vec::new() };
         for name in spec.fault.iter().filter(|(_, fault)| fault.autostart).map(|(name, _)| name) {
             triggers.begin_fault(name, |_| Rounds::default());
         }
         triggers
+    }
+
+    /// A fault starts or stops: its round trips are counted from now on, or no more.
+    pub fn run_fault(&mut self, name: &str, run: bool, flows: &IndexVec<FlowId, Flow>) {
+        if run {
+            self.begin_fault(name, |flow| Rounds::begin(flows[flow].seen()));
+        } else {
+            self.end_fault(name);
+        }
     }
 
     /// A fault begins: its round trips are counted, `rounds` of that flow.
@@ -131,23 +138,46 @@ impl Triggers {
             self.waits.push(Wait { flow, rounds: rounds(flow), wanted, then: Then::EndFault(number) });
         }
     }
-    /// The number of a fault of round trips; they are counted no more.
+    /// A fault ends: its round trips are counted no more. Its number, if it is one of round trips.
     fn end_fault(&mut self, name: &str) -> Option<usize> {
         let number = self.faults.iter().position(|fault| *fault.name == *name)?;
         self.waits.retain(|wait| wait.then != Then::EndFault(number));
         Some(number)
     }
-
-    /// How long something that has come waits.
-    fn delay(&self, then: Then) -> Duration {
-        match then {
-            Then::When(number) => self.watches[number].delay,
-            Then::EndFault(_) => Duration::ZERO,
-        }
+    /// The name of the fault of this number.
+    pub fn fault(&self, number: usize) -> &str {
+        &self.faults[number].name
     }
 
-    /// Looks at the sender of `flow`. What has come, its round trips included.
-    fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<Then> {
+    /// What `[[when]]` table number `number` waited for has come, and its delay has passed: a row of
+    /// the table `events`. False: it was done before.
+    pub fn is_due(
+        &mut self,
+        now: Instant,
+        number: usize,
+        flows: &IndexVec<FlowId, Flow>,
+        probes: &mut Probes,
+    ) -> bool {
+        let watch = &mut self.watches[number];
+        let Stage::Waiting(flow) = std::mem::replace(&mut watch.stage, Stage::Done) else { return false };
+        let source = format!("flow/{}", flows[flow].name);
+        probes.event(now, &source, "when", Some(number as f64), &watch.words);
+        true
+    }
+
+    /// Looks at the sender of `flow`. What has come, its round trips included, and for how long it
+    /// waits.
+    #[cold]
+    pub fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<(Then, Duration)> {
+        let come = self.find(flow, seen, moment);
+        let delay = |then: &Then| match then {
+            Then::When(number) => self.watches[*number].delay,
+            Then::EndFault(_) => Duration::ZERO,
+        };
+        come.into_iter().map(|then| (then, delay(&then))).collect()
+    }
+
+    fn find(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<Then> {
         let Triggers { watches, rounds, waits, .. } = self;
         let mut come = Vec::new();
         let Some((_, rounds)) = rounds.iter_mut().find(|(known, _)| *known == flow) else { return come };
@@ -255,60 +285,4 @@ impl Wanted {
             Wanted::Below(bound) => crosses(&|x| x < *bound),
         }
     }
-}
-
-/// The sender of `flow` may be what something waits for.
-#[cold]
-pub(super) fn look_for_triggers(world: &mut World, now: Instant, flow: FlowId, moment: Moment) {
-    let World { triggers: Some(triggers), flows, .. } = world else { return };
-    let f = &flows[flow];
-    if f.started.is_none() {
-        return;
-    }
-    let seen = Seen { name: &f.name, transport: &f.transport, end: f.data_end };
-    let come = triggers.look(flow, seen, moment);
-    let delays: Vec<Duration> = come.iter().map(|then| triggers.delay(*then)).collect();
-    for (then, delay) in come.into_iter().zip(delays) {
-        match then {
-            Then::EndFault(number) => end_fault(world, now, number),
-            Then::When(number) if delay.is_zero() => on_when(world, now, number),
-            Then::When(number) if now + delay <= world.end => {
-                let event = Event::When(number as u32);
-                world.queue.schedule(now + delay, event.class(), event);
-            }
-            Then::When(_) => {}
-        }
-    }
-}
-
-/// The round trips of a fault are over.
-fn end_fault(world: &mut World, now: Instant, number: usize) {
-    let Some(triggers) = &world.triggers else { return };
-    let name = triggers.faults[number].name.to_string();
-    let end = Action::Access(AccessChange::Link(LinkChange::Fault(name, false)));
-    apply_worked_out(world, now, Ok(vec![end]));
-}
-
-/// A fault starts or stops: its round trips are counted from now on, or no more.
-pub(super) fn count_rounds_of_fault(world: &mut World, name: &str, run: bool) {
-    let World { triggers: Some(triggers), flows, .. } = world else { return };
-    if !run {
-        triggers.end_fault(name);
-        return;
-    }
-    triggers.begin_fault(name, |flow| {
-        let f = &flows[flow];
-        Rounds::begin(Seen { name: &f.name, transport: &f.transport, end: f.data_end })
-    });
-}
-
-/// What `[[when]]` table number `number` waited for has come, and its delay has passed.
-pub(super) fn on_when(world: &mut World, now: Instant, number: usize) {
-    let Some(triggers) = &mut world.triggers else { return };
-    let watch = &mut triggers.watches[number];
-    let Stage::Waiting(flow) = std::mem::replace(&mut watch.stage, Stage::Done) else { return };
-    let source = format!("flow/{}", world.flows[flow].name);
-    world.probes.event(now, &source, "when", Some(number as f64), &watch.words);
-    let worked_out = triggers.changes.when(number);
-    apply_worked_out(world, now, worked_out);
 }

@@ -7,6 +7,7 @@ use super::World;
 use super::flow::Flow;
 use crate::event::Event;
 use crate::probe::{Probes, tables};
+use crate::sink::Table;
 
 /// The interval that goes on.
 pub(super) struct Windows {
@@ -47,16 +48,29 @@ impl Windows {
         window.waits.push(waited.0);
     }
 
-    /// The interval ends: its rows. A flow that has not started has none.
+    /// The interval ends: its rows, if it has begun before now. A flow that has not started has
+    /// none. When the next one ends.
     fn end(
         &mut self,
         now: Instant,
         flows: &IndexVec<FlowId, Flow>,
         monitor: &FlowMonitor,
         probes: &mut Probes,
+    ) -> Instant {
+        if let Some(table) = probes.windows.as_mut().filter(|_| self.begun < now) {
+            self.write(now, flows, monitor, table);
+        }
+        now + self.every
+    }
+
+    fn write(
+        &mut self,
+        now: Instant,
+        flows: &IndexVec<FlowId, Flow>,
+        monitor: &FlowMonitor,
+        table: &mut Table<tables::Windows<'static>>,
     ) {
-        let (Some(table), begun) = (&mut probes.windows, self.begun) else { return };
-        self.begun = now;
+        let begun = std::mem::replace(&mut self.begun, now);
         for (id, flow) in flows.enumerate().filter(|(_, flow)| flow.started.is_some()) {
             let Window { before, delays, waits } = &mut self.flows[id];
             let all = Counts::of(monitor, id, flow);
@@ -108,20 +122,15 @@ fn quantile(sorted: &[u64], share: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).map(|ns| *ns as f64 / 1e9)
 }
 
-/// The interval that goes on ends, if it has begun before now.
-pub(super) fn write_windows(world: &mut World, now: Instant) {
-    let World { lives: Some(lives), flows, monitor, probes, .. } = world else { return };
-    if let Some(windows) = lives.windows.as_mut().filter(|windows| windows.begun < now) {
-        windows.end(now, flows, monitor, probes);
-    }
-}
-
-/// An interval is over, and the next begins.
-pub(super) fn on_window(world: &mut World, now: Instant) {
-    write_windows(world, now);
-    let every = world.lives.as_ref().and_then(|lives| Some(lives.windows.as_ref()?.every));
-    if let Some(next) = every.map(|every| now + every).filter(|next| *next <= world.end) {
-        world.queue.schedule(next, Event::Window.class(), Event::Window);
+impl World {
+    /// An interval is over, and the next begins.
+    pub(super) fn on_window(&mut self, now: Instant) {
+        let World { lives: Some(lives), flows, monitor, probes, queue, end, .. } = self else { return };
+        let Some(windows) = &mut lives.windows else { return };
+        let next = windows.end(now, flows, monitor, probes);
+        if next <= *end {
+            queue.schedule(next, Event::Window.class(), Event::Window);
+        }
     }
 }
 
