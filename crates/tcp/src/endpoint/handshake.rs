@@ -191,7 +191,7 @@ impl Handshake {
         if self.text > 0 {
             self.take_text(c, receive, now);
         }
-        send.take_close(c);
+        send.seq.take_close(c);
         send.update_timers(c, now);
     }
 

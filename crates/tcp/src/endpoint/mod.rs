@@ -114,7 +114,7 @@ impl Endpoint {
         if !c.timers.holds(Timer::Pacing, now) {
             // No longer held: what the windows hold now needs no wake-up.
             c.timers.stop(Timer::Pacing);
-            send.look_at_queue();
+            send.limits.look_at_queue();
         }
         if c.timers.take_due(Timer::TimeWait, now) {
             c.step(Input::TwoMsl);

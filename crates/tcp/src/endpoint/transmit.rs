@@ -39,7 +39,7 @@ impl Endpoint {
         }
         let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
         if send.limits.queue.is_some()
-            && let Some(segment) = send.pop_cut()
+            && let Some(segment) = send.limits.pop_cut()
         {
             c.meters.counters.segments_sent += 1;
             return Some(segment);

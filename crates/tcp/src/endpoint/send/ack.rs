@@ -5,7 +5,6 @@ use lasthop_units::Instant;
 
 use super::super::connection::Connection;
 use super::super::meters::{CloseReason, Event};
-use super::super::timers::Timer;
 use super::Sender;
 use super::detector::{Ack, Detector, LossRecovery};
 use super::dispatch::by_detector;
@@ -27,7 +26,7 @@ impl Sender {
     #[inline(always)]
     fn take_ack_by<D: Detector>(&mut self, c: &mut Connection, now: Instant, a: Ack<'_>, start: i64) {
         if D::PREDICTS_HEADERS
-            && self.has_nothing_to_send(c)
+            && self.seq.has_nothing_to_send(c)
             && a.ack == self.seq.una as i64
             && !c.ecn.signals_congestion()
         {
@@ -78,17 +77,6 @@ impl Sender {
         }
         D::respond_to_marks(&mut LossRecovery::of(self, c, now));
         self.update_timers(c, now);
-    }
-
-    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer,
-    /// where an ACK field that says nothing new can only move the window (Van Jacobson's header
-    /// prediction).
-    #[inline]
-    fn has_nothing_to_send(&self, c: &Connection) -> bool {
-        !self.seq.is_outstanding()
-            && self.seq.nxt == self.seq.end()
-            && !c.timers.runs(Timer::Retransmission)
-            && !c.timers.runs(Timer::Persist)
     }
 
     pub fn follow(&mut self, c: &mut Connection, now: Instant, outcome: Outcome) {

@@ -65,7 +65,7 @@ pub fn limit_of(send: &Sender, c: &Connection, now: Instant) -> Limit {
             (false, false) => Limit::Application,
         };
     }
-    if send.is_held_by_pace(c, now) {
+    if send.pacing.holds(c, now) {
         return Limit::Pacing;
     }
     if !c.state.may_send() {

@@ -39,7 +39,7 @@ use super::rtt::Unanswered;
 use crate::cc::{Cc, CongestionControl};
 use crate::config::Config;
 use crate::hint::{Guidance, Hint};
-use crate::state::{Input, State};
+use crate::state::State;
 
 /// What is sent, when, and again.
 #[derive(Clone, Debug)]
@@ -163,16 +163,9 @@ impl Sender {
     /// The application has no more to send.
     pub fn close(&mut self, c: &mut Connection, now: Instant) {
         self.seq.close_requested = true;
-        self.take_close(c);
-        self.look_at_queue();
+        self.seq.take_close(c);
+        self.limits.look_at_queue();
         self.update_timers(c, now);
-    }
-
-    /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
-    pub fn take_close(&self, c: &mut Connection) {
-        if self.seq.close_requested && c.state.is_synchronized() {
-            c.step(Input::Close);
-        }
     }
 
     /// What is believed of the segments in flight.

@@ -10,12 +10,12 @@ use lasthop_units::{Duration, Instant};
 use super::super::connection::Connection;
 use super::super::meters::Activity;
 use super::super::receive::Receiver;
-use super::Sender;
 use super::detector::{Detector, LossRecovery};
 use super::dispatch::by_detector;
 use super::in_flight::InFlight;
 use super::limit::Limit;
 use super::sequence::SendSequence;
+use super::{Limits, Sender};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::host::Offload;
@@ -87,6 +87,22 @@ struct Cut {
     fin: bool,
     push: bool,
     whole: bool,
+}
+
+impl Limits {
+    /// An ACK, a timer or a close is a reason to look at what waits.
+    pub fn look_at_queue(&mut self) {
+        if let Some(q) = self.queue.as_mut() {
+            q.look = true;
+        }
+    }
+
+    /// A segment that was cut before and waits.
+    #[cold]
+    #[inline(never)]
+    pub fn pop_cut(&mut self) -> Option<Segment> {
+        self.queue.as_mut()?.out.pop_front()
+    }
 }
 
 impl Sender {
@@ -213,13 +229,6 @@ impl Sender {
         self.send_cut(c, r, now, &cut);
     }
 
-    /// An ACK, a timer or a close is a reason to look at what waits.
-    pub fn look_at_queue(&mut self) {
-        if let Some(q) = self.limits.queue.as_mut() {
-            q.look = true;
-        }
-    }
-
     /// New packets.
     #[cold]
     #[inline(never)]
@@ -297,7 +306,7 @@ impl Sender {
         }
         let mut packets = 0;
         let small_window = loop {
-            if packets >= packets_max || self.is_held_by_pace(c, now) {
+            if packets >= packets_max || self.pacing.holds(c, now) {
                 break false;
             }
             let one = packets_max == 1;
@@ -357,17 +366,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub fn queue_after_input(&mut self, c: &mut Connection, now: Instant) {
-        self.look_at_queue();
+        self.limits.look_at_queue();
         if self.seq.una >= self.seq.written {
             c.meters.chrono.stop(now, Activity::Busy, true);
         }
-    }
-
-    /// A segment that was cut before and waits.
-    #[cold]
-    #[inline(never)]
-    pub fn pop_cut(&mut self) -> Option<Segment> {
-        self.limits.queue.as_mut()?.out.pop_front()
     }
 
     /// A packet leaves as its segments.

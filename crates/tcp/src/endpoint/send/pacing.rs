@@ -45,6 +45,12 @@ impl Pacing {
         }
     }
 
+    /// The next departure's moment is still to come.
+    #[inline(always)]
+    pub fn holds(&self, c: &Connection, now: Instant) -> bool {
+        self.enabled && c.timers.holds(Timer::Pacing, now)
+    }
+
     /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
     /// off for a late start.
     fn left_like_linux(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32) {
@@ -63,12 +69,6 @@ impl Pacing {
 }
 
 impl Sender {
-    /// The next departure's moment is still to come.
-    #[inline(always)]
-    pub fn is_held_by_pace(&self, c: &Connection, now: Instant) -> bool {
-        self.pacing.enabled && c.timers.holds(Timer::Pacing, now)
-    }
-
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
     #[inline]
     pub fn pace_holds_something(&self, c: &Connection) -> bool {

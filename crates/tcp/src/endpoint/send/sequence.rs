@@ -3,7 +3,9 @@
 use lasthop_units::{Seq, StreamOffset};
 
 use super::super::connection::Connection;
+use super::super::timers::Timer;
 use crate::segment::Segment;
+use crate::state::Input;
 
 /// Where the sender stands in its stream, by offsets: 0 is the SYN, data begins at 1, the FIN comes
 /// last.
@@ -178,5 +180,23 @@ impl SendSequence {
             self.max
         );
         debug_assert!(self.max <= self.end().max(1), "nothing is sent that was not written");
+    }
+
+    /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
+    pub fn take_close(&self, c: &mut Connection) {
+        if self.close_requested && c.state.is_synchronized() {
+            c.step(Input::Close);
+        }
+    }
+
+    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer,
+    /// where an ACK field that says nothing new can only move the window (Van Jacobson's header
+    /// prediction).
+    #[inline]
+    pub fn has_nothing_to_send(&self, c: &Connection) -> bool {
+        !self.is_outstanding()
+            && self.nxt == self.end()
+            && !c.timers.runs(Timer::Retransmission)
+            && !c.timers.runs(Timer::Persist)
     }
 }

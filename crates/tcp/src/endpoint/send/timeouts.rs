@@ -6,12 +6,21 @@ use lasthop_units::Instant;
 use super::super::connection::Connection;
 use super::super::meters::Event;
 use super::super::receive::Receiver;
+use super::super::rtt::Unanswered;
 use super::super::timers::Timer;
 use super::Sender;
 use super::detector::{Detector, LossRecovery};
 use super::dispatch::by_detector;
 use crate::cc::CongestionControl;
 use crate::state::State;
+
+impl Unanswered {
+    /// A closed window is probed after a time.
+    fn start_persist(&self, c: &mut Connection, now: Instant) {
+        let wait = self.probe_interval(c.rtt.rto.current(), c.config.timers.max_rto);
+        c.timers.start(Timer::Persist, now, wait);
+    }
+}
 
 impl Sender {
     /// The retransmission timer expired. False: the connection is aborted.
@@ -64,13 +73,8 @@ impl Sender {
             self.override_sws = true;
         }
         self.unanswered.probes = (self.unanswered.probes + 1).min(16);
-        self.start_persist(c, now);
+        self.unanswered.start_persist(c, now);
         true
-    }
-
-    fn start_persist(&self, c: &mut Connection, now: Instant) {
-        let wait = self.unanswered.probe_interval(c.rtt.rto.current(), c.config.timers.max_rto);
-        c.timers.start(Timer::Persist, now, wait);
     }
 
     /// After any input: which of the retransmission and the persist timer runs.
@@ -84,7 +88,7 @@ impl Sender {
             c.timers.stop(Timer::Retransmission);
             if !c.timers.runs(Timer::Persist) {
                 self.unanswered.probes = 0;
-                self.start_persist(c, now);
+                self.unanswered.start_persist(c, now);
             }
         } else if outstanding {
             c.timers.stop(Timer::Persist);
@@ -106,7 +110,7 @@ impl Sender {
             c.timers.stop(Timer::Persist);
         } else if !c.timers.runs(Timer::Persist) {
             self.unanswered.probes = 0;
-            self.start_persist(c, now);
+            self.unanswered.start_persist(c, now);
         }
     }
 

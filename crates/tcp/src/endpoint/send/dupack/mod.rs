@@ -157,7 +157,7 @@ impl Detector for Dupack {
         r: &mut Receiver,
         now: Instant,
     ) -> Option<Segment> {
-        if send.is_held_by_pace(c, now) {
+        if send.pacing.holds(c, now) {
             return None;
         }
         if send.fly.recovery.is_sack() {

@@ -35,7 +35,7 @@ impl RackTlp {
         {
             return Some(probe);
         }
-        if send.is_held_by_pace(c, now) {
+        if send.pacing.holds(c, now) {
             return None;
         }
         let room = Self::room(&send.fly, c);
