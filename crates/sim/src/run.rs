@@ -88,6 +88,37 @@ pub fn run_into(
     })
 }
 
+/// Runs that several threads share.
+struct Work<'a> {
+    scenarios: &'a [Scenario],
+    /// Their result folders.
+    outs: Option<&'a [PathBuf]>,
+    /// The first that no thread has taken.
+    next: AtomicUsize,
+    /// No further run is to begin.
+    stop: AtomicBool,
+    /// By scenario; `None`: not run yet.
+    results: Vec<Mutex<Option<Result<RunOutput, Error>>>>,
+}
+
+impl Work<'_> {
+    /// One thread: takes run after run until none is left, and tells of each.
+    fn take_turns(&self, done: &mpsc::Sender<()>) {
+        loop {
+            let i = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(scenario) = self.scenarios.get(i) else { return };
+            let out = self.outs.map(|o| o[i].as_path());
+            let result = run(scenario, out, &mut |_| !self.stop.load(Ordering::Relaxed));
+            if let Ok(mut slot) = self.results[i].lock() {
+                *slot = Some(result);
+            }
+            if done.send(()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results
 /// come in the order of the scenarios and do not depend on `jobs`. `progress` gets how many are
 /// done and says whether to go on; it is called at least every twentieth of a second.
@@ -111,30 +142,18 @@ pub fn run_many(
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = if jobs == 0 { cores } else { jobs }.min(scenarios.len().max(1));
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let slots: Vec<Mutex<Option<Result<RunOutput, Error>>>> =
-        scenarios.iter().map(|_| Mutex::new(None)).collect();
+    let work = Work {
+        scenarios,
+        outs,
+        next: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+        results: scenarios.iter().map(|_| Mutex::new(None)).collect(),
+    };
     let (done_tx, done_rx) = mpsc::channel::<()>();
-
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            let done_tx = done_tx.clone();
-            let (next, stop, slots) = (&next, &stop, &slots);
-            scope.spawn(move || {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(scenario) = scenarios.get(i) else { return };
-                    let out = outs.map(|o| o[i].as_path());
-                    let result = run(scenario, out, &mut |_| !stop.load(Ordering::Relaxed));
-                    if let Ok(mut slot) = slots[i].lock() {
-                        *slot = Some(result);
-                    }
-                    if done_tx.send(()).is_err() {
-                        return;
-                    }
-                }
-            });
+            let (done_tx, work) = (done_tx.clone(), &work);
+            scope.spawn(move || work.take_turns(&done_tx));
         }
         drop(done_tx);
         let mut done = 0;
@@ -144,14 +163,13 @@ pub fn run_many(
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            if !stop.load(Ordering::Relaxed) && !progress(done, scenarios.len()) {
+            if !work.stop.load(Ordering::Relaxed) && !progress(done, scenarios.len()) {
                 // Runs in progress end when they next look up, waiting ones at their first step.
-                stop.store(true, Ordering::Relaxed);
+                work.stop.store(true, Ordering::Relaxed);
             }
         }
     });
 
-    let results =
-        slots.into_iter().map(|slot| slot.into_inner().ok().flatten().unwrap_or(Err(Error::Stopped)));
-    results.collect()
+    let results = work.results.into_iter();
+    results.map(|slot| slot.into_inner().ok().flatten().unwrap_or(Err(Error::Stopped))).collect()
 }

@@ -115,6 +115,19 @@ pub struct Observer {
     comment: String,
 }
 
+/// Where the capture goes.
+fn path_of(spec: &CaptureSpec, path: Option<&Path>, sink: &Sink) -> Result<PathBuf, Error> {
+    match (path, sink) {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, Sink::Folder(folder)) => Ok(folder.partial().join(&spec.file)),
+        (None, Sink::Memory) => {
+            let message = "the scenario asks for a packet capture, and this run has no result folder";
+            let help = "give it a folder (`out`), name a file (`capture`), or remove `[output.capture]`";
+            Err(crate::config::Diagnostic::error("", message).help(help).into())
+        }
+    }
+}
+
 impl Observer {
     /// Opens the capture that `spec` asks for: in the result folder of `sink`, or at `path`.
     ///
@@ -127,16 +140,7 @@ impl Observer {
         scenario: &str,
         points: &Points<'_>,
     ) -> Result<Observer, Error> {
-        let path: PathBuf = match (path, sink) {
-            (Some(path), _) => path.to_owned(),
-            (None, Sink::Folder(folder)) => folder.partial().join(&spec.file),
-            (None, Sink::Memory) => {
-                let message = "the scenario asks for a packet capture, and this run has no result folder";
-                return Err(crate::config::Diagnostic::error("", message)
-                    .help("give it a folder (`out`), name a file (`capture`), or remove `[output.capture]`")
-                    .into());
-            }
-        };
+        let path = path_of(spec, path, sink)?;
         let section = Section {
             application: concat!("Lasthop ", env!("CARGO_PKG_VERSION")).to_owned(),
             hardware: "simulated".to_owned(),

@@ -228,32 +228,7 @@ fn check_flow(
     found: &mut Diagnostics,
 ) {
     let path = format!("flow.{}", dotted([name]));
-    let mut known = true;
-    for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
-        if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
-            known = false;
-            let groups: Vec<&str> = spec.groups().map(|g| g.name).collect();
-            let names = map.part.keys().map(String::as_str).chain(groups);
-            let near = found.nearest(node, names);
-            found.push(doc.error_at(&format!("{path}.{key}"), no_node(node)).help_opt(near));
-        }
-    }
-    let sizes = [&flow.from, &flow.to].map(|end| spec.members_count(end));
-    if flow.one_to_one && sizes[0] != sizes[1] {
-        let message = format!("{} nodes cannot be paired with {}", sizes[0], sizes[1]);
-        found.push(
-            doc.error_at(&format!("{path}.one_to_one"), message).help("give both groups the same `count`"),
-        );
-    }
-    let ends = spec.ends_of(flow);
-    if ends.iter().any(|[a, b]| a == b) {
-        found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
-    } else if let Some([from, to]) = ends.iter().find(|[a, b]| known && !map.connected(a, b)) {
-        found.push(
-            doc.error_at(&format!("{path}.to"), format!("no way leads from `{from}` to `{to}`"))
-                .help("add a link or bearer between their parts of the network"),
-        );
-    }
+    check_ends(flow, &path, spec, map, doc, found);
     if flow.count == 0 {
         found.push(doc.error_at(&format!("{path}.count"), "no flow at all").help("remove the table instead"));
     }
@@ -282,6 +257,36 @@ fn check_flow(
     } else if doc.get(&tcp).is_some() {
         let message = "a UDP flow has no TCP: this table does nothing";
         found.push(doc.error_at_key(&tcp, message).warning());
+    }
+}
+
+/// Its ends are there, can be paired, and reach each other.
+fn check_ends(flow: &FlowSpec, path: &str, spec: &Spec, map: &Map, doc: &Document, found: &mut Diagnostics) {
+    let mut known = true;
+    for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
+        if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
+            known = false;
+            let groups: Vec<&str> = spec.groups().map(|g| g.name).collect();
+            let names = map.part.keys().map(String::as_str).chain(groups);
+            let near = found.nearest(node, names);
+            found.push(doc.error_at(&format!("{path}.{key}"), no_node(node)).help_opt(near));
+        }
+    }
+    let sizes = [&flow.from, &flow.to].map(|end| spec.members_count(end));
+    if flow.one_to_one && sizes[0] != sizes[1] {
+        let message = format!("{} nodes cannot be paired with {}", sizes[0], sizes[1]);
+        found.push(
+            doc.error_at(&format!("{path}.one_to_one"), message).help("give both groups the same `count`"),
+        );
+    }
+    let ends = spec.ends_of(flow);
+    if ends.iter().any(|[a, b]| a == b) {
+        found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
+    } else if let Some([from, to]) = ends.iter().find(|[a, b]| known && !map.connected(a, b)) {
+        found.push(
+            doc.error_at(&format!("{path}.to"), format!("no way leads from `{from}` to `{to}`"))
+                .help("add a link or bearer between their parts of the network"),
+        );
     }
 }
 

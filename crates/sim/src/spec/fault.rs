@@ -83,6 +83,9 @@ impl FaultSpec {
 /// The longest time for which a packet may be held.
 const MOST_HOLD: Duration = Duration::from_secs(60);
 
+/// Says that a key of a fault is wrong: the key, what is wrong with it, and what helps.
+type Wrong<'a> = dyn FnMut(&str, String, String) + 'a;
+
 /// What is wrong with the faults of a scenario.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let links: Vec<String> = spec
@@ -99,7 +102,20 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let help = near_or_all(&fault.link, "directions", &links);
             wrong("link", format!("no direction of a link is called `{}`", fault.link), help);
         }
-        match (fault.action, fault.hold) {
+        fault.check_hold(&mut wrong);
+        fault.check_numbers(&mut wrong);
+        fault.check_end(spec, &mut wrong);
+        if !fault.autostart && !started(spec).any(|other| other.strip_prefix("fault.") == Some(name)) {
+            let warning = doc.warning_at(&format!("{path}.autostart"), "nothing starts this fault");
+            found.push(warning.help(format!("an `[[at]]` or a `[[when]]` can: `start = \"fault.{name}\"`")));
+        }
+    }
+}
+
+impl FaultSpec {
+    /// How long packets are held, if they are.
+    fn check_hold(&self, wrong: &mut Wrong<'_>) {
+        match (self.action, self.hold) {
             (FaultAction::Hold, None) => {
                 wrong("action", "for how long?".to_owned(), "give `hold`, such as \"20 ms\"".to_owned());
             }
@@ -112,46 +128,50 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 wrong("hold", "nothing is held".to_owned(), help);
             }
         }
-        if !fault.numbers.is_empty() && (fault.every.is_some() || fault.run.is_some()) {
-            let key = if fault.every.is_some() { "every" } else { "run" };
+    }
+
+    /// Which packets it meets.
+    fn check_numbers(&self, wrong: &mut Wrong<'_>) {
+        if !self.numbers.is_empty() && (self.every.is_some() || self.run.is_some()) {
+            let key = if self.every.is_some() { "every" } else { "run" };
             wrong(key, "`numbers` says already which packets are met".to_owned(), "keep one".to_owned());
         }
-        if fault.numbers.contains(&0) {
+        if self.numbers.contains(&0) {
             wrong("numbers", "there is no packet 0".to_owned(), "the first is 1".to_owned());
         }
-        let (every, run) = (fault.every.unwrap_or(1), fault.run.unwrap_or(1));
+        let (every, run) = (self.every.unwrap_or(1), self.run.unwrap_or(1));
         if every == 0 {
             wrong("every", "there is no packet 0".to_owned(), "1 means each packet".to_owned());
         } else if run == 0 || run > every {
             let help = format!("1 to {every}, as `every` says");
             wrong("run", format!("{run} of each {every} cannot be met"), help);
         }
-        let ends = [("count", fault.count), ("rounds", fault.rounds)];
+    }
+
+    /// When it ends, and the flow that is counted for that.
+    fn check_end(&self, spec: &Spec, wrong: &mut Wrong<'_>) {
+        let ends = [("count", self.count), ("rounds", self.rounds)];
         for (key, _) in ends.iter().filter(|(_, n)| *n == Some(0)) {
             wrong(key, "it would end before it begins".to_owned(), "at least 1".to_owned());
         }
-        if fault.duration == Some(Duration::ZERO) {
+        if self.duration == Some(Duration::ZERO) {
             wrong("duration", "it would end before it begins".to_owned(), "above 0 s".to_owned());
         }
-        let flow = fault.flow.as_ref().map(|flow| (flow, spec.flow.get(flow)));
-        let names: Vec<&String> = spec.flow.keys().collect();
+        let flow = self.flow.as_ref().map(|flow| (flow, spec.flow.get(flow)));
         match flow {
             Some((flow, None)) => {
+                let names: Vec<&String> = spec.flow.keys().collect();
                 wrong("flow", format!("no flow `{flow}`"), near_or_all(flow, "flows", &names));
             }
-            Some((flow, Some(f))) if fault.rounds.is_some() && f.over_tcp().is_none() => {
+            Some((flow, Some(f))) if self.rounds.is_some() && f.over_tcp().is_none() => {
                 let help = "give `duration` or `count`".to_owned();
                 wrong("rounds", format!("`flow.{flow}` has no round trips: it has no ACKs"), help);
             }
-            None if fault.rounds.is_some() => {
+            None if self.rounds.is_some() => {
                 let help = "give `flow`, or `duration` or `count`".to_owned();
                 wrong("rounds", "whose round trips?".to_owned(), help);
             }
             _ => {}
-        }
-        if !fault.autostart && !started(spec).any(|other| other.strip_prefix("fault.") == Some(name)) {
-            let warning = doc.warning_at(&format!("{path}.autostart"), "nothing starts this fault");
-            found.push(warning.help(format!("an `[[at]]` or a `[[when]]` can: `start = \"fault.{name}\"`")));
         }
     }
 }

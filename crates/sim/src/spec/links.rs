@@ -134,38 +134,45 @@ fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             }
         }
         for forward in [true, false] {
-            let d = link.direction(forward);
-            let side = if forward { "forward" } else { "reverse" };
-            if let Err((key, message)) = d.validate() {
-                let error = doc.error_at(&written(doc, &path, side, &key), message);
-                // What both directions have from the link itself is wrong once.
-                if !found.iter().any(|e| *e == error) {
-                    found.push(error);
-                }
-            }
-            if let Some((key, message)) = d.queue.never_marks() {
-                let warning = doc.warning_at(&written(doc, &path, side, &format!("queue.{key}")), message);
-                if !found.iter().any(|w| *w == warning) {
-                    found.push(warning);
-                }
-            }
-            let limit = d.queue.limit();
-            let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
-            let (Some(rate), Some(limit)) = (d.rate, bytes) else { continue };
-            // The delay of one link is a lower bound of the path's.
-            let bdp = rate.bytes_in(d.delay.saturating_mul(2));
-            if Bytes(limit.0.saturating_mul(4)) < bdp && carries_data(spec, name, link, forward) {
-                found.push(
-                    doc.warning_at(
-                        &written(doc, &path, side, "queue"),
-                        format!(
-                            "the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"
-                        ),
-                    )
-                    .help("one flow alone will not fill the link"),
-                );
-            }
+            check_direction(spec, (name, link), forward, doc, found);
         }
+    }
+}
+
+/// What is wrong with one direction, keys that it has from the link itself included.
+fn check_direction(
+    spec: &Spec,
+    (name, link): (&str, &LinkSpec),
+    forward: bool,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let path = format!("link.{}", dotted([name]));
+    let d = link.direction(forward);
+    let side = if forward { "forward" } else { "reverse" };
+    if let Err((key, message)) = d.validate() {
+        let error = doc.error_at(&written(doc, &path, side, &key), message);
+        // What both directions have from the link itself is wrong once.
+        if !found.iter().any(|e| *e == error) {
+            found.push(error);
+        }
+    }
+    if let Some((key, message)) = d.queue.never_marks() {
+        let warning = doc.warning_at(&written(doc, &path, side, &format!("queue.{key}")), message);
+        if !found.iter().any(|w| *w == warning) {
+            found.push(warning);
+        }
+    }
+    let limit = d.queue.limit();
+    let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
+    let (Some(rate), Some(limit)) = (d.rate, bytes) else { return };
+    // The delay of one link is a lower bound of the path's.
+    let bdp = rate.bytes_in(d.delay.saturating_mul(2));
+    if Bytes(limit.0.saturating_mul(4)) < bdp && carries_data(spec, name, link, forward) {
+        let message =
+            format!("the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}");
+        let warning = doc.warning_at(&written(doc, &path, side, "queue"), message);
+        found.push(warning.help("one flow alone will not fill the link"));
     }
 }
 

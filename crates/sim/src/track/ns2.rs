@@ -38,11 +38,41 @@ struct Node {
     out: Vec<Sample>,
 }
 
+type Nodes = indexmap::IndexMap<String, Node>;
+
+/// A node goes to a new destination.
+struct Command {
+    t: f64,
+    line: usize,
+    node: String,
+    to: [f64; 2],
+    speed: f64,
+}
+
 /// `$node_(I) set X_ V`, `$ns_ at T "$node_(I) setdest X Y S"`; other commands of such files are
 /// not about places. A new destination ends the way to the old one.
 pub(super) fn read(text: &str, fastest: f64) -> Result<Samples, TrackError> {
-    let mut nodes: indexmap::IndexMap<String, Node> = indexmap::IndexMap::new();
-    let mut commands: Vec<(f64, usize, String, [f64; 3])> = Vec::new();
+    let (mut nodes, mut commands) = parse(text)?;
+    // Tools write node by node or in order of time; ns-2 takes them in order of time.
+    commands.sort_by(|a, b| a.t.total_cmp(&b.t));
+    for command in commands {
+        command.carry_out(&mut nodes, fastest)?;
+    }
+    let mut samples = Samples::new();
+    for (id, mut node) in nodes {
+        close(&mut node, None);
+        if let ([Some(x), Some(y)], true) = (node.start, node.out.is_empty()) {
+            node.out.push(Sample { line: 0, t: 0.0, at: [x, y] });
+        }
+        samples.insert(id, node.out);
+    }
+    Ok(samples)
+}
+
+/// The nodes with the places at which they start, and the commands in the order of the file.
+fn parse(text: &str) -> Result<(Nodes, Vec<Command>), TrackError> {
+    let mut nodes = Nodes::new();
+    let mut commands = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let number = i + 1;
         let plain = line.replace(['"', '{', '}'], " ");
@@ -62,62 +92,46 @@ pub(super) fn read(text: &str, fastest: f64) -> Result<Samples, TrackError> {
             }
             (_, ["set", "Z_", _]) => {}
             (Some(_), ["set", ..]) => {
-                return wrong(
-                    number,
-                    format!("node {id} is put to another place during the run: a jump"),
-                    "use setdest",
-                );
+                let message = format!("node {id} is put to another place during the run: a jump");
+                return wrong(number, message, "use setdest");
             }
             (Some(t), ["setdest", x, y, v]) => {
-                let values = [value(x, number)?, value(y, number)?, value(v, number)?];
-                commands.push((t, number, id.to_owned(), values));
+                let [x, y, speed] = [value(x, number)?, value(y, number)?, value(v, number)?];
+                commands.push(Command { t, line: number, node: id.to_owned(), to: [x, y], speed });
             }
             (None, ["setdest", ..]) => {
-                return wrong(
-                    number,
-                    "a setdest without a time",
-                    "write `$ns_ at TIME \"$node_(I) setdest X Y SPEED\"`",
-                );
+                let help = "write `$ns_ at TIME \"$node_(I) setdest X Y SPEED\"`";
+                return wrong(number, "a setdest without a time", help);
             }
             _ => {}
         }
     }
-    // Tools write node by node or in order of time; ns-2 takes them in order of time.
-    commands.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (t, line, id, [x, y, speed]) in commands {
+    Ok((nodes, commands))
+}
+
+impl Command {
+    /// Its node ends the way that it is on and begins this one.
+    fn carry_out(self, nodes: &mut Nodes, fastest: f64) -> Result<(), TrackError> {
+        let Command { t, line, node: id, to, speed } = self;
         if t < 0.0 {
-            return wrong(
-                line,
-                format!("node {id}: the time {t} s lies before the start"),
-                "add a constant to all times",
-            );
+            let message = format!("node {id}: the time {t} s lies before the start");
+            return wrong(line, message, "add a constant to all times");
         }
         if speed < 0.0 || speed > fastest {
             let message = format!("node {id} moves at {speed} m/s");
-            return wrong(
-                line,
-                message,
-                "the last number of setdest is the speed [m/s]; raise `fastest` if it is meant",
-            );
+            let help = "the last number of setdest is the speed [m/s]; raise `fastest` if it is meant";
+            return wrong(line, message, help);
         }
-        let Some(node) = nodes.get_mut(&id) else { continue };
+        let Some(node) = nodes.get_mut(&id) else { return Ok(()) };
         let [Some(x0), Some(y0)] = node.start else {
             let message = format!("node {id} moves, and nothing says where it starts");
             return wrong(line, message, "add `$node_(I) set X_ ...` and `set Y_ ...`");
         };
         let here = node.leg.map_or([x0, y0], |leg| leg.at(t));
         close(node, Some(t));
-        node.leg = Some(Leg { t, from: here, to: [x, y], speed, line });
+        node.leg = Some(Leg { t, from: here, to, speed, line });
+        Ok(())
     }
-    let mut samples = Samples::new();
-    for (id, mut node) in nodes {
-        close(&mut node, None);
-        if let ([Some(x), Some(y)], true) = (node.start, node.out.is_empty()) {
-            node.out.push(Sample { line: 0, t: 0.0, at: [x, y] });
-        }
-        samples.insert(id, node.out);
-    }
-    Ok(samples)
 }
 
 /// Writes the way of a node down, as far as `until`.

@@ -131,6 +131,30 @@ impl Observed {
         self.add(tti, OnAir { cell, direction, octets, pdus: Vec::new(), context, comment, awaits: None });
     }
 
+    /// The MAC PDU of a block with these SDUs, each with its logical channel; true: it is longer
+    /// than the block.
+    fn mac_pdu(&mut self, r: &TraceRecord, sdus: &[(u8, Octets)]) -> (Octets, bool) {
+        let bytes = r.bytes as u32;
+        match r.link {
+            TraceLink::Sidelink => {
+                let to = match (r.group, r.peer) {
+                    (Some(group), _) => sl_sch::Destination::Group(group as u16),
+                    (None, peer) => sl_sch::Destination::Ue(peer.map_or(0, number)),
+                };
+                sl_sch::octets(bytes, number(r.ue).into(), to, sdus)
+            }
+            TraceLink::Downlink => pdu::octets(bytes, &[], sdus, Channel::Downlink),
+            TraceLink::Uplink => {
+                // A repetition has the control elements of the first transmission.
+                let kept = self.controls.entry((r.ue, r.tti.0 % PROCESSES)).or_default();
+                if r.step == Act::Data {
+                    kept.clone_from(&r.controls);
+                }
+                pdu::octets(bytes, kept, sdus, Channel::Uplink)
+            }
+        }
+    }
+
     /// The receiver's answer to a block; with it the PDUs have arrived.
     fn answer(&mut self, now: Instant, r: &TraceRecord, out: &mut Vec<Step>) {
         let waits = |bytes: Option<u64>| {
@@ -323,25 +347,7 @@ impl LteAccess {
             (observed.channels[*bearer], octets.of_entity(entity(*bearer, end == End::Network)))
         };
         let sdus: Vec<(u8, Octets)> = r.parts.iter().map(sdu).collect();
-        let bytes = r.bytes as u32;
-        let (octets, grown) = match r.link {
-            TraceLink::Sidelink => {
-                let to = match (r.group, r.peer) {
-                    (Some(group), _) => sl_sch::Destination::Group(group as u16),
-                    (None, peer) => sl_sch::Destination::Ue(peer.map_or(0, number)),
-                };
-                sl_sch::octets(bytes, number(r.ue).into(), to, &sdus)
-            }
-            TraceLink::Downlink => pdu::octets(bytes, &[], &sdus, Channel::Downlink),
-            TraceLink::Uplink => {
-                // A repetition has the control elements of the first transmission.
-                let kept = observed.controls.entry((r.ue, r.tti.0 % PROCESSES)).or_default();
-                if r.step == Act::Data {
-                    kept.clone_from(&r.controls);
-                }
-                pdu::octets(bytes, kept, &sdus, Channel::Uplink)
-            }
-        };
+        let (octets, grown) = observed.mac_pdu(r, &sdus);
         let cell = self.network.view().serving(r.ue);
         let pdus = match observed.points[cell].rlc {
             Some(_) if r.link != TraceLink::Sidelink => {

@@ -120,6 +120,11 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
             Err(e) => doc.error_at(&format!("{path}.{}", e.key), e.message),
         });
     }
+    check_dedicated(ue, &path, spec, doc, found);
+}
+
+/// Each dedicated bearer has flows, and each of these no other bearer.
+fn check_dedicated(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut carried: BTreeMap<&str, &str> = BTreeMap::new();
     for (bearer, dedicated) in &ue.dedicated {
         let key = format!("{path}.dedicated.{}.flows", dotted([bearer]));
