@@ -2,9 +2,10 @@
 //!
 //! An access takes a packet at an [`Entry`] and is called when one of its [`Clock`]s is due. Both
 //! append to an [`AccessOutput`] what becomes of packets, one [`Step`] after the other in the order
-//! in which the world has to carry them out; both are followed by `set_clocks`, which says when the
-//! access wants to be called next. An access knows names for the tables, but neither the world nor
-//! another access.
+//! in which the world has to carry them out, and behind all steps the packets that a link hands
+//! out together ([`AccessOutput::take_arrived`]); both are followed by `set_clocks`, which says
+//! when the access wants to be called next. An access knows names for the tables, but neither the
+//! world nor another access.
 
 mod bearer;
 mod bearers;
@@ -92,7 +93,8 @@ pub trait Adapter {
     fn mtu(&self, entry: Entry) -> u32;
     /// A packet enters, on its way to the node `dst`.
     fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput);
-    /// The event of a clock has come. False, and nothing has happened: it was void.
+    /// The event of a clock has come. False, and nothing has happened: it was void. Only here a
+    /// link delivers, behind the steps ([`AccessOutput::take_arrived`]).
     fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool;
     /// Says when it wants to be called next.
     fn set_clocks(&mut self, clocks: &mut Clocks<'_>);
@@ -335,7 +337,8 @@ impl AccessOutput {
         self.steps.push(Step::Stage { packet, at, stage, place });
     }
     /// The packets that a link delivers to one node after all steps, and that node. Every packet of
-    /// a wired network passes here, so they come as the link hands them out and not as steps.
+    /// a wired network passes here, so they come as the link hands them out and not as steps: one
+    /// step for such a list costs about 1 % of the instructions of a wired run.
     /// [`give_back`](Self::give_back) their list.
     #[inline(always)]
     pub fn take_arrived(&mut self) -> Option<(NodeId, Vec<Item>)> {

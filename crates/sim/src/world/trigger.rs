@@ -149,8 +149,8 @@ impl Triggers {
         &self.faults[number].name
     }
 
-    /// What `[[when]]` table number `number` waited for has come, and its delay has passed: a row of
-    /// the table `events`. False: it was done before.
+    /// What `[[when]]` table number `number` waited for has come, and its delay has passed: a row
+    /// of the table `events`. False: it was done before.
     pub fn is_due(
         &mut self,
         now: Instant,
