@@ -41,6 +41,8 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   const width = Math.max(...xs) - left + 2 * margin;
   const height = Math.max(Math.max(...ys) - bottom + 2 * margin, width / 4);
   const unit = width / 100;
+  // On a small screen the picture is small, and its letters are to be read there, too.
+  const letter = innerWidth < 700 ? 2 * unit : unit;
   const toX = (x: number): number => x - left + margin;
   const toY = (y: number): number => height - (y - bottom + (height - (Math.max(...ys) - bottom)) / 2);
 
@@ -58,12 +60,12 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
         p.kind === "cell" || p.kind === "ap"
           ? svg("path", { d: `M0 ${-1.8 * unit}L${1.5 * unit} ${unit}L${-1.5 * unit} ${unit}Z`, fill: of(p.name) })
           : svg("rect", { x: -unit, y: -unit, width: 2 * unit, height: 2 * unit, class: "map-node" }),
-        svg("text", { y: 3.2 * unit, "font-size": 2.2 * unit, "text-anchor": "middle" }, p.name),
+        svg("text", { y: unit + 2.2 * letter, "font-size": 2.2 * letter, "text-anchor": "middle" }, p.name),
       ),
     ),
   );
   const trails = svg("g", { class: "map-trails" }, ...tracks.filter((t) => t.x.length < 5000).map((t) => svg("polyline", { points: Array.from(t.x, (x, i) => `${toX(x)},${toY(t.y[i]!)}`).join(" "), "stroke-width": unit / 6 })));
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", role: "img", "aria-label": "Map of the run" }, trails, links, still, moving, scaleBar(width, height, unit));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", role: "img", "aria-label": "Map of the run" }, trails, links, still, moving, scaleBar(width, height, unit, letter));
   const label = el("output", {});
   const slider = el("input", { type: "range", min: time.whole.from, max: time.whole.to, step: (time.whole.to - time.whole.from) / 1000, value: time.whole.from, "aria-label": "Time" });
   slider.addEventListener("input", () => time.point(Number(slider.value)));
@@ -82,7 +84,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
       const home = places.find((p) => p.name === cell);
       if (home !== undefined) links.append(svg("line", { x1: x, y1: y, x2: toX(home.x), y2: toY(home.y), stroke: of(cell), "stroke-width": unit / 4 }));
       moving.append(svg("circle", { cx: x, cy: y, r: unit, fill: of(cell) }, svg("title", {}, `${track.name}${cell ? `, served by ${cell}` : ""}`)));
-      if (tracks.length <= 30) moving.append(svg("text", { x, y: y - 1.6 * unit, "font-size": 2 * unit, "text-anchor": "middle" }, track.name));
+      if (tracks.length <= 30) moving.append(svg("text", { x, y: y - 1.6 * unit, "font-size": 2 * letter, "text-anchor": "middle" }, track.name));
     }
   };
   time.addEventListener("cursor", draw);
@@ -91,7 +93,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   return section("Map", "map", how, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
 }
 
-function scaleBar(width: number, height: number, unit: number): SVGGElement {
+function scaleBar(width: number, height: number, unit: number, letter: number): SVGGElement {
   const wanted = width / 5;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const metres = ([5, 2, 1].find((f) => f * power <= wanted) ?? 1) * power;
@@ -99,7 +101,7 @@ function scaleBar(width: number, height: number, unit: number): SVGGElement {
     "g",
     { transform: `translate(${2 * unit} ${height - 2 * unit})`, class: "map-scale" },
     svg("line", { x1: 0, x2: metres, "stroke-width": unit / 3 }),
-    svg("text", { x: metres / 2, y: -unit, "font-size": 2 * unit, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
+    svg("text", { x: metres / 2, y: -unit, "font-size": 2 * letter, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
   );
 }
 

@@ -102,7 +102,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       ctx.lineTo(width, heightOf(k));
       ctx.stroke();
       if (!isLayered) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
-      else ctx.fillText(isNarrow ? name.slice(0, 40) : fitted(ctx, name, gutter - 8), 2, heightOf(k) + (isNarrow ? -3 : 4));
+      else if (!isNarrow) ctx.fillText(fitted(ctx, name, gutter - 8), 2, heightOf(k) + 4);
     }
     const all = seen();
     // Of more than can be told apart every so many is drawn.
@@ -137,6 +137,15 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       drawn.push({ way, lines });
     }
     ctx.restore();
+    if (!isLayered || !isNarrow) return;
+    // Over the packets, on a seam of paper.
+    ctx.fillStyle = token("--ink");
+    ctx.strokeStyle = token("--paper");
+    ctx.lineWidth = 3;
+    for (const [k, name] of lanes.entries()) {
+      ctx.strokeText(name, 4, heightOf(k) - 4);
+      ctx.fillText(name, 4, heightOf(k) - 4);
+    }
   };
 
   const choose = (way: Way | null): void => {
