@@ -99,7 +99,8 @@ function scaleBar(width: number, height: number, unit: number, letter: number): 
   const metres = ([5, 2, 1].find((f) => f * power <= wanted) ?? 1) * power;
   return svg(
     "g",
-    { transform: `translate(${2 * unit} ${height - 2 * unit})`, class: "map-scale" },
+    // In the middle where letters are large: names of places are on both sides.
+    { transform: `translate(${letter > unit ? (width - metres) / 2 : 2 * unit} ${height - 2 * unit})`, class: "map-scale" },
     svg("line", { x1: 0, x2: metres, "stroke-width": unit / 3 }),
     svg("text", { x: metres / 2, y: -unit, "font-size": 2 * letter, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
   );
