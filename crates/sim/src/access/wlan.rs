@@ -4,9 +4,7 @@ use lasthop_bearer::Direction;
 use lasthop_net::{Ecn, Item};
 use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
 use lasthop_wifi::mac::Category;
-use lasthop_wifi::network::{
-    End, FrameNotes, LinkStats, NotedFrame, Wlan, WlanEvent, WlanNote, WlanOutput, WlanStage,
-};
+use lasthop_wifi::network::{End, LinkStats, NotedFrame, Wlan, WlanEvent, WlanNote, WlanOutput, WlanStage};
 use lasthop_wifi::phy::{Format, Guard, Mode, Width};
 
 use super::framing::{Radiotap, Rate};
@@ -114,8 +112,8 @@ impl Adapter for WlanAccess {
     }
 
     fn packets_inside(&self) -> usize {
-        let both = |s| self.wlan.inside(s, End::Ap) + self.wlan.inside(s, End::Station);
-        self.stations.ids().map(both).sum()
+        let links = self.stations.ids().map(|station| self.wlan.link(station));
+        links.map(|link| link.inside(End::Ap) + link.inside(End::Station)).sum()
     }
 
     fn place(&self, station: u32) -> &str {
@@ -127,7 +125,7 @@ impl Adapter for WlanAccess {
     }
 
     fn note_stages(&mut self) {
-        self.wlan.notes().switch_on();
+        self.wlan.observer().record_stages();
     }
 
     fn change(&mut self, _: Instant, change: &AccessChange, _: &mut AccessOutput) -> bool {
@@ -146,7 +144,7 @@ impl Adapter for WlanAccess {
             observed.0 = open(&format!("{name}.air"), what, LinkType::Radiotap);
         }
         if self.observed.iter().any(|(point, _)| point.is_some()) {
-            FrameNotes::begin(&mut self.wlan);
+            self.wlan.observer().record_frames();
         }
     }
 
@@ -157,9 +155,9 @@ impl Adapter for WlanAccess {
         let WlanAccess { wlan, stations, aps, sampled, .. } = self;
         for (id, station) in stations.enumerate() {
             for end in [End::Ap, End::Station] {
-                let stats = wlan.stats(id, end);
+                let stats = wlan.link(id).stats(end);
                 let last = std::mem::replace(&mut sampled[id][end.index()], *stats);
-                let waiting = wlan.queued(id, end);
+                let waiting = wlan.link(id).queued(end);
                 if stats.airtime > last.airtime || waiting.0 > 0 {
                     let names = [&*station.name, &*aps[station.ap]];
                     let row = Row { names, end, last: &last, stats, waiting };
@@ -231,7 +229,7 @@ impl WlanAccess {
     /// Where packets are now.
     #[cold]
     fn pass_stages(&mut self, out: &mut AccessOutput) {
-        for WlanNote { id, station, at, stage } in self.wlan.notes().drain() {
+        for WlanNote { id, station, at, stage } in self.wlan.observer().stages() {
             let stage = match stage {
                 WlanStage::Queue => Stage::WifiQueue,
                 WlanStage::Contention => Stage::Contention,
@@ -241,7 +239,7 @@ impl WlanAccess {
             };
             out.stage(id, at, stage, station.index() as u32);
         }
-        out.steps.extend(self.wlan.notes().drain_lost().map(|mpdu| {
+        out.steps.extend(self.wlan.observer().lost().map(|mpdu| {
             Step::Pdu(Box::new(LostPdu {
                 packet: mpdu.id,
                 place: mpdu.station.index() as u32,
@@ -354,7 +352,7 @@ impl Row<'_> {
             snr_db: lasthop_radio::decibels(wlan.snr(station, self.end)).0,
             queue_packets: self.waiting.0 as u64,
             queue_bytes: self.waiting.1,
-            marked: wlan.marked(station, self.end),
+            marked: wlan.link(station).marked(self.end),
         });
     }
 }

@@ -3,11 +3,10 @@
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
 use super::config::{ApConfig, BufferConfig, DriverOrder, StationFqCodel};
-use super::medium::Frame;
-use super::tx_queue::{Rules, TxQueue};
+use super::tx_queue::{Lost, Rules, TxQueue};
 use super::{DropCause, End, LostMpdu, Wlan, WlanOutput};
-use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, DELIMITER, RTS};
-use crate::phy::{Compat, MAX_PPDU, Mode};
+use crate::mac::{Agreement, BLOCK_ACK, CTS, Category, DELIMITER, Pool, RTS};
+use crate::phy::{Compat, Format, MAX_PPDU, Mode};
 
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
 pub(super) const ROUND: i64 = 256_000;
@@ -57,6 +56,53 @@ impl Order {
             },
             BufferConfig::FqCodel(c) if c.airtime_fairness => Order::Airtime,
             BufferConfig::FqCodel(_) => Order::Turns,
+        }
+    }
+}
+
+/// What may go into one PSDU.
+struct Psdu<'a> {
+    rules: &'a Rules<'a>,
+    /// Longest PSDU [B]; a single MPDU may be longer.
+    limit: u64,
+    /// Most MPDUs.
+    most: usize,
+}
+
+impl Psdu<'_> {
+    /// MPDUs of `queue` that were sent before and new ones of what waits, as many as fit: their
+    /// numbers go to `sns`, which is empty. The length of the PSDU.
+    fn fill(
+        &self,
+        now: Instant,
+        queue: &mut TxQueue,
+        sns: &mut Vec<u16>,
+        (pool, lost): (&mut Pool, &mut Lost),
+    ) -> u64 {
+        let Rules { aggregation, mode, .. } = *self.rules;
+        let (mut total, mut psdu) = (0u64, 0u64);
+        let mut take = |sns: &mut Vec<u16>, sn: u16, bytes: u32| {
+            let with = total + u64::from(aggregation.last_subframe(bytes));
+            let fits = sns.len() < self.most && (sns.is_empty() || with <= self.limit);
+            if fits {
+                sns.push(sn);
+                psdu = with;
+                total += u64::from(aggregation.subframe(bytes, mode));
+            }
+            fits
+        };
+        let mut more = queue.originator.iter().all(|(sn, m)| take(sns, sn, m.bytes));
+        while more && sns.len() < self.most && queue.originator.has_room() {
+            more = queue.pull(now, self.rules, pool, lost)
+                && queue.originator.last().is_some_and(|(sn, m)| take(sns, sn, m.bytes));
+        }
+        // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7); others
+        // carry it bare.
+        match sns[..] {
+            [sn] if mode.format() != Format::Vht => {
+                queue.originator.get(sn).map_or(0, |m| u64::from(m.bytes))
+            }
+            _ => psdu,
         }
     }
 }
@@ -139,83 +185,40 @@ impl Wlan {
         let link = &mut self.links[station];
         let ap = &self.aps[link.ap];
         let Some(queue) = &mut link.tx_queues[end.index()][category.index()] else { return false };
+        let [from, to] = [end, end.peer()].map(|e| self.devices[link.devices[e.index()]].member);
         let device = &mut self.devices[d];
-        let turn = device.contenders[category.index()].access().turn();
         let burst = &mut device.burst;
         burst.station = Some(station);
         let agreed = queue.originator.agreement == Agreement::Agreed;
+        let control = &mut link.control[end.index()];
         if queue.originator.request && agreed {
-            burst.frame = Frame::Request;
-            burst.mode = ap.answer(&self.links[station].control[end.index()].current(1.0));
-            burst.psdu = Bytes(BLOCK_ACK_REQUEST);
+            burst.set_request(ap.answer(&control.current(1.0)));
             return true;
         }
         queue.originator.request = false;
         let medium = &mut self.media[device.medium];
-        let from = device.member;
-        let to = self.devices[link.devices[end.peer().index()]].member;
         let retries = queue.originator.iter().next().map_or(0, |(_, m)| m.retries);
-        let snr = medium.radios.snr(now, from, to);
-        let mode = link.control[end.index()].choose(now, retries, snr);
-        let qos = ap.standard.qos();
-        let aggregates = agreed && mode.aggregates() && ap.aggregation.ampdu;
-        let limit = longest_psdu(ap, &mode, left, medium.timing.sifs, self.air.compat);
-        let of_a_turn = if left == turn {
-            limit
-        } else {
-            longest_psdu(ap, &mode, turn, medium.timing.sifs, self.air.compat)
-        };
+        let mode = control.choose(now, retries, medium.radios.snr(now, from, to));
+        let longest = |time| longest_psdu(ap, &mode, time, medium.timing.sifs, self.air.compat);
+        let turn = device.contenders[category.index()].access().turn();
+        let limit = longest(left);
+        let of_a_turn = if left == turn { limit } else { longest(turn) };
         let room = [limit, of_a_turn].map(|psdu| psdu.saturating_sub(DELIMITER.into()) as u32);
-        let rules = Rules { qos, aggregation: &ap.aggregation, mode: &mode, lifetime: ap.lifetime, room };
-        let most = if aggregates { ap.aggregation.max_mpdus as usize } else { 1 };
-        let burst = &mut self.devices[d].burst;
+        let (qos, aggregation) = (ap.standard.qos(), &ap.aggregation);
+        let rules = Rules { qos, aggregation, mode: &mode, lifetime: ap.lifetime, room };
+        let aggregates = mode.aggregates() && aggregation.ampdu;
+        let most = if agreed && aggregates { aggregation.max_mpdus as usize } else { 1 };
         let before = queue.queued();
-        let (mut total, mut psdu) = (0u64, 0u64);
-        let mut full = false;
-        for (sn, m) in queue.originator.iter() {
-            let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
-            if burst.sns.len() >= most || (!burst.sns.is_empty() && with > limit) {
-                full = true;
-                break;
-            }
-            burst.sns.push(sn);
-            psdu = with;
-            total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
-        }
-        while !full && burst.sns.len() < most && queue.originator.has_room() {
-            if !queue.pull(now, &rules, &mut self.pool, &mut self.lost) {
-                break;
-            }
-            let Some((sn, m)) = queue.originator.last() else { break };
-            let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
-            if !burst.sns.is_empty() && with > limit {
-                break;
-            }
-            burst.sns.push(sn);
-            psdu = with;
-            total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
-        }
-        let pulled = before - queue.queued();
-        self.devices[d].queued[category.index()] -= pulled as u32;
-        let burst = &mut self.devices[d].burst;
-        burst.frame = Frame::Data;
-        burst.mode = mode;
-        burst.ampdu = burst.sns.len() > 1;
-        if burst.sns.len() == 1 {
-            // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7);
-            // others carry it bare.
-            let bytes = queue.originator.get(burst.sns[0]).map_or(0, |m| u64::from(m.bytes));
-            let vht = mode.format() == crate::phy::Format::Vht;
-            psdu = if vht { psdu } else { bytes };
-        }
-        burst.psdu = Bytes(psdu);
-        burst.long = ap.rts_threshold.is_some_and(|t| psdu > t.0);
-        burst.cleared = !burst.long;
+        let psdu = Psdu { rules: &rules, limit, most }.fill(
+            now,
+            queue,
+            &mut burst.sns,
+            (&mut self.pool, &mut self.lost),
+        );
+        device.queued[category.index()] -= (before - queue.queued()) as u32;
+        burst.set_data(mode, psdu, ap);
         let some = !burst.sns.is_empty();
-        let ask = some
-            && mode.aggregates()
-            && ap.aggregation.ampdu
-            && queue.originator.agreement == Agreement::None;
+        let ask = some && aggregates && queue.originator.agreement == Agreement::None;
         self.report_lost(now, station, end, out);
         if ask {
             self.want_agreement(now, station, end, category);
@@ -258,10 +261,10 @@ impl Wlan {
         let queue = queue.unwrap_or_else(|| unreachable!("it has an MPDU"));
         let Some(mpdu) = queue.originator.get_mut(sn) else { return };
         if let Some(chain) = mpdu.chain.take() {
-            let (inside, notes, failures) = (&mut queue.inside, &mut self.notes, mpdu.retries);
+            let (inside, recorder, failures) = (&mut queue.inside, &mut self.observer.stages, mpdu.retries);
             self.pool.take(chain, |item| {
                 *inside -= 1;
-                notes.lost(LostMpdu { id: item.id, station, end, sn, failures });
+                recorder.lost(LostMpdu { id: item.id, station, end, sn, failures });
                 out.dropped.push((station, end, now, item, cause));
             });
             queue.originator.request |= queue.originator.agreement == Agreement::Agreed;

@@ -1,8 +1,8 @@
 //! Contention for the medium (clause 10.22.2): who counts slots, and from when.
 
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::medium::{Ear, Frame, Medium};
+use super::medium::{Ear, Frame, Medium, Transmission};
 use super::{Device, Pending};
 use crate::phy::{Compat, Mode};
 
@@ -24,6 +24,35 @@ pub struct Ppdu {
     pub frame: Frame,
     /// For how long after its end it reserves the medium.
     pub nav: Duration,
+}
+
+impl Ppdu {
+    /// The transmission of it by the member `from` of a medium to the member `to`, between these
+    /// times.
+    pub fn from(
+        &self,
+        from: usize,
+        to: Option<usize>,
+        station: Option<StationId>,
+        [start, end]: [Instant; 2],
+        compat: Compat,
+    ) -> Transmission {
+        Transmission {
+            serial: 0,
+            from,
+            to,
+            station,
+            start,
+            end,
+            mode: self.mode,
+            preamble: self.mode.preamble(compat),
+            first_bits: self.first.bits() as u32,
+            frame: self.frame,
+            nav: self.nav,
+            powers: Vec::new(),
+            over: false,
+        }
+    }
 }
 
 impl Contention<'_> {
@@ -87,11 +116,12 @@ impl Contention<'_> {
 
     /// Puts a PPDU of a device on the air. Its number on the medium, and its end.
     pub fn transmit(&mut self, now: Instant, d: usize, ppdu: &Ppdu, compat: Compat) -> (u64, Instant) {
-        let (mode, frame, nav) = (ppdu.mode, ppdu.frame, ppdu.nav);
-        let (preamble, length) = (mode.preamble(compat), mode.duration(ppdu.psdu, compat));
+        let length = ppdu.mode.duration(ppdu.psdu, compat);
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
+        let end = now + length;
         let to = ppdu.to.map(|to| self.devices[to].member);
         let station = self.devices[d].burst.station;
+        let transmission = ppdu.from(member, to, station, [now, end], compat);
         let (timing, devices) = (self.media[m].timing, &mut *self.devices);
         let members = std::mem::take(&mut self.media[m].members);
         let noticed = now + timing.sense;
@@ -108,9 +138,8 @@ impl Contention<'_> {
                 c.interrupt(ear.base, now, timing.slot, device.counting);
             }
         };
-        let times = (preamble, length);
         let medium = &mut self.media[m];
-        let (serial, end) = medium.begin(now, member, to, station, mode, times, ppdu.first, frame, nav, busy);
+        let serial = medium.begin(transmission, busy);
         medium.members = members;
         medium.ears[member].waiting |= self.devices[d].pending != Pending::Nothing;
         self.devices[d].burst.airtime += length;

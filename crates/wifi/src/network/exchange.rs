@@ -5,10 +5,10 @@ use lasthop_units::{Bytes, Duration, Instant, StationId};
 use super::agenda::Event;
 use super::config::ApConfig;
 use super::contention::Ppdu;
-use super::medium::Frame;
-use super::notes::burst_begins;
+use super::medium::{Frame, Transmission};
+use super::observe::BurstOf;
 use super::{Pending, Wlan};
-use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
+use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, RTS};
 use crate::phy::{Compat, Mode};
 
 /// What a device sends in its turn.
@@ -56,6 +56,21 @@ impl Burst {
 }
 
 impl Burst {
+    /// A block ack request.
+    pub const fn set_request(&mut self, mode: Mode) {
+        self.frame = Frame::Request;
+        self.mode = mode;
+        self.psdu = Bytes(BLOCK_ACK_REQUEST);
+    }
+    /// The data of `sns`, `psdu` bytes together.
+    pub fn set_data(&mut self, mode: Mode, psdu: u64, ap: &ApConfig) {
+        self.frame = Frame::Data;
+        self.mode = mode;
+        self.ampdu = self.sns.len() > 1;
+        self.psdu = Bytes(psdu);
+        self.long = ap.rts_threshold.is_some_and(|threshold| psdu > threshold.0);
+        self.cleared = !self.long;
+    }
     /// Failures after which the frame is discarded.
     pub fn retry_limit(&self, ap: &ApConfig) -> u32 {
         // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
@@ -84,13 +99,37 @@ pub struct Answer {
     pub nav: Duration,
 }
 
+impl Answer {
+    /// The answer to `ppdu` of the device `sender` of a network, which its recipient could read. `ampdu`:
+    /// it carries more than one MPDU.
+    pub fn to(
+        ppdu: &Transmission,
+        sender: usize,
+        ampdu: bool,
+        ap: &ApConfig,
+        (sifs, compat): (Duration, Compat),
+    ) -> Answer {
+        let (frame, bytes) = match ppdu.frame {
+            Frame::Rts => {
+                let nav = ppdu.nav.saturating_sub(sifs + ppdu.mode.duration(Bytes(CTS), compat));
+                return Answer { frame: Frame::Cts, to: sender, mode: ppdu.mode, bytes: CTS, nav };
+            }
+            Frame::Request => (Frame::BlockAck, BLOCK_ACK),
+            Frame::Data if ampdu => (Frame::BlockAck, BLOCK_ACK),
+            _ => (Frame::Ack, ACK),
+        };
+        Answer { frame, to: sender, mode: ap.answer(&ppdu.mode), bytes, nav: Duration::ZERO }
+    }
+}
+
 impl Wlan {
     /// Sends the burst of a device, or the RTS before it.
     pub(super) fn send_burst(&mut self, now: Instant, d: usize) {
         // Not again after an RTS.
         let burst = &self.devices[d].burst;
-        if self.notes.are_wanted() && burst.frame == Frame::Data && burst.airtime.is_zero() {
-            burst_begins(self, now, d);
+        if self.observer.stages.is_on() && burst.frame == Frame::Data && burst.airtime.is_zero() {
+            let burst = BurstOf { device: &self.devices[d], links: &self.links, pool: &self.pool };
+            self.observer.stages.burst_begins(now, burst);
         }
         let device = &self.devices[d];
         let ap = &self.aps[device.ap];

@@ -35,7 +35,7 @@ pub enum Frame {
 /// A PPDU on the air, or one that overlapped with what still is.
 #[derive(Clone, Debug)]
 pub struct Transmission {
-    /// Number of the transmission on its medium.
+    /// Number of the transmission on its medium, which [`Medium::begin`] gives it.
     pub serial: u64,
     /// Who sends, as a member of the medium.
     pub from: usize,
@@ -57,7 +57,7 @@ pub struct Transmission {
     pub frame: Frame,
     /// For how long after its end it reserves the medium.
     pub nav: Duration,
-    /// Power at each member [mW].
+    /// Power at each member [mW], from [`Medium::begin`] on.
     pub powers: Vec<f64>,
     /// It has ended.
     pub over: bool,
@@ -106,6 +106,49 @@ impl Ear {
             waiting: false,
         }
     }
+
+    /// A preamble begins that is strong enough to be detected: the receiver goes over to it, stays
+    /// with the one that it has, or can tell neither from the other.
+    #[inline]
+    fn hear(&mut self, now: Instant, preamble: Preamble, noise: f64) {
+        let Preamble { serial, power, sinr, capture } = preamble;
+        if now <= self.nav {
+            self.nav = self.nav.max(self.nav_full);
+        }
+        let all = self.power;
+        let found = |power: f64| power >= sinr * (noise + all - power);
+        match self.locked {
+            // Two preambles at once: the receiver finds the one that stands out, if one does.
+            Some((_, other, since)) if now.since(since) < DETECTION => {
+                if found(power) {
+                    self.locked = Some((serial, power, now));
+                } else if !found(other) {
+                    self.locked = None;
+                }
+            }
+            None if found(power) => {
+                self.locked = Some((serial, power, now));
+            }
+            Some((_, other, since))
+                if capture.is_some_and(|c| power >= c * other) && now.since(since) < CAPTURE_WINDOW =>
+            {
+                self.locked = Some((serial, power, now));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The beginning of a transmission at a receiver.
+#[derive(Clone, Copy)]
+struct Preamble {
+    serial: u64,
+    /// At the receiver [mW].
+    power: f64,
+    /// Linear SINR from which a preamble is found.
+    sinr: f64,
+    /// So many times as strong as the one that is being received it takes over; None: it never does.
+    capture: Option<f64>,
 }
 
 /// A channel with its devices.
@@ -231,22 +274,14 @@ impl Medium {
         self.next_turn.set(next);
     }
 
-    /// Puts a transmission on the air at all receivers. Devices whose idle period ends by
-    /// it are appended to `busy`. Returns its number.
-    #[allow(clippy::too_many_arguments)] // a PPDU has that many properties
+    /// Puts `ppdu`, which starts now, on the air at all receivers. `busy` is told of the devices
+    /// whose idle period ends by it. Returns its number.
     pub fn begin(
         &mut self,
-        now: Instant,
-        from: usize,
-        to: Option<usize>,
-        station: Option<StationId>,
-        mode: Mode,
-        (preamble, length): (Duration, Duration),
-        first: Bytes,
-        frame: Frame,
-        nav: Duration,
+        mut ppdu: Transmission,
         mut busy: impl FnMut(usize, &mut Ear, &mut Instant),
-    ) -> (u64, Instant) {
+    ) -> u64 {
+        let (now, from, end) = (ppdu.start, ppdu.from, ppdu.end);
         self.radios.refresh(now);
         if self.on_air.len() > self.active {
             self.sweep();
@@ -254,7 +289,6 @@ impl Medium {
         self.active += 1;
         let serial = self.next_serial;
         self.next_serial += 1;
-        let end = now + length;
         let mut powers = self.spare.pop().unwrap_or_default();
         self.radios.receive(now, from, &mut powers);
         let (detection, energy, sinr, capture) = (self.detection, self.energy, self.sinr, self.capture);
@@ -273,31 +307,7 @@ impl Medium {
             }
             if r != from && power >= detection {
                 ear.sensed_until = ear.sensed_until.max(end);
-                if now <= ear.nav {
-                    ear.nav = ear.nav.max(ear.nav_full);
-                }
-                let found = |power: f64, all: f64| power >= sinr * (noise + all - power);
-                match ear.locked {
-                    // Two preambles at once: the receiver finds the one that stands out, if one
-                    // does.
-                    Some((_, other, since)) if now.since(since) < DETECTION => {
-                        if found(power, ear.power) {
-                            ear.locked = Some((serial, power, now));
-                        } else if !found(other, ear.power) {
-                            ear.locked = None;
-                        }
-                    }
-                    None if found(power, ear.power) => {
-                        ear.locked = Some((serial, power, now));
-                    }
-                    Some((_, other, since))
-                        if capture.is_some_and(|c| power >= c * other)
-                            && now.since(since) < CAPTURE_WINDOW =>
-                    {
-                        ear.locked = Some((serial, power, now));
-                    }
-                    _ => {}
-                }
+                ear.hear(now, Preamble { serial, power, sinr, capture }, noise);
             }
             if r == from || ear.idle && (power >= detection || ear.power >= energy) {
                 let before = *due;
@@ -307,22 +317,9 @@ impl Medium {
             }
         }
         self.next_turn.set(next_turn);
-        self.on_air.push(Transmission {
-            serial,
-            from,
-            to,
-            station,
-            start: now,
-            end,
-            mode,
-            preamble,
-            first_bits: first.bits() as u32,
-            frame,
-            nav,
-            powers,
-            over: false,
-        });
-        (serial, end)
+        (ppdu.serial, ppdu.powers) = (serial, powers);
+        self.on_air.push(ppdu);
+        serial
     }
 
     /// Takes the signal off the air: powers fall. The transmission stays for those it overlapped

@@ -31,8 +31,7 @@ mod driver;
 mod exchange;
 mod manage;
 mod medium;
-mod note;
-mod notes;
+mod observe;
 mod outcome;
 mod output;
 mod radios;
@@ -48,8 +47,7 @@ pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
-pub use note::FrameNotes;
-pub use notes::{LostMpdu, Notes, WlanNote, WlanStage};
+pub use observe::{LostMpdu, Observer, WlanNote, WlanStage};
 pub use output::{DropCause, End, LinkStats, NotedFrame, WlanEvent, WlanOutput};
 
 use std::collections::VecDeque;
@@ -130,7 +128,7 @@ impl Device {
 
 /// A station and its access point.
 #[derive(Debug)]
-struct Link {
+pub struct Link {
     ap: ApId,
     /// Devices of the access point and of the station.
     devices: [usize; 2],
@@ -139,6 +137,30 @@ struct Link {
     tx_queues: [[Option<Box<TxQueue>>; 4]; 2],
     control: [RateControl; 2],
     stats: [LinkStats; 2],
+}
+
+impl Link {
+    /// Packets inside that `end` has pushed.
+    pub fn inside(&self, end: End) -> usize {
+        self.tx_queues[end.index()].iter().flatten().map(|queue| queue.inside).sum()
+    }
+    /// Packets and bytes that wait in the queues of `end`.
+    pub fn queued(&self, end: End) -> (usize, u64) {
+        let tx_queues = self.tx_queues[end.index()].iter().flatten();
+        tx_queues.fold((0, 0), |(n, b), queue| (n + queue.queued(), b + queue.queued_bytes()))
+    }
+    /// Packets that the queues of `end` have marked.
+    pub fn marked(&self, end: End) -> u64 {
+        self.tx_queues[end.index()].iter().flatten().map(|queue| queue.marked()).sum()
+    }
+    /// What `end` has counted.
+    pub const fn stats(&self, end: End) -> &LinkStats {
+        &self.stats[end.index()]
+    }
+    /// True once the station is associated.
+    pub const fn is_associated(&self) -> bool {
+        self.associated
+    }
 }
 
 /// Access points, stations, channels.
@@ -162,10 +184,7 @@ pub struct Wlan {
     internal: Vec<usize>,
     /// Members whose reception of what ends is drawn, or decides what follows.
     unsure: Vec<usize>,
-    /// Where packets are, if somebody wants to know.
-    notes: Notes,
-    /// What is noted of the air, if it is.
-    frames: Option<Box<FrameNotes>>,
+    observer: Observer,
 }
 
 impl Wlan {
@@ -336,26 +355,13 @@ impl Wlan {
 
     // Getters.
 
-    /// Packets inside that `end` of a station's link has pushed.
-    pub fn inside(&self, station: StationId, end: End) -> usize {
-        self.links[station].tx_queues[end.index()].iter().flatten().map(|queue| queue.inside).sum()
+    /// What a station and its access point have of each other.
+    pub fn link(&self, station: StationId) -> &Link {
+        &self.links[station]
     }
-    /// Packets and bytes that wait in the queues of `end` for a station's link.
-    pub fn queued(&self, station: StationId, end: End) -> (usize, u64) {
-        let tx_queues = self.links[station].tx_queues[end.index()].iter().flatten();
-        tx_queues.fold((0, 0), |(n, b), queue| (n + queue.queued(), b + queue.queued_bytes()))
-    }
-    /// Packets that the queues of `end` have marked.
-    pub fn marked(&self, station: StationId, end: End) -> u64 {
-        self.links[station].tx_queues[end.index()].iter().flatten().map(|queue| queue.marked()).sum()
-    }
-    /// What `end` of a station's link has counted.
-    pub fn stats(&self, station: StationId, end: End) -> &LinkStats {
-        &self.links[station].stats[end.index()]
-    }
-    /// True once the station is associated.
-    pub fn is_associated(&self, station: StationId) -> bool {
-        self.links[station].associated
+    /// What is recorded for whoever asks.
+    pub const fn observer(&mut self) -> &mut Observer {
+        &mut self.observer
     }
     /// Mean linear SNR of what `end` sends, without fading.
     pub fn snr(&self, station: StationId, end: End) -> f64 {

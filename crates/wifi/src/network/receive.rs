@@ -1,13 +1,14 @@
 //! The end of a PPDU: who could read it, and what follows from that.
 
-use lasthop_units::{Bytes, Duration, Instant, StationId};
+use lasthop_units::{Duration, Instant, StationId};
 
 use super::agenda::Event;
 use super::exchange::Answer;
 use super::medium::Frame;
+use super::observe::Sent;
 use super::reading::Reading;
 use super::{DropCause, End, LostMpdu, Wlan, WlanOutput, WlanStage};
-use crate::mac::{ACK, Agreement, BLOCK_ACK, CTS, Category, Chain};
+use crate::mac::{Agreement, Category, Chain};
 
 impl Wlan {
     /// A PPDU leaves the air.
@@ -69,68 +70,59 @@ impl Wlan {
     /// The PPDU has left the air and `received` says whether the one it was for could read any of
     /// it.
     fn after(&mut self, now: Instant, m: usize, i: usize, received: bool, out: &mut WlanOutput) {
-        if let Some(mut notes) = self.frames.take() {
-            notes.note(self, now, (m, i), received, out);
-            self.frames = Some(notes);
+        let Wlan { devices, links, aps, pool, media, observer, .. } = self;
+        if let Some(frames) = &mut observer.frames {
+            let (ppdu, members) = (&media[m].on_air[i], &media[m].members);
+            let sent = Sent { now, ppdu, members, devices, links, aps, pool, received };
+            frames.record(&sent, &mut out.noted);
         }
-        let t = &self.media[m].on_air[i];
-        let (frame, mode, nav, station) = (t.frame, t.mode, t.nav, t.station);
-        let sender = self.media[m].members[t.from];
-        let Some(to) = t.to.map(|to| (to, self.media[m].members[to])) else {
+        let medium = &self.media[m];
+        let t = &medium.on_air[i];
+        let (frame, station, sender) = (t.frame, t.station, medium.members[t.from]);
+        let Some(member) = t.to else {
             // Group addressed: no response.
             return self.end_turn(now, sender);
         };
-        if received && matches!(frame, Frame::Cts | Frame::Ack | Frame::BlockAck) {
-            self.devices[to.1].burst.airtime += t.end.since(t.start);
+        let to = medium.members[member];
+        if matches!(frame, Frame::Cts | Frame::Ack | Frame::BlockAck) {
+            if !received {
+                return self.unanswered(now, to, out);
+            }
+            self.devices[to].burst.airtime += t.end.since(t.start);
+            return match frame {
+                Frame::Cts => self.cleared(now, to),
+                _ => self.acknowledged(now, to, out),
+            };
         }
-        match frame {
-            Frame::Cts if received => return self.cleared(now, to.1),
-            Frame::Ack | Frame::BlockAck if received => return self.acknowledged(now, to.1, out),
-            Frame::Cts | Frame::Ack | Frame::BlockAck => return self.unanswered(now, to.1, out),
-            _ => {}
-        }
-        if !received {
-            let timeout = self.media[m].timing.ack_timeout();
+        // Clause 10.3.2.7: a CTS only if the NAV says that the medium is idle.
+        if !received || frame == Frame::Rts && medium.ears[member].nav > now {
+            let timeout = medium.timing.ack_timeout();
             return self.agenda.schedule(now + timeout, Event::Timeout { device: sender });
         }
-        let sifs = self.media[m].timing.sifs;
-        let ap = &self.aps[self.devices[sender].ap];
-        let answer = match frame {
-            Frame::Rts => {
-                // Clause 10.3.2.7: only if its NAV says that the medium is idle.
-                if self.media[m].ears[to.0].nav > now {
-                    let timeout = self.media[m].timing.ack_timeout();
-                    return self.agenda.schedule(now + timeout, Event::Timeout { device: sender });
-                }
-                let length = mode.duration(Bytes(CTS), self.air.compat);
-                Answer {
-                    frame: Frame::Cts,
-                    to: sender,
-                    mode,
-                    bytes: CTS,
-                    nav: nav.saturating_sub(sifs + length),
-                }
-            }
-            Frame::Data | Frame::Request => {
-                let block = frame == Frame::Request || self.devices[sender].burst.ampdu;
-                let (frame, bytes) = if block { (Frame::BlockAck, BLOCK_ACK) } else { (Frame::Ack, ACK) };
-                Answer { frame, to: sender, mode: ap.answer(&mode), bytes, nav: Duration::ZERO }
-            }
-            _ => Answer {
-                frame: Frame::Ack,
-                to: sender,
-                mode: ap.answer(&mode),
-                bytes: ACK,
-                nav: Duration::ZERO,
-            },
-        };
-        self.devices[to.1].answer = Some(answer);
-        self.agenda.schedule(now + sifs, Event::Answer { device: to.1 });
-        match (frame, station) {
+        let (ap, ampdu) = (&self.aps[self.devices[sender].ap], self.devices[sender].burst.ampdu);
+        let sifs = medium.timing.sifs;
+        self.devices[to].answer = Some(Answer::to(t, sender, ampdu, ap, (sifs, self.air.compat)));
+        self.agenda.schedule(now + sifs, Event::Answer { device: to });
+        self.take_in(now, sender, (frame, station), out);
+    }
+
+    /// The recipient takes in what it has read of the device `sender`.
+    fn take_in(
+        &mut self,
+        now: Instant,
+        sender: usize,
+        what: (Frame, Option<StationId>),
+        out: &mut WlanOutput,
+    ) {
+        match what {
             (Frame::Data, Some(station)) => self.take_data(now, sender, station, out),
             (Frame::Request, Some(station)) => {
                 let category = Category::ALL[self.devices[sender].burst.contender];
-                self.take_request(now, station, self.devices[sender].end(), category, out);
+                self.release(station, self.devices[sender].end(), category, out, |queue, up| {
+                    // A block ack request: it stops waiting for what is before the window.
+                    let start = queue.originator.start();
+                    queue.reorder.request(start, up);
+                });
             }
             (Frame::Management(_), _) => {
                 let Some(front) = self.devices[sender].management.front_mut() else { return };
@@ -159,8 +151,8 @@ impl Wlan {
             let Some(mpdu) = queue.originator.get_mut(*sn) else { continue };
             let Some(chain) = mpdu.chain.take() else { continue };
             let failures = mpdu.retries;
-            if self.notes.are_wanted() {
-                self.notes.chain(pool, chain, station, now, WlanStage::Reorder);
+            if self.observer.stages.is_on() {
+                self.observer.stages.chain(pool, chain, station, now, WlanStage::Reorder);
             }
             let mut up = |chain: Chain| {
                 pool.take(chain, |item| {
@@ -174,7 +166,7 @@ impl Wlan {
             } else if !queue.reorder.receive(now, *sn, chain, &mut up) {
                 pool.take(chain, |item| {
                     left += 1;
-                    self.notes.lost(LostMpdu { id: item.id, station, end, sn: *sn, failures });
+                    self.observer.stages.lost(LostMpdu { id: item.id, station, end, sn: *sn, failures });
                     out.dropped.push((station, end, now, item, DropCause::Late));
                 });
             }
@@ -182,21 +174,6 @@ impl Wlan {
         queue.inside -= left;
         link.stats[end.index()].bytes += bytes;
         self.watch_reorder(station, end, category);
-    }
-
-    /// A block ack request: the recipient stops waiting for what is before the window.
-    fn take_request(
-        &mut self,
-        _now: Instant,
-        station: StationId,
-        end: End,
-        category: Category,
-        out: &mut WlanOutput,
-    ) {
-        self.release(station, end, category, out, |queue, up| {
-            let start = queue.originator.start();
-            queue.reorder.request(start, up);
-        });
     }
 
     /// A reorder buffer may have waited for long enough.

@@ -9,7 +9,7 @@ use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::Burst;
 use super::medium::Medium;
-use super::notes::Notes;
+use super::observe::Observer;
 use super::output::End;
 use super::tx_queue::Lost;
 use super::{CONTENDERS, Device, Link, Pending, Wlan};
@@ -35,8 +35,7 @@ impl Wlan {
             settle: VecDeque::new(),
             internal: Vec::new(),
             unsure: Vec::new(),
-            notes: Notes::default(),
-            frames: None,
+            observer: Observer::default(),
         };
         for (id, ap) in config.aps.enumerate() {
             let device = wlan.add_device(id, ap, None, &ap.radio);

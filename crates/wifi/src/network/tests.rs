@@ -1,5 +1,6 @@
 //! What only shows from inside: frames on the air, agreements, buffers.
 
+use super::contention::Ppdu;
 use super::manage::Subject;
 use super::medium::Frame;
 use super::*;
@@ -222,9 +223,11 @@ fn channel(air: &AirConfig, powers: [f64; 2]) -> Medium {
 /// `from` sends 1000 B to the first member.
 fn begin(medium: &mut Medium, us: u64, from: usize) -> u64 {
     let mode = Mode::vht(0, 1, crate::phy::Width::W20, crate::phy::Guard::Long).unwrap();
-    let length = (Duration::from_micros(40), mode.duration(Bytes(1000), crate::phy::Compat::Standard));
-    let (now, first) = (Instant::from_micros(us), Bytes(1000));
-    medium.begin(now, from, Some(0), None, mode, length, first, Frame::Data, Duration::ZERO, |_, _, _| {}).0
+    let (now, compat) = (Instant::from_micros(us), crate::phy::Compat::Standard);
+    let (psdu, frame, nav) = (Bytes(1000), Frame::Data, Duration::ZERO);
+    let ppdu = Ppdu { to: Some(0), mode, psdu, first: psdu, frame, nav };
+    let times = [now, now + mode.duration(psdu, compat)];
+    medium.begin(ppdu.from(from, Some(0), None, times, compat), |_, _, _| {})
 }
 
 /// `wlan.capture` is 5 dB: a preamble that is so much stronger takes over within 16 us of the

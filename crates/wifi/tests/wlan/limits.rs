@@ -72,7 +72,7 @@ fn an_mpdu_is_sent_as_often_as_the_retry_limit_says() {
         let mut wlan = build(ap, vec![StationConfig { radio, ..station(10.0, 0.0) }], 1);
         let got = saturate(&mut wlan, &[Source::down(0, 1500)], 0.0, 30.0);
         assert_eq!(got[0], 0);
-        let stats = wlan.stats(FIRST(), End::Ap);
+        let stats = wlan.link(FIRST()).stats(End::Ap);
         assert_eq!(stats.mpdus, stats.failed);
         let given_up = stats.mpdus as f64 / f64::from(tries);
         println!("{tries} tries: {given_up} MPDUs, {} expected", 30e6 / each);

@@ -15,7 +15,7 @@ const CONTROL: Option<Bitrate> = Some(Bitrate(24_000_000));
 fn simulated(ap: ApConfig, seconds: f64) -> (f64, f64) {
     let mut wlan = build(ap, vec![station(1.0, 0.0)], 1);
     let got = saturate(&mut wlan, &[Source::down(0, 1500)], 0.1, 0.1 + seconds);
-    let stats = wlan.stats(StationId::from_index(0), End::Ap);
+    let stats = wlan.link(StationId::from_index(0)).stats(End::Ap);
     (goodput(got[0], seconds), stats.airtime as f64 / stats.ppdus as f64 / 1e3)
 }
 

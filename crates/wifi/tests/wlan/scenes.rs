@@ -216,7 +216,7 @@ fn a_txop_holds_rts_and_cts_too() {
     let source = [Source { category: Category::Video, ..Source::down(0, 1500) }];
     let mut wlan = build(ap, vec![station(2.0, 0.0)], 1);
     let got = saturate(&mut wlan, &source, 1.0, 11.0);
-    let stats = wlan.stats(StationId::from_index(0), End::Ap);
+    let stats = wlan.link(StationId::from_index(0)).stats(End::Ap);
     // Time on the air without the three SIFS within.
     let exchange = stats.airtime as f64 / stats.ppdus as f64 / 1e3 + 3.0 * 16.0;
     assert!((exchange - 1888.0).abs() < 1.0, "{exchange} us");
@@ -239,7 +239,7 @@ fn airtime_fairness_ends_the_anomaly() {
         let stations = vec![station(2.0, 0.0), StationConfig { rate: slow, ..station(3.0, 0.0) }];
         let mut wlan = build(ap, stations, 1);
         let got = saturate(&mut wlan, &[Source::down(0, 1500), Source::down(1, 1500)], 2.0, 22.0);
-        let airtime = [0, 1].map(|s| wlan.stats(StationId::from_index(s), End::Ap).airtime as f64);
+        let airtime = [0, 1].map(|s| wlan.link(StationId::from_index(s)).stats(End::Ap).airtime as f64);
         ([mbps(got[0], 20.0), mbps(got[1], 20.0)], airtime[0] / airtime[1])
     };
     let (turns, _) = run(false);
