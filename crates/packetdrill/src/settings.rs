@@ -518,38 +518,50 @@ impl Settings {
 
     /// The endpoint's configuration; `mss` overrides what is announced (TCP_MAXSEG).
     pub fn config(&self, mss: Option<u64>) -> Result<Config, OptionError> {
-        let fallback = if self.bsd { Profile::Rfc } else { Profile::Linux6 };
-        let profile = self.request.profile.unwrap_or(fallback);
         let mss = mss.or(self.route.mss).unwrap_or(self.largest_segment());
-        let buffer = if self.bsd {
-            Some(self.buffers.receive.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
-        } else {
-            // Octets of window are half of the kernel's octets of memory
-            // (net.ipv4.tcp_adv_win_scale 1).
-            self.buffers.receive.map(|b| b / 2)
-        };
-        let start = self.buffers.receive_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
-        let start = start.zip(buffer).map(|(start, most)| start.min(most.max(256)));
+        let mut config = self.options(mss).resolve()?;
+        config.window.mss = mss.clamp(1, 65_495) as u16;
+        config.host.merged_segment = self.tool.merged_segment;
+        config.host.loss_probes = self.early_retrans >= 3;
+        config.host.ecn_fallback = self.ecn.fallback;
+        if self.bsd {
+            config.host = Host {
+                scale_for: Some(self.buffers.max),
+                ecn_syns: self.ecn.syns,
+                option_syns: self.offers.option_syns,
+                ..Host::BSD
+            };
+            // TCP_MAXRXTSHIFT and TCPTV_REXMTMAX.
+            config.timers.syn_retries = Some(12);
+            config.timers.max_rto = Duration::from_secs(64);
+        }
+        if self.profile() == Profile::Linux6 {
+            config.host.offload = Some(Offload {
+                segments_min: self.min_tso_segs,
+                window_divisor: self.tso_win_divisor,
+                ..Offload::LINUX
+            });
+        }
+        Ok(config)
+    }
+
+    fn profile(&self) -> Profile {
+        self.request.profile.unwrap_or(if self.bsd { Profile::Rfc } else { Profile::Linux6 })
+    }
+
+    /// The endpoint's options, which announces `mss`.
+    fn options(&self, mss: u64) -> Options {
         let ack_delay = self.ack_delay.or(self.bsd.then_some(BSD_ACK_DELAY));
-        let options = Options {
-            profile,
+        Options {
+            profile: self.profile(),
             cc: self.cc,
-            negotiated: NegotiatedOptions {
-                timestamps: Some(self.offers.timestamps),
-                sack: Some(self.offers.sack),
-                window_scaling: Some(self.offers.window_scaling),
-            },
+            negotiated: self.offers.negotiated(),
             acks: AckOptions {
                 dsack: Some(self.offers.dsack),
                 ack_delay: ack_delay.map(Duration::from_millis),
                 ..AckOptions::default()
             },
-            buffers: BufferOptions {
-                receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
-                receive_tuning: start.map(|_| profile == Profile::Linux6),
-                receive_buffer_start: start.map(Bytes),
-                ..BufferOptions::default()
-            },
+            buffers: self.receive_buffer(),
             growth: GrowthOptions {
                 idle_restart: Some(self.idle_restart),
                 manual_read: Some(true),
@@ -568,48 +580,64 @@ impl Settings {
             },
             ecn: EcnOptions {
                 // Some controls ask for ECN by themselves, whatever the host's setting.
-                ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(match self.ecn.mode {
-                    0 => EcnMode::Off,
-                    1 => EcnMode::On,
-                    3 => EcnMode::Accurate,
-                    // FreeBSD's net.inet.tcp.ecn.enable has another 4.
-                    4 if !self.bsd => EcnMode::AccurateIn,
-                    4 | 5 => EcnMode::AccuratePassive,
-                    _ => EcnMode::Passive,
-                }),
-                accecn_option: Some(match self.ecn.option {
-                    0 => AccEcnOption::Off,
-                    1 => AccEcnOption::Minimum,
-                    _ => AccEcnOption::Full,
-                }),
+                ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(self.ecn.mode(self.bsd)),
+                accecn_option: Some(self.ecn.option()),
                 ..EcnOptions::default()
             },
             ..Options::default()
+        }
+    }
+
+    /// The receive buffer, and where its tuning starts.
+    fn receive_buffer(&self) -> BufferOptions {
+        let buffer = if self.bsd {
+            Some(self.buffers.receive.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
+        } else {
+            // Octets of window are half of the kernel's octets of memory
+            // (net.ipv4.tcp_adv_win_scale 1).
+            self.buffers.receive.map(|b| b / 2)
         };
-        let mut config = options.resolve()?;
-        config.window.mss = mss.clamp(1, 65_495) as u16;
-        config.host.merged_segment = self.tool.merged_segment;
-        config.host.loss_probes = self.early_retrans >= 3;
-        config.host.ecn_fallback = self.ecn.fallback;
-        if self.bsd {
-            config.host = Host {
-                scale_for: Some(self.buffers.max),
-                ecn_syns: self.ecn.syns,
-                option_syns: self.offers.option_syns,
-                ..Host::BSD
-            };
-            // TCP_MAXRXTSHIFT and TCPTV_REXMTMAX.
-            config.timers.syn_retries = Some(12);
-            config.timers.max_rto = Duration::from_secs(64);
+        let start = self.buffers.receive_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
+        let start = start.zip(buffer).map(|(start, most)| start.min(most.max(256)));
+        BufferOptions {
+            receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
+            receive_tuning: start.map(|_| self.profile() == Profile::Linux6),
+            receive_buffer_start: start.map(Bytes),
+            ..BufferOptions::default()
         }
-        if profile == Profile::Linux6 {
-            config.host.offload = Some(Offload {
-                segments_min: self.min_tso_segs,
-                window_divisor: self.tso_win_divisor,
-                ..Offload::LINUX
-            });
+    }
+}
+
+impl Offers {
+    const fn negotiated(&self) -> NegotiatedOptions {
+        NegotiatedOptions {
+            timestamps: Some(self.timestamps),
+            sack: Some(self.sack),
+            window_scaling: Some(self.window_scaling),
         }
-        Ok(config)
+    }
+}
+
+impl Ecn {
+    /// What net.ipv4.tcp_ecn, or FreeBSD's net.inet.tcp.ecn.enable, means.
+    const fn mode(&self, bsd: bool) -> EcnMode {
+        match self.mode {
+            0 => EcnMode::Off,
+            1 => EcnMode::On,
+            3 => EcnMode::Accurate,
+            // FreeBSD's setting has another 4.
+            4 if !bsd => EcnMode::AccurateIn,
+            4 | 5 => EcnMode::AccuratePassive,
+            _ => EcnMode::Passive,
+        }
+    }
+    /// What net.ipv4.tcp_ecn_option means.
+    const fn option(&self) -> AccEcnOption {
+        match self.option {
+            0 => AccEcnOption::Off,
+            1 => AccEcnOption::Minimum,
+            _ => AccEcnOption::Full,
+        }
     }
 }
 
