@@ -180,53 +180,8 @@ pub enum Discipline {
 impl RlcConfig {
     /// Checks every parameter against the values of TS 36.331 clause 6.3.2.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        let am = &self.am;
-        require([10, 16].contains(&am.sn_bits), "am.sn_bits", &am.sn_bits, "10 or 16")?;
-        require([11, 15].contains(&am.li_bits), "am.li_bits", &am.li_bits, "11 or 15")?;
-        let (sn, li) = (am.sn_bits_uplink.unwrap_or(10), am.li_bits_uplink.unwrap_or(11));
-        require([10, 16].contains(&sn), "am.sn_bits_uplink", &sn, "10 or 16")?;
-        require([11, 15].contains(&li), "am.li_bits_uplink", &li, "11 or 15")?;
-        require(
-            on_grid(am.t_poll_retransmit, 5, &[800, 1000, 2000, 4000]),
-            "am.t_poll_retransmit",
-            &am.t_poll_retransmit,
-            "5 to 250 ms by 5, 300 to 500 by 50, 800, 1000, 2000, 4000 ms",
-        )?;
-        require(
-            on_grid(am.t_status_prohibit, 0, &[800, 1000, 1200, 1600, 2000, 2400]),
-            "am.t_status_prohibit",
-            &am.t_status_prohibit,
-            "0 to 250 ms by 5, 300 to 500 by 50, 800, 1000, 1200, 1600, 2000, 2400 ms",
-        )?;
-        let any = self.shortcuts().any_poll;
-        let polls = am.poll_pdu.value().unwrap_or(4);
-        require(polls > 0, "am.poll_pdu", &polls, "at least 1")?;
-        require(
-            any || polls.is_power_of_two() && (4..=256).contains(&polls),
-            "am.poll_pdu",
-            &polls,
-            "4, 8, 16, 32, 64, 128, 256 or \"infinity\"",
-        )?;
-        let kilobytes = am.poll_byte.value().map_or(25, |b| b.0 / 1000);
-        require(
-            any || POLL_KILOBYTES.contains(&kilobytes),
-            "am.poll_byte",
-            &kilobytes,
-            "25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000 kB or \"infinity\"",
-        )?;
-        require(
-            [1, 2, 3, 4, 6, 8, 16, 32].contains(&am.max_retx_threshold),
-            "am.max_retx_threshold",
-            &am.max_retx_threshold,
-            "1, 2, 3, 4, 6, 8, 16 or 32",
-        )?;
-        let um = &self.um;
-        require([5, 10].contains(&um.sn_bits), "um.sn_bits", &um.sn_bits, "5 or 10")?;
-        let sn = um.sn_bits_uplink.unwrap_or(5);
-        require([5, 10].contains(&sn), "um.sn_bits_uplink", &sn, "5 or 10")?;
-        for (key, t) in [("am.t_reordering", am.t_reordering), ("um.t_reordering", um.t_reordering)] {
-            require(is_reordering(t), key, &t, "0 to 100 ms by 5, 110 to 200 by 10, 1600 ms")?;
-        }
+        self.am.validate(self.shortcuts().any_poll)?;
+        self.um.validate()?;
         if let Some(Err((key, problem))) = self.buffer.aqm.map(|aqm| aqm.validate()) {
             return check(false, &format!("buffer.aqm.{key}"), &problem).map(|()| Vec::new());
         }
@@ -234,7 +189,7 @@ impl RlcConfig {
         require(fragment > 0, "shortcuts.fixed_fragment", &fragment, "at least 1 byte")?;
         let mut warnings = Vec::new();
         warn(
-            self.mode == Mode::Am && am.t_poll_retransmit <= am.t_status_prohibit,
+            self.mode == Mode::Am && self.am.t_poll_retransmit <= self.am.t_status_prohibit,
             "am.t_poll_retransmit",
             "the answer to a poll may be prohibited for longer than the sender waits for it, so PDUs are sent \
              twice: choose it above `am.t_status_prohibit` plus a round trip",
@@ -255,6 +210,68 @@ impl RlcConfig {
     pub const fn shortcuts(&self) -> Shortcuts {
         self.shortcuts.or(self.compat.shortcuts())
     }
+}
+
+impl AmConfig {
+    /// With `any_poll` polls may be as rare or frequent as one likes.
+    fn validate(&self, any_poll: bool) -> Result<(), ConfigError> {
+        require([10, 16].contains(&self.sn_bits), "am.sn_bits", &self.sn_bits, "10 or 16")?;
+        require([11, 15].contains(&self.li_bits), "am.li_bits", &self.li_bits, "11 or 15")?;
+        let (sn, li) = (self.sn_bits_uplink.unwrap_or(10), self.li_bits_uplink.unwrap_or(11));
+        require([10, 16].contains(&sn), "am.sn_bits_uplink", &sn, "10 or 16")?;
+        require([11, 15].contains(&li), "am.li_bits_uplink", &li, "11 or 15")?;
+        require(
+            on_grid(self.t_poll_retransmit, 5, &[800, 1000, 2000, 4000]),
+            "am.t_poll_retransmit",
+            &self.t_poll_retransmit,
+            "5 to 250 ms by 5, 300 to 500 by 50, 800, 1000, 2000, 4000 ms",
+        )?;
+        require(
+            on_grid(self.t_status_prohibit, 0, &[800, 1000, 1200, 1600, 2000, 2400]),
+            "am.t_status_prohibit",
+            &self.t_status_prohibit,
+            "0 to 250 ms by 5, 300 to 500 by 50, 800, 1000, 1200, 1600, 2000, 2400 ms",
+        )?;
+        self.validate_polls(any_poll)?;
+        require(
+            [1, 2, 3, 4, 6, 8, 16, 32].contains(&self.max_retx_threshold),
+            "am.max_retx_threshold",
+            &self.max_retx_threshold,
+            "1, 2, 3, 4, 6, 8, 16 or 32",
+        )?;
+        validate_reordering("am.t_reordering", self.t_reordering)
+    }
+
+    fn validate_polls(&self, any: bool) -> Result<(), ConfigError> {
+        let polls = self.poll_pdu.value().unwrap_or(4);
+        require(polls > 0, "am.poll_pdu", &polls, "at least 1")?;
+        require(
+            any || polls.is_power_of_two() && (4..=256).contains(&polls),
+            "am.poll_pdu",
+            &polls,
+            "4, 8, 16, 32, 64, 128, 256 or \"infinity\"",
+        )?;
+        let kilobytes = self.poll_byte.value().map_or(25, |b| b.0 / 1000);
+        require(
+            any || POLL_KILOBYTES.contains(&kilobytes),
+            "am.poll_byte",
+            &kilobytes,
+            "25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000 kB or \"infinity\"",
+        )
+    }
+}
+
+impl UmConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        require([5, 10].contains(&self.sn_bits), "um.sn_bits", &self.sn_bits, "5 or 10")?;
+        let sn = self.sn_bits_uplink.unwrap_or(5);
+        require([5, 10].contains(&sn), "um.sn_bits_uplink", &sn, "5 or 10")?;
+        validate_reordering("um.t_reordering", self.t_reordering)
+    }
+}
+
+fn validate_reordering(key: &str, t: Duration) -> Result<(), ConfigError> {
+    require(is_reordering(t), key, &t, "0 to 100 ms by 5, 110 to 200 by 10, 1600 ms")
 }
 
 const POLL_KILOBYTES: [u64; 14] = [25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000];

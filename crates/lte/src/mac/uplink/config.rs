@@ -181,7 +181,41 @@ impl Default for UplinkConfig {
 impl UplinkConfig {
     /// Refuses what cannot work on a carrier of `blocks` resource blocks.
     pub fn validate(&self, blocks: u32) -> Result<Vec<Warning>, ConfigError> {
+        self.validate_blocks(blocks)?;
+        if let RequestConfig::Rac { answer, timer, .. } = self.request {
+            check((1..=16).contains(&answer), "request.answer", "1 to 16 TTIs")?;
+            check(timer <= 1000, "request.timer", "0 to 1000 TTIs")?;
+        }
+        check((1..=16).contains(&self.report_delay), "report_delay", "1 to 16 TTIs")?;
+        check(self.window >= 1.0, "window", "at least 1 TTI")?;
+        check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
+        check(self.max_mcs <= 28, "max_mcs", "0 to 28 (29 to 31 are for retransmissions)")?;
+        self.validate_power()?;
+        let ms = Duration::from_millis;
+        check(
+            [1, 2, 5, 10, 20, 40, 80, 160, 320].iter().any(|p| ms(*p) == self.srs_period),
+            "srs_period",
+            "1, 2, 5, 10, 20, 40, 80, 160 or 320 ms",
+        )?;
+        check(
+            self.proactive_period.as_nanos().is_multiple_of(ms(1).as_nanos())
+                && self.proactive_period <= ms(100),
+            "proactive_period",
+            "0 to 100 ms, whole milliseconds",
+        )?;
         let mut warnings = Vec::new();
+        within("amc", self.amc.validate(), &mut warnings)?;
+        within("outer_loop", self.outer_loop.validate(), &mut warnings)?;
+        within("sr", self.sr.validate(), &mut warnings)?;
+        within("bsr", self.bsr.validate(), &mut warnings)?;
+        within("phr", self.phr.validate(), &mut warnings)?;
+        within("random_access", self.random_access.validate(), &mut warnings)?;
+        self.warn(&mut warnings);
+        Ok(warnings)
+    }
+
+    /// Resource blocks of a carrier of `blocks`.
+    fn validate_blocks(&self, blocks: u32) -> Result<(), ConfigError> {
         check(
             self.pucch_blocks < blocks,
             "pucch_blocks",
@@ -197,14 +231,11 @@ impl UplinkConfig {
                 ),
             )?;
         }
-        if let RequestConfig::Rac { answer, timer, .. } = self.request {
-            check((1..=16).contains(&answer), "request.answer", "1 to 16 TTIs")?;
-            check(timer <= 1000, "request.timer", "0 to 1000 TTIs")?;
-        }
-        check((1..=16).contains(&self.report_delay), "report_delay", "1 to 16 TTIs")?;
-        check(self.window >= 1.0, "window", "at least 1 TTI")?;
-        check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
-        check(self.max_mcs <= 28, "max_mcs", "0 to 28 (29 to 31 are for retransmissions)")?;
+        Ok(())
+    }
+
+    /// Power control.
+    fn validate_power(&self) -> Result<(), ConfigError> {
         check(
             [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0].contains(&self.power_control.alpha),
             "power_control.alpha",
@@ -216,43 +247,24 @@ impl UplinkConfig {
             "-126 to 24 dBm (TS 36.331, p0-NominalPUSCH)",
         )?;
         check(self.power_control.srs_offset <= 15, "power_control.srs_offset", "0 to 15")?;
-        check(
-            self.power_target.is_none_or(|t| (-10.0..=40.0).contains(&t.0)),
-            "power_target",
-            "-10 to 40 dB",
-        )?;
-        let ms = Duration::from_millis;
-        check(
-            [1, 2, 5, 10, 20, 40, 80, 160, 320].iter().any(|p| ms(*p) == self.srs_period),
-            "srs_period",
-            "1, 2, 5, 10, 20, 40, 80, 160 or 320 ms",
-        )?;
-        check(
-            self.proactive_period.as_nanos().is_multiple_of(ms(1).as_nanos())
-                && self.proactive_period <= ms(100),
-            "proactive_period",
-            "0 to 100 ms, whole milliseconds",
-        )?;
-        within("amc", self.amc.validate(), &mut warnings)?;
-        within("outer_loop", self.outer_loop.validate(), &mut warnings)?;
-        within("sr", self.sr.validate(), &mut warnings)?;
-        within("bsr", self.bsr.validate(), &mut warnings)?;
-        within("phr", self.phr.validate(), &mut warnings)?;
-        within("random_access", self.random_access.validate(), &mut warnings)?;
+        check(self.power_target.is_none_or(|t| (-10.0..=40.0).contains(&t.0)), "power_target", "-10 to 40 dB")
+    }
+
+    /// What works and is hardly meant.
+    fn warn(&self, warnings: &mut Vec<Warning>) {
         warn(
             self.power_target.is_some()
                 && (!self.power_control.enabled || self.power_control.closed_loop == ClosedLoop::Off),
             "power_target",
             "without closed loop power control (`power_control`) the commands do nothing",
-            &mut warnings,
+            warnings,
         );
         warn(
-            self.sr.period >= ms(40) && self.request == RequestConfig::Sr,
+            self.sr.period >= Duration::from_millis(40) && self.request == RequestConfig::Sr,
             "sr.period",
             "TCP's acknowledgements wait half of this on the average: 10 ms or less is usual for data",
-            &mut warnings,
+            warnings,
         );
-        Ok(warnings)
     }
 }
 
