@@ -59,6 +59,16 @@ impl RadioNetwork {
     }
 }
 
+/// Blocks of a TTI for sidelinks.
+struct Room {
+    /// No destination has a block of another's.
+    alone: bool,
+    /// What nobody has.
+    exclusive: RbSet,
+    /// That and what other destinations have.
+    shared: RbSet,
+}
+
 impl SidelinkScheduling<'_> {
     /// A persistent occasion of `destination`, whose UE has something to send: its blocks, with the
     /// MCS of the activation.
@@ -134,13 +144,39 @@ impl SidelinkScheduling<'_> {
     /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the destinations of `cell`:
     /// the one that was served longest ago first, each an equal share.
     pub(in crate::network) fn schedule_sidelinks(&mut self) {
-        let target = self.tti.plus(self.cell.config.timing.grant);
-        let process = process_of(target);
         if self.grants.active.is_empty() {
             return;
         }
-        let mut active = std::mem::take(&mut self.grants.active);
+        let target = self.tti.plus(self.cell.config.timing.grant);
         let mut order = std::mem::take(&mut self.grants.order);
+        self.order_waiting(&mut order);
+        self.find_conflicts();
+        let room = self.room(target);
+        let mut roles = std::mem::take(&mut self.grants.roles);
+        roles.clear();
+        roles.resize(self.links.len(), Roles::default());
+        let granted = self.grants.plan.granted(target).iter();
+        granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
+        for (i, (_, destination)) in order.iter().enumerate() {
+            self.learn_sidelink(*destination);
+            let mcs = self.sidelink_mcs(*destination);
+            let Some(mcs) = mcs.filter(|_| !self.is_busy(target, *destination, &roles)) else { continue };
+            let free = self.free_for(*destination, target, &room);
+            // With shared blocks everybody may have everything that its neighbours leave.
+            let waiting = (order.len() - i) as u32;
+            let share = if room.alone { free.len().div_ceil(waiting) } else { free.len() };
+            if let Some(grant) = self.sized(*destination, mcs, free, share) {
+                self.grant_sidelink(target, grant);
+                self.destinations[*destination as usize].note_roles(&mut roles);
+            }
+        }
+        (self.grants.order, self.grants.roles) = (order, roles);
+    }
+
+    /// Destinations of the cell that wait go to `order`, the one that was served longest ago first;
+    /// what does not wait is forgotten.
+    fn order_waiting(&mut self, order: &mut Vec<(Tti, u32)>) {
+        let mut active = std::mem::take(&mut self.grants.active);
         order.clear();
         active.retain(|destination| {
             let (l, known) =
@@ -153,64 +189,54 @@ impl SidelinkScheduling<'_> {
         });
         self.grants.active = active;
         order.sort_unstable();
-        self.find_conflicts();
+    }
+
+    /// What the uplink and the reservations leave of `target`.
+    fn room(&self, target: Tti) -> Room {
+        let uplink = &self.cell.uplink;
         let reserved = reserved(self.destinations, target);
-        let c = &mut self.cell.uplink;
         // What the uplink has, without what other destinations have: those may be shared.
         let mut destinations = RbSet::EMPTY;
         self.grants.plan.granted(target).iter().for_each(|g| destinations |= g.rbs);
-        let used = c.plan.slot(target).used;
-        let uplink = used.without(destinations);
-        let exclusive = c.band.without(used | reserved);
-        let alone = self.cell.config.sidelink.reuse == Reuse::None;
-        let mut waiting = order.len() as u32;
-        let mut roles = std::mem::take(&mut self.grants.roles);
-        roles.clear();
-        roles.resize(self.links.len(), Roles::default());
-        let granted = self.grants.plan.granted(target).iter();
-        granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
-        for (_, destination) in &order {
-            self.learn_sidelink(*destination);
-            let mcs = self.sidelink_mcs(*destination);
-            let (l, known) =
-                (&self.destinations[*destination as usize], &self.grants.of[*destination as usize]);
-            let granted = self.grants.plan.granted(target);
-            let busy = known.busy[process]
-                || known.granted_until == Some(target)
-                || roles[l.tx.index()].sends
-                || self.is_half_duplex() && self.conflicts_in_half_duplex(target, *destination, &roles);
-            let Some(mcs) = mcs.filter(|_| !busy) else {
-                waiting -= 1;
-                continue;
-            };
-            let free = match alone {
-                true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
-                false => {
-                    let band = self.cell.uplink.band.without(uplink | reserved);
-                    let n = self.destinations.len();
-                    let clash = |g: &&SidelinkGrant| {
-                        self.grants.conflicts[*destination as usize * n + g.destination as usize]
-                    };
-                    granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
-                }
-            };
-            // With shared blocks everybody may have everything that its neighbours leave.
-            let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
-            waiting -= 1;
-            let most = share.min(free.longest().1);
-            let bytes = known.view.waiting() + OVERHEAD + u64::from(l.link.header);
-            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
-            let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
-            let Some((blocks, bytes)) = sized else { continue };
-            let Some(rbs) = free.run(blocks) else { continue };
-            let mcs = mcs.index();
-            self.grant_sidelink(
-                target,
-                SidelinkGrant { destination: *destination, rbs, mcs, bytes, again: false },
-            );
-            self.destinations[*destination as usize].note_roles(&mut roles);
+        let used = uplink.plan.used(target);
+        Room {
+            alone: self.cell.config.sidelink.reuse == Reuse::None,
+            exclusive: uplink.band.without(used | reserved),
+            shared: uplink.band.without(used.without(destinations) | reserved),
         }
-        (self.grants.order, self.grants.roles) = (order, roles);
+    }
+
+    /// `destination` can have no more in `target`, or its UEs cannot use it.
+    fn is_busy(&self, target: Tti, destination: u32, roles: &[Roles]) -> bool {
+        let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
+        known.busy[process_of(target)]
+            || known.granted_until == Some(target)
+            || roles[l.tx.index()].sends
+            || self.is_half_duplex() && self.conflicts_in_half_duplex(target, destination, roles)
+    }
+
+    /// The blocks of `target` that `destination` may have.
+    fn free_for(&self, destination: u32, target: Tti, room: &Room) -> RbSet {
+        let granted = self.grants.plan.granted(target).iter();
+        if room.alone {
+            return granted.fold(room.exclusive, |free, g| free.without(g.rbs));
+        }
+        let n = self.destinations.len();
+        let clash =
+            |g: &&SidelinkGrant| self.grants.conflicts[destination as usize * n + g.destination as usize];
+        granted.filter(clash).fold(room.shared, |free, g| free.without(g.rbs))
+    }
+
+    /// A grant for what `destination` reports, of at most `share` blocks of `free`; None: they are
+    /// too few.
+    fn sized(&self, destination: u32, mcs: u8, free: RbSet, share: u32) -> Option<SidelinkGrant> {
+        let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
+        let most = share.min(free.longest().1);
+        let bytes = known.view.waiting() + OVERHEAD + u64::from(l.link.header);
+        let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+        let (blocks, bytes) = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most))?;
+        let rbs = free.run(blocks)?;
+        Some(SidelinkGrant { destination, rbs, mcs: mcs.index(), bytes, again: false })
     }
 
     fn is_half_duplex(&self) -> bool {
