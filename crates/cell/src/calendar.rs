@@ -106,6 +106,11 @@ impl<T: Ord> Agenda<T> {
     pub fn note(&mut self, tti: Tti, due: T) {
         self.calendar.note(tti, due);
     }
+    /// `due` is due at `tti`, or in the first TTI that is open if that is later.
+    #[inline]
+    pub fn note_from(&mut self, tti: Tti, due: T) {
+        self.note(tti.max(self.first_open()), due);
+    }
     /// `due` is due at `at`, within a TTI.
     pub fn note_early(&mut self, at: Instant, due: T) {
         let place = self.early.partition_point(|(t, _)| *t <= at);

@@ -164,8 +164,8 @@ impl Attachment<'_> {
     /// The eNB looks again when the UE could have been inactive for long enough.
     pub fn watch_activity(&mut self, since: Tti) {
         if let Some(timer) = self.cell().config.rrc.inactivity.value() {
-            let at = since.plus(timer.as_millis()).max(self.calendar.first_open());
-            self.calendar.note(at, Due::Inactivity { ue: self.id });
+            let at = since.plus(timer.as_millis());
+            self.calendar.note_from(at, Due::Inactivity { ue: self.id });
         }
     }
 }

@@ -40,7 +40,7 @@ impl Sidelink {
             let before = order.until;
             order.arrived(tti, item, &mut out.delivered);
             if let Some(until) = order.until.filter(|_| before.is_none()) {
-                calendar.note(until.max(calendar.first_open()), Due::Reordering { destination });
+                calendar.note_from(until, Due::Reordering { destination });
             }
         }
     }

@@ -325,8 +325,8 @@ impl RadioNetwork {
     fn carry_out(&mut self, now: Instant, tti: Tti, ue: UeId, command: Command, out: &mut NetworkOutput) {
         let serving = self.links[ue].serving;
         match command {
-            Command::Wake(at) => self.note_step(at, Due::Mobility { ue }),
-            Command::ConnectionAt(at) => self.note_step(at, Due::Rrc { ue }),
+            Command::Wake(at) => self.calendar.note_from(at, Due::Mobility { ue }),
+            Command::ConnectionAt(at) => self.calendar.note_from(at, Due::Rrc { ue }),
             Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
             Command::WatchActivity(since) => self.attachment(ue).watch_activity(since),
             Command::Event { event, cell, interruption } => {
@@ -376,11 +376,6 @@ impl RadioNetwork {
             }
         }
         self.serve(now, out);
-    }
-
-    /// A step of RRC is due at `at`, or in the first TTI that is open.
-    fn note_step(&mut self, at: Tti, due: Due) {
-        self.calendar.note(at.max(self.calendar.first_open()), due);
     }
 
     /// Random access of `ue` in its cell from `tti` on; `preamble`: one that no other UE has.

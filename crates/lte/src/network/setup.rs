@@ -47,8 +47,32 @@ impl RadioNetwork {
         }
         let RadioNetwork { cells, links, calendar, .. } = &mut network;
         network.sidelink = Sidelink::of(config, cells, links, calendar, seed);
-        begin(&mut network);
+        network.begin();
         network
+    }
+
+    /// UEs with a full buffer have something to send, connections begin as their cells say, and
+    /// cells that are off are switched off.
+    fn begin(&mut self) {
+        for ue in self.ues.ids() {
+            for direction in Direction::BOTH {
+                if self.links[ue].full_buffer[direction.index()] {
+                    self.attachment(ue).wake(direction);
+                }
+            }
+        }
+        for ue in self.ues.ids() {
+            let mut out = NetworkOutput::default();
+            self.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.begin(), &mut out);
+            if self.links[ue].rrc.is_connected() {
+                self.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.connected(), &mut out);
+            }
+        }
+        for cell in self.cells.ids() {
+            if self.cells[cell].config.down {
+                self.set_cell_down(Instant::ZERO, cell, true);
+            }
+        }
     }
 }
 
@@ -63,28 +87,4 @@ fn drbs_of_ues(config: &NetworkConfig) -> IndexVec<UeId, Vec<BearerId>> {
         all[ue].sort_by(|a, b| priority(a).total_cmp(&priority(b)));
     }
     all
-}
-
-/// UEs with a full buffer have something to send, connections begin as their cells say, and
-/// cells that are off are switched off.
-fn begin(network: &mut RadioNetwork) {
-    for ue in network.ues.ids() {
-        for direction in Direction::BOTH {
-            if network.links[ue].full_buffer[direction.index()] {
-                network.attachment(ue).wake(direction);
-            }
-        }
-    }
-    for ue in network.ues.ids() {
-        let mut out = NetworkOutput::default();
-        network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.begin(), &mut out);
-        if network.links[ue].rrc.is_connected() {
-            network.rrc_step(Instant::ZERO, Tti(0), ue, |rrc| rrc.connected(), &mut out);
-        }
-    }
-    for cell in network.cells.ids() {
-        if network.cells[cell].config.down {
-            network.set_cell_down(Instant::ZERO, cell, true);
-        }
-    }
 }

@@ -24,8 +24,8 @@ pub(super) fn pass_report_on(
     // What comes at the start of a TTI is still in its report.
     let here = Tti::containing(now, TTI);
     let sent = if here.start(TTI) == now { here } else { here.plus(1) };
-    let received = sent.plus(config.uplink.report_delay).max(calendar.first_open());
-    calendar.note(received, Due::BufferReport { cell, ue, bytes: bsr::bytes(level) });
+    let received = sent.plus(config.uplink.report_delay);
+    calendar.note_from(received, Due::BufferReport { cell, ue, bytes: bsr::bytes(level) });
 }
 
 impl Granting<'_> {
