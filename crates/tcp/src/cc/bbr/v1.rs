@@ -91,7 +91,7 @@ struct Round {
 
 /// Whether the pipe is full: the bandwidth has stopped growing (bbr_check_full_bw_reached).
 #[derive(Clone, Copy, Debug, Default)]
-struct Pipe {
+struct FullPipe {
     bw: f64,
     rounds: u32,
     is_full: bool,
@@ -160,7 +160,7 @@ pub struct Bbr {
     delivered: u64,
     bw: MaxFilter,
     round: Round,
-    pipe: Pipe,
+    full: FullPipe,
     rtt: RoundTrip,
     cycle: Cycle,
     recovery: Recovery,
@@ -190,7 +190,7 @@ impl Bbr {
             delivered: 0,
             bw: MaxFilter::new(BW_ROUNDS),
             round: Round::default(),
-            pipe: Pipe::default(),
+            full: FullPipe::default(),
             rtt: RoundTrip {
                 min: None,
                 min_at: Instant::ZERO,
@@ -329,20 +329,20 @@ impl Bbr {
     }
 
     fn check_full(&mut self, app_limited: bool) {
-        if self.pipe.is_full || !self.round.starts || app_limited {
+        if self.full.is_full || !self.round.starts || app_limited {
             return;
         }
-        if self.max_bw() >= self.pipe.bw * FULL_BW_THRESHOLD {
-            self.pipe.bw = self.max_bw();
-            self.pipe.rounds = 0;
+        if self.max_bw() >= self.full.bw * FULL_BW_THRESHOLD {
+            self.full.bw = self.max_bw();
+            self.full.rounds = 0;
             return;
         }
-        self.pipe.rounds += 1;
-        self.pipe.is_full = self.pipe.rounds >= FULL_BW_ROUNDS;
+        self.full.rounds += 1;
+        self.full.is_full = self.full.rounds >= FULL_BW_ROUNDS;
     }
 
     fn check_drain(&mut self, ack: &AckSample) {
-        if self.mode == Mode::Startup && self.pipe.is_full {
+        if self.mode == Mode::Startup && self.full.is_full {
             self.mode.go(Mode::Drain);
             self.ssthresh = self.inflight(self.max_bw(), 1.0);
         }
@@ -413,7 +413,7 @@ impl Bbr {
     }
 
     fn restore_mode(&mut self, now: Instant) {
-        if self.pipe.is_full {
+        if self.full.is_full {
             self.enter_probe_bw(now);
         } else {
             self.mode.go(Mode::Startup);
@@ -437,7 +437,7 @@ impl Bbr {
             self.first_pacing_rate(srtt);
         }
         let rate = self.bandwidth() * self.mss * self.pacing_gain * PACING_MARGIN;
-        if self.pipe.is_full || rate > self.pacing_rate {
+        if self.full.is_full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -451,14 +451,14 @@ impl Bbr {
     fn set_window(&mut self, ack: &AckSample) {
         let acked = ack.segments();
         if acked > 0.0 && !self.conserve_or_restore(ack, acked) {
-            let aggregation = if self.pipe.is_full {
+            let aggregation = if self.full.is_full {
                 let most = self.bandwidth() * EXTRA_ACKED_MAX;
                 self.extra.acked[0].max(self.extra.acked[1]).min(most).floor()
             } else {
                 0.0
             };
             let target = self.quantised(self.bdp(self.bandwidth(), self.cwnd_gain) + aggregation);
-            if self.pipe.is_full {
+            if self.full.is_full {
                 self.cwnd = (self.cwnd + acked).min(target);
             } else if self.cwnd < target || (ack.total_delivered as f64) < self.initial_window * self.mss {
                 self.cwnd += acked;
@@ -547,7 +547,7 @@ impl CongestionControl for Bbr {
     fn on_timeout(&mut self, _: &Congestion) {
         self.save_cwnd_in(self.mode == Mode::ProbeRtt);
         self.recovery.state_before = CaState::Loss;
-        self.pipe.bw = 0.0;
+        self.full.bw = 0.0;
         // A timeout ends the round.
         self.round.starts = true;
         self.cwnd = 1.0;
@@ -578,7 +578,7 @@ impl CongestionControl for Bbr {
     }
     fn on_undo(&mut self, _: f64, _: f64) {
         // Spurious: the pipe may not be full after all.
-        (self.pipe.bw, self.pipe.rounds) = (0.0, 0);
+        (self.full.bw, self.full.rounds) = (0.0, 0);
         self.lt = self.lt.forgotten();
     }
     fn set_cwnd(&mut self, segments: f64) {
@@ -723,7 +723,7 @@ mod tests {
             ..Options::default()
         });
         let mut b = Bbr::new(&config);
-        b.pipe.is_full = true;
+        b.full.is_full = true;
         b.mode.go(Mode::ProbeBw);
         b.update_min_rtt(&at_us(1_003_900, 50_000_000));
         b

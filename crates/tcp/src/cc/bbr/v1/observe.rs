@@ -36,10 +36,10 @@ impl Bbr {
             "bbr1.full_bw",
             "bit/s",
             "the rate from which growth by a quarter is looked for",
-            bits(self.pipe.bw),
+            bits(self.full.bw),
         );
-        o.count("bbr1.full_bw_cnt", "rounds", "rounds without that growth", u64::from(self.pipe.rounds));
-        o.flag("bbr1.full_bw_reached", "the pipe has been full", self.pipe.is_full);
+        o.count("bbr1.full_bw_cnt", "rounds", "rounds without that growth", u64::from(self.full.rounds));
+        o.flag("bbr1.full_bw_reached", "the pipe has been full", self.full.is_full);
         o.number("bbr1.pacing_gain", "", "factor of the pacing rate", self.pacing_gain);
         o.number("bbr1.cwnd_gain", "", "factor of the window", self.cwnd_gain);
         o.number("bbr1.pacing_rate", "bit/s", "the rate paced at (sk_pacing_rate)", 8.0 * self.pacing_rate);
