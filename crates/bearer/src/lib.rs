@@ -17,7 +17,7 @@ pub use dch::{Dch, DchConfig, DchPatch, DchStats};
 pub use format::TransportFormat;
 pub use journey::{BearerNote, BearerStage, Journeys, Missing, Piece};
 pub use or_infinity::{InfinityWord, OrInfinity};
-pub use output::{BearerOutput, Fate, NotedPdu};
+pub use output::{BearerOutput, NotedPdu, PduOutcome};
 pub use sdu::{Direction, DropCause, End, Sdu};
 pub use stats::RlcStats;
 

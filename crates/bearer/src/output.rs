@@ -29,7 +29,7 @@ pub struct NotedPdu {
     /// Its way.
     pub direction: Direction,
     /// What became of it.
-    pub fate: Fate,
+    pub outcome: PduOutcome,
     /// RLC sends its data once more; not known of what has arrived.
     pub again: bool,
     /// The octets.
@@ -38,7 +38,7 @@ pub struct NotedPdu {
 
 /// What became of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PduOutcome {
     /// It was sent and will arrive.
     Sent,
     /// It was sent and is lost.

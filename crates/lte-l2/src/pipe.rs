@@ -10,7 +10,7 @@ use crate::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput, PdcpConfig};
 use crate::rlc::{Grant, Pdu, RlcConfig, RlcEvent};
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::dch::{Dch, DchConfig, DchStats, TTIS};
-use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, NotedPdu, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, NotedPdu, PduOutcome, Sdu};
 use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_radio::ErrorPattern;
 
@@ -201,11 +201,12 @@ impl LtePipe {
             // RLC repeats before it sends what is new.
             let mut left = self.layers.rlc_stats(end).pdus_retx - repeated;
             for (pdu, index) in self.pdus.iter().zip(0..) {
-                let fate = if self.channel[i].will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let outcome =
+                    if self.channel[i].will_lose(now, index) { PduOutcome::Lost } else { PduOutcome::Sent };
                 let again = left > 0 && matches!(pdu, Pdu::Amd(_));
                 left -= u64::from(again);
                 let octets = self.layers.octets(end, pdu);
-                out.noted.push(NotedPdu { at: now, direction, fate, again, octets });
+                out.noted.push(NotedPdu { at: now, direction, outcome, again, octets });
             }
         }
         let due = now + self.channel[i].config().tti + self.channel[i].config().iub_delay;
@@ -237,7 +238,13 @@ impl LtePipe {
             }
             if self.notes {
                 let octets = self.layers.octets(end, &pdu);
-                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, again: false, octets });
+                out.noted.push(NotedPdu {
+                    at: now,
+                    direction,
+                    outcome: PduOutcome::Received,
+                    again: false,
+                    octets,
+                });
             }
             self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
             self.layers.recycle(end, pdu);

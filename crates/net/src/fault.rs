@@ -139,7 +139,7 @@ impl Fault {
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fate {
+pub(crate) struct FaultEffect {
     pub dropped: bool,
     pub twice: bool,
     pub hold: Duration,
@@ -173,20 +173,20 @@ impl Faults {
         true
     }
     /// A packet leaves for the wire at `moment`: its codepoint may change, and what becomes of it.
-    pub fn meet(&mut self, moment: Instant, item: &mut Item) -> Fate {
-        let mut fate = Fate::default();
+    pub fn meet(&mut self, moment: Instant, item: &mut Item) -> FaultEffect {
+        let mut effect = FaultEffect::default();
         for fault in &mut self.all {
             let Some(seen) = fault.meets(moment, item) else { continue };
             match fault.config.action {
-                FaultAction::Drop => fate.dropped = true,
-                FaultAction::Duplicate => fate.twice = true,
-                FaultAction::Hold => fate.hold = fate.hold.max(fault.config.hold),
+                FaultAction::Drop => effect.dropped = true,
+                FaultAction::Duplicate => effect.twice = true,
+                FaultAction::Hold => effect.hold = effect.hold.max(fault.config.hold),
                 FaultAction::Mark if item.ecn != Ecn::NotEct => item.ecn = Ecn::Ce,
                 FaultAction::ClearEct => item.ecn = Ecn::NotEct,
                 FaultAction::ClearCe if item.ecn == Ecn::Ce => item.ecn = seen.ect.unwrap_or(Ecn::Ect0),
                 FaultAction::Mark | FaultAction::ClearCe => {}
             }
         }
-        fate
+        effect
     }
 }

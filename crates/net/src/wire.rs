@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fate, Faults};
+use crate::fault::{FaultEffect, Faults};
 use crate::{DropCause, Dropped, Item, PipeOut};
 
 /// Losses in bursts: the wire is in a good or in a bad state, and each packet finds it moved on.
@@ -189,21 +189,21 @@ impl Wire {
         let Flight { mut arrival, mut item, mut outcome } = flight;
         let (reordering, last) = (self.model.reordering, self.last_arrival);
         let Some(faults) = &mut self.faults else { return };
-        let fate = faults.meet(moment, &mut item);
+        let effect = faults.meet(moment, &mut item);
         if outcome == Outcome::Arrives {
-            outcome = match fate {
-                Fate { dropped: true, .. } => Outcome::Dies(DropCause::Fault),
-                Fate { twice: true, .. } => Outcome::ArrivesTwice,
+            outcome = match effect {
+                FaultEffect { dropped: true, .. } => Outcome::Dies(DropCause::Fault),
+                FaultEffect { twice: true, .. } => Outcome::ArrivesTwice,
                 _ => outcome,
             };
         }
         if !reordering {
             arrival = arrival.max(faults.in_order);
         }
-        if fate.hold.is_zero() {
+        if effect.hold.is_zero() {
             faults.in_order = faults.in_order.max(arrival);
         } else {
-            arrival = arrival.saturating_add(fate.hold);
+            arrival = arrival.saturating_add(effect.hold);
         }
         let arrival = self.next_batch(arrival);
         self.n += 1;

@@ -14,7 +14,7 @@ use crate::rlc::segment::Segment;
 use crate::rlc::{Output, RlcEvent};
 use crate::rlc::{Rlc, RlcConfig};
 use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
-use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Fate, Journeys, NotedPdu, Piece, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Journeys, NotedPdu, PduOutcome, Piece, Sdu};
 use lasthop_bearer::{ConfigError, Warning, within};
 use open_sdus::OpenSdus;
 
@@ -186,10 +186,10 @@ impl Bearer {
         self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
         if self.notes {
             for (pdu, index) in self.pdus.iter().zip(0..) {
-                let fate = if dch.will_lose(now, index) { Fate::Lost } else { Fate::Sent };
+                let outcome = if dch.will_lose(now, index) { PduOutcome::Lost } else { PduOutcome::Sent };
                 let again = matches!(pdu, Pdu::Data(data) if data.count() < first_new);
                 let octets = octets(pdu, dch.config(), self.header);
-                out.noted.push(NotedPdu { at: now, direction, fate, again, octets });
+                out.noted.push(NotedPdu { at: now, direction, outcome, again, octets });
             }
         }
         let due = now + dch.config().tti + dch.config().iub_delay;
@@ -222,7 +222,13 @@ impl Bearer {
         while let Some(pdu) = self.dch[direction.index()].arrived(now) {
             if self.notes {
                 let octets = octets(&pdu, self.dch[direction.index()].config(), self.header);
-                out.noted.push(NotedPdu { at: now, direction, fate: Fate::Received, again: false, octets });
+                out.noted.push(NotedPdu {
+                    at: now,
+                    direction,
+                    outcome: PduOutcome::Received,
+                    again: false,
+                    octets,
+                });
             }
             if let Some(journeys) = &mut self.journeys {
                 pieces_of(&pdu).for_each(|piece| journeys.arrived(now, &piece));

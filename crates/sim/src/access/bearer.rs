@@ -1,7 +1,7 @@
 //! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
 
 use lasthop_bearer::dch::DchStats;
-use lasthop_bearer::{BearerOutput, Direction, End, Fate, Journeys, Missing, NotedPdu, RlcStats, Sdu};
+use lasthop_bearer::{BearerOutput, Direction, End, Journeys, Missing, NotedPdu, PduOutcome, RlcStats, Sdu};
 use lasthop_net::Item;
 use lasthop_units::{Instant, NodeId, PacketId};
 
@@ -264,8 +264,9 @@ impl<L: Layer2> BearerAccess<L> {
     #[cold]
     fn hand_over(&mut self, out: &mut AccessOutput) {
         let Some((ue, points)) = self.observed else { return };
-        for NotedPdu { at, direction, fate, again, octets } in self.output.noted.drain(..) {
-            let (point, ue) = if fate == Fate::Received { (points[1], ue) } else { (points[0], ue | SENT) };
+        for NotedPdu { at, direction, outcome, again, octets } in self.output.noted.drain(..) {
+            let (point, ue) =
+                if outcome == PduOutcome::Received { (points[1], ue) } else { (points[0], ue | SENT) };
             out.steps.push(Step::Frame(Box::new(Frame {
                 point,
                 at,
@@ -275,9 +276,9 @@ impl<L: Layer2> BearerAccess<L> {
                 },
                 prefix: self.layer2.prefix(direction, ue),
                 octets: octets.of_entity(direction.index() as u64),
-                comment: match (again, fate) {
-                    (false, Fate::Lost) => "lost on the air",
-                    (true, Fate::Lost) => "retransmission, lost on the air",
+                comment: match (again, outcome) {
+                    (false, PduOutcome::Lost) => "lost on the air",
+                    (true, PduOutcome::Lost) => "retransmission, lost on the air",
                     (true, _) => "retransmission",
                     (false, _) => "",
                 }
