@@ -34,12 +34,12 @@ struct Reception {
 }
 
 impl Reception {
-    fn at(config: &NetworkConfig, air: &Propagation, ue: UeId, place: &Position) -> Option<Reception> {
+    fn at(config: &NetworkConfig, air: &Propagation, ue: UeId, position: &Position) -> Option<Reception> {
         let mut best: Option<(f64, f64, CellId)> = None;
         let mut sum = 0.0;
-        for (cell, gains) in air.gains_at(ue, place) {
+        for (cell, gains) in air.gains_at(ue, position) {
             let gain = f64::from(gains.downlink);
-            let power = config.cells[cell].reference_power() * gain;
+            let power = config.cells[cell].reference_power_mw() * gain;
             sum += power;
             if best.is_none_or(|(most, ..)| power > most) {
                 best = Some((power, gain, cell));
@@ -85,15 +85,15 @@ pub fn geometry(
         let config = &all.config;
         let mut air = config.propagation(spec.scenario.seed);
         for ue in config.ues.ids() {
-            let place = air.place(ue, Tti(0));
-            let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
+            let position = air.position(ue, Tti(0));
+            let Some(r) = Reception::at(config, &air, ue, &position) else { continue };
             table.push(&tables::Geometry {
                 drop: u64::from(drop),
                 ue: &all.ues[ue.index()].node,
                 cell: &all.names[r.best.index()],
-                x_m: place[0],
-                y_m: place[1],
-                z_m: place[2],
+                x_m: position[0],
+                y_m: position[1],
+                z_m: position[2],
                 coupling_gain_db: decibels(r.gain).0,
                 rsrp_dbm: r.rsrp(),
                 geometry_db: r.geometry(),
@@ -149,11 +149,11 @@ pub fn radio_map(
     let mut table = Table::<tables::RadioMap<'static>>::new(lasthop_capture::Sink::Memory)?;
     for row in 0..grid.rows as u64 {
         for column in 0..grid.columns as u64 {
-            let place = grid.place(column, row);
-            let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
+            let position = grid.position(column, row);
+            let Some(r) = Reception::at(config, &air, ue, &position) else { continue };
             table.push(&tables::RadioMap {
-                x_m: place[0],
-                y_m: place[1],
+                x_m: position[0],
+                y_m: position[1],
                 cell: &all.names[r.best.index()],
                 rsrp_dbm: r.rsrp(),
                 sinr_db: r.sinr(),
@@ -225,7 +225,7 @@ impl Grid {
         Ok(Grid { from: [x0, y0], height, step, columns, rows })
     }
 
-    fn place(&self, column: u64, row: u64) -> [f64; 3] {
+    fn position(&self, column: u64, row: u64) -> [f64; 3] {
         let [x, y] = self.from;
         [x + self.step * column as f64, y + self.step * row as f64, self.height]
     }
@@ -234,9 +234,9 @@ impl Grid {
 /// The rectangle around all sites, with half the mean distance of neighbours, at least 100 m,
 /// around it.
 fn surroundings(config: &NetworkConfig) -> [f64; 4] {
-    let place = |i: usize| config.cells.iter().map(move |c| c.radio.position[i].0);
-    let least = |i| place(i).fold(f64::INFINITY, f64::min);
-    let most = |i| place(i).fold(f64::NEG_INFINITY, f64::max);
+    let position = |i: usize| config.cells.iter().map(move |c| c.radio.position[i].0);
+    let least = |i| position(i).fold(f64::INFINITY, f64::min);
+    let most = |i| position(i).fold(f64::NEG_INFINITY, f64::max);
     let (width, depth) = (most(0) - least(0), most(1) - least(1));
     let margin = (width.max(depth) / (config.cells.len() as f64).sqrt()).max(100.0);
     [least(0) - margin, least(1) - margin, most(0) + margin, most(1) + margin]

@@ -1,4 +1,4 @@
-//! The backhaul: a pipe each way between the gateway and each eNB (S1), and between two eNBs (X2).
+//! The backhaul: a link each way between the gateway and each eNB (S1), and between two eNBs (X2).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -30,14 +30,14 @@ const MARKER: u32 = 8 + 8 + 20;
 /// carry.
 const TUNNEL: u32 = 12 + 8 + 20;
 
-/// A pipe: packets queue, are sent at the rate and arrive after the delay.
+/// A link: packets queue, are sent at the rate and arrive after the delay.
 ///
 /// It is no `lasthop_net::Pipe`, which gives out what it was given and nothing before its time: a
 /// recall takes packets out, queued or on their way, and the transmitter is free earlier for it.
 /// Its limit counts what is left of the packet that is being sent, which a `net::Queue` does not
 /// hold.
 #[derive(Debug)]
-struct Pipe {
+struct BackhaulLink {
     rate: Bitrate,
     delay: Duration,
     limit: Option<u64>,
@@ -46,9 +46,9 @@ struct Pipe {
     inside: VecDeque<(Instant, GtpMessage)>,
 }
 
-impl Pipe {
-    fn new(config: &BackhaulConfig) -> Pipe {
-        Pipe {
+impl BackhaulLink {
+    fn new(config: &BackhaulConfig) -> BackhaulLink {
+        BackhaulLink {
             rate: config.rate,
             delay: config.delay,
             limit: config.buffer.value().map(|b| b.0),
@@ -72,7 +72,7 @@ impl Pipe {
     }
 }
 
-/// Which pipe.
+/// Which link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// From the gateway to this eNB.
@@ -83,12 +83,12 @@ pub enum Way {
     X2(Enb, Enb),
 }
 
-/// All pipes.
+/// All links.
 #[derive(Debug)]
 pub struct Backhaul {
     config: HandoverConfig,
-    pipes: BTreeMap<Way, Pipe>,
-    /// The head of each pipe that is not empty.
+    links: BTreeMap<Way, BackhaulLink>,
+    /// The head of each link that is not empty.
     heads: BinaryHeap<Reverse<(Instant, Way)>>,
     /// Packets inside by bearer, those that have a COUNT left out: downlink, uplink.
     inside: IndexVec<BearerId, [usize; 2]>,
@@ -99,7 +99,7 @@ impl Backhaul {
     pub fn new(config: &HandoverConfig, bearers: usize) -> Backhaul {
         Backhaul {
             config: *config,
-            pipes: BTreeMap::new(),
+            links: BTreeMap::new(),
             heads: BinaryHeap::new(),
             inside: (0..bearers).map(|_| [0; 2]).collect(),
         }
@@ -120,13 +120,13 @@ impl Backhaul {
     pub fn arrived(&mut self, now: Instant) -> Option<(Way, GtpMessage)> {
         while let Some(Reverse((at, way))) = self.heads.peek().copied().filter(|Reverse((t, _))| *t <= now) {
             self.heads.pop();
-            let Some(pipe) = self.pipes.get_mut(&way) else { continue };
-            // A pipe that was emptied by a recall has a head that is void.
-            if pipe.inside.front().is_none_or(|(t, _)| *t != at) {
+            let Some(link) = self.links.get_mut(&way) else { continue };
+            // A link that was emptied by a recall has a head that is void.
+            if link.inside.front().is_none_or(|(t, _)| *t != at) {
                 continue;
             }
-            let Some((_, packet)) = pipe.inside.pop_front() else { continue };
-            if let Some((next, _)) = pipe.inside.front() {
+            let Some((_, packet)) = link.inside.pop_front() else { continue };
+            if let Some((next, _)) = link.inside.front() {
                 self.heads.push(Reverse((*next, way)));
             }
             self.count(&packet, false);
@@ -135,7 +135,7 @@ impl Backhaul {
         None
     }
 
-    /// `packet` goes this way; false: the pipe is full, and the caller has it still.
+    /// `packet` goes this way; false: the link is full, and the caller has it still.
     pub fn send(&mut self, now: Instant, way: Way, packet: GtpMessage) -> bool {
         let config = match way {
             Way::S1Down(_) | Way::S1Up(_) => &self.config.s1,
@@ -146,32 +146,32 @@ impl Backhaul {
             GtpMessage::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size + TUNNEL,
             GtpMessage::EndMarker(_) => MARKER,
         };
-        let pipe = self.pipes.entry(way).or_insert_with(|| Pipe::new(config));
-        let empty = pipe.inside.is_empty();
-        if !pipe.send(now, size, packet) {
+        let link = self.links.entry(way).or_insert_with(|| BackhaulLink::new(config));
+        let empty = link.inside.is_empty();
+        if !link.send(now, size, packet) {
             return false;
         }
-        if empty && let Some((at, _)) = pipe.inside.front() {
+        if empty && let Some((at, _)) = link.inside.front() {
             self.heads.push(Reverse((*at, way)));
         }
         self.count(&packet, true);
         true
     }
 
-    /// What is forwarded for the bearers that `mine` comes out of all pipes, and no end marker of
+    /// What is forwarded for the bearers that `mine` comes out of all links, and no end marker of
     /// `ue` is left.
     pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
-        let ways: Vec<Way> = self.pipes.keys().copied().collect();
+        let ways: Vec<Way> = self.links.keys().copied().collect();
         ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect()
     }
 
-    /// Takes what is forwarded for the bearers that `mine` out of a pipe: the source has it still.
+    /// Takes what is forwarded for the bearers that `mine` out of a link: the source has it still.
     pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
         self.take_out(way, None, &mine)
     }
 
     /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a
-    /// pipe.
+    /// link.
     fn take_out(
         &mut self,
         way: Way,
@@ -179,9 +179,9 @@ impl Backhaul {
         mine: &impl Fn(BearerId) -> bool,
     ) -> Vec<(BearerId, ForwardedSdu)> {
         let mut back = Vec::new();
-        let Some(pipe) = self.pipes.get_mut(&way) else { return back };
-        let head = pipe.inside.front().map(|(t, _)| *t);
-        pipe.inside.retain(|(_, packet)| match packet {
+        let Some(link) = self.links.get_mut(&way) else { return back };
+        let head = link.inside.front().map(|(t, _)| *t);
+        link.inside.retain(|(_, packet)| match packet {
             GtpMessage::Forward(bearer, forwarded_sdu) if mine(*bearer) => {
                 back.push((*bearer, *forwarded_sdu));
                 false
@@ -190,9 +190,9 @@ impl Backhaul {
             _ => true,
         });
         // What is taken out is not sent any more.
-        let last = pipe.inside.back().map_or(Instant::ZERO, |(at, _)| Instant(at.0 - pipe.delay.0));
-        pipe.free = pipe.free.min(last);
-        if let Some((at, _)) = pipe.inside.front().filter(|(t, _)| Some(*t) != head) {
+        let last = link.inside.back().map_or(Instant::ZERO, |(at, _)| Instant(at.0 - link.delay.0));
+        link.free = link.free.min(last);
+        if let Some((at, _)) = link.inside.front().filter(|(t, _)| Some(*t) != head) {
             self.heads.push(Reverse((*at, way)));
         }
         for (bearer, forwarded_sdu) in &back {

@@ -42,7 +42,7 @@ pub(super) enum Due {
     /// The UE may have been inactive for long enough to be released.
     Inactivity { ue: UeId },
     /// The UE measures the cells around it.
-    Look { ue: UeId },
+    Measurement { ue: UeId },
     /// A step of a handover or a re-establishment, or a report.
     Mobility { ue: UeId },
     /// The gateway switches the path of the UE's data (TS 36.300 clause 10.1.2.2).

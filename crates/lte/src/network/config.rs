@@ -67,16 +67,16 @@ impl NetworkConfig {
         ue: UeId,
         cells: impl Iterator<Item = CellId>,
     ) -> Option<CellId> {
-        let place = propagation.place(ue, Tti(0));
+        let position = propagation.position(ue, Tti(0));
         let mut best = None;
         let mut cells = cells.peekable();
-        for (cell, gains) in propagation.gains_at(ue, &place) {
+        for (cell, gains) in propagation.gains_at(ue, &position) {
             if cells.next_if_eq(&cell).is_none() {
                 continue;
             }
-            let rsrp = self.cells[cell].reference_power() * f64::from(gains.downlink);
-            if best.is_none_or(|(most, _)| rsrp > most) {
-                best = Some((rsrp, cell));
+            let rsrp_mw = self.cells[cell].reference_power_mw() * f64::from(gains.downlink);
+            if best.is_none_or(|(most, _)| rsrp_mw > most) {
+                best = Some((rsrp_mw, cell));
             }
         }
         best.map(|(_, cell)| cell)
@@ -249,12 +249,12 @@ impl CellConfig {
         [&self.downlink.scheduler, &self.uplink.scheduler]
     }
     /// Power of a resource block at the antenna, all blocks in use [mW].
-    pub fn reference_power(&self) -> f64 {
+    pub fn reference_power_mw(&self) -> f64 {
         milliwatts(self.radio.power) / f64::from(self.resource_blocks)
     }
 
     /// Power of a resource element at the antenna, all blocks in use [mW].
-    pub(super) fn element_power(&self) -> f64 {
+    pub(super) fn element_power_mw(&self) -> f64 {
         milliwatts(self.radio.power) / f64::from(12 * self.resource_blocks)
     }
 

@@ -262,7 +262,7 @@ impl RadioNetwork {
                 let waits = self.bearers.wait(&self.links[ue].drbs);
                 self.rrc_step(now, tti, ue, |rrc| rrc.check_activity(waits), out);
             }
-            Due::Look { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.look(), out),
+            Due::Measurement { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.sample(), out),
             Due::Mobility { ue } => self.rrc_step(now, tti, ue, |rrc| rrc.step(Input::Wake), out),
             Due::PathSwitch { ue } => {
                 if let Some(core) = &mut self.core {

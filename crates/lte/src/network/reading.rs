@@ -95,8 +95,8 @@ impl<'a> UeReading<'a> {
     }
 
     /// Where the UE is [m].
-    pub fn place(&mut self) -> Position {
-        self.air.place(self.tti, self.id)
+    pub fn position(&mut self) -> Position {
+        self.air.position(self.tti, self.id)
     }
 
     /// What the UE would send on `blocks` resource blocks with (TS 36.213 clause 5.1.1.1).

@@ -19,7 +19,9 @@ use super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::RandomAccessConfig;
 use crate::phy::TTI;
 use crate::phy::air::Air;
-use crate::rrc::mobility::{Answer, Context, Input, LOOKS, Load, Look, Moment, NOTHING, UeMobility};
+use crate::rrc::mobility::{
+    Answer, Context, Input, Load, Moment, NOTHING_MW, SAMPLING_PERIOD, Sample, UeMobility,
+};
 use crate::rrc::{
     CellParameters, Command, Commands, ConnectionContext, ConnectionInput, HandoverConfig, LinkEvent,
     Question, RrcTiming, strongest,
@@ -38,8 +40,8 @@ pub(super) struct Mobility {
     preambles: IndexVec<CellId, u32>,
     /// What each cell broadcasts, and how long its messages take.
     cells: IndexVec<CellId, CellParameters>,
-    /// Linear power on a resource element of each cell at the UE that looks [mW].
-    powers: IndexVec<CellId, f64>,
+    /// Linear power on a resource element of each cell at the UE that measures [mW].
+    powers_mw: IndexVec<CellId, f64>,
 }
 
 impl Mobility {
@@ -50,7 +52,7 @@ impl Mobility {
             ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
             preambles: (0..n).map(|_| 0).collect(),
             cells: config.cells.iter().map(CellConfig::rrc_parameters).collect(),
-            powers: (0..n).map(|_| 0.0).collect(),
+            powers_mw: (0..n).map(|_| 0.0).collect(),
         }
     }
 
@@ -181,36 +183,36 @@ impl Rrc<'_> {
     fn step_with<'b>(&'b mut self, input: impl FnOnce(&'b IndexVec<CellId, f64>) -> Input<'b>) -> Commands {
         let (serving, connected) = (self.serving(), self.is_connected());
         let Some((mobility, core)) = &mut self.mobility else { return Commands::default() };
-        let Mobility { config, ues, powers, cells, .. } = &mut **mobility;
+        let Mobility { config, ues, powers_mw, cells, .. } = &mut **mobility;
         let (now, tti, open) = (self.now, self.tti, self.open);
         let at = Moment { config, cells, now, tti, open, serving, connected };
         let context = Context { at, data: core.path(self.ue) };
-        ues[self.ue].step(&context, input(powers))
+        ues[self.ue].step(&context, input(powers_mw))
     }
 
-    /// The UE, which is connected, begins to look around.
+    /// The UE, which is connected, begins to measure.
     pub fn connected(&mut self) -> Commands {
-        // Looks of different UEs are spread over the frames.
-        let look = self.open.plus(self.ue.index() as u64 % LOOKS);
-        self.step(Input::Connected { look })
+        // Samples of different UEs are spread over the frames.
+        let first = self.open.plus(self.ue.index() as u64 % SAMPLING_PERIOD);
+        self.step(Input::Connected { first })
     }
 
-    /// The UE looks at all cells.
-    pub fn look(&mut self) -> Commands {
+    /// The UE takes a sample of all cells.
+    pub fn sample(&mut self) -> Commands {
         if !self.is_connected() {
-            return self.step(Input::Look(None));
+            return self.step(Input::Sample(None));
         }
         let found = self.survey();
         let sinr = self.air.pinned(self.ue).map_or(found, f64::from);
-        let noise = self.air.noise_on_element(self.ue);
-        self.step_with(|powers| Input::Look(Some(Look { powers, noise, sinr })))
+        let noise_mw = self.air.noise_on_element_mw(self.ue);
+        self.step_with(|powers_mw| Input::Sample(Some(Sample { powers_mw, noise_mw, sinr })))
     }
 
     /// The answer to `question`, and what follows from it.
     pub fn answer(&mut self, question: Question) -> Commands {
         let answer = match question {
             Question::LoadOf(target) => Input::Load(self.load(target)),
-            Question::HearsCommand => Input::CommandReceived(self.hears_command()),
+            Question::ReceivesCommand => Input::CommandReceived(self.receives_command()),
             Question::Cells => {
                 self.survey();
                 return self.step_with(Input::Cells);
@@ -238,7 +240,7 @@ impl Rrc<'_> {
     }
 
     /// The UE receives the command of its eNB.
-    fn hears_command(&mut self) -> bool {
+    fn receives_command(&mut self) -> bool {
         let id = self.serving();
         let cell = &self.cells[id];
         cell.config.rrc.timing == RrcTiming::Ideal
@@ -249,8 +251,8 @@ impl Rrc<'_> {
     /// own.
     fn strongest_cell(&mut self) -> Option<CellId> {
         self.survey();
-        let Mobility { config, powers, .. } = &*self.mobility.as_ref()?.0;
-        strongest(powers, config.suitable)
+        let Mobility { config, powers_mw, .. } = &*self.mobility.as_ref()?.0;
+        strongest(powers_mw, config.suitable)
     }
 
     /// Measures the powers of all cells; the linear SINR of the serving cell's reference signals,
@@ -262,12 +264,12 @@ impl Rrc<'_> {
         for cell in self.cells.ids() {
             let gain = f64::from(self.air.gains(self.tti, cell, self.ue).downlink);
             let c = &self.cells[cell];
-            let power = if c.is_down() { 0.0 } else { (gain * c.element_power).max(NOTHING) };
-            mobility.powers[cell] = power;
-            total += power;
+            let power_mw = if c.is_down() { 0.0 } else { (gain * c.element_power_mw).max(NOTHING_MW) };
+            mobility.powers_mw[cell] = power_mw;
+            total += power_mw;
         }
-        let own = mobility.powers[serving];
-        own / (total - own + self.air.noise_on_element(self.ue))
+        let own = mobility.powers_mw[serving];
+        own / (total - own + self.air.noise_on_element_mw(self.ue))
     }
 
     /// A preamble of the UE's cell that no other UE has.
@@ -327,7 +329,7 @@ impl RadioNetwork {
         match command {
             Command::Wake(at) => self.calendar.note_from(at, Due::Mobility { ue }),
             Command::ConnectionAt(at) => self.calendar.note_from(at, Due::Rrc { ue }),
-            Command::LookAt(at) => self.calendar.note(at, Due::Look { ue }),
+            Command::SampleAt(at) => self.calendar.note(at, Due::Measurement { ue }),
             Command::WatchActivity(since) => self.attachment(ue).watch_activity(since),
             Command::Event { event, cell, interruption } => {
                 out.events.push((ue, NetworkEvent::Mobility { event, cell, seconds: interruption }));
@@ -408,8 +410,8 @@ impl RadioNetwork {
     pub fn set_cell_power(&mut self, cell: CellId, power: Dbm) {
         let c = &mut self.cells[cell];
         c.config.radio.power = power;
-        c.reference_power = c.config.reference_power();
-        c.element_power = c.config.element_power();
+        c.reference_power_mw = c.config.reference_power_mw();
+        c.element_power_mw = c.config.element_power_mw();
         if !self.cells[cell].is_down() {
             self.air.set_power(cell, milliwatts(power));
         }
@@ -419,8 +421,8 @@ impl RadioNetwork {
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
         self.calendar.advance_to(now);
         self.cells[cell].config.down = down;
-        let power = milliwatts(self.cells[cell].config.radio.power);
-        self.air.set_power(cell, if down { 0.0 } else { power });
+        let power_mw = milliwatts(self.cells[cell].config.radio.power);
+        self.air.set_power(cell, if down { 0.0 } else { power_mw });
         if down {
             for ue in self.ues.ids() {
                 if self.links[ue].serving == cell {

@@ -51,7 +51,7 @@ impl<'a> Uu<'a> {
             return false;
         }
         let gain = f64::from(self.air.gains(tti, id, ue).downlink);
-        cell.reference_power * gain > GRANT_SAFE * self.ues[ue].uplink.noise
+        cell.reference_power_mw * gain > GRANT_SAFE * self.ues[ue].uplink.noise_mw
     }
 
     /// `ue` receives a grant for `target` in `tti`; it answers a request, or does not.

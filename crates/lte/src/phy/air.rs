@@ -30,7 +30,7 @@ use super::fading::{DirectFading, FastFading, LinkIndex};
 use super::propagation::{Gains, Propagation};
 use around::{Around, Ray};
 use array::Arrays;
-pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
+pub use array::{CellAntennas, ChannelOf, CodeWordSinr, Pmi, Scheme, UeAntennas, layers_of};
 use direct::{DirectGain, DirectGains};
 use emissions::Emissions;
 use lasthop_bearer::Direction;
@@ -71,18 +71,18 @@ struct Link {
 struct Sent<const WORDS: usize> {
     tti: Tti,
     used: RbSet<WORDS>,
-    power: Box<[f32]>,
+    power_mw: Box<[f32]>,
 }
 
 impl<const WORDS: usize> Sent<WORDS> {
     #[inline]
-    fn add(&mut self, tti: Tti, rbs: RbSet<WORDS>, power: f32) {
+    fn add(&mut self, tti: Tti, rbs: RbSet<WORDS>, power_mw: f32) {
         if self.tti != tti {
             (self.tti, self.used) = (tti, RbSet::EMPTY);
         }
         debug_assert!(self.used.and(rbs).is_empty(), "{tti:?}: a block twice");
         self.used |= rbs;
-        rbs.runs(|first, len| self.power[first..first + len].fill(power));
+        rbs.runs(|first, len| self.power_mw[first..first + len].fill(power_mw));
     }
 }
 
@@ -90,16 +90,16 @@ impl<const WORDS: usize> Sent<WORDS> {
 struct Cell {
     blocks: u32,
     /// Power of each block at full power [mW].
-    full: Box<[f32]>,
+    full_mw: Box<[f32]>,
     /// Noise in a block [mW].
-    noise: f32,
+    noise_mw: f32,
     /// By block: mean of noise and interference where something was received lately [mW].
-    received: Box<[f32]>,
+    received_mw: Box<[f32]>,
 }
 
 #[derive(Debug)]
 struct Ue<const WORDS: usize> {
-    noise: f32,
+    noise_mw: f32,
     pinned: Option<f32>,
     sent: Sent<WORDS>,
     around: Around,
@@ -111,7 +111,7 @@ struct Sender<const WORDS: usize> {
     ue: UeId,
     rbs: RbSet<WORDS>,
     /// Power of each block [mW].
-    each: f32,
+    block_mw: f32,
 }
 
 /// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
@@ -122,7 +122,7 @@ pub struct Air<const WORDS: usize = LTE_WORDS> {
     /// By UE, then cell.
     links: Vec<Link>,
     /// By UE, then cell: downlink gains of cells that interfere without fading, 0 for the others.
-    rest: Vec<f32>,
+    rest_gains: Vec<f32>,
     propagation: Propagation,
     fading: Option<FastFading<WORDS>>,
     /// Interfering links of a UE that fade.
@@ -130,14 +130,14 @@ pub struct Air<const WORDS: usize = LTE_WORDS> {
     /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
     sent: Box<[Emissions<WORDS>]>,
     uplink: (Tti, Vec<Sender<WORDS>>),
-    interference: Box<[f32]>,
+    interference_mw: Box<[f32]>,
     row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
     direct: DirectGains,
     direct_fading: Option<DirectFading<WORDS>>,
     /// Where an end has several antennas.
     arrays: Option<Box<Arrays>>,
-    /// Memory of a look at them.
+    /// Memory for their SINRs.
     code_words: [CodeWordSinr; 2],
 }
 
@@ -154,27 +154,27 @@ impl<const WORDS: usize> Air<WORDS> {
         looks_back: bool,
     ) -> Air<WORDS> {
         let most = cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
-        let noise = |figure: Db| milliwatts(thermal_noise(block, figure)) as f32;
+        let noise_mw = |figure: Db| milliwatts(thermal_noise(block, figure)) as f32;
         let cell = |c: &CellAir| {
-            let each = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
+            let block_mw = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
             Cell {
                 blocks: c.blocks,
-                full: vec![each; c.blocks as usize].into(),
-                noise: noise(c.noise_figure),
-                received: vec![noise(c.noise_figure); c.blocks as usize].into(),
+                full_mw: vec![block_mw; c.blocks as usize].into(),
+                noise_mw: noise_mw(c.noise_figure),
+                received_mw: vec![noise_mw(c.noise_figure); c.blocks as usize].into(),
             }
         };
         let ue = |u: &UeAir| Ue {
-            noise: noise(u.noise_figure),
+            noise_mw: noise_mw(u.noise_figure),
             pinned: u.pinned_sinr.map(|db| lasthop_radio::linear(db) as f32),
-            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power: vec![0.0; most].into() },
+            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power_mw: vec![0.0; most].into() },
             around: Around::default(),
         };
         let unknown = Link { gains: Gains::default(), until: 0 };
         let remembered = if looks_back { LOOK_BACK } else { 1 };
         Air {
             links: vec![unknown; cells.len() * ues.len()],
-            rest: vec![0.0; cells.len() * ues.len()],
+            rest_gains: vec![0.0; cells.len() * ues.len()],
             ues: ues.iter().map(ue).collect(),
             cells: cells.iter().map(cell).collect(),
             propagation,
@@ -182,7 +182,7 @@ impl<const WORDS: usize> Air<WORDS> {
             fading,
             sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
             uplink: (Tti(u64::MAX), Vec::new()),
-            interference: vec![0.0; most].into(),
+            interference_mw: vec![0.0; most].into(),
             row: vec![0.0; most].into(),
             direct: DirectGains::new(ues.len()),
             direct_fading: None,
@@ -216,16 +216,16 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals
     /// too.
-    pub fn set_power(&mut self, cell: CellId, power: f64) {
+    pub fn set_power(&mut self, cell: CellId, power_mw: f64) {
         let c = &mut self.cells[cell];
-        c.full.fill((power / f64::from(c.blocks)) as f32);
-        // What surrounds a UE counts powers: everybody looks again.
+        c.full_mw.fill((power_mw / f64::from(c.blocks)) as f32);
+        // What surrounds a UE counts powers: all are found again.
         self.ues.iter_mut().for_each(|ue| ue.around.forget());
     }
 
     /// Thermal noise of `ue` on a resource element [mW].
-    pub fn noise_on_element(&self, ue: UeId) -> f64 {
-        f64::from(self.ues[ue].noise) / f64::from(SUBCARRIERS)
+    pub fn noise_on_element_mw(&self, ue: UeId) -> f64 {
+        f64::from(self.ues[ue].noise_mw) / f64::from(SUBCARRIERS)
     }
 
     /// The linear SINR that `ue` is given instead of a physical one.
@@ -234,15 +234,15 @@ impl<const WORDS: usize> Air<WORDS> {
     }
 
     /// Where `ue` is [m].
-    pub fn place(&mut self, tti: Tti, ue: UeId) -> Position {
-        self.propagation.place(ue, tti)
+    pub fn position(&mut self, tti: Tti, ue: UeId) -> Position {
+        self.propagation.position(ue, tti)
     }
 
     /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource
     /// element [mW].
     #[inline]
-    pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        self.cells[cell].full[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
+    pub fn rsrp_mw(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        self.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
     }
 
     /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
@@ -251,13 +251,13 @@ impl<const WORDS: usize> Air<WORDS> {
         if let Some(pinned) = self.ues[ue].pinned {
             return pinned;
         }
-        self.look_around(tti, cell, ue);
-        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        self.update_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
         for i in 1..self.ues[ue].around.rays.len() {
             let ray = self.ray(tti, ue, i);
-            sum += self.cells[ray.cell].full[0] * ray.gain;
+            sum += self.cells[ray.cell].full_mw[0] * ray.gain;
         }
-        self.cells[cell].full[0] * self.gains(tti, cell, ue).downlink / sum
+        self.cells[cell].full_mw[0] * self.gains(tti, cell, ue).downlink / sum
     }
 
     /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
@@ -265,24 +265,24 @@ impl<const WORDS: usize> Air<WORDS> {
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, boost: f32) {
         let slot = tti.0 as usize % self.sent.len();
-        self.sent[slot].add(tti, cell, rbs, self.cells[cell].full[0] * boost);
+        self.sent[slot].add(tti, cell, rbs, self.cells[cell].full_mw[0] * boost);
     }
 
     /// `ue` sends on `rbs` in `tti`, `power` over all of them.
     #[inline]
     pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) {
-        self.ue_transmits_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
+        self.ue_transmits_on_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
     }
 
-    /// `ue` sends on `rbs` in `tti`, `each` [mW] on every block.
+    /// `ue` sends on `rbs` in `tti`, `block_mw` [mW] on every block.
     #[inline]
-    pub fn ue_transmits_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, each: f32) {
+    pub fn ue_transmits_on_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, block_mw: f32) {
         if self.uplink.0 != tti {
             self.uplink.0 = tti;
             self.uplink.1.clear();
         }
-        self.uplink.1.push(Sender { ue, rbs, each });
-        self.ues[ue].sent.add(tti, rbs, each);
+        self.uplink.1.push(Sender { ue, rbs, block_mw });
+        self.ues[ue].sent.add(tti, rbs, block_mw);
     }
 
     /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order.
@@ -291,16 +291,16 @@ impl<const WORDS: usize> Air<WORDS> {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
-        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Data) {
+        if self.arrays.is_some() && self.compute_channel(tti, cell, ue, rbs, ChannelOf::Data) {
             return self.diversity_row(cell, ue, rbs.len());
         }
         self.gather_data(tti, cell, ue, rbs);
         let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, sent, interference, row, .. } = self;
+        let Air { fading, sent, interference_mw, row, .. } = self;
         let sent = &sent[tti.0 as usize % sent.len()];
         debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
         let fading = fading_at(fading, index, tti, rbs);
-        wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
+        wide(FillRow { rbs, power_mw: sent.power_mw(cell), gain, fading, interference_mw, row })
     }
 
     /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with
@@ -310,7 +310,8 @@ impl<const WORDS: usize> Air<WORDS> {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
-        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Reference(1.0, data)) {
+        if self.arrays.is_some() && self.compute_channel(tti, cell, ue, rbs, ChannelOf::Reference(1.0, data))
+        {
             return self.diversity_row(cell, ue, rbs.len());
         }
         if data {
@@ -319,13 +320,13 @@ impl<const WORDS: usize> Air<WORDS> {
             self.gather_full(tti, cell, ue, rbs);
         }
         let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, cells, interference, row, .. } = self;
+        let Air { fading, cells, interference_mw, row, .. } = self;
         let fading = fading_at(fading, index, tti, rbs);
-        wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
+        wide(FillRow { rbs, power_mw: &cells[cell].full_mw, gain, fading, interference_mw, row })
     }
 
     /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
-    /// where a look at the link to `cell` alone tells it: the others' fading is as strong as it
+    /// where the link to `cell` alone tells it: the others' fading is as strong as it
     /// becomes between two knots. None where links are not that slow.
     pub fn reference_at_least(
         &mut self,
@@ -337,17 +338,17 @@ impl<const WORDS: usize> Air<WORDS> {
         if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
             return None;
         }
-        self.look_around(tti, cell, ue);
-        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        self.update_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
         for i in 1..self.ues[ue].around.rays.len() {
             let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
-            sum += self.cells[other].full[0] * gain * self.fading.as_mut()?.most_at(index, tti)?;
+            sum += self.cells[other].full_mw[0] * gain * self.fading.as_mut()?.most_at(index, tti)?;
         }
-        rbs.runs(|first, len| self.interference[first..first + len].fill(sum));
+        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(sum));
         let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, cells, interference, row, .. } = self;
+        let Air { fading, cells, interference_mw, row, .. } = self;
         let fading = fading_at(fading, index, tti, rbs);
-        Some(wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row }))
+        Some(wide(FillRow { rbs, power_mw: &cells[cell].full_mw, gain, fading, interference_mw, row }))
     }
 
     /// True if links fade: blocks differ.
@@ -366,22 +367,22 @@ impl<const WORDS: usize> Air<WORDS> {
     }
 
     /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
-    /// `interference`.
+    /// `interference_mw`.
     #[inline(always)]
     fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, data: bool) {
-        self.look_around(tti, cell, ue);
+        self.update_around(tti, cell, ue);
         if data {
             let n = self.cells.len();
             let slot = tti.0 as usize % self.sent.len();
-            let rest = &self.rest[ue.index() * n..][..n];
-            self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
+            let rest_gains = &self.rest_gains[ue.index() * n..][..n];
+            self.sent[slot].gather(tti, rest_gains, rbs, self.ues[ue].noise_mw, &mut self.interference_mw);
         } else {
-            let flat = self.ues[ue].noise + self.ues[ue].around.rest;
-            rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
+            let flat = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
+            rbs.runs(|first, len| self.interference_mw[first..first + len].fill(flat));
         }
     }
 
-    /// Noise and what the other cells send on `rbs`, into `interference`.
+    /// Noise and what the other cells send on `rbs`, into `interference_mw`.
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         self.gather_white(tti, cell, ue, rbs, true);
@@ -393,8 +394,8 @@ impl<const WORDS: usize> Air<WORDS> {
             if !shared.is_empty() {
                 let Ray { gain, index, .. } = self.ray(tti, ue, i);
                 let fading = fading_at(&mut self.fading, index, tti, shared);
-                let power = self.sent[slot].power(other);
-                wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
+                let power_mw = self.sent[slot].power_mw(other);
+                wide(AddFaded { rbs: shared, power_mw, gain, fading, to: &mut self.interference_mw });
             }
         }
     }
@@ -407,8 +408,8 @@ impl<const WORDS: usize> Air<WORDS> {
             let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
             let shared = self.carrier(other).and(rbs);
             let fading = fading_at(&mut self.fading, index, tti, shared);
-            let power = &self.cells[other].full;
-            wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
+            let power_mw = &self.cells[other].full_mw;
+            wide(AddFaded { rbs: shared, power_mw, gain, fading, to: &mut self.interference_mw });
         }
     }
 
@@ -421,31 +422,31 @@ impl<const WORDS: usize> Air<WORDS> {
         if self.receives_with_many(cell) {
             return self.uplink_array(tti, cell, ue, rbs);
         }
-        let noise = self.cells[cell].noise;
-        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        let noise_mw = self.cells[cell].noise_mw;
+        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
         for i in 0..self.uplink.1.len() {
             let other = self.uplink.1[i];
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
                 continue;
             }
-            let power = other.each * self.gains(tti, cell, other.ue).uplink;
+            let power_mw = other.block_mw * self.gains(tti, cell, other.ue).uplink;
             let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
             let fading = match fades {
                 true => fading_on(&mut self.fading, Direction::Uplink, cell, other.ue, tti, shared),
                 false => &[],
             };
-            add_even(shared, power, fading, &mut self.interference);
+            add_even(shared, power_mw, fading, &mut self.interference_mw);
         }
         let gain = self.gains(tti, cell, ue).uplink;
-        let Air { ues, fading, interference, row, .. } = self;
+        let Air { ues, fading, interference_mw, row, .. } = self;
         let sent = &ues[ue].sent;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
             "the UE has said that it transmits"
         );
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
-        wide(FillRow { rbs, power: &sent.power, gain, fading, interference, row })
+        wide(FillRow { rbs, power_mw: &sent.power_mw, gain, fading, interference_mw, row })
     }
 
     /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just
@@ -455,11 +456,14 @@ impl<const WORDS: usize> Air<WORDS> {
         if self.ues[ue].pinned.is_some() {
             return;
         }
-        let Air { cells, interference, .. } = self;
-        let received = &mut cells[cell].received;
+        let Air { cells, interference_mw, .. } = self;
+        let received_mw = &mut cells[cell].received_mw;
         rbs.runs(|first, len| {
-            let now = &interference[first..first + len];
-            received[first..first + len].iter_mut().zip(now).for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
+            let now = &interference_mw[first..first + len];
+            received_mw[first..first + len]
+                .iter_mut()
+                .zip(now)
+                .for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
         });
     }
 
@@ -471,15 +475,15 @@ impl<const WORDS: usize> Air<WORDS> {
             return self.flat(rbs.len(), pinned);
         }
         let gain = self.gains(tti, cell, ue).uplink;
-        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
+        let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
         if self.receives_with_many(cell) {
-            return self.sounding_array(tti, cell, ue, rbs, each);
+            return self.sounding_array(tti, cell, ue, rbs, block_mw);
         }
-        let each = each / self.cells[cell].noise;
+        let snr = block_mw / self.cells[cell].noise_mw;
         let Air { cells, fading, row, .. } = self;
-        let Cell { noise, received, .. } = &cells[cell];
+        let Cell { noise_mw, received_mw, .. } = &cells[cell];
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
-        wide(Sound { rbs, each, noise: *noise, received, fading, row })
+        wide(Sound { rbs, snr, noise_mw: *noise_mw, received_mw, fading, row })
     }
 
     /// Large-scale gain between two UEs on the uplink carrier.
@@ -495,16 +499,16 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Distance between two UEs [m].
     pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
-        let (a, b) = (self.propagation.place(a, tti), self.propagation.place(b, tti));
+        let (a, b) = (self.propagation.position(a, tti), self.propagation.position(b, tti));
         let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` [mW] over all
+    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power_mw` [mW] over all
     /// of `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
-    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: f64, rbs: RbSet<WORDS>) -> f32 {
-        let each = (power / f64::from(rbs.len().max(1))) as f32;
-        let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
+    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power_mw: f64, rbs: RbSet<WORDS>) -> f32 {
+        let block_mw = (power_mw / f64::from(rbs.len().max(1))) as f32;
+        let snr = block_mw * self.between(tti, tx, rx) / self.ues[rx].noise_mw;
         let Air { direct_fading: Some(fading), row, .. } = self else {
             return db(f64::from(snr).max(1e-9)) as f32;
         };
@@ -517,26 +521,26 @@ impl<const WORDS: usize> Air<WORDS> {
     /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in
     /// ascending order. Every UE must have said what it transmits.
     pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet<WORDS>) -> &[f32] {
-        let noise = self.ues[rx].noise;
-        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        let noise_mw = self.ues[rx].noise_mw;
+        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
         for i in 0..self.uplink.1.len() {
             let other = self.uplink.1[i];
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == tx || other.ue == rx || self.uplink.0 != tti {
                 continue;
             }
-            let power = other.each * self.between(tti, other.ue, rx);
+            let power_mw = other.block_mw * self.between(tti, other.ue, rx);
             // What is below the noise need not fade.
             let fading = match &mut self.direct_fading {
-                Some(fading) if power > noise => fading.row(other.ue, rx, tti, shared),
+                Some(fading) if power_mw > noise_mw => fading.row(other.ue, rx, tti, shared),
                 _ => &[],
             };
-            add_even(shared, power, fading, &mut self.interference);
+            add_even(shared, power_mw, fading, &mut self.interference_mw);
         }
         let gain = self.between(tti, tx, rx);
-        let Air { ues, interference, row, direct_fading, .. } = self;
+        let Air { ues, interference_mw, row, direct_fading, .. } = self;
         let fading: &[f32] = direct_fading.as_mut().map_or(&[], |f| f.row(tx, rx, tti, rbs));
-        wide(FillRow { rbs, power: &ues[tx].sent.power, gain, fading, interference, row })
+        wide(FillRow { rbs, power_mw: &ues[tx].sent.power_mw, gain, fading, interference_mw, row })
     }
 
     /// `blocks` blocks of the same SINR.
@@ -575,10 +579,10 @@ fn fading_at<const WORDS: usize>(
 /// fading, 1.
 struct FillRow<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
-    power: &'a [f32],
+    power_mw: &'a [f32],
     gain: f32,
     fading: &'a [f32],
-    interference: &'a [f32],
+    interference_mw: &'a [f32],
     row: &'a mut [f32],
 }
 
@@ -586,11 +590,12 @@ impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
-        let FillRow { mut rbs, power, gain, fading, interference, row } = self;
+        let FillRow { mut rbs, power_mw, gain, fading, interference_mw, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
             let end = first + len;
-            let each = power[first..end].iter().zip(&interference[first..end]).zip(&mut row[at..at + len]);
+            let each =
+                power_mw[first..end].iter().zip(&interference_mw[first..end]).zip(&mut row[at..at + len]);
             match fading.get(first..end) {
                 Some(fading) => each.zip(fading).for_each(|(((p, i), to), f)| *to = p * gain * f / i),
                 None => each.for_each(|((p, i), to)| *to = p * gain / i),
@@ -604,7 +609,7 @@ impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
 /// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
 struct AddFaded<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
-    power: &'a [f32],
+    power_mw: &'a [f32],
     gain: f32,
     fading: &'a [f32],
     to: &'a mut [f32],
@@ -614,10 +619,10 @@ impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let AddFaded { mut rbs, power, gain, fading, to } = self;
+        let AddFaded { mut rbs, power_mw, gain, fading, to } = self;
         while let Some((first, len)) = rbs.take_run() {
             let end = first + len;
-            let each = to[first..end].iter_mut().zip(&power[first..end]);
+            let each = to[first..end].iter_mut().zip(&power_mw[first..end]);
             match fading.get(first..end) {
                 Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
                 None => each.for_each(|(to, p)| *to += p * gain),
@@ -626,13 +631,13 @@ impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
     }
 }
 
-/// What a sounding signal with `each` times the noise on each block of `rbs` has above what was
+/// What a sounding signal with `snr` times the noise on each block of `rbs` has above what was
 /// received there, in `row`.
 struct Sound<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
-    each: f32,
-    noise: f32,
-    received: &'a [f32],
+    snr: f32,
+    noise_mw: f32,
+    received_mw: &'a [f32],
     fading: &'a [f32],
     row: &'a mut [f32],
 }
@@ -641,14 +646,14 @@ impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
-        let Sound { mut rbs, each, noise, received, fading, row } = self;
+        let Sound { mut rbs, snr, noise_mw, received_mw, fading, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
             // Where nothing but noise was received the last factor is exactly 1.
-            let both = received[first..first + len].iter().zip(&mut row[at..at + len]);
+            let both = received_mw[first..first + len].iter().zip(&mut row[at..at + len]);
             match fading.get(first..first + len) {
-                Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = each * f * (noise / h)),
-                None => both.for_each(|(h, to)| *to = each * (noise / h)),
+                Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = snr * f * (noise_mw / h)),
+                None => both.for_each(|(h, to)| *to = snr * (noise_mw / h)),
             }
             at += len;
         }
@@ -658,12 +663,12 @@ impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
 
 /// The same where every block has one power.
 #[inline]
-fn add_even<const WORDS: usize>(rbs: RbSet<WORDS>, power: f32, fading: &[f32], to: &mut [f32]) {
+fn add_even<const WORDS: usize>(rbs: RbSet<WORDS>, power_mw: f32, fading: &[f32], to: &mut [f32]) {
     rbs.runs(|first, len| {
         let each = to[first..first + len].iter_mut();
         match fading.get(first..first + len) {
-            Some(fading) => each.zip(fading).for_each(|(to, f)| *to += power * f),
-            None => each.for_each(|to| *to += power),
+            Some(fading) => each.zip(fading).for_each(|(to, f)| *to += power_mw * f),
+            None => each.for_each(|to| *to += power_mw),
         }
     });
 }

@@ -17,7 +17,7 @@ use arrays::Arrays;
 use lasthop_bearer::Direction;
 
 /// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between
-/// knots. A knot takes the work of some three looks.
+/// knots. A knot takes as much work as the gains of some three moments.
 const SLOW: f64 = Knots::APART / 8.0;
 
 /// The fading of all links.
@@ -62,7 +62,7 @@ struct Link {
 /// What is remembered of a link.
 #[derive(Debug)]
 enum Known {
-    /// A slow one: its gains at knots of the way. A look between them is no more work than finding
+    /// A slow one: its gains at knots of the way. Its gains between them are no more work than finding
     /// out what is known of the TTI.
     Knots(Knots),
     /// A fast one: what has been worked out of one TTI.
@@ -92,7 +92,7 @@ impl Link {
 
     /// The gains of at least the blocks `rbs` in `tti`; `parts` are the blocks of each part.
     #[inline]
-    fn look<'a, const WORDS: usize>(
+    fn gains<'a, const WORDS: usize>(
         &'a mut self,
         tti: Tti,
         parts: &[RbSet<WORDS>],
@@ -107,7 +107,7 @@ impl Link {
                 if gains.len() < blocks {
                     gains.resize(Knots::room(blocks), 1.0);
                 }
-                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
+                wide(GainsBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
                 &gains[..blocks]
             }
             Known::Moment(moment) => {
@@ -138,21 +138,21 @@ impl Moment {
         let parts = parts_with(parts, rbs) & !self.done;
         if new || parts != 0 {
             self.done |= parts;
-            wide(Look { fading, moment: self, cycles: new.then_some(cycles), parts, scratch });
+            wide(GainsAt { fading, moment: self, cycles: new.then_some(cycles), parts, scratch });
         }
     }
 }
 
-/// Memory that all looks share.
+/// Memory that all links share.
 #[derive(Debug, Default)]
 struct Work {
     scratch: Scratch,
-    /// Gains of the last look between knots, at whole lanes.
+    /// Gains of the last link between knots, at whole lanes.
     gains: Vec<f32>,
 }
 
-/// A look at a link between knots.
-struct LookBetween<'a> {
+/// The gains of a link between knots.
+struct GainsBetween<'a> {
     fading: &'a Fading,
     knots: &'a mut Knots,
     cycles: f64,
@@ -162,17 +162,17 @@ struct LookBetween<'a> {
     scratch: &'a mut Scratch,
 }
 
-impl Kernel for LookBetween<'_> {
+impl Kernel for GainsBetween<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let LookBetween { fading, knots, cycles, wanted, gains, scratch } = self;
+        let GainsBetween { fading, knots, cycles, wanted, gains, scratch } = self;
         fading.gains_between(knots, cycles, wanted, scratch, gains);
     }
 }
 
-/// A look at a link.
-struct Look<'a> {
+/// The gains of a link at a moment.
+struct GainsAt<'a> {
     fading: &'a Fading,
     moment: &'a mut Moment,
     /// The way that the UE has travelled, if the taps are those of an earlier moment.
@@ -182,7 +182,7 @@ struct Look<'a> {
     scratch: &'a mut Scratch,
 }
 
-impl Kernel for Look<'_> {
+impl Kernel for GainsAt<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -262,7 +262,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
     pub fn row_at(&mut self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
         let Some(index) = index else { return &[] };
         let link = &mut self.links[index.index()];
-        link.look(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
+        link.gains(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
     }
 
     /// What no block's gain of the link at `index` exceeds in `tti`, where that is known without
@@ -282,7 +282,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
         }
     }
 
-    /// Prefetches what a look at the blocks `rbs` of the link at `index` in `tti` reads.
+    /// Prefetches what the gains of the blocks `rbs` of the link at `index` in `tti` need.
     #[inline]
     pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
@@ -359,7 +359,7 @@ impl<const WORDS: usize> DirectFading<WORDS> {
                 e.insert(Box::new(Link::new(fading, cycles, 0)))
             }
         };
-        link.look(tti, parts, rbs, work)
+        link.gains(tti, parts, rbs, work)
     }
 }
 
@@ -480,7 +480,7 @@ mod tests {
     /// (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2) (A. S. Akki,
     /// "Statistical properties of mobile-to-mobile land communication channels", IEEE Trans. Veh.
     /// Technol. 43(4), 1994). At 1930 MHz f is 6.44 Hz: at r^2 = 0.1 4.62 a second. 30 links
-    /// for 10 s, looked at every 2 ms: some 1390 falls, of which 2 % are too short to be seen;
+    /// for 10 s, sampled every 2 ms: some 1390 falls, of which 2 % are too short to be seen;
     /// sums of sixteen sinusoids and a spread of 3 % leave 8 %.
     #[test]
     fn two_moving_ends_cross_a_level_as_the_closed_form_says() {

@@ -13,10 +13,10 @@ pub struct TransmitPower {
     /// P_CMAX.
     largest: Dbm,
     /// Downlink gain of the serving cell, and the path loss that it is.
-    gain: f32,
+    downlink_gain: f32,
     loss: Db,
     /// What was sent with last on each block [mW].
-    each: f32,
+    block_mw: f32,
     /// What was sent with lately, by number of blocks modulo the length.
     sent_with: [SentWith; 8],
 }
@@ -27,14 +27,14 @@ pub struct SentWith {
     /// Blocks, path loss and closed loop.
     key: (u32, Db, PowerControl),
     /// On each block [mW].
-    pub each: f32,
+    pub block_mw: f32,
     /// On all.
     pub power: Dbm,
 }
 
 impl Default for SentWith {
     fn default() -> Self {
-        SentWith { key: (0, Db(0.0), PowerControl::default()), each: 0.0, power: Dbm(0.0) }
+        SentWith { key: (0, Db(0.0), PowerControl::default()), block_mw: 0.0, power: Dbm(0.0) }
     }
 }
 
@@ -44,9 +44,9 @@ impl TransmitPower {
         TransmitPower {
             control: PowerControl::default(),
             largest,
-            gain: 0.0,
+            downlink_gain: 0.0,
             loss: Db(0.0),
-            each: 0.0,
+            block_mw: 0.0,
             sent_with: Default::default(),
         }
     }
@@ -60,8 +60,8 @@ impl TransmitPower {
     /// `downlink`.
     #[inline]
     pub fn path_loss(&mut self, downlink: f32) -> Db {
-        if self.gain != downlink {
-            (self.gain, self.loss) = (downlink, Db(-db(f64::from(downlink.max(1e-30)))));
+        if self.downlink_gain != downlink {
+            (self.downlink_gain, self.loss) = (downlink, Db(-db(f64::from(downlink.max(1e-30)))));
         }
         self.loss
     }
@@ -100,15 +100,15 @@ impl TransmitPower {
         let place = blocks as usize % self.sent_with.len();
         if self.sent_with[place].key != key {
             let power = self.pusch(config, blocks, loss);
-            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
-            self.sent_with[place] = SentWith { key, each, power };
+            let block_mw = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+            self.sent_with[place] = SentWith { key, block_mw, power };
         }
-        self.each = self.sent_with[place].each;
+        self.block_mw = self.sent_with[place].block_mw;
         self.sent_with[place]
     }
 
     /// What was sent with last on each block [mW].
-    pub const fn last_each(&self) -> f32 {
-        self.each
+    pub const fn last_block_mw(&self) -> f32 {
+        self.block_mw
     }
 }

@@ -377,16 +377,16 @@ pub struct Propagation {
 
 #[derive(Debug)]
 struct Site {
-    place: Position,
+    position: Position,
     antenna: Antenna,
-    loss: f64,
+    loss_db: f64,
     site: usize,
 }
 
 #[derive(Debug)]
 struct Terminal {
     motion: Motion,
-    gain: f64,
+    gain_db: f64,
     indoor: Option<Indoor>,
 }
 
@@ -405,14 +405,14 @@ impl Propagation {
         let named = all.iter().filter_map(|c| c.site).max().map_or(0, |s| s as usize + 1);
         let unnamed = all.iter().any(|c| c.site.is_none());
         let site = |(i, c): (usize, &&CellRadioConfig)| Site {
-            place: c.position.map(|m| m.0),
+            position: c.position.map(|m| m.0),
             antenna: c.antenna,
-            loss: c.cable_loss.0,
+            loss_db: c.cable_loss.0,
             site: c.site.map_or(named + i, |s| s as usize),
         };
         let terminal = |(i, u): (usize, &UeRadioConfig)| Terminal {
             motion: Motion::new(u.mobility, u.position.map(|m| m.0), seed, i as u64),
-            gain: u.gain.0 - u.penetration_loss.0,
+            gain_db: u.gain.0 - u.penetration_loss.0,
             indoor: u.indoor,
         };
         let sites = named + all.len() * usize::from(unnamed);
@@ -444,29 +444,29 @@ impl Propagation {
     /// `ue` follows a recorded track.
     pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
         let u = &mut self.ues[ue];
-        u.motion = Motion::along(track, u.motion.place(0.0));
+        u.motion = Motion::along(track, u.motion.position(0.0));
     }
 
     /// Where `ue` is at the start of `tti` [m].
-    pub fn place(&mut self, ue: UeId, tti: Tti) -> Position {
-        self.ues[ue].motion.place(tti.start(self.tti).as_secs_f64())
+    pub fn position(&mut self, ue: UeId, tti: Tti) -> Position {
+        self.ues[ue].motion.position(tti.start(self.tti).as_secs_f64())
     }
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again
     /// (`None`: never).
     pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
-        let place = self.place(ue, tti);
-        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
+        let position = self.position(ue, tti);
+        let mut seen = self.shadowing.seen_from([position[0], position[1]]);
         let moves = self.ues[ue].motion.moves();
-        (self.link(cell, ue, &place, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
+        (self.link(cell, ue, &position, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
     }
 
-    /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked
+    /// Gains between every cell and `ue`, if it stood at `position`; what the cells share is worked
     /// out once.
-    pub fn gains_at(&self, ue: UeId, place: &Position) -> impl Iterator<Item = (CellId, Gains)> {
-        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
-        let place = *place;
-        self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
+    pub fn gains_at(&self, ue: UeId, position: &Position) -> impl Iterator<Item = (CellId, Gains)> {
+        let mut seen = self.shadowing.seen_from([position[0], position[1]]);
+        let position = *position;
+        self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &position, &mut seen)))
     }
 
     /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out
@@ -475,35 +475,35 @@ impl Propagation {
         self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
     }
 
-    fn link(&self, cell: CellId, ue: UeId, place: &Position, seen: &mut Seen) -> Gains {
+    fn link(&self, cell: CellId, ue: UeId, position: &Position, seen: &mut Seen) -> Gains {
         let (c, u) = (&self.cells[cell], &self.ues[ue]);
-        let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];
+        let mut ground = [position[0] - c.position[0], position[1] - c.position[1]];
         if let Some(wrap) = &self.wrap {
             ground = wrap.nearest(ground);
         }
-        let ([x, y], z) = (ground, place[2] - c.place[2]);
+        let ([x, y], z) = (ground, position[2] - c.position[2]);
         // One draw a link: the UE comes into sight where the probability rises above it.
         let entity = (c.site as u64) << 32 | ue.index() as u64;
         let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
         let ends = Ends {
             indoors: u.indoor.map_or(0.0, |i| i.depth.0.max(1e-3)),
             draw: draw.uniform(1),
-            ..Ends::new((x * x + y * y).sqrt(), c.place[2], place[2])
+            ..Ends::new((x * x + y * y).sqrt(), c.position[2], position[2])
         };
         let model = &self.config.path_loss;
         let sight = match (self.sights.get(c.site), self.config.line_of_sight_distance) {
             // The normal distribution of a field's value is uniform.
-            (Some(field), Some(d)) => 0.5 * erfc(-field.at(place[0], place[1], d.0) / SQRT_2),
+            (Some(field), Some(d)) => 0.5 * erfc(-field.at(position[0], position[1], d.0) / SQRT_2),
             _ => draw.uniform(0),
         };
         let in_sight = sight < model.line_of_sight_probability(&ends);
-        let rest = c.antenna.gain(x, y, z).0 - c.loss + u.gain;
-        let most = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
+        let gain_db = c.antenna.gain(x, y, z).0 - c.loss_db + u.gain_db;
+        let most_db = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
         let mut gain = |carrier: Hertz| {
-            let wall = u.indoor.map_or(0.0, |i| i.loss(carrier).0);
-            let shadow = self.shadow(c, carrier, &ends, in_sight, seen);
-            let loss = model.loss(carrier, &ends, in_sight).0 + shadow + wall;
-            lasthop_radio::linear(Db((rest - loss).min(most))) as f32
+            let wall_db = u.indoor.map_or(0.0, |i| i.loss(carrier).0);
+            let shadow_db = self.shadow_db(c, carrier, &ends, in_sight, seen);
+            let loss_db = model.loss(carrier, &ends, in_sight).0 + shadow_db + wall_db;
+            lasthop_radio::linear(Db((gain_db - loss_db).min(most_db))) as f32
         };
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
@@ -512,7 +512,7 @@ impl Propagation {
     /// worked out again, the same both ways. A model with a base station has the higher UE in
     /// its place.
     pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
-        let (from, to) = (self.place(a, tti), self.place(b, tti));
+        let (from, to) = (self.position(a, tti), self.position(b, tti));
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
         let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
         let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
@@ -521,24 +521,24 @@ impl Propagation {
         let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
         let ends = Ends { draw: draw.uniform(1), ..Ends::new((x * x + y * y).sqrt(), high, low) };
         let in_sight = draw.happens(0, model.line_of_sight_probability(&ends));
-        let shadow = self.config.sidelink_shadowing.map_or(0.0, |deviation| {
+        let shadow_db = self.config.sidelink_shadowing.map_or(0.0, |deviation| {
             deviation.0 * Draw::new(self.seed, Purpose::Shadowing, entity).stream(0).normal()
         });
-        let loss = model.loss(self.config.uplink, &ends, in_sight).0 + shadow;
-        let gain = lasthop_radio::linear(Db(self.ues[a].gain + self.ues[b].gain - loss)) as f32;
+        let loss_db = model.loss(self.config.uplink, &ends, in_sight).0 + shadow_db;
+        let gain = lasthop_radio::linear(Db(self.ues[a].gain_db + self.ues[b].gain_db - loss_db)) as f32;
         let moves = [a, b].iter().any(|u| self.ues[*u].motion.moves());
         (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 
     /// What shadowing adds to the loss [dB].
-    fn shadow(&self, c: &Site, carrier: Hertz, ends: &Ends, in_sight: bool, seen: &mut Seen) -> f64 {
+    fn shadow_db(&self, c: &Site, carrier: Hertz, ends: &Ends, in_sight: bool, seen: &mut Seen) -> f64 {
         let model = self.config.path_loss.shadowing(carrier, ends, in_sight);
-        let deviation = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
-        if deviation == 0.0 {
+        let deviation_db = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
+        if deviation_db == 0.0 {
             return 0.0;
         }
         let distance = self.config.shadowing_distance.map(|d| d.0).or(model.map(|(_, d)| d)).unwrap_or(50.0);
-        deviation * seen.at(&self.shadowing, c.site, distance)
+        deviation_db * seen.at(&self.shadowing, c.site, distance)
     }
 }
 

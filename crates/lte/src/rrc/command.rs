@@ -11,8 +11,8 @@ use super::LinkEvent;
 pub enum Command {
     /// The next step of mobility is due in this TTI, or in the first one that is open.
     Wake(Tti),
-    /// The UE looks at the cells in this TTI.
-    LookAt(Tti),
+    /// The UE takes a sample of the cells in this TTI.
+    SampleAt(Tti),
     /// A row of the events table.
     Event {
         /// What has happened.
@@ -71,7 +71,7 @@ pub enum Question {
     /// HANDOVER REQUEST has reached this cell: how full is it?
     LoadOf(CellId),
     /// RRCConnectionReconfiguration with mobilityControlInfo goes out: does the UE hear it?
-    HearsCommand,
+    ReceivesCommand,
     /// The UE looks for a cell: what does it measure of each?
     Cells,
     /// What does the cell of a re-establishment find of a UE that was in this cell?

@@ -114,9 +114,9 @@ impl Trigger {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Reference signal received power.
-    pub rsrp: f64,
+    pub rsrp_dbm: f64,
     /// Reference signal received quality.
-    pub rsrq: f64,
+    pub rsrq_db: f64,
 }
 
 /// The layer 3 filter: F_n = (1 - a) F_(n-1) + a M_n with a = 1 / 2^(k / 4) (TS 36.331 clause
@@ -173,8 +173,8 @@ impl Measurements {
     pub fn learn(&mut self, filter: &Filter, cell: CellId, measured: Measured) {
         let last = self.filtered[cell];
         self.filtered[cell] = Some(Measured {
-            rsrp: filter.next(last.map(|m| m.rsrp), measured.rsrp),
-            rsrq: filter.next(last.map(|m| m.rsrq), measured.rsrq),
+            rsrp_dbm: filter.next(last.map(|m| m.rsrp_dbm), measured.rsrp_dbm),
+            rsrq_db: filter.next(last.map(|m| m.rsrq_db), measured.rsrq_db),
         });
     }
 
@@ -192,12 +192,12 @@ impl Measurements {
             let (enters, leaves) = match *trigger {
                 Trigger::None => (false, true),
                 Trigger::A3 { offset, hysteresis, .. } => {
-                    let lead = other.rsrp - own.rsrp - offset.0;
+                    let lead = other.rsrp_dbm - own.rsrp_dbm - offset.0;
                     (lead > hysteresis.0, lead < -hysteresis.0)
                 }
                 Trigger::A2A4 { serving, neighbour, .. } => {
-                    let bad = own.rsrq < serving.0;
-                    let better = other.rsrq >= own.rsrq + neighbour.0;
+                    let bad = own.rsrq_db < serving.0;
+                    let better = other.rsrq_db >= own.rsrq_db + neighbour.0;
                     (bad && better, !(bad && better))
                 }
             };
@@ -220,14 +220,14 @@ impl Measurements {
         let held = |cell: &CellId| self.since[*cell].is_some_and(|t| t.plus(trigger.time()) <= tti);
         let by_quality = matches!(trigger, Trigger::A2A4 { .. });
         let worth = |cell: CellId| {
-            self.filtered[cell].map_or(f64::NEG_INFINITY, |m| if by_quality { m.rsrq } else { m.rsrp })
+            self.filtered[cell].map_or(f64::NEG_INFINITY, |m| if by_quality { m.rsrq_db } else { m.rsrp_dbm })
         };
         self.since.ids().filter(held).max_by(|a, b| worth(*a).total_cmp(&worth(*b)).then(b.cmp(a)))
     }
 
     /// The strongest cell of those that `suits`.
     pub fn strongest(&self, suits: impl Fn(CellId, f64) -> bool) -> Option<CellId> {
-        let power = |cell: CellId| self.filtered[cell].map_or(f64::NEG_INFINITY, |m| m.rsrp);
+        let power = |cell: CellId| self.filtered[cell].map_or(f64::NEG_INFINITY, |m| m.rsrp_dbm);
         let found = self.filtered.ids().filter(|c| suits(*c, power(*c)));
         found.max_by(|a, b| power(*a).total_cmp(&power(*b)).then(b.cmp(a)))
     }
@@ -270,8 +270,8 @@ mod tests {
         let mut m = Measurements::new(3);
         let plain = Filter::new(0);
         let mut step = |tti: u64, powers: [f64; 3]| {
-            for (i, rsrp) in powers.into_iter().enumerate() {
-                m.learn(&plain, cell(i), Measured { rsrp, rsrq: -10.0 });
+            for (i, rsrp_dbm) in powers.into_iter().enumerate() {
+                m.learn(&plain, cell(i), Measured { rsrp_dbm, rsrq_db: -10.0 });
             }
             m.judge(&trigger, cell(0), Tti(tti));
             (m.due(&trigger), m.report(&trigger, Tti(tti)))
@@ -290,8 +290,8 @@ mod tests {
         let mut m = Measurements::new(2);
         let plain = Filter::new(0);
         let mut step = |own: f64, other: f64| {
-            m.learn(&plain, cell(0), Measured { rsrp: -90.0, rsrq: own });
-            m.learn(&plain, cell(1), Measured { rsrp: -90.0, rsrq: other });
+            m.learn(&plain, cell(0), Measured { rsrp_dbm: -90.0, rsrq_db: own });
+            m.learn(&plain, cell(1), Measured { rsrp_dbm: -90.0, rsrq_db: other });
             m.judge(&trigger, cell(0), Tti(5));
             m.report(&trigger, Tti(5))
         };

@@ -78,7 +78,7 @@ pub enum LinkEvent {
     Failed,
 }
 
-/// TTIs between two looks: a frame.
+/// TTIs between two samples: a frame.
 pub const FRAME: u64 = 10;
 const OUT_FRAMES: usize = 20;
 const IN_FRAMES: usize = 10;

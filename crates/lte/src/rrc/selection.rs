@@ -3,12 +3,12 @@
 use lasthop_engine::math::db;
 use lasthop_units::{CellId, Dbm, Duration, Id, IndexVec, Tti, UeId};
 
-/// Cell selection (clause 5.2.7): the strongest cell, by `powers` on a resource element [mW], that
+/// Cell selection (clause 5.2.7): the strongest cell, by `powers_mw` on a resource element [mW], that
 /// reaches the level `suitable`; the first of several alike.
-pub fn strongest(powers: &IndexVec<CellId, f64>, suitable: Dbm) -> Option<CellId> {
-    let suits = |c: &CellId| powers[*c] > 0.0 && db(powers[*c]) >= suitable.0;
-    let best = powers.ids().filter(suits);
-    best.max_by(|a, b| powers[*a].total_cmp(&powers[*b]).then(b.cmp(a)))
+pub fn strongest(powers_mw: &IndexVec<CellId, f64>, suitable: Dbm) -> Option<CellId> {
+    let suits = |c: &CellId| powers_mw[*c] > 0.0 && db(powers_mw[*c]) >= suitable.0;
+    let best = powers_mw.ids().filter(suits);
+    best.max_by(|a, b| powers_mw[*a].total_cmp(&powers_mw[*b]).then(b.cmp(a)))
 }
 
 /// The paging occasion of `ue` (clause 7.1) in `from` or next after it: UEs are spread over the
@@ -26,7 +26,8 @@ mod tests {
     /// 1e-13 mW are -130 dBm. A cell that is switched off has no power.
     #[test]
     fn the_strongest_cell_that_is_suitable_is_taken() {
-        let of = |powers: [f64; 3]| strongest(&powers.into_iter().collect(), Dbm(-130.0)).map(|c| c.index());
+        let of =
+            |powers_mw: [f64; 3]| strongest(&powers_mw.into_iter().collect(), Dbm(-130.0)).map(|c| c.index());
         assert_eq!(of([1e-12, 3e-12, 2e-12]), Some(1));
         assert_eq!(of([1e-12, 1e-12, 1e-14]), Some(0), "the first of two alike");
         assert_eq!(of([0.9e-13, 0.0, 1e-20]), None);

@@ -54,7 +54,7 @@ impl Area {
     }
 
     /// A uniform place.
-    pub fn place(&self, stream: &mut Stream) -> Ground {
+    pub fn position(&self, stream: &mut Stream) -> Ground {
         match *self {
             Area::Rectangle { from, to } => {
                 [0, 1].map(|i| from[i].0 + (to[i].0 - from[i].0) * stream.uniform())

@@ -74,7 +74,7 @@ impl Mobility {
 
     /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are
     /// [`Motion`]'s, here they stand.
-    pub fn place(&self, start: Position, t: f64) -> Position {
+    pub fn position(&self, start: Position, t: f64) -> Position {
         match *self {
             Mobility::Static | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => start,
             Mobility::Linear { speed, heading } => {
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn linear_motion_is_exact() {
         let m = Mobility::Linear { speed: Speed(10.0), heading: 90.0 };
-        let [x, y, z] = m.place(START, 5.0);
+        let [x, y, z] = m.position(START, 5.0);
         assert!((x - 10.0).abs() < 1e-12 && (y - 70.0).abs() < 1e-12 && z == 1.5);
-        assert_eq!(Mobility::Static.place(START, 1e6), START);
+        assert_eq!(Mobility::Static.position(START, 1e6), START);
         assert_eq!(m.travelled(3.0), 30.0);
     }
 
@@ -141,15 +141,15 @@ mod tests {
             (10.0, 10.0, 20.0),
             (105.0, 40.0, 60.0),
         ] {
-            let place = m.place(START, t);
-            assert!((place[0] - x).abs() < 1e-9 && (place[1] - y).abs() < 1e-9, "{t}: {place:?}");
+            let position = m.position(START, t);
+            assert!((position[0] - x).abs() < 1e-9 && (position[1] - y).abs() < 1e-9, "{t}: {position:?}");
         }
         for t in [0.1, 3.3, 6.1, 8.8] {
-            let (a, b) = (m.place(START, t), m.place(START, t + 0.001));
+            let (a, b) = (m.position(START, t), m.position(START, t + 0.001));
             let way = ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt();
             assert!((way - 0.01).abs() < 1e-9);
         }
         let nowhere = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(10.0), Metres(20.0)] };
-        assert_eq!(nowhere.place(START, 7.0), START);
+        assert_eq!(nowhere.position(START, 7.0), START);
     }
 }

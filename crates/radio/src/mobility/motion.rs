@@ -47,13 +47,13 @@ impl Motion {
     }
 
     /// Where it is after `t` seconds.
-    pub fn place(&mut self, t: f64) -> Position {
+    pub fn position(&mut self, t: f64) -> Position {
         if let Some(track) = &self.track {
-            let [x, y] = track.place(t);
+            let [x, y] = track.position(t);
             return [x, y, self.start[2]];
         }
         if self.way.is_empty() {
-            return self.mobility.place(self.start, t);
+            return self.mobility.position(self.start, t);
         }
         while self.way.last().is_some_and(|(until, _)| *until <= t) {
             self.leg();
@@ -96,7 +96,7 @@ impl Motion {
         match self.mobility {
             Mobility::RandomWaypoint(walk) => {
                 let RandomWaypoint { area, .. } = walk;
-                self.go(area.place(&mut stream), walk.speed_of_leg(&mut stream));
+                self.go(area.position(&mut stream), walk.speed_of_leg(&mut stream));
                 self.pause(walk.rest(&mut stream));
             }
             Mobility::LevyWalk(walk) => {

@@ -21,7 +21,7 @@ fn distance(a: Position, b: Position) -> f64 {
 
 /// Speed over the next millisecond.
 fn speed(motion: &mut Motion, t: f64) -> f64 {
-    distance(motion.place(t), motion.place(t + 1e-3)) / 1e-3
+    distance(motion.position(t), motion.position(t + 1e-3)) / 1e-3
 }
 
 /// (vmax - vmin) / ln(vmax / vmin): the density of speeds falls as 1/v because slow legs last
@@ -55,7 +55,7 @@ fn mean_legs_are_those_of_geometry() {
     for area in [SQUARE, DISC] {
         let leg = |i| {
             let mut stream = Draw::new(1, Purpose::Test, 4).stream(i);
-            let (a, b) = (area.place(&mut stream), area.place(&mut stream));
+            let (a, b) = (area.position(&mut stream), area.position(&mut stream));
             distance([a[0], a[1], 0.0], [b[0], b[1], 0.0])
         };
         let mean = (0..20_000).map(leg).sum::<f64>() / 20_000.0;
@@ -87,8 +87,8 @@ fn random_waypoint_fills_the_middle() {
     let mut found = Vec::new();
     for t in [0.0, 3600.0] {
         let square = |i| {
-            let r =
-                distance(Motion::new(Mobility::RandomWaypoint(walk), ORIGIN, 3, i).place(t), ORIGIN) / 250.0;
+            let r = distance(Motion::new(Mobility::RandomWaypoint(walk), ORIGIN, 3, i).position(t), ORIGIN)
+                / 250.0;
             assert!(r <= 1.0 + 1e-9);
             r * r
         };
@@ -156,7 +156,7 @@ fn a_levy_walk_is_superdiffusive_and_then_bounded() {
         let walk = LevyWalk { area, flight: [Metres(10.0), Metres(5000.0)], ..LevyWalk::default() };
         let square = |i| {
             let mut motion = Motion::new(Mobility::LevyWalk(walk), ORIGIN, 5, i);
-            let d = distance(motion.place(t), ORIGIN);
+            let d = distance(motion.position(t), ORIGIN);
             assert!(area.is_none() || d <= 250.0 + 1e-6, "{d}");
             d * d
         };
@@ -181,7 +181,7 @@ fn reflection_keeps_the_speed() {
             let mut motion = Motion::new(Mobility::LevyWalk(walk), start, 6, i);
             let time = walk.speed.time(900.5);
             let steps = 2000;
-            let at = |m: &mut Motion, s: i32| m.place(time * 0.999 * f64::from(s) / f64::from(steps));
+            let at = |m: &mut Motion, s: i32| m.position(time * 0.999 * f64::from(s) / f64::from(steps));
             let way: f64 = (0..steps).map(|s| distance(at(&mut motion, s), at(&mut motion, s + 1))).sum();
             // Chords cut the corners of reflections: a little less than the whole.
             assert!(way < 900.6 && way > 890.0, "{way}");
@@ -199,12 +199,12 @@ fn a_walk_is_a_function_of_time() {
         let mut forth = Motion::new(mobility, ORIGIN, 7, 3);
         let mut back = Motion::new(mobility, ORIGIN, 7, 3);
         let times: Vec<f64> = (0..500).map(|i| f64::from(i) * 7.3).collect();
-        let a: Vec<Position> = times.iter().map(|t| forth.place(*t)).collect();
-        let mut b: Vec<Position> = times.iter().rev().map(|t| back.place(*t)).collect();
+        let a: Vec<Position> = times.iter().map(|t| forth.position(*t)).collect();
+        let mut b: Vec<Position> = times.iter().rev().map(|t| back.position(*t)).collect();
         b.reverse();
         assert_eq!(a, b);
         assert!(a.windows(2).all(|w| distance(w[0], w[1]) <= 20.0 * 7.3 + 1e-9));
-        assert_ne!(Motion::new(mobility, ORIGIN, 7, 4).place(100.0), forth.place(100.0));
+        assert_ne!(Motion::new(mobility, ORIGIN, 7, 4).position(100.0), forth.position(100.0));
     }
 }
 

@@ -30,7 +30,7 @@ impl Track {
     }
 
     /// Where it is after `t` seconds; the origin if there are no points at all.
-    pub fn place(&self, t: f64) -> Ground {
+    pub fn position(&self, t: f64) -> Ground {
         let next = self.points.partition_point(|(at, _)| *at <= t);
         match (next.checked_sub(1).map(|i| self.points[i]), self.points.get(next)) {
             (Some((from, a)), Some((to, b))) => {
@@ -73,10 +73,10 @@ mod tests {
         for (t, expected) in
             [(0.0, [0.0, 0.0]), (15.0, [50.0, 0.0]), (20.0, [0.0, 50.0]), (99.0, [0.0, 50.0])]
         {
-            assert_eq!(track.place(t), expected, "{t}");
+            assert_eq!(track.position(t), expected, "{t}");
         }
         assert_eq!(track.mean_speed(), 10.0);
-        assert_eq!(Track::default().place(3.0), [0.0, 0.0]);
+        assert_eq!(Track::default().position(3.0), [0.0, 0.0]);
         assert_eq!(Track::new(vec![(1.0, [0.0; 2]), (0.5, [0.0; 2])]), Err(1));
         assert_eq!(Track::new(vec![(f64::NAN, [0.0; 2])]), Err(0));
     }

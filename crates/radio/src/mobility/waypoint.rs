@@ -90,12 +90,12 @@ impl RandomWaypoint {
             while stream.uniform() * longest > pause {
                 pause = self.rest(stream);
             }
-            return Start::Pause(self.area.place(stream), pause * stream.uniform());
+            return Start::Pause(self.area.position(stream), pause * stream.uniform());
         }
         // So are long legs.
         let longest = self.area.diameter();
         loop {
-            let (a, b) = (self.area.place(stream), self.area.place(stream));
+            let (a, b) = (self.area.position(stream), self.area.position(stream));
             let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
             if stream.uniform() * longest < math::sqrt(dx * dx + dy * dy) {
                 let gone = stream.uniform();

@@ -52,12 +52,12 @@ fn every_format_gives_the_places_that_its_tool_means() {
         let (tracks, warnings) = read(text, &spec(), 2).unwrap();
         assert!(warnings.is_empty(), "{warnings:?}");
         for (t, expected) in points {
-            let found = tracks[node].place(t);
+            let found = tracks[node].position(t);
             assert!((0..2).all(|i| (found[i] - expected[i]).abs() < 1e-9), "{text}\n{t}: {found:?}");
         }
     }
     let only = TrackSpec { nodes: vec!["b".to_owned()], ..spec() };
-    assert_eq!(read(CSV, &only, 1).unwrap().0[0].place(3.0), [7.0, 7.0]);
+    assert_eq!(read(CSV, &only, 1).unwrap().0[0].position(3.0), [7.0, 7.0]);
 }
 
 /// One degree of latitude is pi / 180 * 6371.0 km = 111.195 km; at 60 degrees north one of
@@ -68,8 +68,8 @@ fn degrees_are_projected_around_the_first_place() {
     let (tracks, _) = read(text, &spec(), 1).unwrap_or_else(|e| panic!("{e:?}"));
     let gap = TrackSpec { longest_gap: Duration::from_secs(999), ..spec() };
     assert_eq!(read(text, &gap, 1).unwrap().1.len(), 1);
-    assert_eq!(tracks[0].place(0.0), [0.0, 0.0]);
-    let [x, y] = tracks[0].place(2000.0);
+    assert_eq!(tracks[0].position(0.0), [0.0, 0.0]);
+    let [x, y] = tracks[0].position(2000.0);
     assert!((x - 5559.75).abs() < 0.5 && (y - 11_119.5).abs() < 0.5, "{x} {y}");
 }
 

@@ -11,7 +11,7 @@ use crate::network::calendar::{Agenda, Due};
 use crate::network::measure::Memory;
 use crate::network::prefetch::{EARLY, MANY};
 use crate::network::state::{Cell, Link, Ue};
-use crate::phy::air::{Air, Look};
+use crate::phy::air::{Air, ChannelOf};
 
 /// What the UEs of all cells receive in one TTI.
 pub(in crate::network) struct DownlinkAir<'a> {
@@ -122,7 +122,7 @@ impl DownlinkAir<'_> {
         let Some(block) = r.block else { return false };
         let rbs = t.rbs;
         let modulation = block.modulation();
-        let matrix = physical && self.air.look_at(self.tti, t.cell, t.ue, rbs, Look::Data);
+        let matrix = physical && self.air.compute_channel(self.tti, t.cell, t.ue, rbs, ChannelOf::Data);
         if matrix {
             self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.memory.code_words);
         }

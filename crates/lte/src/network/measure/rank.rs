@@ -12,7 +12,7 @@ use lasthop_units::Tti;
 
 use super::{CellOf, Memory, Observer};
 use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
-use crate::phy::air::{CodeWordSinr, Look, Pmi, Scheme, layers_of};
+use crate::phy::air::{ChannelOf, CodeWordSinr, Pmi, Scheme, layers_of};
 
 /// Every second block stands for its sub-band when precoders are compared.
 const PRECODER_STEP: usize = 2;
@@ -23,7 +23,7 @@ impl Observer<'_> {
         let CellOf { ue, id: cell, cell: c } = self.at;
         let data = c.config.downlink.cqi.interference == CqiInterference::Data;
         let carrier = self.air.carrier(cell);
-        if !self.air.look_at(measured, cell, ue, carrier, Look::Reference(self.boost, data)) {
+        if !self.air.compute_channel(measured, cell, ue, carrier, ChannelOf::Reference(self.boost, data)) {
             return None;
         }
         let transmit = c.config.transmit_antennas();

@@ -93,8 +93,8 @@ impl SidelinkBlocks<'_> {
     fn send(&mut self, g: &SidelinkGrant) {
         let tti = self.tti();
         let l = &self.sidelink.destinations[g.destination as usize];
-        let each = (l.power / f64::from(g.rbs.len().max(1))) as f32;
-        self.air.ue_transmits_each(tti, l.tx, g.rbs, each);
+        let block_mw = (l.power_mw / f64::from(g.rbs.len().max(1))) as f32;
+        self.air.ue_transmits_on_each(tti, l.tx, g.rbs, block_mw);
         self.note(if g.again { Step::Again } else { Step::Data }, g.destination);
     }
 

@@ -290,7 +290,7 @@ impl SidelinkScheduling<'_> {
                 // Over the whole band, without interference: what that costs the outer loop finds
                 // out.
                 let band = self.cell.uplink.band;
-                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power, band);
+                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };

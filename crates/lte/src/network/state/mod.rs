@@ -40,9 +40,9 @@ pub(super) struct Cell {
     /// Where its control channels are.
     pub control: ControlBlocks,
     /// Power of a resource block at the antenna, all blocks in use [mW].
-    pub reference_power: f64,
+    pub reference_power_mw: f64,
     /// The same of a resource element [mW].
-    pub element_power: f64,
+    pub element_power_mw: f64,
 }
 
 impl Cell {
@@ -54,8 +54,8 @@ impl Cell {
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
             control: ControlBlocks::new(config.resource_blocks),
-            reference_power: config.reference_power(),
-            element_power: config.element_power(),
+            reference_power_mw: config.reference_power_mw(),
+            element_power_mw: config.element_power_mw(),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }

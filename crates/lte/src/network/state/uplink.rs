@@ -162,7 +162,7 @@ pub struct UplinkUe {
     pub wake: Option<Tti>,
     pub power: TransmitPower,
     /// Noise of its receiver in a resource block [mW].
-    pub noise: f64,
+    pub noise_mw: f64,
 }
 
 /// What the eNB knows of a UE's uplink.
@@ -316,7 +316,7 @@ impl UplinkUe {
             rac_blocked_until: Tti(0),
             wake: None,
             power: TransmitPower::new(radio.power),
-            noise: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
+            noise_mw: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
         }
     }
 

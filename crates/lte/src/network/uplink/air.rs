@@ -114,14 +114,14 @@ impl UplinkAir<'_> {
             return false;
         }
         let Some(ratio) = self.cell.uplink.config.random_access.capture else { return true };
-        let rest: f64 = others.iter().map(|ue| self.received_power(*ue)).sum();
-        self.received_power(mine.ue) < rest * lasthop_radio::linear(ratio)
+        let rest: f64 = others.iter().map(|ue| self.received_power_mw(*ue)).sum();
+        self.received_power_mw(mine.ue) < rest * lasthop_radio::linear(ratio)
     }
 
     /// What arrives at `cell` of each block that `ue` sends [mW].
-    fn received_power(&mut self, ue: UeId) -> f64 {
+    fn received_power_mw(&mut self, ue: UeId) -> f64 {
         f64::from(self.air.gains(self.tti, self.id, ue).uplink)
-            * f64::from(self.ues[ue].uplink.power.last_each())
+            * f64::from(self.ues[ue].uplink.power.last_block_mw())
     }
 
     /// One draw for a block, compared with its error probability after each of its transmissions.

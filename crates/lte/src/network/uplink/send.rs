@@ -326,11 +326,11 @@ impl Sending<'_> {
     fn transmit(&mut self, g: &Granted) {
         let loss = self.path_loss();
         let config = &self.config.uplink.power_control;
-        let SentWith { each, power, .. } = self.ue.power.transmit(config, g.rbs.len(), loss);
+        let SentWith { block_mw, power, .. } = self.ue.power.transmit(config, g.rbs.len(), loss);
         let stats = &mut self.link.uplink.stats;
         stats.power_count += 1;
         stats.power_dbm_sum += power.0;
-        self.air.ue_transmits_each(self.tti, self.id, g.rbs, each);
+        self.air.ue_transmits_on_each(self.tti, self.id, g.rbs, block_mw);
     }
 
     fn path_loss(&mut self) -> lasthop_units::Db {

@@ -12,9 +12,9 @@ use lasthop_bearer::Direction;
 /// What surrounds a UE, served by one cell.
 #[derive(Debug, Default)]
 pub struct Around {
-    /// The cell that serves it; None: not looked yet.
+    /// The cell that serves it; None: not known yet.
     cell: Option<CellId>,
-    /// First TTI in which one must look again.
+    /// First TTI in which they must be found again.
     until: u64,
     /// The cells with the strongest links, in descending order: one more than interfering links
     /// fade.
@@ -22,7 +22,7 @@ pub struct Around {
     /// The link to the serving cell, then those of the strongest ones that interfere.
     pub rays: SmallVec<[Ray; 4]>,
     /// Power of all other cells in a block when they send at full power [mW].
-    pub rest: f32,
+    pub rest_mw: f32,
 }
 
 /// A link whose fading counts: what is known of it elsewhere, together.
@@ -61,10 +61,10 @@ impl Around {
 impl<const WORDS: usize> Air<WORDS> {
     /// Brings what surrounds `ue`, served by `cell`, to `tti`.
     #[inline]
-    pub(super) fn look_around(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+    pub(super) fn update_around(&mut self, tti: Tti, cell: CellId, ue: UeId) {
         let around = &self.ues[ue].around;
         if around.cell != Some(cell) || around.until <= tti.0 {
-            self.look(tti, ue);
+            self.find_strongest(tti, ue);
             self.serve(cell, ue);
         }
     }
@@ -73,7 +73,7 @@ impl<const WORDS: usize> Air<WORDS> {
     #[inline]
     pub(super) fn is_strong(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         if self.ues[ue].around.until <= tti.0 {
-            self.look(tti, ue);
+            self.find_strongest(tti, ue);
             if let Some(serving) = self.ues[ue].around.cell {
                 self.serve(serving, ue);
             }
@@ -83,21 +83,21 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Finds the strongest cells.
     #[cold]
-    fn look(&mut self, tti: Tti, ue: UeId) {
+    fn find_strongest(&mut self, tti: Tti, ue: UeId) {
         if self.ues[ue].around.until > tti.0 {
             return;
         }
         let mut top = std::mem::take(&mut self.ues[ue].around.top);
         top.clear();
         let until = self.propagation.holds(ue, tti).map_or(u64::MAX, |t| t.0);
-        let place = self.propagation.place(ue, tti);
-        for (cell, gains) in self.propagation.gains_at(ue, &place) {
+        let position = self.propagation.position(ue, tti);
+        for (cell, gains) in self.propagation.gains_at(ue, &position) {
             self.links[ue.index() * self.cells.len() + cell.index()] = Link { gains, until };
         }
         for cell in self.cells.ids() {
-            let power = self.power(cell, ue);
+            let power_mw = self.power_mw(cell, ue);
             // Equally strong ones in the order of their ids.
-            let place = top.partition_point(|other| self.power(*other, ue) >= power);
+            let place = top.partition_point(|other| self.power_mw(*other, ue) >= power_mw);
             if place <= self.faded {
                 top.truncate(self.faded);
                 top.insert(place, cell);
@@ -127,10 +127,10 @@ impl<const WORDS: usize> Air<WORDS> {
         for other in self.cells.ids() {
             let i = ue.index() * n + other.index();
             let counts = !strong.contains(&other);
-            self.rest[i] = if counts { self.links[i].gains.downlink } else { 0.0 };
-            sum += self.cells[other].full[0] * self.rest[i];
+            self.rest_gains[i] = if counts { self.links[i].gains.downlink } else { 0.0 };
+            sum += self.cells[other].full_mw[0] * self.rest_gains[i];
         }
-        self.ues[ue].around.rest = sum;
+        self.ues[ue].around.rest_mw = sum;
     }
 
     /// Link `i` of those that count by themselves at `ue`, in `tti`.
@@ -158,7 +158,7 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// Prefetches what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
+    /// Prefetches what the gains of the blocks `rbs` of the link of `ue` to its cell in `tti` need,
     /// after [`prefetch_links`](Self::prefetch_links).
     #[inline]
     pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
@@ -173,7 +173,7 @@ impl<const WORDS: usize> Air<WORDS> {
     }
 
     /// Power of a block of `cell` at `ue` [mW], as it is known.
-    fn power(&self, cell: CellId, ue: UeId) -> f32 {
-        self.cells[cell].full[0] * self.links[ue.index() * self.cells.len() + cell.index()].gains.downlink
+    fn power_mw(&self, cell: CellId, ue: UeId) -> f32 {
+        self.cells[cell].full_mw[0] * self.links[ue.index() * self.cells.len() + cell.index()].gains.downlink
     }
 }

@@ -107,11 +107,11 @@ pub(super) struct Arrays {
     correlation: [f64; 2],
     /// Cells have several transmit antennas.
     transmits: bool,
-    /// The resource blocks of the last look.
+    /// The resource blocks that were worked out last.
     blocks: Vec<u16>,
-    /// By resource block of the last look: noise and interference over the receive antennas, lower
+    /// By resource block that was worked out last: noise and interference over the receive antennas, lower
     /// triangle.
-    noise: Vec<Matrix>,
+    noise_mw: Vec<Matrix>,
     /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
     channel: Vec<Matrix>,
 }
@@ -124,9 +124,9 @@ pub struct CodeWordSinr {
     pub sinr: Vec<f32>,
 }
 
-/// What of a cell is looked at.
+/// What a cell sends whose channel is worked out.
 #[derive(Clone, Copy, Debug)]
-pub enum Look {
+pub enum ChannelOf {
     /// Its data, against what others send.
     Data,
     /// Its reference signals, times the number, against what others send (true) or all others at
@@ -136,7 +136,7 @@ pub enum Look {
 
 impl<const WORDS: usize> Air<WORDS> {
     /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a
-    /// UE. To be called before anybody is looked at.
+    /// UE. To be called before any channel is worked out.
     pub fn set_antennas(
         &mut self,
         cells: IndexVec<CellId, CellAntennas>,
@@ -145,9 +145,9 @@ impl<const WORDS: usize> Air<WORDS> {
     ) {
         let transmits = cells.iter().any(|c| c.transmit > 1);
         let several = transmits || cells.iter().any(|c| c.receive > 1) || ues.iter().any(|u| u.receive > 1);
-        let (blocks, noise, channel) = (Vec::new(), Vec::new(), Vec::new());
-        self.arrays =
-            several.then(|| Box::new(Arrays { cells, ues, correlation, transmits, blocks, noise, channel }));
+        let (blocks, noise_mw, channel) = (Vec::new(), Vec::new(), Vec::new());
+        self.arrays = several
+            .then(|| Box::new(Arrays { cells, ues, correlation, transmits, blocks, noise_mw, channel }));
     }
 
     /// The downlink to `ue` has several antennas at an end.
@@ -170,14 +170,21 @@ impl<const WORDS: usize> Air<WORDS> {
     /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs`
     /// in `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
     /// channel matrix: of single antennas or of a given SINR.
-    pub fn look_at(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, look: Look) -> bool {
+    pub fn compute_channel(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        rbs: RbSet<WORDS>,
+        of: ChannelOf,
+    ) -> bool {
         if self.ues[ue].pinned.is_some() || !self.is_array(ue) {
             return false;
         }
         let Some(mut arrays) = self.arrays.take() else { return false };
-        let data = !matches!(look, Look::Reference(_, false));
+        let data = !matches!(of, ChannelOf::Reference(_, false));
         self.gather_white(tti, cell, ue, rbs, data);
-        arrays.start(rbs, &self.interference);
+        arrays.start(rbs, &self.interference_mw);
         for i in 1..self.ues[ue].around.rays.len() {
             let other = self.ues[ue].around.rays[i].cell;
             let slot = tti.0 as usize % self.sent.len();
@@ -187,7 +194,7 @@ impl<const WORDS: usize> Air<WORDS> {
             }
             let Ray { gain, .. } = self.ray(tti, ue, i);
             let Air { fading, sent, cells, .. } = self;
-            let power = if data { sent[slot].power(other) } else { &cells[other].full };
+            let power_mw = if data { sent[slot].power_mw(other) } else { &cells[other].full_mw };
             let antennas = arrays.downlink(other, ue);
             let link =
                 fading.as_mut().and_then(|f| f.array(Direction::Downlink, other, ue, &antennas, tti, shared));
@@ -198,17 +205,17 @@ impl<const WORDS: usize> Air<WORDS> {
                     _ => (&[][..], &[][..]),
                 });
                 for b in shared.iter() {
-                    let (m, b) = (&mut arrays.noise[rank(rbs, b)], b as usize);
+                    let (m, b) = (&mut arrays.noise_mw[rank(rbs, b)], b as usize);
                     let g = vector(&rows, b, antennas.ue);
-                    outer(antennas.ue, m, &g, f64::from(power[b] * weight));
+                    outer(antennas.ue, m, &g, f64::from(power_mw[b] * weight));
                 }
             }
         }
         let Ray { gain, .. } = self.ray(tti, ue, 0);
         let Air { fading, sent, cells, .. } = self;
-        let (power, boost) = match look {
-            Look::Data => (sent[tti.0 as usize % sent.len()].power(cell), 1.0),
-            Look::Reference(boost, _) => (&cells[cell].full[..], boost),
+        let (power_mw, boost) = match of {
+            ChannelOf::Data => (sent[tti.0 as usize % sent.len()].power_mw(cell), 1.0),
+            ChannelOf::Reference(boost, _) => (&cells[cell].full_mw[..], boost),
         };
         let antennas = arrays.downlink(cell, ue);
         let link = fading.as_mut().and_then(|f| f.array(Direction::Downlink, cell, ue, &antennas, tti, rbs));
@@ -218,7 +225,7 @@ impl<const WORDS: usize> Air<WORDS> {
                 _ => (&[][..], &[][..]),
             });
             for (k, b) in rbs.iter().enumerate() {
-                let amplitude = f64::from(power[b as usize] * gain * boost).sqrt();
+                let amplitude = f64::from(power_mw[b as usize] * gain * boost).sqrt();
                 arrays.channel[k][t] = vector(&rows, b as usize, antennas.ue).map(|c| c.scaled(amplitude));
             }
         }
@@ -227,7 +234,7 @@ impl<const WORDS: usize> Air<WORDS> {
     }
 
     /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from
-    /// `cell` to `ue` that was looked at last.
+    /// `cell` to `ue` that was worked out last.
     pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
         to.iter_mut().for_each(|row| row.sinr.clear());
         let Some(arrays) = &self.arrays else { return };
@@ -238,8 +245,8 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was looked at
-    /// last, in `row`.
+    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was worked
+    /// out last, in `row`.
     pub(super) fn diversity_row(&mut self, cell: CellId, ue: UeId, blocks: u32) -> &[f32] {
         let mut rows = std::mem::take(&mut self.code_words);
         self.under(cell, ue, Scheme::Diversity, 1, &mut rows);
@@ -261,9 +268,9 @@ impl<const WORDS: usize> Air<WORDS> {
     /// antenna under which the SINR would be the same.
     pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let Some(mut arrays) = self.arrays.take() else { return &[] };
-        let noise = self.cells[cell].noise;
-        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
-        arrays.start(rbs, &self.interference);
+        let noise_mw = self.cells[cell].noise_mw;
+        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
+        arrays.start(rbs, &self.interference_mw);
         let antennas = arrays.uplink(cell);
         for i in 0..self.uplink.1.len() {
             let other = self.uplink.1[i];
@@ -271,7 +278,7 @@ impl<const WORDS: usize> Air<WORDS> {
             if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
                 continue;
             }
-            let power = f64::from(other.each * self.gains(tti, cell, other.ue).uplink);
+            let power_mw = f64::from(other.block_mw * self.gains(tti, cell, other.ue).uplink);
             let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
             let link = match &mut self.fading {
                 Some(fading) if fades => {
@@ -281,15 +288,15 @@ impl<const WORDS: usize> Air<WORDS> {
             };
             let rows = link.map(|link| std::array::from_fn(|r| link.row(r.min(antennas.cell - 1))));
             for b in shared.iter() {
-                let m = &mut arrays.noise[rank(rbs, b)];
+                let m = &mut arrays.noise_mw[rank(rbs, b)];
                 match &rows {
-                    Some(rows) => outer(antennas.cell, m, &vector(rows, b as usize, antennas.cell), power),
-                    None => (0..antennas.cell).for_each(|r| m[r][r].re += power),
+                    Some(rows) => outer(antennas.cell, m, &vector(rows, b as usize, antennas.cell), power_mw),
+                    None => (0..antennas.cell).for_each(|r| m[r][r].re += power_mw),
                 }
             }
         }
         let gain = self.gains(tti, cell, ue).uplink;
-        let Air { ues, fading, interference, row, .. } = self;
+        let Air { ues, fading, interference_mw, row, .. } = self;
         let sent = &ues[ue].sent;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
@@ -302,16 +309,16 @@ impl<const WORDS: usize> Air<WORDS> {
         });
         let combining = arrays.cells[cell].combining;
         for (k, b) in rbs.iter().enumerate() {
-            let amplitude = f64::from(sent.power[b as usize] * gain).sqrt();
+            let amplitude = f64::from(sent.power_mw[b as usize] * gain).sqrt();
             let h = vector(&rows, b as usize, antennas.cell).map(|c| c.scaled(amplitude));
-            let noise = &arrays.noise[k];
+            let noise_mw = &arrays.noise_mw[k];
             let sinr = match antennas.cell {
-                2 => mimo::one_layer::<2>(combining, &h, noise),
-                _ => mimo::one_layer::<ANTENNAS_MAX>(combining, &h, noise),
+                2 => mimo::one_layer::<2>(combining, &h, noise_mw),
+                _ => mimo::one_layer::<ANTENNAS_MAX>(combining, &h, noise_mw),
             };
             row[k] = sinr as f32;
-            let power: f64 = h[..antennas.cell].iter().map(|c| c.square()).sum();
-            interference[b as usize] = (power / sinr.max(1e-30)) as f32;
+            let power_mw: f64 = h[..antennas.cell].iter().map(|c| c.square()).sum();
+            interference_mw[b as usize] = (power_mw / sinr.max(1e-30)) as f32;
         }
         self.arrays = Some(arrays);
         &self.row[..rbs.len() as usize]
@@ -325,12 +332,12 @@ impl<const WORDS: usize> Air<WORDS> {
         cell: CellId,
         ue: UeId,
         rbs: RbSet<WORDS>,
-        each: f32,
+        received_block_mw: f32,
     ) -> &[f32] {
         let Some(arrays) = &self.arrays else { return &[] };
         let antennas = arrays.uplink(cell);
         let Air { cells, fading, row, .. } = self;
-        let Cell { received, .. } = &cells[cell];
+        let Cell { received_mw, .. } = &cells[cell];
         let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
         for (to, b) in row.iter_mut().zip(rbs.iter()) {
             let b = b as usize;
@@ -341,7 +348,7 @@ impl<const WORDS: usize> Air<WORDS> {
                     .sum::<f32>(),
                 None => antennas.cell as f32,
             };
-            *to = each * gain / received[b];
+            *to = received_block_mw * gain / received_mw[b];
         }
         &self.row[..rbs.len() as usize]
     }
@@ -365,14 +372,14 @@ impl Arrays {
         Antennas { cell: self.cells[cell].receive, ue: 1, cell_correlation, ue_correlation }
     }
 
-    /// A look at the blocks `rbs`: the same white noise at each antenna.
+    /// Begins with the blocks `rbs`: the same white noise at each antenna.
     fn start<const WORDS: usize>(&mut self, rbs: RbSet<WORDS>, white: &[f32]) {
         let n = rbs.len() as usize;
         self.channel.resize(n, [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX]);
         self.blocks.clear();
         self.blocks.extend(rbs.iter().map(|b| b as u16));
-        self.noise.clear();
-        self.noise.extend(rbs.iter().map(|b| {
+        self.noise_mw.clear();
+        self.noise_mw.extend(rbs.iter().map(|b| {
             let mut m = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
             m.iter_mut().enumerate().for_each(|(i, row)| row[i].re = f64::from(white[b as usize]));
             m
@@ -389,7 +396,7 @@ impl Arrays {
     ) {
         let transmit = self.cells[cell].transmit;
         let combining = self.ues[ue].combining;
-        let both = self.channel.iter().zip(&self.noise).step_by(step);
+        let both = self.channel.iter().zip(&self.noise_mw).step_by(step);
         match scheme {
             Scheme::Diversity => {
                 for (h, r) in both {

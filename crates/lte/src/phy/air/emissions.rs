@@ -13,17 +13,17 @@ pub struct Emissions<const WORDS: usize> {
     /// By cell: the blocks that it uses.
     used: Vec<RbSet<WORDS>>,
     /// By cell: the power of every block that it uses [mW]; negative where they differ.
-    level: Vec<f32>,
+    level_mw: Vec<f32>,
     /// By cell, then block: power [mW] where it is used.
-    power: Vec<f32>,
+    power_mw: Vec<f32>,
     /// By cell: its level if it uses the whole carrier evenly in this TTI, 0 otherwise.
-    whole: Vec<f32>,
+    whole_mw: Vec<f32>,
     /// Cells that use a part of the carrier, or all of it with several powers, ascending.
     partly: Vec<usize>,
-    /// `whole` and `partly` are not those of this TTI yet.
+    /// `whole_mw` and `partly` are not those of this TTI yet.
     stale: bool,
     /// By cell: what it adds to every block.
-    adds: Vec<f32>,
+    adds_mw: Vec<f32>,
 }
 
 impl<const WORDS: usize> Emissions<WORDS> {
@@ -33,18 +33,18 @@ impl<const WORDS: usize> Emissions<WORDS> {
             tti: Tti(u64::MAX),
             width,
             used: vec![RbSet::EMPTY; cells],
-            level: vec![0.0; cells],
-            power: vec![0.0; cells * width],
-            whole: vec![0.0; cells],
+            level_mw: vec![0.0; cells],
+            power_mw: vec![0.0; cells * width],
+            whole_mw: vec![0.0; cells],
             partly: Vec::with_capacity(cells),
             stale: true,
-            adds: vec![0.0; cells],
+            adds_mw: vec![0.0; cells],
         }
     }
 
-    /// `cell` sends on `rbs` in `tti`, `each` [mW] on every block.
+    /// `cell` sends on `rbs` in `tti`, `block_mw` [mW] on every block.
     #[inline]
-    pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, each: f32) {
+    pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, block_mw: f32) {
         if self.tti != tti {
             self.tti = tti;
             self.used.fill(RbSet::EMPTY);
@@ -53,10 +53,11 @@ impl<const WORDS: usize> Emissions<WORDS> {
         let i = cell.index();
         debug_assert!(self.used[i].and(rbs).is_empty(), "{tti:?}: a block of {cell:?} twice");
         debug_assert!(rbs.without(RbSet::range(0, self.width as u32)).is_empty());
-        self.level[i] = if self.used[i].is_empty() || self.level[i] == each { each } else { -1.0 };
+        self.level_mw[i] =
+            if self.used[i].is_empty() || self.level_mw[i] == block_mw { block_mw } else { -1.0 };
         self.used[i] |= rbs;
-        let power = &mut self.power[i * self.width..][..self.width];
-        rbs.runs(|first, len| power[first..first + len].fill(each));
+        let power_mw = &mut self.power_mw[i * self.width..][..self.width];
+        rbs.runs(|first, len| power_mw[first..first + len].fill(block_mw));
     }
 
     /// The blocks that `cell` uses in `tti`.
@@ -67,30 +68,30 @@ impl<const WORDS: usize> Emissions<WORDS> {
 
     /// The power of the blocks that `cell` uses [mW].
     #[inline]
-    pub fn power(&self, cell: CellId) -> &[f32] {
-        &self.power[cell.index() * self.width..][..self.width]
+    pub fn power_mw(&self, cell: CellId) -> &[f32] {
+        &self.power_mw[cell.index() * self.width..][..self.width]
     }
 
-    /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
+    /// `noise_mw` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
     /// places of `rbs` in `to`.
     #[inline]
-    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet<WORDS>, noise: f32, to: &mut [f32]) {
+    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet<WORDS>, noise_mw: f32, to: &mut [f32]) {
         if self.tti != tti {
-            rbs.runs(|first, len| to[first..first + len].fill(noise));
+            rbs.runs(|first, len| to[first..first + len].fill(noise_mw));
             return;
         }
         if self.stale {
             self.sort_out();
         }
-        wide(WeightedSum { levels: &self.whole, gains, to: &mut self.adds });
+        wide(WeightedSum { levels_mw: &self.whole_mw, gains, to: &mut self.adds_mw });
         let mut uneven = false;
         for i in &self.partly {
             // A cell that sends with one power on all of `rbs` adds the same to each.
-            let even = rbs.without(self.used[*i]).is_empty() && self.level[*i] >= 0.0;
-            self.adds[*i] = if even { self.level[*i] * gains[*i] } else { 0.0 };
+            let even = rbs.without(self.used[*i]).is_empty() && self.level_mw[*i] >= 0.0;
+            self.adds_mw[*i] = if even { self.level_mw[*i] * gains[*i] } else { 0.0 };
             uneven |= !even;
         }
-        let all = self.adds.iter().fold(noise, |sum, adds| sum + adds);
+        let all = self.adds_mw.iter().fold(noise_mw, |sum, adds_mw| sum + adds_mw);
         rbs.runs(|first, len| to[first..first + len].fill(all));
         if uneven {
             self.add_uneven(gains, rbs, to);
@@ -102,9 +103,9 @@ impl<const WORDS: usize> Emissions<WORDS> {
         let carrier = RbSet::range(0, self.width as u32);
         self.stale = false;
         self.partly.clear();
-        for (i, (used, level)) in self.used.iter().zip(&self.level).enumerate() {
-            let whole = *used == carrier && *level >= 0.0;
-            self.whole[i] = if whole { *level } else { 0.0 };
+        for (i, (used, level_mw)) in self.used.iter().zip(&self.level_mw).enumerate() {
+            let whole = *used == carrier && *level_mw >= 0.0;
+            self.whole_mw[i] = if whole { *level_mw } else { 0.0 };
             if !whole && !used.is_empty() {
                 self.partly.push(i);
             }
@@ -115,13 +116,14 @@ impl<const WORDS: usize> Emissions<WORDS> {
     fn add_uneven(&self, gains: &[f32], rbs: RbSet<WORDS>, to: &mut [f32]) {
         for i in &self.partly {
             let (gain, shared) = (gains[*i], self.used[*i].and(rbs));
-            if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level[*i] >= 0.0 {
+            if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level_mw[*i] >= 0.0
+            {
                 continue;
             }
-            let power = &self.power[i * self.width..][..self.width];
+            let power_mw = &self.power_mw[i * self.width..][..self.width];
             shared.runs(|first, len| {
-                for (to, power) in to[first..first + len].iter_mut().zip(&power[first..first + len]) {
-                    *to += power * gain;
+                for (to, power_mw) in to[first..first + len].iter_mut().zip(&power_mw[first..first + len]) {
+                    *to += power_mw * gain;
                 }
             });
         }
@@ -130,7 +132,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
 
 /// Levels by gains.
 struct WeightedSum<'a> {
-    levels: &'a [f32],
+    levels_mw: &'a [f32],
     gains: &'a [f32],
     to: &'a mut [f32],
 }
@@ -139,8 +141,8 @@ impl Kernel for WeightedSum<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        for ((to, level), gain) in self.to.iter_mut().zip(self.levels).zip(self.gains) {
-            *to = level * gain;
+        for ((to, level_mw), gain) in self.to.iter_mut().zip(self.levels_mw).zip(self.gains) {
+            *to = level_mw * gain;
         }
     }
 }

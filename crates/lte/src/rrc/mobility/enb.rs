@@ -122,7 +122,7 @@ impl EnbProcedures {
                 Due::Nothing
             }
             Procedure::Preparing { target, at, .. } if at <= tti => Due::Ask(Question::LoadOf(target)),
-            Procedure::Commanding { at, .. } if at <= tti => Due::Ask(Question::HearsCommand),
+            Procedure::Commanding { at, .. } if at <= tti => Due::Ask(Question::ReceivesCommand),
             Procedure::Retrieving { at, refused: true } if at <= tti => Due::Reject,
             Procedure::Retrieving { at, refused: false } if at <= tti => Due::Reestablish,
             _ => Due::Nothing,
@@ -180,7 +180,7 @@ impl EnbProcedures {
             return Some(Preparation::Conditional(target));
         }
         self.enter(Procedure::Commanding { target, at: at.tti }, at.tti, out);
-        out.push(Command::Ask(Question::HearsCommand));
+        out.push(Command::Ask(Question::ReceivesCommand));
         Some(Preparation::Commanding)
     }
 

@@ -27,7 +27,7 @@ mod ue;
 use lasthop_units::{CellId, Duration, IndexVec, Instant, Tti};
 
 pub use enb::{Answer, Load};
-pub use measuring::{LOOKS, Look, NOTHING};
+pub use measuring::{NOTHING_MW, SAMPLING_PERIOD, Sample};
 
 use super::{
     CellParameters, Command, Commands, HandoverConfig, Measured, MessageTimes, MobilityEvent, Question,
@@ -117,22 +117,22 @@ pub const fn ttis(t: Duration) -> u64 {
 /// What happens to a UE.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// Its connection is set up; it looks at the cells from this TTI on.
+    /// Its connection is set up; it measures the cells from this TTI on.
     Connected {
-        /// Its first look.
-        look: Tti,
+        /// Its first sample.
+        first: Tti,
     },
     /// RRCConnectionRelease sends it to RRC_IDLE.
     Released,
-    /// It looks at the cells; None: it is not connected any more.
-    Look(Option<Look<'a>>),
+    /// It takes a sample of the cells; None: it is not connected any more.
+    Sample(Option<Sample<'a>>),
     /// The time that a [`Command::Wake`] has named.
     Wake,
     /// Its eNB hands it over to this cell, as it would after a report.
     Order(CellId),
     /// The answer to [`Question::LoadOf`].
     Load(Load),
-    /// The answer to [`Question::HearsCommand`].
+    /// The answer to [`Question::ReceivesCommand`].
     CommandReceived(bool),
     /// The answer to [`Question::Cells`]: linear power on a resource element of each [mW].
     Cells(&'a IndexVec<CellId, f64>),
@@ -181,15 +181,15 @@ impl UeMobility {
         let mut commands = Commands::default();
         let (at, out) = (&context.at, &mut commands);
         match input {
-            Input::Connected { look } => self.ue.connected(at, look, out),
+            Input::Connected { first } => self.ue.connected(at, first, out),
             Input::Released => self.released(),
-            Input::Look(look) => self.look(at, look, out),
+            Input::Sample(sample) => self.sample(at, sample, out),
             Input::Wake => self.wake(context, out),
             Input::Order(target) => self.order(at, target, out),
             Input::Load(load) => self.load(at, load, out),
             Input::CommandReceived(received) => self.command_received(at, received, out),
-            Input::Cells(powers) => {
-                let outcome = self.ue.selected(at, powers, out);
+            Input::Cells(powers_mw) => {
+                let outcome = self.ue.selected(at, powers_mw, out);
                 self.outcome(context, outcome, out);
             }
             Input::Msg3 => self.msg3(at, out),
@@ -257,8 +257,8 @@ impl UeMobility {
 
     // Measurements and the radio link.
 
-    fn look(&mut self, at: &Moment<'_>, look: Option<Look<'_>>, out: &mut Commands) {
-        let failed = self.ue.look(at, look, !self.enb.is_busy(), out);
+    fn sample(&mut self, at: &Moment<'_>, sample: Option<Sample<'_>>, out: &mut Commands) {
+        let failed = self.ue.sample(at, sample, !self.enb.is_busy(), out);
         self.failed(failed, at, out);
     }
 

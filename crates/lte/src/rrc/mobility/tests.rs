@@ -301,7 +301,7 @@ fn a_failure_after_the_answer_begins_another_reestablishment() {
 }
 
 /// Clause 5.3.11.1: monitoring goes on when T301 has stopped, and through the end of the procedure.
-/// A look at -10 dB in each frame from 1000 ms on: 20 fill the window of Qout, the sixth
+/// A sample of -10 dB in each frame from 1000 ms on: 20 fill the window of Qout, the sixth
 /// out-of-sync indication comes with frame 25, at 1240 ms, and T310 runs. The connection is
 /// re-established at 1300 ms, and the link has failed at 1240 + 1000 ms.
 #[test]
@@ -309,7 +309,7 @@ fn t310_runs_through_the_end_of_a_reestablishment() {
     let mut of = UeMobility::new(3);
     of.ue.state = State::Restoring { at: Tti(1300) };
     let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
-    let powers: IndexVec<CellId, f64> = [1e-14, 1e-12, 1e-14].into_iter().collect();
+    let powers_mw: IndexVec<CellId, f64> = [1e-14, 1e-12, 1e-14].into_iter().collect();
     let mut failed = Vec::new();
     for tti in (1000..2300).step_by(10).map(Tti) {
         s.tti = tti;
@@ -317,8 +317,8 @@ fn t310_runs_through_the_end_of_a_reestablishment() {
             of.step(&s.context(), Input::Wake);
             assert_eq!(of.ue.state, State::Served);
         }
-        let look = Look { powers: &powers, noise: 1e-15, sinr: 0.1 };
-        let commands: Vec<Command> = of.step(&s.context(), Input::Look(Some(look))).into_iter().collect();
+        let sample = Sample { powers_mw: &powers_mw, noise_mw: 1e-15, sinr: 0.1 };
+        let commands: Vec<Command> = of.step(&s.context(), Input::Sample(Some(sample))).into_iter().collect();
         assert_eq!(commands.contains(&Command::Link(LinkEvent::Problem)), tti == Tti(1240), "{tti:?}");
         if commands.contains(&event(MobilityEvent::RadioLinkFailure, TARGET)) {
             failed.push(tti);
@@ -421,19 +421,19 @@ fn a_cell_without_the_context_refuses() {
     }
 }
 
-/// Clause 5.3.11.1 and 5.3.11.3: a look once a frame at -10 dB; 20 frames fill the window of Qout,
+/// Clause 5.3.11.1 and 5.3.11.3: a sample of -10 dB once a frame; 20 frames fill the window of Qout,
 /// N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
 #[test]
 fn t310_runs_from_n310_indications_to_the_failure() {
     let mut of = UeMobility::new(3);
     let mut s = Surroundings::new();
-    let powers: IndexVec<CellId, f64> = [1e-12, 1e-14, 1e-14].into_iter().collect();
+    let powers_mw: IndexVec<CellId, f64> = [1e-12, 1e-14, 1e-14].into_iter().collect();
     let mut events = Vec::new();
     for i in 0..130 {
         s.tti = Tti(i * 10);
-        let look = Look { powers: &powers, noise: 1e-15, sinr: 0.1 };
-        for command in of.step(&s.context(), Input::Look(Some(look))) {
-            if !matches!(command, Command::Wake(_) | Command::LookAt(_)) {
+        let sample = Sample { powers_mw: &powers_mw, noise_mw: 1e-15, sinr: 0.1 };
+        for command in of.step(&s.context(), Input::Sample(Some(sample))) {
+            if !matches!(command, Command::Wake(_) | Command::SampleAt(_)) {
                 events.push((i, command));
             }
         }

@@ -5,7 +5,7 @@
 use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
 
 use super::measuring::Measuring;
-use super::{Command, Commands, Look, Measured, MobilityEvent, Moment, Question, ttis};
+use super::{Command, Commands, Measured, MobilityEvent, Moment, Question, Sample, ttis};
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{LinkEvent, RadioLink, selection};
 
@@ -204,35 +204,35 @@ impl UeProcedures {
 
     // Measurements.
 
-    /// A UE that is connected begins to look around.
-    pub fn connected(&mut self, at: &Moment<'_>, look: Tti, out: &mut Commands) {
+    /// A UE that is connected begins to measure.
+    pub fn connected(&mut self, at: &Moment<'_>, first: Tti, out: &mut Commands) {
         self.restart();
         if self.measuring.begin(at.open) {
-            out.push(Command::LookAt(look));
+            out.push(Command::SampleAt(first));
         }
     }
 
-    /// A UE looks at all cells; `reports`: a report may go out. True if its radio link has failed.
-    pub fn look(
+    /// A UE takes a sample of all cells; `reports`: a report may go out. True if its radio link has failed.
+    pub fn sample(
         &mut self,
         at: &Moment<'_>,
-        look: Option<Look<'_>>,
+        sample: Option<Sample<'_>>,
         reports: bool,
         out: &mut Commands,
     ) -> bool {
-        let Some(look) = look else {
+        let Some(sample) = sample else {
             self.measuring.end();
             return false;
         };
-        let complete = self.measuring.add(at, &look);
-        let frames = look.frames(at.config);
+        let complete = self.measuring.add(at, &sample);
+        let frames = sample.frames(at.config);
         let mut found = None;
         if self.state.is_monitored() {
             for _ in 0..frames {
-                found = found.or(self.link.frame(&at.config.radio_link, at.tti, look.sinr));
+                found = found.or(self.link.frame(&at.config.radio_link, at.tti, sample.sinr));
             }
         }
-        out.push(Command::LookAt(at.tti.plus(frames * FRAME)));
+        out.push(Command::SampleAt(at.tti.plus(frames * FRAME)));
         if complete && reports {
             self.await_trigger(at, out);
         }
@@ -283,8 +283,8 @@ impl UeProcedures {
     /// Conditional handover: the strongest cell that is above the margin, unless it is prepared.
     fn near(&self, at: &Moment<'_>) -> Option<CellId> {
         let (margin, serving) = (at.config.conditional?, at.serving);
-        let own = self.measured(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp);
-        let near = |cell, rsrp: f64| cell != serving && rsrp - own > margin.0;
+        let own = self.measured(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp_dbm);
+        let near = |cell, rsrp_dbm: f64| cell != serving && rsrp_dbm - own > margin.0;
         self.measuring.events().strongest(near).filter(|target| self.command != Some(*target))
     }
 
@@ -377,14 +377,14 @@ impl UeProcedures {
     pub fn selected(
         &mut self,
         at: &Moment<'_>,
-        powers: &IndexVec<CellId, f64>,
+        powers_mw: &IndexVec<CellId, f64>,
         out: &mut Commands,
     ) -> Outcome {
         let State::Selecting { at: due, t311 } = self.state else { return Outcome::Nothing };
         if due > at.tti {
             return Outcome::Nothing;
         }
-        if let Some(cell) = selection::strongest(powers, at.config.suitable) {
+        if let Some(cell) = selection::strongest(powers_mw, at.config.suitable) {
             let read = at.informed(cell);
             self.detach(at, cell, out);
             // A suitable cell is one whose system information the UE has: T311 runs until then.

@@ -63,8 +63,8 @@ impl LteAccess {
                     ue: &ue.name,
                     cell: name,
                     serving: self.network.view().serving(id) == cell,
-                    rsrp_dbm: measured.rsrp,
-                    rsrq_db: measured.rsrq,
+                    rsrp_dbm: measured.rsrp_dbm,
+                    rsrq_db: measured.rsrq_db,
                 });
             }
         }
@@ -72,7 +72,7 @@ impl LteAccess {
 
     fn sample_positions(&mut self, now: Instant, table: &mut Table<tables::Positions<'static>>) {
         for (id, ue) in self.ues.enumerate() {
-            let [x, y, z] = self.network.reading(now, id).place();
+            let [x, y, z] = self.network.reading(now, id).position();
             table.push(&tables::Positions {
                 time_s: now.as_secs_f64(),
                 ue: &ue.name,

@@ -40,7 +40,7 @@ pub struct Destination {
     pub mode: LinkMode,
     pub link: Arc<SidelinkConfig>,
     /// The link's power [mW].
-    pub power: f64,
+    pub power_mw: f64,
     /// All receivers of a group.
     pub group: Option<Box<Group>>,
     pub persistent: Option<Persistent>,
@@ -107,7 +107,7 @@ impl Destination {
             end,
             mode: LinkMode::Direct,
             link: link.clone(),
-            power: milliwatts(link.power),
+            power_mw: milliwatts(link.power),
             group: None,
             persistent: None,
             stats: LinkStats::default(),

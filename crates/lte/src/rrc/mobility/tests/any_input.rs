@@ -56,7 +56,7 @@ impl World {
     fn carry_out(&mut self, command: Command) -> Option<Input<'static>> {
         match command {
             Command::Wake(at) => self.wakes.push(at.max(self.s.context().at.open)),
-            Command::LookAt(at) => assert!(at > self.s.tti || at == self.s.context().at.open),
+            Command::SampleAt(at) => assert!(at > self.s.tti || at == self.s.context().at.open),
             Command::Event { event, .. } => self.seen.push(event),
             Command::Link(_) => {}
             Command::Ask(question) => return Some(self.answer(question)),
@@ -91,7 +91,7 @@ impl World {
         let yes = |bit: u8| self.answers & bit != 0;
         match question {
             Question::LoadOf(_) => Input::Load(load(yes(1))),
-            Question::HearsCommand => Input::CommandReceived(yes(2)),
+            Question::ReceivesCommand => Input::CommandReceived(yes(2)),
             Question::Cells => found(yes(4).then_some(usize::from(self.answers >> 3) % 3)),
             Question::ContextFrom(_) => Input::Context(Answer { load: load(yes(1)), reachable: yes(2) }),
         }
@@ -158,7 +158,7 @@ impl World {
         let cell = CELL(usize::from(number) % 3);
         let yes = answers & 1 != 0;
         match what % 16 {
-            0..=3 => self.looks(number, answers),
+            0..=3 => self.samples(number, answers),
             4 => drop(self.input(Input::Order(cell))),
             5 | 6 => drop(self.input(Input::Msg3)),
             7 => drop(self.input(Input::AccessProblem)),
@@ -181,23 +181,23 @@ impl World {
                 };
                 if !self.s.connected {
                     self.s.connected = true;
-                    let look = self.s.context().at.open;
-                    self.input(Input::Connected { look });
+                    let first = self.s.context().at.open;
+                    self.input(Input::Connected { first });
                 }
             }
         }
     }
 
-    /// Looks for up to 25 frames: good, bad, or with a better neighbour.
-    fn looks(&mut self, number: u16, answers: u8) {
+    /// Samples of up to 25 frames: good, bad, or with a better neighbour.
+    fn samples(&mut self, number: u16, answers: u8) {
         let sinr = [0.05, 0.1, 1.0, 100.0][usize::from(answers >> 2) % 4];
-        let mut powers: IndexVec<CellId, f64> = [1e-12; 3].into_iter().collect();
-        powers[CELL(usize::from(number) % 3)] = 1e-11;
+        let mut powers_mw: IndexVec<CellId, f64> = [1e-12; 3].into_iter().collect();
+        powers_mw[CELL(usize::from(number) % 3)] = 1e-11;
         for _ in 0..answers % 26 {
             self.until(self.s.tti.plus(10));
-            let look = Look { powers: &powers, noise: 1e-15, sinr };
+            let sample = Sample { powers_mw: &powers_mw, noise_mw: 1e-15, sinr };
             let connected = self.s.connected;
-            self.input(Input::Look(connected.then_some(look)));
+            self.input(Input::Sample(connected.then_some(sample)));
         }
     }
 }
@@ -233,8 +233,8 @@ fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<AnyInput>)> {
 
 fn run((config, ideal, inputs): (HandoverConfig, bool, Vec<AnyInput>)) -> Vec<MobilityEvent> {
     let mut world = World::new(config, ideal);
-    let look = world.s.context().at.open;
-    world.input(Input::Connected { look });
+    let first = world.s.context().at.open;
+    world.input(Input::Connected { first });
     for happening in inputs {
         world.dispatch(happening);
     }
