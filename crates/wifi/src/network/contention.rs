@@ -2,7 +2,7 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::medium::{Ear, Frame, Medium, Transmission};
+use super::medium::{Frame, Medium, Receiver, Transmission};
 use super::{Device, Pending};
 use crate::phy::{Compat, Mode};
 
@@ -49,7 +49,7 @@ impl Ppdu {
             first_bits: self.first.bits() as u32,
             frame: self.frame,
             nav: self.nav,
-            powers: Vec::new(),
+            powers_mw: Vec::new(),
             over: false,
         }
     }
@@ -66,8 +66,8 @@ impl Contention<'_> {
     /// A device begins to count from its `base` on.
     pub fn count(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
-        medium.ears[member].counting = true;
-        let base = medium.ears[member].base;
+        medium.receivers[member].counting = true;
+        let base = medium.receivers[member].base;
         let slot = medium.timing.slot;
         let device = &self.devices[medium.members[member]];
         medium.set_turn(member, device.turn_from(now, base, slot));
@@ -77,11 +77,11 @@ impl Contention<'_> {
     pub fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
         medium.set_turn(member, Instant::MAX);
-        let ear = &mut medium.ears[member];
-        if std::mem::take(&mut ear.counting) {
+        let receiver = &mut medium.receivers[member];
+        if std::mem::take(&mut receiver.counting) {
             let device = &mut self.devices[medium.members[member]];
             for c in &mut device.contenders {
-                c.interrupt(ear.base, now, medium.timing.slot, device.counting);
+                c.interrupt(receiver.base, now, medium.timing.slot, device.counting);
             }
         }
     }
@@ -90,16 +90,16 @@ impl Contention<'_> {
     pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
         let device = &mut self.devices[d];
         let medium = &mut self.media[device.medium];
-        let ear = &medium.ears[device.member];
+        let receiver = &medium.receivers[device.member];
         let c = &mut device.contenders[contender];
         if std::mem::replace(&mut c.pending, true) {
             return;
         }
-        if ear.counting {
+        if receiver.counting {
             // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
-            let turn = c.turn(ear.base, medium.timing.slot).max(now);
+            let turn = c.turn(receiver.base, medium.timing.slot).max(now);
             // The reservation of the medium is no idleness.
-            if c.slots() > 0 || ear.nav <= now || ear.base <= now {
+            if c.slots() > 0 || receiver.nav <= now || receiver.base <= now {
                 let turn = turn.min(medium.turn(device.member));
                 medium.set_turn(device.member, turn);
                 return;
@@ -109,7 +109,7 @@ impl Contention<'_> {
             // Clause 10.22.2.2 a: the medium is busy and the back-off counter is zero.
             device.back_off(contender);
         }
-        if medium.ears[device.member].counting {
+        if medium.receivers[device.member].counting {
             self.count(now, self.devices[d].medium, self.devices[d].member);
         }
     }
@@ -125,23 +125,23 @@ impl Contention<'_> {
         let (timing, devices) = (self.media[m].timing, &mut *self.devices);
         let members = std::mem::take(&mut self.media[m].members);
         let noticed = now + timing.sense;
-        let busy = |r: usize, ear: &mut Ear, due: &mut Instant| {
+        let busy = |r: usize, receiver: &mut Receiver, due: &mut Instant| {
             // Whose turn comes before it can notice sends all the same.
             let committed = r != member && *due != Instant::MAX && *due < noticed;
-            if committed || !ear.counting {
+            if committed || !receiver.counting {
                 return;
             }
-            ear.counting = false;
+            receiver.counting = false;
             *due = Instant::MAX;
             let device = &mut devices[members[r]];
             for c in &mut device.contenders {
-                c.interrupt(ear.base, now, timing.slot, device.counting);
+                c.interrupt(receiver.base, now, timing.slot, device.counting);
             }
         };
         let medium = &mut self.media[m];
         let serial = medium.begin(transmission, busy);
         medium.members = members;
-        medium.ears[member].waiting |= self.devices[d].pending != Pending::Nothing;
+        medium.receivers[member].waiting |= self.devices[d].pending != Pending::Nothing;
         self.devices[d].burst.airtime += length;
         (serial, end)
     }

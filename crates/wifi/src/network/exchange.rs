@@ -172,7 +172,7 @@ impl Wlan {
     pub(super) fn send_answer(&mut self, now: Instant, d: usize) {
         let Some(a) = self.devices[d].answer.take() else { return };
         let device = &self.devices[d];
-        if self.media[device.medium].ears[device.member].tx_until > now {
+        if self.media[device.medium].receivers[device.member].tx_until > now {
             // It has begun to send for itself: the other will wait in vain.
             let wait = self.media[device.medium].timing.ack_timeout();
             return self.agenda.schedule(now.saturating_add(wait), Event::Timeout { device: a.to });

@@ -58,16 +58,16 @@ pub struct Transmission {
     /// For how long after its end it reserves the medium.
     pub nav: Duration,
     /// Power at each member [mW], from [`Medium::begin`] on.
-    pub powers: Vec<f64>,
+    pub powers_mw: Vec<f64>,
     /// It has ended.
     pub over: bool,
 }
 
 /// What a device receives.
 #[derive(Clone, Debug)]
-pub struct Ear {
+pub struct Receiver {
     /// Sum of the powers of all signals [mW].
-    pub power: f64,
+    pub power_mw: f64,
     /// Signals whose preamble it found last until then.
     pub sensed_until: Instant,
     /// It sends until then and receives nothing.
@@ -90,10 +90,10 @@ pub struct Ear {
     pub waiting: bool,
 }
 
-impl Ear {
-    const fn new() -> Ear {
-        Ear {
-            power: 0.0,
+impl Receiver {
+    const fn new() -> Receiver {
+        Receiver {
+            power_mw: 0.0,
             sensed_until: Instant::ZERO,
             tx_until: Instant::ZERO,
             idle: true,
@@ -110,29 +110,29 @@ impl Ear {
     /// A preamble begins that is strong enough to be detected: the receiver goes over to it, stays
     /// with the one that it has, or can tell neither from the other.
     #[inline]
-    fn hear(&mut self, now: Instant, preamble: Preamble, noise: f64) {
-        let Preamble { serial, power, sinr, capture } = preamble;
+    fn receive_preamble(&mut self, now: Instant, preamble: Preamble, noise_mw: f64) {
+        let Preamble { serial, power_mw, sinr, capture } = preamble;
         if now <= self.nav {
             self.nav = self.nav.max(self.nav_full);
         }
-        let all = self.power;
-        let found = |power: f64| power >= sinr * (noise + all - power);
+        let all = self.power_mw;
+        let found = |power_mw: f64| power_mw >= sinr * (noise_mw + all - power_mw);
         match self.locked {
             // Two preambles at once: the receiver finds the one that stands out, if one does.
             Some((_, other, since)) if now.since(since) < DETECTION => {
-                if found(power) {
-                    self.locked = Some((serial, power, now));
+                if found(power_mw) {
+                    self.locked = Some((serial, power_mw, now));
                 } else if !found(other) {
                     self.locked = None;
                 }
             }
-            None if found(power) => {
-                self.locked = Some((serial, power, now));
+            None if found(power_mw) => {
+                self.locked = Some((serial, power_mw, now));
             }
             Some((_, other, since))
-                if capture.is_some_and(|c| power >= c * other) && now.since(since) < CAPTURE_WINDOW =>
+                if capture.is_some_and(|c| power_mw >= c * other) && now.since(since) < CAPTURE_WINDOW =>
             {
-                self.locked = Some((serial, power, now));
+                self.locked = Some((serial, power_mw, now));
             }
             _ => {}
         }
@@ -144,7 +144,7 @@ impl Ear {
 struct Preamble {
     serial: u64,
     /// At the receiver [mW].
-    power: f64,
+    power_mw: f64,
     /// Linear SINR from which a preamble is found.
     sinr: f64,
     /// So many times as strong as the one that is being received it takes over; None: it never does.
@@ -159,7 +159,7 @@ pub struct Medium {
     /// Devices, by their number in the network.
     pub members: Vec<usize>,
     /// What each receives.
-    pub ears: Vec<Ear>,
+    pub receivers: Vec<Receiver>,
     /// When each one's turn comes; MAX: not while things stay as they are.
     due: Vec<Instant>,
     /// The earliest of these, if it is known.
@@ -174,9 +174,9 @@ pub struct Medium {
     /// Times of the PHY.
     pub timing: Timing,
     /// A preamble is found from this power on [mW].
-    pub detection: f64,
+    pub detection_mw: f64,
     /// Energy keeps it busy from this power on [mW].
-    pub energy: f64,
+    pub energy_mw: f64,
     sinr: f64,
     capture: Option<f64>,
     segments: Segments,
@@ -197,7 +197,7 @@ impl Medium {
         Medium {
             channel: ap.channel,
             members: Vec::new(),
-            ears: Vec::new(),
+            receivers: Vec::new(),
             due: Vec::new(),
             next_turn: Cell::new(None),
             on_air: Vec::new(),
@@ -206,8 +206,8 @@ impl Medium {
             next_serial: 0,
             radios: Radios::new(air, ap.frequency(), mhz * 1e6, seed),
             timing: Timing::of(format),
-            detection: milliwatts(air.preamble_detection) * wider,
-            energy: milliwatts(air.energy_detection) * wider,
+            detection_mw: milliwatts(air.preamble_detection) * wider,
+            energy_mw: milliwatts(air.energy_detection) * wider,
             sinr: linear(air.preamble_sinr),
             capture: air.capture.map(linear),
             segments: Segments::default(),
@@ -218,7 +218,7 @@ impl Medium {
     /// One more device. Returns its number here.
     pub fn join(&mut self, device: usize, radio: &super::config::DeviceRadioConfig, key: u64) -> usize {
         self.members.push(device);
-        self.ears.push(Ear::new());
+        self.receivers.push(Receiver::new());
         self.due.push(Instant::MAX);
         self.next_turn.set(None);
         self.radios.add(radio, key);
@@ -256,18 +256,22 @@ impl Medium {
     pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, Instant) -> Instant) {
         let (sifs, extra) = (self.timing.sifs, self.timing.extra());
         let mut next = self.next_turn.get();
-        let members = self.ears.iter_mut().zip(&mut self.due).zip(&self.members);
-        for ((ear, due), &device) in members {
-            if ear.idle || now < ear.tx_until || now < ear.sensed_until || ear.power >= self.energy {
+        let members = self.receivers.iter_mut().zip(&mut self.due).zip(&self.members);
+        for ((receiver, due), &device) in members {
+            if receiver.idle
+                || now < receiver.tx_until
+                || now < receiver.sensed_until
+                || receiver.power_mw >= self.energy_mw
+            {
                 continue;
             }
-            ear.idle = true;
-            let extra = if ear.bad { extra } else { Duration::ZERO };
-            ear.base = (now + sifs + extra).max(ear.nav.saturating_add(sifs));
-            ear.bad = false;
-            if !ear.waiting {
-                ear.counting = true;
-                let at = turn(device, ear.base);
+            receiver.idle = true;
+            let extra = if receiver.bad { extra } else { Duration::ZERO };
+            receiver.base = (now + sifs + extra).max(receiver.nav.saturating_add(sifs));
+            receiver.bad = false;
+            if !receiver.waiting {
+                receiver.counting = true;
+                let at = turn(device, receiver.base);
                 next = turn_moved(next, std::mem::replace(due, at), at);
             }
         }
@@ -279,7 +283,7 @@ impl Medium {
     pub fn begin(
         &mut self,
         mut ppdu: Transmission,
-        mut busy: impl FnMut(usize, &mut Ear, &mut Instant),
+        mut busy: impl FnMut(usize, &mut Receiver, &mut Instant),
     ) -> u64 {
         let (now, from, end) = (ppdu.start, ppdu.from, ppdu.end);
         self.radios.refresh(now);
@@ -289,35 +293,36 @@ impl Medium {
         self.active += 1;
         let serial = self.next_serial;
         self.next_serial += 1;
-        let mut powers = self.spare.pop().unwrap_or_default();
-        self.radios.receive(now, from, &mut powers);
-        let (detection, energy, sinr, capture) = (self.detection, self.energy, self.sinr, self.capture);
+        let mut powers_mw = self.spare.pop().unwrap_or_default();
+        self.radios.receive(now, from, &mut powers_mw);
+        let (detection_mw, energy_mw, sinr, capture) =
+            (self.detection_mw, self.energy_mw, self.sinr, self.capture);
         let mut next_turn = self.next_turn.get();
-        let receivers = self.ears.iter_mut().zip(&mut self.due);
-        let received = powers.iter().zip(self.radios.noises());
-        for (r, ((ear, due), (&power, &noise))) in receivers.zip(received).enumerate() {
+        let at_receivers = self.receivers.iter_mut().zip(&mut self.due);
+        let received = powers_mw.iter().zip(self.radios.noises_mw());
+        for (r, ((receiver, due), (&power_mw, &noise_mw))) in at_receivers.zip(received).enumerate() {
             if r == from {
-                ear.tx_until = end;
-                ear.locked = None;
+                receiver.tx_until = end;
+                receiver.locked = None;
             } else {
-                ear.power += power;
-                if ear.tx_until > now {
+                receiver.power_mw += power_mw;
+                if receiver.tx_until > now {
                     continue;
                 }
             }
-            if r != from && power >= detection {
-                ear.sensed_until = ear.sensed_until.max(end);
-                ear.hear(now, Preamble { serial, power, sinr, capture }, noise);
+            if r != from && power_mw >= detection_mw {
+                receiver.sensed_until = receiver.sensed_until.max(end);
+                receiver.receive_preamble(now, Preamble { serial, power_mw, sinr, capture }, noise_mw);
             }
-            if r == from || ear.idle && (power >= detection || ear.power >= energy) {
+            if r == from || receiver.idle && (power_mw >= detection_mw || receiver.power_mw >= energy_mw) {
                 let before = *due;
-                busy(r, ear, due);
+                busy(r, receiver, due);
                 next_turn = turn_moved(next_turn, before, *due);
-                ear.idle = false;
+                receiver.idle = false;
             }
         }
         self.next_turn.set(next_turn);
-        (ppdu.serial, ppdu.powers) = (serial, powers);
+        (ppdu.serial, ppdu.powers_mw) = (serial, powers_mw);
         self.on_air.push(ppdu);
         serial
     }
@@ -330,9 +335,9 @@ impl Medium {
         self.on_air[i].over = true;
         self.active -= 1;
         let silent = self.active == 0;
-        for (ear, power) in self.ears.iter_mut().zip(&self.on_air[i].powers) {
+        for (receiver, power_mw) in self.receivers.iter_mut().zip(&self.on_air[i].powers_mw) {
             // Sums of floats do not come back to zero by themselves.
-            ear.power = if silent { 0.0 } else { (ear.power - power).max(0.0) };
+            receiver.power_mw = if silent { 0.0 } else { (receiver.power_mw - power_mw).max(0.0) };
         }
         i
     }
@@ -348,7 +353,7 @@ impl Medium {
         self.on_air.retain_mut(|t| {
             let stays = !t.over || t.end > earliest;
             if !stays {
-                spare.push(std::mem::take(&mut t.powers));
+                spare.push(std::mem::take(&mut t.powers_mw));
             }
             stays
         });
@@ -371,17 +376,17 @@ impl Medium {
     /// it, at this SINR.
     pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
         let t = &self.on_air[i];
-        let noise = self.radios.noise(r);
+        let noise_mw = self.radios.noise_mw(r);
         self.overlaps.clear();
         for o in &self.on_air {
-            if o.serial != t.serial && o.start < t.end && o.end > t.start && o.powers[r] > 0.0 {
-                self.overlaps.push(Overlap { start: o.start, end: o.end, power: o.powers[r] });
+            if o.serial != t.serial && o.start < t.end && o.end > t.start && o.powers_mw[r] > 0.0 {
+                self.overlaps.push(Overlap { start: o.start, end: o.end, power_mw: o.powers_mw[r] });
             }
         }
         if self.overlaps.is_empty() {
-            return Some(t.powers[r] / noise);
+            return Some(t.powers_mw[r] / noise_mw);
         }
-        self.segments.set(t.start, t.end, t.powers[r], noise, &self.overlaps);
+        self.segments.set(t.start, t.end, t.powers_mw[r], noise_mw, &self.overlaps);
         None
     }
 

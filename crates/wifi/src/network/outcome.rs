@@ -174,12 +174,12 @@ impl Wlan {
         }
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
         let medium = &mut self.media[m];
-        let ear = &mut medium.ears[member];
-        ear.waiting = false;
-        if ear.idle {
+        let receiver = &mut medium.receivers[member];
+        receiver.waiting = false;
+        if receiver.idle {
             // Clause 10.22.2.4 c: AIFS and SIFS after the end of ACKTimeout.
             let sifs = medium.timing.sifs;
-            ear.base = (now + sifs).max(ear.nav.saturating_add(sifs));
+            receiver.base = (now + sifs).max(receiver.nav.saturating_add(sifs));
             self.contention().count(now, m, member);
         }
     }

@@ -22,9 +22,9 @@ struct Device {
     /// Where it began or was put.
     start: Position,
     /// Where it was when gains were last worked out.
-    place: Position,
+    position: Position,
     /// Transmit power [mW].
-    power: f64,
+    power_mw: f64,
     key: u64,
 }
 
@@ -41,11 +41,11 @@ struct Pair {
 pub struct Radios {
     config: AirConfig,
     carrier: Hertz,
-    bandwidth: f64,
+    bandwidth_hz: f64,
     seed: u64,
     devices: Vec<Device>,
     /// Noise of each device [mW].
-    noises: Vec<f64>,
+    noises_mw: Vec<f64>,
     /// `[from * n + to]`: what path loss and shadowing leave, linear; empty before the first
     /// refresh.
     gains: Vec<f64>,
@@ -58,7 +58,7 @@ pub struct Radios {
 
 impl Radios {
     /// For a carrier and a bandwidth [Hz].
-    pub fn new(config: &AirConfig, carrier: Hertz, bandwidth: f64, seed: u64) -> Radios {
+    pub fn new(config: &AirConfig, carrier: Hertz, bandwidth_hz: f64, seed: u64) -> Radios {
         let shape = match config.fading {
             FadingProfile::None => None,
             FadingProfile::Flat => Some(FadingShape::new(FadingProfile::Flat, 1)),
@@ -67,10 +67,10 @@ impl Radios {
         Radios {
             config: *config,
             carrier,
-            bandwidth,
+            bandwidth_hz,
             seed,
             devices: Vec::new(),
-            noises: Vec::new(),
+            noises_mw: Vec::new(),
             gains: Vec::new(),
             refresh_at: Instant::ZERO,
             shape,
@@ -81,17 +81,17 @@ impl Radios {
 
     /// One more device; `key` names it in draws.
     pub fn add(&mut self, radio: &DeviceRadioConfig, key: u64) {
-        let noise = thermal_noise(Hertz(self.bandwidth), radio.noise_figure);
+        let noise = thermal_noise(Hertz(self.bandwidth_hz), radio.noise_figure);
         let start = radio.position.map(|m| m.0);
         self.devices.push(Device {
             motion: Motion::new(radio.mobility, start, self.seed, WIRELESS | key),
             mobility: radio.mobility,
             start,
-            place: start,
-            power: milliwatts(radio.power),
+            position: start,
+            power_mw: milliwatts(radio.power),
             key,
         });
-        self.noises.push(milliwatts(noise));
+        self.noises_mw.push(milliwatts(noise));
         self.gains.clear();
         self.pairs.clear();
         self.refresh_at = Instant::ZERO;
@@ -100,13 +100,13 @@ impl Radios {
     /// Transmit power and noise figure of a device from now on, and the place of one that does not
     /// move.
     pub fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
-        self.noises[device] = milliwatts(thermal_noise(Hertz(self.bandwidth), radio.noise_figure));
+        self.noises_mw[device] = milliwatts(thermal_noise(Hertz(self.bandwidth_hz), radio.noise_figure));
         let device = &mut self.devices[device];
-        device.power = milliwatts(radio.power);
-        let place = radio.position.map(|m| m.0);
-        if !device.motion.moves() && place != device.start {
-            device.start = place;
-            device.motion = Motion::new(Mobility::Static, place, self.seed, WIRELESS | device.key);
+        device.power_mw = milliwatts(radio.power);
+        let position = radio.position.map(|m| m.0);
+        if !device.motion.moves() && position != device.start {
+            device.start = position;
+            device.motion = Motion::new(Mobility::Static, position, self.seed, WIRELESS | device.key);
             // Gains of those who stand still are worked out once: all of them again.
             self.refresh_at = Instant::ZERO;
         }
@@ -114,14 +114,14 @@ impl Radios {
 
     /// Noise of a device [mW].
     #[inline]
-    pub fn noise(&self, device: usize) -> f64 {
-        self.noises[device]
+    pub fn noise_mw(&self, device: usize) -> f64 {
+        self.noises_mw[device]
     }
 
     /// Noise of each device [mW].
     #[inline]
-    pub fn noises(&self) -> &[f64] {
-        &self.noises
+    pub fn noises_mw(&self) -> &[f64] {
+        &self.noises_mw
     }
 
     /// Brings the large-scale gains up to date.
@@ -134,38 +134,38 @@ impl Radios {
 
     /// Power [mW] of `from` at every device, none at itself. [`refresh`](Self::refresh) comes
     /// first.
-    pub fn receive(&mut self, now: Instant, from: usize, powers: &mut Vec<f64>) {
+    pub fn receive(&mut self, now: Instant, from: usize, powers_mw: &mut Vec<f64>) {
         let n = self.devices.len();
-        let power = self.devices[from].power;
-        powers.clear();
-        powers.extend(self.gains[from * n..][..n].iter().map(|gain| power * gain));
-        powers[from] = 0.0;
+        let power_mw = self.devices[from].power_mw;
+        powers_mw.clear();
+        powers_mw.extend(self.gains[from * n..][..n].iter().map(|gain| power_mw * gain));
+        powers_mw[from] = 0.0;
         if self.shape.is_some() {
             for to in (0..n).filter(|to| *to != from) {
-                powers[to] *= self.faded(now, from, to, powers[to] / self.noises[to]);
+                powers_mw[to] *= self.faded(now, from, to, powers_mw[to] / self.noises_mw[to]);
             }
         }
     }
 
     /// Power [mW] of `from` at `to`. [`refresh`](Self::refresh) comes first.
-    fn received(&mut self, now: Instant, from: usize, to: usize) -> f64 {
-        let power = self.devices[from].power * self.gains[from * self.devices.len() + to];
+    fn received_mw(&mut self, now: Instant, from: usize, to: usize) -> f64 {
+        let power_mw = self.devices[from].power_mw * self.gains[from * self.devices.len() + to];
         if self.shape.is_none() {
-            return power;
+            return power_mw;
         }
-        power * self.faded(now, from, to, power / self.noises[to])
+        power_mw * self.faded(now, from, to, power_mw / self.noises_mw[to])
     }
 
     /// Linear SNR of a transmission from `from` to `to`.
     pub fn snr(&mut self, now: Instant, from: usize, to: usize) -> f64 {
         self.refresh(now);
-        self.received(now, from, to) / self.noises[to]
+        self.received_mw(now, from, to) / self.noises_mw[to]
     }
 
     /// The SNR without fading as it was last worked out, for probes.
     pub fn mean_snr(&self, from: usize, to: usize) -> f64 {
         let gain = self.gains.get(from * self.devices.len() + to).copied().unwrap_or(0.0);
-        self.devices[from].power * gain / self.noises[to]
+        self.devices[from].power_mw * gain / self.noises_mw[to]
     }
 
     fn work_out(&mut self, now: Instant) {
@@ -178,7 +178,7 @@ impl Radios {
         let moves = |d: &Device| d.motion.moves();
         let t = now.as_secs_f64();
         for device in &mut self.devices {
-            device.place = device.motion.place(t);
+            device.position = device.motion.position(t);
         }
         for a in 0..n {
             for b in a + 1..n {
@@ -197,7 +197,7 @@ impl Radios {
     /// Path loss and shadowing between two devices where they are, linear.
     fn large_scale(&self, a: usize, b: usize) -> f64 {
         let (da, db) = (&self.devices[a], &self.devices[b]);
-        let (pa, pb) = (da.place, db.place);
+        let (pa, pb) = (da.position, db.position);
         let (dx, dy) = (pa[0] - pb[0], pa[1] - pb[1]);
         let ends = Ends::new(math::sqrt(dx * dx + dy * dy), pa[2].max(pb[2]), pa[2].min(pb[2]));
         let key = pair_key(da.key, db.key);
@@ -251,13 +251,13 @@ impl AirConfig {
         let (a, b) = (ap.radio.position.map(|m| m.0), station.position.map(|m| m.0));
         let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
         let ends = Ends::new(math::sqrt(dx * dx + dy * dy), a[2].max(b[2]), a[2].min(b[2]));
-        let loss = self.path_loss.loss(ap.frequency(), &ends, true).0.max(0.0);
-        let margin = 3.1 * self.shadowing.map_or(0.0, |s| s.0)
+        let loss_db = self.path_loss.loss(ap.frequency(), &ends, true).0.max(0.0);
+        let margin_db = 3.1 * self.shadowing.map_or(0.0, |s| s.0)
             + if self.fading == FadingProfile::None { 0.0 } else { 8.4 };
-        let arrives = ap.radio.power.0.min(station.power.0) - loss;
+        let arrives_dbm = ap.radio.power.0.min(station.power.0) - loss_db;
         // 3 dB for each doubling of the width.
-        let needed = self.preamble_detection.0 + 10.0 * math::log10(f64::from(ap.width.mhz()) / 20.0);
-        (arrives + margin < needed).then_some(arrives)
+        let needed_dbm = self.preamble_detection.0 + 10.0 * math::log10(f64::from(ap.width.mhz()) / 20.0);
+        (arrives_dbm + margin_db < needed_dbm).then_some(arrives_dbm)
     }
 }
 

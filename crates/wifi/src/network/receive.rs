@@ -20,37 +20,37 @@ impl Wlan {
         let check = rts.then(|| medium.nav_check(i, self.air.compat));
         let t = &medium.on_air[i];
         let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
-        let signals = t.powers.iter().zip(medium.radios.noises());
-        for (r, (ear, (&power, &noise))) in medium.ears.iter_mut().zip(signals).enumerate() {
+        let signals = t.powers_mw.iter().zip(medium.radios.noises_mw());
+        for (r, (receiver, (&power_mw, &noise_mw))) in medium.receivers.iter_mut().zip(signals).enumerate() {
             if r == from {
                 continue;
             }
-            if ear.locked.is_none_or(|(other, ..)| other != serial) {
+            if receiver.locked.is_none_or(|(other, ..)| other != serial) {
                 // Its preamble kept the medium busy, and it could not be read.
-                if power >= medium.detection && ear.tx_until <= start && !ear.idle {
-                    ear.bad = true;
+                if power_mw >= medium.detection_mw && receiver.tx_until <= start && !receiver.idle {
+                    receiver.bad = true;
                 }
                 continue;
             }
-            ear.locked = None;
-            if to == Some(r) || !alone || power / noise < sure {
+            receiver.locked = None;
+            if to == Some(r) || !alone || power_mw / noise_mw < sure {
                 self.unsure.push(r);
                 continue;
             }
-            ear.bad = false;
-            reserve(ear, now, nav, check);
+            receiver.bad = false;
+            reserve(receiver, now, nav, check);
         }
         // Each listener reads by draws of its own: their order is of no account.
         let mut received = false;
         while let Some(r) = self.unsure.pop() {
             let mut reading = self.reading(m, i);
             let ok = if to == Some(r) { reading.read(r) } else { reading.overhear(r) };
-            let ear = &mut self.media[m].ears[r];
-            ear.bad = !ok;
+            let receiver = &mut self.media[m].receivers[r];
+            receiver.bad = !ok;
             if to == Some(r) {
                 received = ok;
             } else if ok {
-                reserve(ear, now, nav, check);
+                reserve(receiver, now, nav, check);
             }
         }
         self.after(now, m, i, received, out);
@@ -95,7 +95,7 @@ impl Wlan {
             };
         }
         // Clause 10.3.2.7: a CTS only if the NAV says that the medium is idle.
-        if !received || frame == Frame::Rts && medium.ears[member].nav > now {
+        if !received || frame == Frame::Rts && medium.receivers[member].nav > now {
             let timeout = medium.timing.ack_timeout();
             return self.agenda.schedule(now + timeout, Event::Timeout { device: sender });
         }
@@ -225,16 +225,16 @@ impl Wlan {
 
 /// A bystander keeps off the medium for `nav`.
 #[inline]
-fn reserve(ear: &mut super::medium::Ear, now: Instant, nav: Duration, check: Option<Duration>) {
+fn reserve(receiver: &mut super::medium::Receiver, now: Instant, nav: Duration, check: Option<Duration>) {
     let until = now.saturating_add(nav);
     match check {
-        Some(check) if now.saturating_add(check) < until && ear.nav < until => {
-            ear.nav_full = until;
-            ear.nav = ear.nav.max(now.saturating_add(check));
+        Some(check) if now.saturating_add(check) < until && receiver.nav < until => {
+            receiver.nav_full = until;
+            receiver.nav = receiver.nav.max(now.saturating_add(check));
         }
         _ => {
-            ear.nav = ear.nav.max(until);
-            ear.nav_full = Instant::ZERO;
+            receiver.nav = receiver.nav.max(until);
+            receiver.nav_full = Instant::ZERO;
         }
     }
 }

@@ -83,7 +83,7 @@ fn an_agreement_outlives_the_acks_of_its_frames() {
                 let Some(to) = t.to else { continue };
                 let burst = &wlan.devices[medium.members[to]].burst;
                 let of = matches!(burst.frame, Frame::Management(m) if m.subject == subject);
-                if of && medium.ears[to].locked.take().is_some() {
+                if of && medium.receivers[to].locked.take().is_some() {
                     lost += 1;
                 }
             }
@@ -128,7 +128,7 @@ fn what_came_before_the_agreement_is_not_waited_for() {
         for t in medium.on_air.iter().filter(|t| t.frame == Frame::Ack && !t.over && !agreed) {
             let Some(to) = t.to else { continue };
             if wlan.devices[medium.members[to]].burst.frame == Frame::Data {
-                medium.ears[to].locked = None;
+                medium.receivers[to].locked = None;
             }
         }
     });
@@ -247,9 +247,9 @@ fn a_stronger_preamble_takes_over_within_its_window() {
     ] {
         let mut medium = channel(&air, [-60.0, -60.0 + stronger]);
         let first = begin(&mut medium, 100, 1);
-        assert_eq!(medium.ears[0].locked.map(|l| l.0), Some(first));
+        assert_eq!(medium.receivers[0].locked.map(|l| l.0), Some(first));
         let second = begin(&mut medium, 100 + after, 2);
-        let locked = medium.ears[0].locked.map(|l| l.0);
+        let locked = medium.receivers[0].locked.map(|l| l.0);
         assert_eq!(locked, Some(if taken { second } else { first }), "{stronger} dB after {after} us");
     }
 }
@@ -274,6 +274,6 @@ fn energy_keeps_the_medium_busy_from_62_dbm_on() {
         if both {
             begin(&mut medium, 120, 2);
         }
-        assert_eq!(medium.ears[0].idle, idle, "{power} dBm");
+        assert_eq!(medium.receivers[0].idle, idle, "{power} dBm");
     }
 }

@@ -10,11 +10,11 @@ impl Wlan {
     /// The turn of a device has come.
     pub(super) fn turn(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
-        let ear = &self.media[m].ears[member];
-        if !ear.counting || ear.waiting || ear.tx_until > now {
+        let receiver = &self.media[m].receivers[member];
+        if !receiver.counting || receiver.waiting || receiver.tx_until > now {
             return;
         }
-        let (base, slot) = (ear.base, self.media[m].timing.slot);
+        let (base, slot) = (receiver.base, self.media[m].timing.slot);
         // Beacons first, then the higher category (clause 10.22.2.4: internal collision).
         let mut winner = None;
         for c in (0..super::CONTENDERS).rev() {
@@ -34,7 +34,7 @@ impl Wlan {
         }
         let Some(c) = winner else {
             // What waited has left the queue by a drop.
-            let busy = !self.media[m].ears[member].idle;
+            let busy = !self.media[m].receivers[member].idle;
             if busy {
                 self.contention().stop_counting(now, m, member);
             } else {

@@ -12,7 +12,7 @@ pub struct Overlap {
     /// When it ended, or will.
     pub end: Instant,
     /// Power here [mW].
-    pub power: f64,
+    pub power_mw: f64,
 }
 
 /// The SINR of a frame over time, in pieces. Reused: no allocation in steady state.
@@ -24,8 +24,8 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Works out the pieces between `start` and `end` for a signal of `power` over `noise` [mW].
-    pub fn set(&mut self, start: Instant, end: Instant, power: f64, noise: f64, others: &[Overlap]) {
+    /// Works out the pieces between `start` and `end` for a signal of `power_mw` over `noise_mw` [mW].
+    pub fn set(&mut self, start: Instant, end: Instant, power_mw: f64, noise_mw: f64, others: &[Overlap]) {
         self.pieces.clear();
         self.end = end;
         self.pieces.push((start, 0.0));
@@ -42,8 +42,8 @@ impl Segments {
         }
         for (t, sinr) in &mut self.pieces {
             let at = |o: &&Overlap| o.start <= *t && *t < o.end;
-            let interference: f64 = others.iter().filter(at).map(|o| o.power).sum();
-            *sinr = power / (noise + interference);
+            let interference_mw: f64 = others.iter().filter(at).map(|o| o.power_mw).sum();
+            *sinr = power_mw / (noise_mw + interference_mw);
         }
     }
 
@@ -81,7 +81,7 @@ mod tests {
         let mode = Mode::ofdm(24).unwrap();
         let t = Instant;
         let mut s = Segments::default();
-        s.set(t(0), t(100), 20.0, 1.0, &[Overlap { start: t(75), end: t(300), power: 0.5 }]);
+        s.set(t(0), t(100), 20.0, 1.0, &[Overlap { start: t(75), end: t(300), power_mw: 0.5 }]);
         assert!((s.worst() - 20.0 / 1.5).abs() < 1e-12);
         let want = mode.success(20.0, 9_000.0) * mode.success(20.0 / 1.5, 3_000.0);
         assert!((s.success(&mode, t(0), t(100), 12_000.0) - want).abs() < 1e-12);
