@@ -61,6 +61,7 @@ fn write(pdus: &[([u8; 3], u16, Vec<u8>)], file: &Path) {
 
 /// Every control element and a random access response, each with values of its own.
 #[test]
+#[allow(clippy::too_many_lines)] // a table of control elements
 fn control_elements_say_to_tshark_what_they_say_to_us() {
     if !installed("control_elements_say_to_tshark_what_they_say_to_us") {
         return;

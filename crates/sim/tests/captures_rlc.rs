@@ -113,6 +113,7 @@ fn judge(numbers: impl Iterator<Item = u64>) -> Vec<Verdict> {
 /// which has no number, for a PDU that is repeated before a newer one arrives, and for a lost
 /// repetition.
 #[test]
+#[allow(clippy::too_many_lines)] // one comparison of two lists
 fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
     if !installed("wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses") {
         return;

@@ -42,6 +42,7 @@ type Says<'a> = &'a [(&'a str, &'a str, &'a str)];
 
 /// Each value as clause 9.4.2 has it. Rates are in 500 kbit/s, with 0x80 those of the basic set.
 #[test]
+#[allow(clippy::too_many_lines)] // a table of what frames say
 fn management_frames_say_what_is_configured() {
     if !installed("management_frames_say_what_is_configured") {
         return;

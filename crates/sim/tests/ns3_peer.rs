@@ -108,6 +108,7 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
 /// `lte_bulk` with the UE exactly 3 km away, each with `--seed=3`, `--rlc`, `--packet` and `--ues`
 /// as the row says. Six other seeds of `lte_dl` give the same within 3 % (docs/concepts/
 /// ns3-peer.md).
+#[allow(clippy::too_many_lines)] // a row for each run of the peer
 fn table() -> Vec<Row> {
     const WIFI: &str =
         "below a millisecond, and varies by a factor of three over seeds; the mean of twelve is a third less";

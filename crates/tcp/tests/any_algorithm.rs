@@ -95,6 +95,7 @@ impl Bench {
         Congestion { now: self.now, signal, flight: self.cc.cwnd(), repeated }
     }
 
+    #[allow(clippy::too_many_lines)] // an arm for each operation
     fn take(&mut self, operation: &Operation) {
         match *operation {
             Operation::Ack { segments, rtt_us, limited, state } => {

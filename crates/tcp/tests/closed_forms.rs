@@ -10,12 +10,8 @@ use lasthop_units::{Bytes, Duration, Instant};
 
 const MSS: u64 = 1000;
 
-/// The model of RFC 9438 section 5.1: one loss after every 1/p segments, a round trip that is
-/// always the same. The mean of the window over the rounds, once it has settled. The gaps are drawn
-/// between 0.5/p and 1.5/p: with equal ones CUBIC, flat before its plateau, stays at whatever whole
-/// window it had when the first came. Unequal gaps and fast convergence cost it about a tenth
-/// of the tables' mean, and below some forty segments its steps are coarse: hence a bar of 16 %.
-fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
+/// A control in congestion avoidance, with a window of `start` segments.
+fn established(cc: CcName, rtt: Duration, start: f64) -> Cc {
     let o = Options {
         cc: Some(cc),
         window: WindowOptions {
@@ -27,7 +23,6 @@ fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
         ..Options::default()
     };
     let mut cc = Cc::new(&o.resolve().unwrap());
-    let rtt = Duration::from_secs_f64(rtt);
     cc.on_established(&Established {
         now: Instant::ZERO,
         rtt: Some(rtt),
@@ -36,6 +31,17 @@ fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
         seed: 1,
         mss: MSS as u32,
     });
+    cc
+}
+
+/// The model of RFC 9438 section 5.1: one loss after every 1/p segments, a round trip that is
+/// always the same. The mean of the window over the rounds, once it has settled. The gaps are drawn
+/// between 0.5/p and 1.5/p: with equal ones CUBIC, flat before its plateau, stays at whatever whole
+/// window it had when the first came. Unequal gaps and fast convergence cost it about a tenth
+/// of the tables' mean, and below some forty segments its steps are coarse: hence a bar of 16 %.
+fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
+    let rtt = Duration::from_secs_f64(rtt);
+    let mut cc = established(cc, rtt, start);
     let (mut now, mut una, mut since_loss, mut losses) = (Instant::ZERO, 1, 0.0, 0);
     let (mut sum, mut rounds) = (0.0, 0.0);
     let draw = Draw::new(3, Purpose::Test, 0);

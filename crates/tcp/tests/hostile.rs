@@ -119,6 +119,7 @@ fn options() -> impl Strategy<Value = Options> {
 
 const PEER_ISN: Seq = Seq(0xffff_ff00);
 
+#[allow(clippy::too_many_lines)] // an arm for each operation
 fn apply(e: &mut Endpoint, now: &mut Instant, op: &Operation) {
     let i = e.info();
     let peer = |x: i64| {

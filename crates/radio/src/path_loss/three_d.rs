@@ -158,6 +158,7 @@ mod tests {
     /// to 1e-3 dB. By hand, UMa at 10 m with line of sight: d = sqrt(10^2 + 23.5^2) = 25.54 m,
     /// 28 + 22 log10 25.54 + 20 log10 5 = 72.94.
     #[test]
+    #[allow(clippy::too_many_lines)] // a row for each published point
     fn tr_38_901_gives_its_published_points() {
         let at = |model: PathLoss, h: f64, d: f64, sight: bool| {
             -model.loss(Hertz(5e9), &Ends::new(d, h, 1.5), sight).0

@@ -100,36 +100,41 @@ pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn], 
         w.maybe(0.3, "nth", |w| w.log(1, 20).to_string());
         w.maybe(0.3, "delay_rounds", |w| w.log(1, 20).to_string());
         w.maybe(0.3, "delay", |w| w.time(1, 2_000_000));
-        let other = &flows[w.int(0, flows.len() as u64 - 1) as usize].name;
-        let link = &links[w.int(0, links.len() as u64 - 1) as usize];
-        match w.int(0, 4) {
-            0 if !link.rates.is_empty() => {
-                let side = w.pick(&link.rates);
-                let rate = w.rate(20_000, 100_000_000);
-                w.key("set", format!("{{ \"link.{}.{side}rate\" = {rate} }}", link.name));
-            }
-            1 => {
-                let (delay, loss) = (w.time(10, 500_000), w.ratio(100.0));
-                let batch = w.time(1, 200_000);
-                let name = &link.name;
-                w.key(
-                    "set",
-                    format!("{{ \"link.{name}.delay\" = {delay}, \"link.{name}.reverse.loss\" = {loss}, \"link.{name}.reverse.batch\" = {batch} }}"),
-                );
-            }
-            2 if flow.app.starts_with("\"bulk") || flow.app.contains("\"bulk\"") => {
-                let rate = w.rate(1000, 20_000_000);
-                w.key("set", format!("{{ \"flow.{}.app.rate\" = {rate} }}", flow.name));
-            }
-            3 if !faults.is_empty() => {
-                let fault = &faults[w.int(0, faults.len() as u64 - 1) as usize];
-                let what = w.pick(&["start", "start", "stop"]);
-                w.key(what, format!("\"{fault}\""));
-            }
-            _ => {
-                let what = w.pick(&["start", "stop", "pause", "resume"]);
-                w.key(what, format!("\"flow.{other}\""));
-            }
+        action(w, flow, links, flows, faults);
+    }
+}
+
+/// What a trigger does.
+fn action(w: &mut Words, flow: &FlowDrawn, links: &[LinkDrawn], flows: &[FlowDrawn], faults: &[String]) {
+    let other = &flows[w.int(0, flows.len() as u64 - 1) as usize].name;
+    let link = &links[w.int(0, links.len() as u64 - 1) as usize];
+    match w.int(0, 4) {
+        0 if !link.rates.is_empty() => {
+            let side = w.pick(&link.rates);
+            let rate = w.rate(20_000, 100_000_000);
+            w.key("set", format!("{{ \"link.{}.{side}rate\" = {rate} }}", link.name));
+        }
+        1 => {
+            let (delay, loss) = (w.time(10, 500_000), w.ratio(100.0));
+            let batch = w.time(1, 200_000);
+            let name = &link.name;
+            w.key(
+                "set",
+                format!("{{ \"link.{name}.delay\" = {delay}, \"link.{name}.reverse.loss\" = {loss}, \"link.{name}.reverse.batch\" = {batch} }}"),
+            );
+        }
+        2 if flow.app.starts_with("\"bulk") || flow.app.contains("\"bulk\"") => {
+            let rate = w.rate(1000, 20_000_000);
+            w.key("set", format!("{{ \"flow.{}.app.rate\" = {rate} }}", flow.name));
+        }
+        3 if !faults.is_empty() => {
+            let fault = &faults[w.int(0, faults.len() as u64 - 1) as usize];
+            let what = w.pick(&["start", "start", "stop"]);
+            w.key(what, format!("\"{fault}\""));
+        }
+        _ => {
+            let what = w.pick(&["start", "stop", "pause", "resume"]);
+            w.key(what, format!("\"flow.{other}\""));
         }
     }
 }

@@ -36,6 +36,7 @@ pub fn network(w: &mut Words, base: &str, nodes: &mut Vec<String>, more: bool) -
 }
 
 /// Returns its number, whether it has EDCA, whether its rate is fixed.
+#[allow(clippy::too_many_lines)] // a draw for each key
 fn access_point(
     w: &mut Words,
     n: u32,
