@@ -125,7 +125,7 @@ impl Adapter for WlanAccess {
     }
 
     fn note_stages(&mut self) {
-        self.wlan.observer().record_stages();
+        self.wlan.recorders().record_stages();
     }
 
     fn change(&mut self, _: Instant, change: &AccessChange, _: &mut AccessOutput) -> bool {
@@ -144,7 +144,7 @@ impl Adapter for WlanAccess {
             observed.0 = open(&format!("{name}.air"), what, LinkType::Radiotap);
         }
         if self.observed.iter().any(|(point, _)| point.is_some()) {
-            self.wlan.observer().record_frames();
+            self.wlan.recorders().record_frames();
         }
     }
 
@@ -229,7 +229,7 @@ impl WlanAccess {
     /// Where packets are now.
     #[cold]
     fn pass_stages(&mut self, out: &mut AccessOutput) {
-        for WlanNote { id, station, at, stage } in self.wlan.observer().stages() {
+        for WlanNote { id, station, at, stage } in self.wlan.recorders().stages() {
             let stage = match stage {
                 WlanStage::Queue => Stage::WifiQueue,
                 WlanStage::Contention => Stage::Contention,
@@ -239,7 +239,7 @@ impl WlanAccess {
             };
             out.stage(id, at, stage, station.index() as u32);
         }
-        out.steps.extend(self.wlan.observer().lost().map(|mpdu| {
+        out.steps.extend(self.wlan.recorders().lost().map(|mpdu| {
             Step::Pdu(Box::new(LostPdu {
                 packet: mpdu.id,
                 place: mpdu.station.index() as u32,

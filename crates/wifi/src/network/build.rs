@@ -261,7 +261,7 @@ impl Wlan {
         let queue = queue.unwrap_or_else(|| unreachable!("it has an MPDU"));
         let Some(mpdu) = queue.originator.get_mut(sn) else { return };
         if let Some(chain) = mpdu.chain.take() {
-            let (inside, recorder, failures) = (&mut queue.inside, &mut self.observer.stages, mpdu.retries);
+            let (inside, recorder, failures) = (&mut queue.inside, &mut self.recorders.stages, mpdu.retries);
             self.pool.take(chain, |item| {
                 *inside -= 1;
                 recorder.lost(LostMpdu { id: item.id, station, end, sn, failures });

@@ -6,7 +6,7 @@ use super::agenda::Event;
 use super::config::ApConfig;
 use super::contention::Ppdu;
 use super::medium::{Frame, Transmission};
-use super::observe::BurstOf;
+use super::record::BurstOf;
 use super::{Pending, Wlan};
 use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, RTS};
 use crate::phy::{Compat, Mode};
@@ -127,9 +127,9 @@ impl Wlan {
     pub(super) fn send_burst(&mut self, now: Instant, d: usize) {
         // Not again after an RTS.
         let burst = &self.devices[d].burst;
-        if self.observer.stages.is_on() && burst.frame == Frame::Data && burst.airtime.is_zero() {
+        if self.recorders.stages.is_on() && burst.frame == Frame::Data && burst.airtime.is_zero() {
             let burst = BurstOf { device: &self.devices[d], links: &self.links, pool: &self.pool };
-            self.observer.stages.burst_begins(now, burst);
+            self.recorders.stages.burst_begins(now, burst);
         }
         let device = &self.devices[d];
         let ap = &self.aps[device.ap];

@@ -31,12 +31,12 @@ mod driver;
 mod exchange;
 mod manage;
 mod medium;
-mod observe;
 mod outcome;
 mod output;
 mod radios;
 mod reading;
 mod receive;
+mod record;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -47,8 +47,8 @@ pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
-pub use observe::{LostMpdu, Observer, WlanNote, WlanStage};
 pub use output::{DropCause, End, LinkStats, NotedFrame, WlanEvent, WlanOutput};
+pub use record::{LostMpdu, Recorders, WlanNote, WlanStage};
 
 use std::collections::VecDeque;
 
@@ -184,7 +184,7 @@ pub struct Wlan {
     internal: Vec<usize>,
     /// Members whose reception of what ends is drawn, or decides what follows.
     unsure: Vec<usize>,
-    observer: Observer,
+    recorders: Recorders,
 }
 
 impl Wlan {
@@ -360,8 +360,8 @@ impl Wlan {
         &self.links[station]
     }
     /// What is recorded for whoever asks.
-    pub const fn observer(&mut self) -> &mut Observer {
-        &mut self.observer
+    pub const fn recorders(&mut self) -> &mut Recorders {
+        &mut self.recorders
     }
     /// Mean linear SNR of what `end` sends, without fading.
     pub fn snr(&self, station: StationId, end: End) -> f64 {

@@ -4,7 +4,7 @@ use lasthop_units::Instant;
 
 use super::agenda::Event;
 use super::medium::Frame;
-use super::observe::BurstOf;
+use super::record::BurstOf;
 use super::{BEACON, DropCause, End, Pending, Wlan, WlanOutput};
 use crate::mac::Category;
 
@@ -73,9 +73,9 @@ impl Wlan {
     /// Counts what has become of the data of a burst.
     fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
         let Some(station) = self.devices[d].burst.station else { return };
-        if self.observer.stages.is_on() {
+        if self.recorders.stages.is_on() {
             let burst = BurstOf { device: &self.devices[d], links: &self.links, pool: &self.pool };
-            self.observer.stages.burst_ends(now, burst);
+            self.recorders.stages.burst_ends(now, burst);
         }
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
         let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);

@@ -5,8 +5,8 @@ use lasthop_units::{Duration, Instant, StationId};
 use super::agenda::Event;
 use super::exchange::Answer;
 use super::medium::Frame;
-use super::observe::Sent;
 use super::reading::Reading;
+use super::record::Sent;
 use super::{DropCause, End, LostMpdu, Wlan, WlanOutput, WlanStage};
 use crate::mac::{Agreement, Category, Chain};
 
@@ -70,8 +70,8 @@ impl Wlan {
     /// The PPDU has left the air and `received` says whether the one it was for could read any of
     /// it.
     fn after(&mut self, now: Instant, m: usize, i: usize, received: bool, out: &mut WlanOutput) {
-        let Wlan { devices, links, aps, pool, media, observer, .. } = self;
-        if let Some(frames) = &mut observer.frames {
+        let Wlan { devices, links, aps, pool, media, recorders, .. } = self;
+        if let Some(frames) = &mut recorders.frames {
             let (ppdu, members) = (&media[m].on_air[i], &media[m].members);
             let sent = Sent { now, ppdu, members, devices, links, aps, pool, received };
             frames.record(&sent, &mut out.noted);
@@ -151,8 +151,8 @@ impl Wlan {
             let Some(mpdu) = queue.originator.get_mut(*sn) else { continue };
             let Some(chain) = mpdu.chain.take() else { continue };
             let failures = mpdu.retries;
-            if self.observer.stages.is_on() {
-                self.observer.stages.chain(pool, chain, station, now, WlanStage::Reorder);
+            if self.recorders.stages.is_on() {
+                self.recorders.stages.chain(pool, chain, station, now, WlanStage::Reorder);
             }
             let mut up = |chain: Chain| {
                 pool.take(chain, |item| {
@@ -166,7 +166,7 @@ impl Wlan {
             } else if !queue.reorder.receive(now, *sn, chain, &mut up) {
                 pool.take(chain, |item| {
                     left += 1;
-                    self.observer.stages.lost(LostMpdu { id: item.id, station, end, sn: *sn, failures });
+                    self.recorders.stages.lost(LostMpdu { id: item.id, station, end, sn: *sn, failures });
                     out.dropped.push((station, end, now, item, DropCause::Late));
                 });
             }

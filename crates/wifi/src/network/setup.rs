@@ -9,8 +9,8 @@ use super::agenda::{Agenda, Event};
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::Burst;
 use super::medium::Medium;
-use super::observe::Observer;
 use super::output::End;
+use super::record::Recorders;
 use super::tx_queue::Lost;
 use super::{CONTENDERS, Device, Link, Pending, Wlan};
 use crate::mac::{Access, Category, Contender, Counting, Pool};
@@ -35,7 +35,7 @@ impl Wlan {
             settle: VecDeque::new(),
             internal: Vec::new(),
             unsure: Vec::new(),
-            observer: Observer::default(),
+            recorders: Recorders::default(),
         };
         for (id, ap) in config.aps.enumerate() {
             let device = wlan.add_device(id, ap, None, &ap.radio);

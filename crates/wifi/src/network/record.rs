@@ -9,14 +9,14 @@ pub use stages::{BurstOf, LostMpdu, StageRecorder, WlanNote, WlanStage};
 
 /// What is recorded.
 #[derive(Debug, Default)]
-pub struct Observer {
+pub struct Recorders {
     /// Where packets are.
     pub(super) stages: StageRecorder,
     /// The frames on the air, if they are wanted.
     pub(super) frames: Option<Box<FrameRecorder>>,
 }
 
-impl Observer {
+impl Recorders {
     /// From now on it is recorded where packets are.
     pub fn record_stages(&mut self) {
         self.stages.begin();
