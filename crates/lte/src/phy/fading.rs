@@ -62,8 +62,8 @@ struct Link {
 /// What is remembered of a link.
 #[derive(Debug)]
 enum Known {
-    /// A slow one: its gains at knots of the way. Its gains between them are no more work than finding
-    /// out what is known of the TTI.
+    /// A slow one: its gains at knots of the way. Its gains between them are no more work than
+    /// finding out what is known of the TTI.
     Knots(Knots),
     /// A fast one: what has been worked out of one TTI.
     Moment(Moment),

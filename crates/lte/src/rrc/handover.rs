@@ -17,8 +17,8 @@ use lasthop_bearer::{ConfigError, Warning, check, warn, within};
 pub struct HandoverConfig {
     /// What makes a UE report a neighbour, upon which its eNB prepares a handover.
     pub trigger: Trigger,
-    /// Layer 1: a measurement is the mean of five samples over this time (TS 36.133 clause 8.1.2.2.1:
-    /// 200 ms).
+    /// Layer 1: a measurement is the mean of five samples over this time (TS 36.133 clause
+    /// 8.1.2.2.1: 200 ms).
     pub period: Duration,
     /// Layer 3: filterCoefficient k of TS 36.331 clause 5.5.3.2, 0 (no filter) to 19.
     pub filter: u32,

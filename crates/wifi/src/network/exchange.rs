@@ -100,8 +100,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to `ppdu` of the device `sender` of a network, which its recipient could read. `ampdu`:
-    /// it carries more than one MPDU.
+    /// The answer to `ppdu` of the device `sender` of a network, which its recipient could read.
+    /// `ampdu`: it carries more than one MPDU.
     pub fn to(
         ppdu: &Transmission,
         sender: usize,

@@ -147,7 +147,8 @@ struct Preamble {
     power_mw: f64,
     /// Linear SINR from which a preamble is found.
     sinr: f64,
-    /// So many times as strong as the one that is being received it takes over; None: it never does.
+    /// So many times as strong as the one that is being received it takes over; None: it never
+    /// does.
     capture: Option<f64>,
 }
 

@@ -25,7 +25,8 @@ impl Recorders {
     pub fn stages(&mut self) -> impl Iterator<Item = WlanNote> + '_ {
         self.stages.drain()
     }
-    /// The MPDUs of packets that were dropped since the last call, if it is recorded where packets are.
+    /// The MPDUs of packets that were dropped since the last call, if it is recorded where packets
+    /// are.
     pub fn lost(&mut self) -> impl Iterator<Item = LostMpdu> + '_ {
         self.stages.drain_lost()
     }

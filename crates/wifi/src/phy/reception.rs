@@ -24,7 +24,8 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Works out the pieces between `start` and `end` for a signal of `power_mw` over `noise_mw` [mW].
+    /// Works out the pieces between `start` and `end` for a signal of `power_mw` over `noise_mw`
+    /// [mW].
     pub fn set(&mut self, start: Instant, end: Instant, power_mw: f64, noise_mw: f64, others: &[Overlap]) {
         self.pieces.clear();
         self.end = end;

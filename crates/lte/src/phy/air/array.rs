@@ -109,8 +109,8 @@ pub(super) struct Arrays {
     transmits: bool,
     /// The resource blocks that were worked out last.
     blocks: Vec<u16>,
-    /// By resource block that was worked out last: noise and interference over the receive antennas, lower
-    /// triangle.
+    /// By resource block that was worked out last: noise and interference over the receive
+    /// antennas, lower triangle.
     noise_mw: Vec<Matrix>,
     /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
     channel: Vec<Matrix>,

@@ -1,9 +1,9 @@
 //! What a connected UE measures, and what it concludes.
 //!
-//! It takes a sample of all cells once a frame while its link is poor, every 40 ms while it is good:
-//! its radio link is monitored with these samples, and their mean over `handover.period` is a
-//! measurement. Fading is not in them: it is taken to be averaged out. An idle UE measures only when
-//! it wants a connection.
+//! It takes a sample of all cells once a frame while its link is poor, every 40 ms while it is
+//! good: its radio link is monitored with these samples, and their mean over `handover.period` is a
+//! measurement. Fading is not in them: it is taken to be averaged out. An idle UE measures only
+//! when it wants a connection.
 
 use lasthop_engine::math::db;
 use lasthop_radio::linear;

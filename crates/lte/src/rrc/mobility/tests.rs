@@ -421,8 +421,8 @@ fn a_cell_without_the_context_refuses() {
     }
 }
 
-/// Clause 5.3.11.1 and 5.3.11.3: a sample of -10 dB once a frame; 20 frames fill the window of Qout,
-/// N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
+/// Clause 5.3.11.1 and 5.3.11.3: a sample of -10 dB once a frame; 20 frames fill the window of
+/// Qout, N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
 #[test]
 fn t310_runs_from_n310_indications_to_the_failure() {
     let mut of = UeMobility::new(3);

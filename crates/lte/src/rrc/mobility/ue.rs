@@ -212,7 +212,8 @@ impl UeProcedures {
         }
     }
 
-    /// A UE takes a sample of all cells; `reports`: a report may go out. True if its radio link has failed.
+    /// A UE takes a sample of all cells; `reports`: a report may go out. True if its radio link has
+    /// failed.
     pub fn sample(
         &mut self,
         at: &Moment<'_>,
