@@ -83,6 +83,7 @@ fn frames_of_handovers_dissect_as_what_they_are() {
 /// forwarded is what had come through the gateway and was not confirmed, in that order, and it is
 /// as much as the event says.
 #[test]
+#[allow(clippy::too_many_lines)] // one comparison of numbers, from the preparation to the end
 fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
     if !installed("a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded") {
         return;

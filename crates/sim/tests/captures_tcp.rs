@@ -263,6 +263,7 @@ fn late_segments_at_a_receiver_are_those_that_wireshark_marks() {
 /// 0 for CE, the counter of packets with 5 (section 3.2.1); the field ACE is its lowest three bits,
 /// AE, CWR and ECE. Each ACK says what had arrived when it left.
 #[test]
+#[allow(clippy::too_many_lines)] // one comparison, field by field
 fn accecn_says_what_has_arrived() {
     if !installed("accecn_says_what_has_arrived") {
         return;
