@@ -2,6 +2,11 @@
 
 What a macro makes of rows is counted by the rows. A type may have more where the comment above it says
 `More than 25 fields:` or `More than 60 methods:` and why.
+
+A function without `self` whose first parameter is `&mut T` counts as a method of `T`: it can change all of a `T`, and
+differs from a method in notation alone. What a trait asks for counts once, where the trait declares it. With `&T` or
+`T` a function does not count: it leaves no `T` behind in another state, so a type that is read by many, as a scenario
+by its checks, is not what this test is about.
 """
 
 from __future__ import annotations
@@ -29,6 +34,13 @@ STRUCT = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 FIELD = re.compile(r"^ *(?:pub(?:\([^)]*\))? )?(?:r#)?\w+: ", re.MULTILINE)
+#: A function without `self` that takes a `&mut T` first.
+FREE = re.compile(
+    r"^ *(?:pub(?:\([^)]*\))? )?(?:default |const |async |unsafe |extern \"C\" )*fn \w+"
+    r"(?:<(?:[^<>]|->|<(?:[^<>]|->)*>)*>)?"
+    r"\(\s*(?:mut )?\w+: &(?:'\w+ )?mut (?:\w+::)*(?P<of>\w+)",
+    re.MULTILINE,
+)
 #: Not production code, and rows of tables, whose fields are columns.
 LEFT_OUT = re.compile(
     r"^#\[cfg\(test\)\]\s*(?:pub\(\w+\) )?mod \w+ \{.*?^\}|^table! \{.*?^\}", re.MULTILINE | re.DOTALL
@@ -90,8 +102,20 @@ def type_of(head: str) -> str:
     return target.strip().lstrip("&").removeprefix("mut ").split("::")[-1].strip()
 
 
+def takes_first(text: str) -> list[str]:
+    """The type of the first parameter, a `&mut`, of each function without `self` that is no method of that type."""
+    impls = [(m.start(), m.end(), m["head"]) for m in IMPL.finditer(text)]
+    found = []
+    for function in FREE.finditer(text):
+        heads = [head for start, end, head in impls if start <= function.start() < end]
+        of_trait = any(re.search(r"\bfor\b(?!<)", head) for head in heads)
+        if not of_trait and function["of"] not in map(type_of, heads):
+            found.append(function["of"])
+    return found
+
+
 def sizes(texts: list[str]) -> tuple[Counter[str], dict[str, tuple[int, str]]]:
-    """Methods of each type, and fields of each struct with the comment above it."""
+    """Methods of each type with the functions that take it first, and fields of each struct with the comment above."""
     methods: Counter[str] = Counter()
     fields: dict[str, tuple[int, str]] = {}
     for source in texts:
@@ -99,6 +123,7 @@ def sizes(texts: list[str]) -> tuple[Counter[str], dict[str, tuple[int, str]]]:
         for found in IMPL.finditer(text):
             inner = len(found["indent"]) + 4
             methods[type_of(found["head"])] += sum(len(m["indent"]) == inner for m in METHOD.finditer(found["body"]))
+        methods.update(takes_first(text))
         for found in STRUCT.finditer(text):
             count = len(FIELD.findall(found["body"]))
             if count >= fields.get(found["name"], (0, ""))[0]:
@@ -139,6 +164,22 @@ def test_a_large_type_is_found() -> None:
         too_large(["/// More than 25 fields: they are those of the header.\n#[derive(Debug)]\n" + struct, first]) == []
     )
     assert too_large(["#[cfg(test)]\nmod tests {\n" + struct.replace("\n", "\n    ") + "\n}\n"]) == []
+
+
+def test_functions_that_take_a_type_first_are_counted() -> None:
+    """The test of the test: nothing that a method could do is done by going past the methods."""
+    methods = "".join(f"    fn m{i}(&self) {{}}\n" for i in range(METHODS - 3))
+    type_ = f"struct World;\nimpl World {{\n{methods}}}\n"
+    free = "pub(super) fn f<'a, F: Fn(u8) -> u8>(world: &'a mut World, f: F) {}\n"
+    associated = "impl Other {\n    fn of(\n        mut world: &mut super::World,\n    ) -> Other {\n    }\n}\n"
+    asked = "trait Look {\n    fn look(world: &mut World);\n}\n"
+    given = "impl Look for Other {\n    fn look(world: &mut World) {\n    }\n}\n"
+    own = "impl World {\n    fn own(world: &mut World) {\n    }\n}\n"
+    others = "fn read(world: &World) {}\nfn end(world: World) {}\nfn add(to: &mut Vec<World>, world: &mut World) {}\n"
+    tests = "#[cfg(test)]\nmod tests {\n    fn f(world: &mut World) {}\n}\n"
+    assert takes_first(free + associated + asked + given + own + others) == ["World", "World", "World", "Vec"]
+    assert too_large([type_, free, associated, asked, given, others, tests]) == []
+    assert too_large([type_, free, associated, asked, own]) == ["World: 61 methods"]
 
 
 def test_types_are_counted() -> None:
