@@ -170,6 +170,14 @@ class Results:
         return self.table("steps")
 
     @cached_property
+    def rlc_pdus(self) -> pa.Table:
+        """PDUs of RLC of LTE's cells on the air.
+
+        Written with `output.rlc_pdus = true`.
+        """
+        return self.table("rlc-pdus")
+
+    @cached_property
     def stages(self) -> pa.Table:
         """Where each packet is, in intervals without gap or overlap.
 

@@ -184,6 +184,54 @@ def test_bearers_carry_what_flows_and_rlc_count(tmp_path: Path) -> None:
     assert sum(line["RxBytes"] for line in pdcp["Dl"]) == flow["rx_bytes"]
 
 
+def test_pdus_of_rlc_are_those_of_its_counters(tmp_path: Path) -> None:
+    """PDUs one by one, against the counters of RLC, and what the blocks of MAC have room for."""
+    results = lh.Scenario.parse(LTE).with_(["output.rlc_pdus=true"]).run()
+    export_run(results, "ns3", tmp_path / "out")
+    last = {row["direction"]: row for row in results.rlc.to_pylist()}
+    radio = results.radio.to_pylist()
+    for way, direction, other in (("Dl", "downlink", "uplink"), ("Ul", "uplink", "downlink")):
+        lines = lines_of(tmp_path / "out" / f"{way}RlcStats.txt")
+        # STATUS PDUs are counted with the data that they are about.
+        counted = last[direction]["pdus_new"] + last[direction]["pdus_retx"] + last[other]["status_pdus"]
+        assert sum(line["nTxPDUs"] for line in lines) == counted > 0
+        # What has not arrived is on the air: eight HARQ processes, each with a data PDU and a STATUS PDU at most.
+        assert 0 <= sum(line["nTxPDUs"] - line["nRxPDUs"] for line in lines) <= 16
+        assert sum(line["RxBytes"] for line in lines) <= sum(r["bytes"] for r in radio if r["direction"] == direction)
+        assert all(line["end"] == line["start"] + 0.25 for line in lines)
+        assert all(0 < line["delayMin"] <= line["delay"] <= line["delayMax"] for line in lines if line["nRxPDUs"])
+        assert not any(math.isnan(value) for line in lines for value in line.values())
+
+
+def test_delays_of_pdus_by_hand(tmp_path: Path) -> None:
+    """100 B and 300 B in 4 and 12 ms: means 200 B and 8 ms, deviations 141.421 B and 5.65685 ms; one PDU is lost."""
+    rows = [
+        (0.1, "sent", 100, None),
+        (0.104, "received", 100, 0.1),
+        (0.2, "sent", 500, None),
+        (0.249, "sent", 300, None),
+        (0.261, "received", 300, 0.249),
+        (0.262, "received", 100, 0.258),
+    ]
+    fixed = {"bearer": "phone", "direction": "downlink", "kind": "data", "sn": 0}
+    tables = {
+        "rlc-pdus": pa.Table.from_pylist(
+            [{**fixed, "time_s": t, "event": e, "bytes": n, "sent_s": sent} for t, e, n, sent in rows]
+        ),
+        "radio": pa.Table.from_pylist([{"time_s": 1.0, "ue": "phone", "cell": "enb", "direction": "downlink"}]),
+        "events": pa.Table.from_pylist([{"time_s": 0.5, "source": "flow/f", "kind": "flow-start", "detail": None}]),
+    }
+    export_run(Results(Tables("{}", "{}", tables)), "ns3", tmp_path / "out")
+    lines = (tmp_path / "out" / "DlRlcStats.txt").read_text(encoding="ascii").splitlines()[1:]
+    assert [line.rstrip("\t").split("\t") for line in lines] == [
+        # start, end, CellId, IMSI, RNTI, LCID; PDUs and octets sent, received; delays; sizes
+        ["0", "0.25", "1", "1", "1", "3", "3", "900", "1", "100", *("0.004", "0", "0.004", "0.004"),
+         *("100", "0", "100", "100")],
+        ["0.25", "0.5", "1", "1", "1", "3", "0", "0", "2", "400", *("0.008", "0.00565685", "0.004", "0.012"),
+         *("200", "141.421", "100", "300")],
+    ]  # fmt: skip
+
+
 def test_delays_of_bearers_by_hand(tmp_path: Path) -> None:
     """Three packets: 10 and 30 ms to the phone, whose mean is 20 ms and deviation 14.142 ms; one that is lost."""
     rows = [(1, 100_000_000, 110_000_000), (2, 120_000_000, 150_000_000), (3, 130_000_000, 140_000_000)]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::captures::{PROFILE, bundled, capture, count, decoded, installed, last, texts, tshark};
-use crate::common::{folder, whole};
+use crate::common::{folder, real, whole};
 
 /// A PDU in a capture: the frame, what we say of it, and what Wireshark says.
 struct Frame {
@@ -409,5 +409,59 @@ fn pdus_of_umts_that_are_sent_again_are_those_of_the_table() {
         let frames = count(&filter, &file) as u64;
         assert_eq!(frames, last(&output, "rlc", "pdus_retx", way), "{way}");
         assert!(frames > 0 || way == "uplink", "{way}");
+    }
+}
+
+/// A PDU of RLC that has arrived: time \[ms\], whether in the downlink, number, octets.
+type Row = (u64, bool, Option<u64>, u64);
+
+/// The table `rlc-pdus` against the capture: what is received are the frames of `CELL.rlc`, by
+/// time, direction, number and length.
+#[test]
+fn the_table_of_rlc_pdus_has_what_the_capture_has() {
+    if !installed("the_table_of_rlc_pdus_has_what_the_capture_has") {
+        return;
+    }
+    let folder = folder("captures-rlc-table");
+    for (name, duration) in [("lte-fading", "600 ms"), ("lte-upload", "600 ms"), ("lte-um-am", "600 ms")] {
+        let file = folder.join(format!("{name}.pcapng"));
+        let duration = format!("scenario.duration={duration}");
+        let interfaces = r#"output.capture.interfaces=["*.rlc"]"#;
+        let sets = ["output.rlc_pdus=true", "output.interval=1 ms", &*duration, interfaces];
+        let output = capture(&bundled(name, &sets), &file);
+        let names = [
+            "frame.time_epoch",
+            "rlc-lte.direction",
+            "rlc-lte.am.fixed.sn",
+            "rlc-lte.um.sn",
+            "rlc-lte.pdu-length",
+        ];
+        let theirs: Vec<Row> = decoded("", &names, true, &file)
+            .iter()
+            .map(|row| {
+                let ms = (row[0].parse::<f64>().unwrap() * 1e3).round() as u64;
+                let sn = [&row[2], &row[3]].iter().find_map(|sn| sn.parse().ok());
+                (ms, row[1] == "1", sn, row[4].parse().unwrap())
+            })
+            .collect();
+        let [time, sent] = ["time_s", "sent_s"].map(|column| real(&output, "rlc-pdus", column));
+        let [ways, events, kinds] =
+            ["direction", "event", "kind"].map(|column| texts(&output, "rlc-pdus", column));
+        let [sns, bytes] = ["sn", "bytes"].map(|column| whole(&output, "rlc-pdus", column));
+        let rows = |event: &str| (0..time.len()).filter(|i| events[*i] == event).collect::<Vec<_>>();
+        let ours: Vec<Row> = rows("received")
+            .into_iter()
+            .map(|i| {
+                let ms = (time[i] * 1e3).round() as u64;
+                (ms, ways[i] == "downlink", (kinds[i] == "data").then_some(sns[i]), bytes[i])
+            })
+            .collect();
+        let differs = (0..ours.len().max(theirs.len())).find(|i| ours.get(*i) != theirs.get(*i));
+        assert_eq!(differs.map(|i| (i, ours.get(i), theirs.get(i))), None, "{name}");
+        assert!(ours.len() > 300, "{name}: {}", ours.len());
+        // HARQ's repetitions are in the delay: it is that of one transmission, or longer by them.
+        let delays = || rows("received").into_iter().map(|i| ((time[i] - sent[i]) * 1e3).round());
+        let (least, most) = (delays().fold(f64::MAX, f64::min), delays().fold(0.0, f64::max));
+        assert!(least > 0.0 && (name != "lte-fading" || most >= least + 6.0), "{name}: {least} {most}");
     }
 }

@@ -47,7 +47,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Line:
-    """A bearer's direction in an epoch; sizes and delays are missing where only what was sent is known."""
+    """A bearer's direction in an epoch; sizes and delays are missing where only counters are known."""
 
     start_s: float
     end_s: float
@@ -84,7 +84,9 @@ def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
 
 
 def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
-    """PDUs that RLC has sent, anew or again, between the samples of the table `rlc`."""
+    """PDUs of RLC by epochs, from the table `rlc-pdus`; without it, those sent between the samples of `rlc`."""
+    if "rlc-pdus" in results.table_names:
+        return _of_pdus(results, ues)
     if "rlc" not in results.table_names:
         return {}
     rows = needed(results, "rlc", ("time_s", "bearer", "direction", "pdus_new", "pdus_retx")).to_pylist()
@@ -101,6 +103,32 @@ def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
             found[row["direction"]].append(Line(since, row["time_s"], ue, lcids[row["bearer"]], now - sent, None))
         before[key] = (row["time_s"], now)
     return found
+
+
+def _of_pdus(results: Results, ues: set[str]) -> dict[str, list[Line]]:
+    columns = ("time_s", "bearer", "direction", "event", "bytes", "sent_s")
+    table = needed(results, "rlc-pdus", columns)
+    found: dict[str, dict[tuple[int, str], Count]] = {name: {} for name in RLC}
+    for time_s, bearer, direction, event, size, sent_s in zip(*(table[c].to_pylist() for c in columns), strict=True):
+        if bearer.split(".")[0] not in ues:
+            continue
+        # Times are whole milliseconds, and so are epochs.
+        count = found[direction].setdefault((round(time_s * 1e3) // round(EPOCH * 1e3), bearer), Count())
+        if event == "sent":
+            count.sent += 1
+            count.sent_bytes += size
+        else:
+            count.received_bytes += size
+            count.delays.append((round(time_s * 1e3) - round(sent_s * 1e3)) / 1e3)
+            count.sizes.append(size)
+    lcids = _lcids({bearer for counts in found.values() for _, bearer in counts})
+    return {
+        direction: [
+            Line(epoch * EPOCH, (epoch + 1) * EPOCH, bearer.split(".")[0], lcids[bearer], count.sent, count)
+            for (epoch, bearer), count in sorted(counts.items())
+        ]
+        for direction, counts in found.items()
+    }
 
 
 def text(lines: list[tuple[Line, tuple[str, str, str]]]) -> Iterator[bytes]:

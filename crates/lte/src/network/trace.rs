@@ -177,6 +177,12 @@ impl Trace {
         self.parts &= on;
     }
 
+    /// Keeps a trace from now on, with what blocks carry.
+    pub fn keep_parts(&mut self) {
+        self.steps.get_or_insert_default();
+        self.parts = true;
+    }
+
     /// Keeps a trace from now on, with what blocks carry, and what goes over the air beside them.
     pub fn set_with_parts(&mut self) {
         (self.steps, self.parts) = (Some(Vec::new()), true);

@@ -418,6 +418,8 @@ pub enum Step {
     },
     /// A row of the table `steps`.
     Trace(Box<TraceRow>),
+    /// A row of the table `rlc-pdus`.
+    RlcPdu(Box<RlcPduRow>),
     /// A frame for the capture. It stands before what takes its packets away.
     Frame(Box<Frame>),
     /// A policy of the caller's own has failed.
@@ -451,6 +453,35 @@ pub struct AccessEvent {
     pub value: Option<f64>,
     /// The rest; empty: nothing.
     pub detail: String,
+}
+
+/// A row of the table `rlc-pdus`.
+#[derive(Debug)]
+pub struct RlcPduRow {
+    pub time_s: f64,
+    pub bearer: Box<str>,
+    pub direction: &'static str,
+    /// Of a PDU that has arrived: when it was sent for the first time.
+    pub sent_s: Option<f64>,
+    pub kind: &'static str,
+    pub sn: Option<u64>,
+    pub bytes: u64,
+}
+
+impl RlcPduRow {
+    /// The row.
+    pub fn row(&self) -> tables::RlcPdus<'_> {
+        tables::RlcPdus {
+            time_s: self.time_s,
+            bearer: &self.bearer,
+            direction: self.direction,
+            event: if self.sent_s.is_some() { "received" } else { "sent" },
+            kind: self.kind,
+            sn: self.sn,
+            bytes: self.bytes,
+            sent_s: self.sent_s,
+        }
+    }
 }
 
 /// A row of the table `steps`, but for the number of the packet, which only the world knows.

@@ -10,7 +10,7 @@ use lasthop_units::{Duration, Instant};
 use crate::error::Error;
 use crate::sink::{Sink, Table};
 use crate::spec::{ControlSampling, Scenario, Spec, TcpSampling};
-use tables::{Events, Steps};
+use tables::{Events, RlcPdus, Steps};
 
 macro_rules! probes {
     ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
@@ -118,6 +118,13 @@ impl Probes {
             value,
             detail: (!detail.is_empty()).then_some(detail),
         });
+    }
+
+    /// A row of the table `rlc-pdus`.
+    pub fn rlc_pdu(&mut self, row: RlcPdus<'_>) {
+        if let Some(table) = &mut self.rlc_pdus {
+            table.push(&row);
+        }
     }
 
     /// A row of the table `steps`.

@@ -202,6 +202,23 @@ table! {
 }
 
 table! {
+    "rlc-pdus",
+    "PDUs of RLC of LTE's cells on the air. Written with `output.rlc_pdus = true`.";
+    /// A PDU of RLC on the air.
+    pub struct RlcPdus<'a> {
+        time_s: f64, "s", "start of the TTI in which it is sent, or in which its block is decoded";
+        bearer: &'a str, "", "name of the bearer";
+        direction: &'a str, "", "\"downlink\" or \"uplink\"";
+        event: &'a str, "",
+            "\"sent\" (in a new transport block) or \"received\"; without the second: lost, or on the air";
+        kind: &'a str, "", "\"data\" or \"status\"";
+        sn: Option<u64>, "", "sequence number of a data PDU";
+        bytes: u64, "B", "its size, with RLC's header";
+        sent_s: Option<f64>, "s", "of a received one: start of the TTI in which it was sent; HARQ may have repeated it";
+    }
+}
+
+table! {
     "stages",
     "Where each packet is, in intervals without gap or overlap. Written with `output.explain = true`.";
     rows interval;
@@ -514,6 +531,7 @@ macro_rules! tables_during_a_run {
             cc: Cc, |s| s.output.cc != ControlSampling::Off;
             packets: Packets, |s| s.output.packets || s.output.explain;
             steps: Steps, |s| s.output.steps && !s.ue.is_empty();
+            rlc_pdus: RlcPdus, |s| s.output.rlc_pdus && !s.ue.is_empty();
             stages: Stages, |s| s.output.explain;
             limits: Limits, |s| s.output.explain;
             pdus: Pdus, |s| s.output.explain && !(s.bearer.is_empty() && s.ue.is_empty() && s.station.is_empty());

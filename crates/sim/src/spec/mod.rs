@@ -318,6 +318,10 @@ pub struct Output {
     /// `lasthop timeline`. Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
+    /// Write a row for every PDU of RLC of LTE's cells that is sent and that arrives (table
+    /// `rlc-pdus`, for ns-3's statistics of RLC). Grows with the run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rlc_pdus: bool,
     /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs
     /// `[handover]`).
     #[serde(skip_serializing_if = "is_default")]
@@ -346,6 +350,7 @@ impl Default for Output {
             radio: true,
             packets: false,
             steps: false,
+            rlc_pdus: false,
             measurements: false,
             positions: false,
             capture: None,

@@ -191,6 +191,7 @@ impl World {
                     let packet = row.packet.and_then(|id| self.packets.get(id));
                     self.probes.step(row.row(packet.map(|p| p.serial)));
                 }
+                Step::RlcPdu(row) => self.probes.rlc_pdu(row.row()),
                 Step::Frame(frame) => {
                     if let Some(observer) = &mut self.observer {
                         observer.frame(access, *frame, |packet| self.packets.get(packet));

@@ -29,7 +29,7 @@ const ACKNOWLEDGED: (u8, u8) = (3, 4);
 const UNACKNOWLEDGED: [(u8, u8); 2] = [(7, 2), (9, 2)];
 
 /// No answer of a receiver comes later \[TTI\].
-const ANSWERED: u64 = 64;
+pub const ANSWERED: u64 = 64;
 
 /// What is needed to hand over frames.
 pub struct Observed {

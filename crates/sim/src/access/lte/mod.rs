@@ -2,6 +2,7 @@
 
 mod capture;
 mod direct;
+mod rlc_pdus;
 mod rows;
 mod stages;
 mod trace;
@@ -78,6 +79,8 @@ pub struct LteAccess {
     noted: bool,
     /// In which stage packets are, with `output.explain`.
     stages: Stages,
+    /// It becomes rows of the table `rlc-pdus`.
+    rlc_pdus: Option<Box<rlc_pdus::RlcPdus>>,
     /// It becomes frames of a capture.
     observed: Option<Box<capture::Observed>>,
     ues: IndexVec<UeId, Ue>,
@@ -109,7 +112,11 @@ pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring
     let ues: Vec<NodeId> = all.ues.iter().map(|ue| wiring.node(&ue.node)).collect();
     let (schedulers, steps) = (scenario.extensions().schedulers(), scenario.spec().output.steps);
     let access = LteAccess::new(&all, [&cells, &ues], tables, schedulers, wiring.seed, steps);
-    let id = wiring.add(Access::Lte(Box::new(access.map_err(Error::Policy)?)));
+    let mut access = access.map_err(Error::Policy)?;
+    if scenario.spec().output.rlc_pdus {
+        access.note_rlc_pdus();
+    }
+    let id = wiring.add(Access::Lte(Box::new(access)));
     for (ue, config) in all.config.ues.enumerate() {
         let (cell, node) = (cells[config.serving.index()], ues[ue.index()]);
         wiring.connect(cell, node, id, entry(ue, End::Network));
@@ -321,6 +328,7 @@ impl LteAccess {
             tracing,
             noted: tracing,
             stages: Stages::default(),
+            rlc_pdus: None,
             observed: None,
             ues: all.config.ues.enumerate().map(ue).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),

@@ -18,6 +18,9 @@ impl LteAccess {
         if out.stages {
             self.pass_stages(now, &records, out);
         }
+        if self.rlc_pdus.is_some() {
+            self.pass_rlc_pdus(&records, out);
+        }
         if !self.tracing {
             return;
         }
