@@ -175,7 +175,7 @@ class Results:
 
         Written with `output.rlc_pdus = true`.
         """
-        return self.table("rlc-pdus")
+        return self.table("rlc_pdus")
 
     @cached_property
     def stages(self) -> pa.Table:

@@ -215,7 +215,7 @@ def test_delays_of_pdus_by_hand(tmp_path: Path) -> None:
     ]
     fixed = {"bearer": "phone", "direction": "downlink", "kind": "data", "sn": 0}
     tables = {
-        "rlc-pdus": pa.Table.from_pylist(
+        "rlc_pdus": pa.Table.from_pylist(
             [{**fixed, "time_s": t, "event": e, "bytes": n, "sent_s": sent} for t, e, n, sent in rows]
         ),
         "radio": pa.Table.from_pylist([{"time_s": 1.0, "ue": "phone", "cell": "enb", "direction": "downlink"}]),

@@ -71,6 +71,8 @@ def of_scenarios() -> Iterator[GoldenRun]:
         yield GoldenRun(f"scenario/{name}/everything", file, EVERYTHING, EVERYTHING_S)
         if name in EXPLAINED:
             yield GoldenRun(f"scenario/{name}/explain", file, ("output.explain=true",), EVERYTHING_S)
+        if name == "lte-um-am":
+            yield GoldenRun(f"scenario/{name}/rlc_pdus", file, ("output.rlc_pdus=true",), EVERYTHING_S)
 
 
 def of_plug_ins() -> Iterator[GoldenRun]:

@@ -415,7 +415,7 @@ fn pdus_of_umts_that_are_sent_again_are_those_of_the_table() {
 /// A PDU of RLC that has arrived: time \[ms\], whether in the downlink, number, octets.
 type Row = (u64, bool, Option<u64>, u64);
 
-/// The table `rlc-pdus` against the capture: what is received are the frames of `CELL.rlc`, by
+/// The table `rlc_pdus` against the capture: what is received are the frames of `CELL.rlc`, by
 /// time, direction, number and length.
 #[test]
 fn the_table_of_rlc_pdus_has_what_the_capture_has() {
@@ -444,10 +444,10 @@ fn the_table_of_rlc_pdus_has_what_the_capture_has() {
                 (ms, row[1] == "1", sn, row[4].parse().unwrap())
             })
             .collect();
-        let [time, sent] = ["time_s", "sent_s"].map(|column| real(&output, "rlc-pdus", column));
+        let [time, sent] = ["time_s", "sent_s"].map(|column| real(&output, "rlc_pdus", column));
         let [ways, events, kinds] =
-            ["direction", "event", "kind"].map(|column| texts(&output, "rlc-pdus", column));
-        let [sns, bytes] = ["sn", "bytes"].map(|column| whole(&output, "rlc-pdus", column));
+            ["direction", "event", "kind"].map(|column| texts(&output, "rlc_pdus", column));
+        let [sns, bytes] = ["sn", "bytes"].map(|column| whole(&output, "rlc_pdus", column));
         let rows = |event: &str| (0..time.len()).filter(|i| events[*i] == event).collect::<Vec<_>>();
         let ours: Vec<Row> = rows("received")
             .into_iter()

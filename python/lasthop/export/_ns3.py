@@ -62,14 +62,14 @@ class Numbers:
 
 
 def ns3_content(results: Results) -> Content:
-    """Files of MAC from `steps`, `radio` and `events`, of PDCP from `stages`, of RLC from `rlc-pdus` or `rlc`.
+    """Files of MAC from `steps`, `radio` and `events`, of PDCP from `stages`, of RLC from `rlc_pdus` or `rlc`.
 
     Raises:
-        LasthopError: the run has none of the tables `steps`, `stages` and `rlc-pdus`.
+        LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`.
     """
-    if not {"steps", "stages", "rlc-pdus"} & set(results.table_names):
+    if not {"steps", "stages", "rlc_pdus"} & set(results.table_names):
         raise mistake(
-            "ns-3's LTE files cannot be filled: this run has none of the tables `steps`, `stages` and `rlc-pdus`",
+            "ns-3's LTE files cannot be filled: this run has none of the tables `steps`, `stages` and `rlc_pdus`",
             "`--set output.steps=true` makes a run with LTE cells record what MAC does, `--set output.rlc_pdus=true`"
             " what RLC does, `--set output.explain=true` what PDCP does",
         )
@@ -112,7 +112,7 @@ def ns3_content(results: Results) -> Content:
         )
     else:
         notes.append("DlPdcpStats.txt and UlPdcpStats.txt need the table `stages` (`output.explain = true`).")
-    if "rlc-pdus" in results.table_names:
+    if "rlc_pdus" in results.table_names:
         notes.append(
             f"Files of RLC have epochs of {EPOCH:g} s, as ns-3 by default, and each PDU, STATUS PDUs too, with RLC's"
             " header. A PDU is sent when its transport block goes on the air for the first time, and received when that"
@@ -121,7 +121,7 @@ def ns3_content(results: Results) -> Content:
     elif any(bearers.get(name) for name in RLC.values()):
         notes.append(
             "Files of RLC have nTxPDUs between two samples of the table `rlc`, data PDUs sent anew or again, and nan in"
-            " the columns from TxBytes on: these need the table `rlc-pdus` (`output.rlc_pdus = true`)."
+            " the columns from TxBytes on: these need the table `rlc_pdus` (`output.rlc_pdus = true`)."
         )
     notes += [f"Not written: {files}: {why}." for files, why in NOT_WRITTEN.items()]
     return Content(

@@ -84,8 +84,8 @@ def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
 
 
 def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
-    """PDUs of RLC by epochs, from the table `rlc-pdus`; without it, those sent between the samples of `rlc`."""
-    if "rlc-pdus" in results.table_names:
+    """PDUs of RLC by epochs, from the table `rlc_pdus`; without it, those sent between the samples of `rlc`."""
+    if "rlc_pdus" in results.table_names:
         return _of_pdus(results, ues)
     if "rlc" not in results.table_names:
         return {}
@@ -107,7 +107,7 @@ def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
 
 def _of_pdus(results: Results, ues: set[str]) -> dict[str, list[Line]]:
     columns = ("time_s", "bearer", "direction", "event", "bytes", "sent_s")
-    table = needed(results, "rlc-pdus", columns)
+    table = needed(results, "rlc_pdus", columns)
     found: dict[str, dict[tuple[int, str], Count]] = {name: {} for name in RLC}
     for time_s, bearer, direction, event, size, sent_s in zip(*(table[c].to_pylist() for c in columns), strict=True):
         if bearer.split(".")[0] not in ues:

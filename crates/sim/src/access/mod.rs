@@ -418,7 +418,7 @@ pub enum Step {
     },
     /// A row of the table `steps`.
     Trace(Box<TraceRow>),
-    /// A row of the table `rlc-pdus`.
+    /// A row of the table `rlc_pdus`.
     RlcPdu(Box<RlcPduRow>),
     /// A frame for the capture. It stands before what takes its packets away.
     Frame(Box<Frame>),
@@ -455,7 +455,7 @@ pub struct AccessEvent {
     pub detail: String,
 }
 
-/// A row of the table `rlc-pdus`.
+/// A row of the table `rlc_pdus`.
 #[derive(Debug)]
 pub struct RlcPduRow {
     pub time_s: f64,

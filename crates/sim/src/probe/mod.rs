@@ -120,7 +120,7 @@ impl Probes {
         });
     }
 
-    /// A row of the table `rlc-pdus`.
+    /// A row of the table `rlc_pdus`.
     pub fn rlc_pdu(&mut self, row: RlcPdus<'_>) {
         if let Some(table) = &mut self.rlc_pdus {
             table.push(&row);

@@ -202,7 +202,7 @@ table! {
 }
 
 table! {
-    "rlc-pdus",
+    "rlc_pdus",
     "PDUs of RLC of LTE's cells on the air. Written with `output.rlc_pdus = true`.";
     /// A PDU of RLC on the air.
     pub struct RlcPdus<'a> {

@@ -319,7 +319,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
     /// Write a row for every PDU of RLC of LTE's cells that is sent and that arrives (table
-    /// `rlc-pdus`, for ns-3's statistics of RLC). Grows with the run.
+    /// `rlc_pdus`, for ns-3's statistics of RLC). Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub rlc_pdus: bool,
     /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs

@@ -79,7 +79,7 @@ pub struct LteAccess {
     noted: bool,
     /// In which stage packets are, with `output.explain`.
     stages: Stages,
-    /// It becomes rows of the table `rlc-pdus`.
+    /// It becomes rows of the table `rlc_pdus`.
     rlc_pdus: Option<Box<rlc_pdus::RlcPdus>>,
     /// It becomes frames of a capture.
     observed: Option<Box<capture::Observed>>,

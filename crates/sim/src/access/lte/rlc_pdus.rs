@@ -1,4 +1,4 @@
-//! PDUs of RLC on the air, as rows of the table `rlc-pdus`.
+//! PDUs of RLC on the air, as rows of the table `rlc_pdus`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -50,7 +50,7 @@ impl RlcPdus {
 }
 
 impl LteAccess {
-    /// From now on the table `rlc-pdus` has rows.
+    /// From now on the table `rlc_pdus` has rows.
     pub(super) fn note_rlc_pdus(&mut self) {
         self.noted = true;
         self.network.trace().keep_parts();
