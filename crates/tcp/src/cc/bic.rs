@@ -1,9 +1,9 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
-//! Held against Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides by a running
-//! mean of segments per ACK as well, a left-over from when it counted ACKs; above the low window it
-//! therefore moves about twice as fast as the search says. The mean follows `SND.UNA` in the Open
-//! state, starts at 2, and cannot fall below 31/16 again.
+//! Compared by reading with Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides
+//! by a running mean of segments per ACK as well, a left-over from when it counted ACKs; above the
+//! low window it therefore moves about twice as fast as the search says. The mean follows `SND.UNA`
+//! in the Open state, starts at 2, and cannot fall below 31/16 again.
 
 use lasthop_units::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! CAIA delay-gradient: it backs off, with a chance, when the round trip grows from round to round.
 //!
-//! Held against Linux 6.1 tcp_cdg.c:
+//! Validated against single runs of Linux 6.1 on two paths (`tests/linux_recordings.rs`). Compared
+//! by reading with tcp_cdg.c:
 //! - a back-off is a reduction like a mark's (CWR): PRR brings the window down over a round trip,
 //!   and no growth meanwhile;
 //! - the gradients pause at the end of every reduction, a loss's too (`CA_EVENT_COMPLETE_CWR`);

@@ -1,7 +1,8 @@
 //! H-TCP: growth by the time since the last loss, a cut by the share of queueing in the round trip.
 //!
-//! Held against Linux 6.1 tcp_htcp.c, with the jiffies of `kernel_clock` (1 ms where that is
-//! exact):
+//! Validated against recordings of Linux 6.1, share and retransmissions beside CUBIC
+//! (`tests/linux_two_flows.rs`). Compared by reading with tcp_htcp.c, with the jiffies of
+//! `kernel_clock` (1 ms where that is exact):
 //! - the bounds follow each round trip measured (rounded up to jiffies), not the smoothed one, and
 //!   alpha and beta are in 128ths, the scale of the round trip in eighths;
 //! - the window counts the segments that SND.UNA passed while the state was Open, else one per ACK;

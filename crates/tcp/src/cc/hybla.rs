@@ -1,8 +1,8 @@
 //! TCP Hybla: a long path grows as fast as one of 25 ms would.
 //!
-//! Held against Linux 6.1 tcp_hybla.c: rho in eighths and increments in 128ths with a table of
-//! eight powers of two; the connection starts with a window of rho segments (`cc_reading = linux`;
-//! the initial window is overruled), and outside the Open state it is Reno.
+//! Compared by reading with Linux 6.1 tcp_hybla.c: rho in eighths and increments in 128ths with a
+//! table of eight powers of two; the connection starts with a window of rho segments (`cc_reading =
+//! linux`; the initial window is overruled), and outside the Open state it is Reno.
 
 use lasthop_units::Duration;
 

@@ -1,7 +1,7 @@
 //! TCP-NV: Vegas for data centres; the window follows the largest rate of a round times the
 //! smallest round trip.
 //!
-//! Held against Linux 6.1 tcp_nv.c:
+//! Compared by reading with Linux 6.1 tcp_nv.c:
 //! - the rate of a sample is what was in flight when the segment was sent (`delivered -
 //!   prior_delivered`), not what is outstanding when its ACK comes;
 //! - a sample belongs to the state before its ACK, because `pkts_acked` runs before the state

@@ -1,7 +1,7 @@
 //! YeAH-TCP: Scalable's growth while few segments queue, Reno's beside others, and a queue that is
 //! drained at once.
 //!
-//! Held against Linux 6.1 tcp_yeah.c, which stands on tcp_vegas.c:
+//! Compared by reading with Linux 6.1 tcp_yeah.c, which uses tcp_vegas.c:
 //! - each return to the Open state begins a round afresh, as Vegas' enabling does;
 //! - round trips are whole microseconds, one more than measured.
 
