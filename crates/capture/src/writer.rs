@@ -61,7 +61,7 @@ pub enum TableData {
     Memory(Vec<RecordBatch>),
     /// A Parquet file.
     File {
-        /// Where.
+        /// Where the file lies.
         path: PathBuf,
         /// BLAKE3 of its bytes as hex.
         file_hash: String,

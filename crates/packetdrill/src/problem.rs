@@ -15,7 +15,7 @@ pub enum Problem {
     /// The text is not a script.
     #[error("{}:{}: {message}", place.line, place.column)]
     Mistake {
-        /// Where.
+        /// Where the text stops being a script.
         place: SourcePosition,
         /// What is wrong, and what would be right.
         message: String,
@@ -23,7 +23,7 @@ pub enum Problem {
     /// A script, but of something that a simulated endpoint has not.
     #[error("{}:{}: not applicable: {reason}", place.line, place.column)]
     NotApplicable {
-        /// Where.
+        /// Where the script asks for it.
         place: SourcePosition,
         /// What it asks for.
         reason: String,

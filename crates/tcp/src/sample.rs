@@ -185,7 +185,7 @@ pub enum Signal {
 /// A reason to slow down.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Congestion {
-    /// When.
+    /// When the signal came.
     pub now: Instant,
     /// The signal.
     pub signal: Signal,
@@ -198,7 +198,7 @@ pub struct Congestion {
 /// What is known when the handshake is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
-    /// When.
+    /// When the handshake was done.
     pub now: Instant,
     /// The handshake's round trip, if the SYN was sent once.
     pub rtt: Option<Duration>,
@@ -215,7 +215,7 @@ pub struct Established {
 /// Data leaves while nothing is in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct TransmitStart {
-    /// When.
+    /// When the data leaves.
     pub now: Instant,
     /// Since the last segment left.
     pub idle: Duration,

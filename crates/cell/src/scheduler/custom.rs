@@ -61,7 +61,7 @@ pub struct SchedulerContext<'a> {
 /// What a constructor may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Where.
+    /// The cell and direction that it will schedule.
     pub place: SchedulerContext<'a>,
     parameters: Parameters<'a>,
 }

@@ -65,7 +65,7 @@ pub enum NetworkEvent {
     },
     /// A step of a handover or a re-establishment.
     Mobility {
-        /// Which.
+        /// The step of the procedure.
         event: MobilityEvent,
         /// The target, or the cell that is concerned.
         cell: CellId,

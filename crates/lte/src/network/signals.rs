@@ -42,7 +42,7 @@ pub struct SignalRecord {
     pub tti: Tti,
     /// The cell that sends it or that it is for.
     pub cell: CellId,
-    /// What.
+    /// The signal and what it says.
     pub signal: Signal,
 }
 

@@ -35,7 +35,7 @@ impl TraceLink {
     }
 }
 
-/// What.
+/// A kind of step in the exchange of requests, grants, reports and transport blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The UE asks for a grant: a scheduling request or a RAC.
@@ -75,9 +75,9 @@ impl Step {
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// When.
+    /// The TTI in which it happened.
     pub tti: Tti,
-    /// What.
+    /// The kind of step.
     pub step: Step,
     /// Over which link.
     pub link: TraceLink,

@@ -116,21 +116,21 @@ impl End {
 pub enum Action {
     /// Write `bytes` into the stream at `end`; there is room for them.
     Write {
-        /// Where.
+        /// The end that writes.
         end: End,
         /// How many, above zero.
         bytes: u64,
     },
     /// Send one datagram from `end`.
     SendDatagram {
-        /// Where.
+        /// The end that sends.
         end: End,
         /// Payload [bytes].
         size: u32,
     },
     /// Nothing more will be written at `end`.
     Close {
-        /// Where.
+        /// The end that closes its direction.
         end: End,
     },
 }

@@ -39,9 +39,9 @@ pub type Variables = BTreeMap<String, Value>;
 /// An assertion that does not hold, or code that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Where.
+    /// Where the code stands in the script.
     pub place: SourcePosition,
-    /// What.
+    /// What does not hold, or why the code cannot be run.
     pub message: String,
 }
 

@@ -43,9 +43,9 @@ pub struct ToolOption {
 pub struct Event {
     /// Where it stands.
     pub place: SourcePosition,
-    /// When.
+    /// When it is done or expected.
     pub time: Time,
-    /// What.
+    /// What is done or expected.
     pub kind: Kind,
 }
 

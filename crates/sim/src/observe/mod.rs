@@ -53,7 +53,7 @@ const PAYLOAD: u32 = 32;
 pub struct Frame {
     /// Where it is seen; `None`: nowhere, and the capture only learns of its packets.
     pub point: Option<Point>,
-    /// When.
+    /// When the frame is seen.
     pub at: Instant,
     /// Its way, seen from the network.
     pub direction: Direction,

@@ -77,7 +77,7 @@ pub struct ControlContext<'a> {
 pub struct Setup<'a> {
     /// The stack it will work in.
     pub config: &'a Config,
-    /// Where.
+    /// The connection it will control.
     pub place: ControlContext<'a>,
     parameters: Parameters<'a>,
 }

@@ -169,7 +169,7 @@ pub(super) enum Cc {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct At {
-    /// When.
+    /// When the values change.
     pub t: Duration,
     /// Keys and their new values.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
