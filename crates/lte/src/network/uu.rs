@@ -1,6 +1,12 @@
 //! Uu, the radio interface between UEs and the network (TS 36.300 clause 4), as a cell sees it: it
-//! can say something to UEs and measure what they send. What they know it cannot read, with one
-//! exception ([`is_in_random_access`](Uu::is_in_random_access)).
+//! can say something to UEs and measure what they send.
+//!
+//! Four functions return more than a UE sends:
+//! [`is_in_random_access`](Uu::is_in_random_access), [`respond`](Uu::respond),
+//! [`complete`](Uu::complete), and [`sounding`](Uu::sounding), which adds the UE's present powers.
+//! DESIGN.md has them in its list of what an eNB knows without being told.
+//! [`misses_control`](Uu::misses_control) and [`receives_grants`](Uu::receives_grants) say what the
+//! channel does, not what the UE knows.
 
 use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
 

@@ -1,8 +1,10 @@
 //! What is kept of a cell and of a UE.
 //!
 //! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of
-//! it, and neither holds what only the other may know. [`Link`] is what is between them: what RRC
-//! has configured at both ends, and what is counted.
+//! it, and neither holds what only the other may know. [`Link`] is what is kept once for both: what
+//! RRC has configured, what is counted, and some state that two real ends would keep each for
+//! itself (the RRC connection, whether the UE is between cells, a full buffer, semi-persistent
+//! grants). DESIGN.md lists where one end thereby reads what only the other would know.
 //!
 //! Of a HARQ process the sender's half lies with the sender and the receiver's with the receiver.
 //! The eNB has a record of what it has granted each process of the uplink.
