@@ -141,7 +141,7 @@ fn check_pair(
 ) {
     let path = format!("sidelink.{}", dotted([name]));
     if spec.handover.is_some() {
-        // A pair belongs to one cell: its lanes, grants and persistent blocks are that cell's.
+        // A pair belongs to one cell, which grants the blocks of its destinations.
         let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
         found.push(d.help("leave out `[handover]`, or the sidelink"));
     }
