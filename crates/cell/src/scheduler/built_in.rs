@@ -92,6 +92,7 @@ macro_rules! built_in {
             }
         }
 
+        #[deny(clippy::missing_trait_methods)]
         impl Policy for Scheduler {
             #[inline]
             fn domain(&self) -> Domain {
@@ -129,6 +130,7 @@ mod tests {
     #[derive(Debug)]
     struct Whole;
 
+    #[deny(clippy::missing_trait_methods)]
     impl Policy for Whole {
         fn domain(&self) -> Domain {
             Domain::Equal

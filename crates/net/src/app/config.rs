@@ -117,6 +117,7 @@ macro_rules! apps {
             }
         }
 
+        #[deny(clippy::missing_trait_methods)]
         impl Behaviour for Running {
             fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
                 match self {

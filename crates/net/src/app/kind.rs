@@ -93,6 +93,7 @@ pub(super) trait Behaviour {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<T: Behaviour> Behaviour for Box<T> {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         (**self).start(now, s, out);

@@ -95,6 +95,7 @@ macro_rules! queues {
             }
         })?)*
 
+        #[deny(clippy::missing_trait_methods)]
         impl Discipline for Policy {
             #[inline]
             fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>, marked: &mut u64) {

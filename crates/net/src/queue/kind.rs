@@ -83,6 +83,7 @@ pub(super) trait Discipline {
 }
 
 /// A queue that is large, behind a pointer.
+#[deny(clippy::missing_trait_methods)]
 impl<T: Discipline> Discipline for Box<T> {
     #[inline]
     fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>, marked: &mut u64) {

@@ -200,6 +200,7 @@ impl Access {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Adapter for Access {
     #[inline(always)]
     fn mtu(&self, entry: Entry) -> u32 {
