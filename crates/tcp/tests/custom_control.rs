@@ -24,31 +24,18 @@ impl Listener {
     }
 }
 
-/// All methods of the trait, in the order of their names. Clippy refuses the implementation below
-/// when one is missing there.
-const METHODS: [&str; 20] = [
-    "cwnd",
-    "fault",
-    "observe",
-    "oldest_is_overdue",
-    "on_ack",
-    "on_congestion",
-    "on_dup_ack",
-    "on_established",
-    "on_hint",
-    "on_idle_restart",
-    "on_recovered",
-    "on_timeout",
-    "on_transmit_start",
-    "on_undo",
-    "own_timeout",
-    "pacing_rate",
-    "rules_recovery",
-    "set_cwnd",
-    "ssthresh",
-    "take_reduction",
-];
+/// The declaration of the trait.
+const DECLARATION: &str = include_str!("../src/cc/control.rs");
 
+/// All methods of the trait, in the order of their names. They are read from its declaration: a
+/// method that is added there has to be called below.
+fn methods() -> BTreeSet<&'static str> {
+    let body = DECLARATION.split_once("pub trait CongestionControl {").unwrap().1;
+    let lines = body.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+    lines.map(|rest| rest.split_once('(').unwrap().0).collect()
+}
+
+/// Clippy refuses this implementation when a method is missing.
 #[deny(clippy::missing_trait_methods)]
 impl CongestionControl for Listener {
     fn cwnd(&self) -> f64 {
@@ -192,6 +179,7 @@ fn each_method_that_a_custom_control_overrides_is_called() {
     pair.flush();
     pair.drive(Instant::from_secs(60));
 
-    let called: Vec<_> = called.lock().unwrap().iter().copied().collect();
-    assert_eq!(called, METHODS);
+    let methods = methods();
+    assert!(methods.contains("cwnd") && methods.contains("observe"), "{methods:?}");
+    assert_eq!(*called.lock().unwrap(), methods);
 }
