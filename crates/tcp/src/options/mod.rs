@@ -8,7 +8,6 @@ use lasthop_units::Duration;
 
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
-use crate::profile::Profile;
 
 /// A value that cannot be, with the key that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +148,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
             format!("`{name}` needs `recovery = \"rack\"`, which estimates the delivery rate"),
         );
     }
-    if c.recovery == RecoveryFlavour::Sack && !c.negotiated.sack && c.profile != Profile::Rfc {
+    if c.recovery == RecoveryFlavour::Sack && !c.negotiated.sack && !c.profile.recovers_without_sack() {
         return refuse("recovery", "`sack` needs `sack = true`");
     }
     Ok(())
@@ -160,6 +159,7 @@ mod tests {
     use lasthop_units::Bytes;
 
     use super::*;
+    use crate::profile::Profile;
 
     #[test]
     fn what_is_written_replaces_the_profile_and_errors_name_the_key() {

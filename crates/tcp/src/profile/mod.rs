@@ -21,6 +21,9 @@ struct Stack {
     summary: &'static str,
     /// The profile whose values it starts from.
     base: Option<Profile>,
+    /// With `sack = false`, `recovery = "sack"` is NewReno's, as it is towards a peer without SACK.
+    /// `false`: the two contradict each other.
+    recovers_without_sack: bool,
     config: &'static Config,
     sources: &'static [(&'static str, &'static str)],
 }
@@ -32,6 +35,7 @@ const STACKS: &[Stack] = &[
         name: "rfc",
         summary: "the standards: RFC 9293, 5681, 6298, 6582, 6675, 6928 and 7323",
         base: None,
+        recovers_without_sack: true,
         config: &rfc::CONFIG,
         sources: &[],
     },
@@ -40,6 +44,7 @@ const STACKS: &[Stack] = &[
         name: "ns2",
         summary: "the one-way agents of ns-2 2.26/2.27 with a 10 ms tick, counting packets",
         base: Some(Profile::Rfc),
+        recovers_without_sack: false,
         config: &ns2::CONFIG,
         sources: ns2::SOURCES,
     },
@@ -48,6 +53,7 @@ const STACKS: &[Stack] = &[
         name: "linux-6",
         summary: "Linux 6.1 as it comes: CUBIC with HyStart, RACK-TLP, PRR, F-RTO, undo, minimum RTO 200 ms",
         base: Some(Profile::Rfc),
+        recovers_without_sack: false,
         config: &linux_6::CONFIG,
         sources: linux_6::SOURCES,
     },
@@ -56,6 +62,7 @@ const STACKS: &[Stack] = &[
         name: "linux-2.6.26",
         summary: "Linux 2.6.26 (2008): CUBIC without HyStart, FACK, rate halving, F-RTO, initial RTO 3 s",
         base: Some(Profile::Linux6),
+        recovers_without_sack: false,
         config: &linux_2_6_26::CONFIG,
         sources: linux_2_6_26::SOURCES,
     },
@@ -64,6 +71,7 @@ const STACKS: &[Stack] = &[
         name: "ns3-3.28",
         summary: "ns-3 3.28 (2018): NewReno per ACK with SACK, 536 octets, initial window 1",
         base: Some(Profile::Rfc),
+        recovers_without_sack: false,
         config: &ns3::CONFIG_3_28,
         sources: ns3::SOURCES_3_28,
     },
@@ -72,6 +80,7 @@ const STACKS: &[Stack] = &[
         name: "ns3-3.44",
         summary: "ns-3 3.44 (2025): CUBIC with HyStart and SACK, 536 octets, initial window 10",
         base: Some(Profile::Rfc),
+        recovers_without_sack: false,
         config: &ns3::CONFIG_3_44,
         sources: ns3::SOURCES_3_44,
     },
@@ -80,6 +89,7 @@ const STACKS: &[Stack] = &[
         name: "inet",
         summary: "INET 2.x/3.x (about 2015): Reno without options, 536 octets, flight taken for min(cwnd, rwnd)",
         base: Some(Profile::Rfc),
+        recovers_without_sack: false,
         config: &inet::CONFIG,
         sources: inet::SOURCES,
     },
@@ -119,6 +129,11 @@ impl Profile {
     /// The profile whose values it starts from; `rfc` starts from none.
     pub fn base(self) -> Option<Profile> {
         self.stack().base
+    }
+
+    /// `recovery = "sack"` may stand beside `sack = false`.
+    pub(crate) fn recovers_without_sack(self) -> bool {
+        self.stack().recovers_without_sack
     }
 
     /// Where those values come from that differ from the base's: (key, source).
