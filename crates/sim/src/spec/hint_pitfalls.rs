@@ -1,6 +1,7 @@
 //! Warnings of hints that reach no control, or carry nothing.
 
 use lasthop_tcp::CcName;
+use lasthop_tcp::cc::ALGORITHMS;
 use lasthop_units::Bitrate;
 
 use super::kinds::ALL;
@@ -40,6 +41,13 @@ fn control(flow: &FlowSpec) -> Option<CcName> {
 
 fn listens(cc: CcName) -> bool {
     cc.needs().hints
+}
+
+/// "`key = "a"` or `"b"`", of those that listen, in the order of the documentation.
+fn write_listener(key: &str) -> String {
+    let mut names = ALGORITHMS.iter().filter(|a| a.needs.hints).map(|a| a.name);
+    let first = names.next().unwrap_or_default();
+    names.fold(format!("`{key} = \"{first}\"`"), |listed, name| format!("{listed} or `\"{name}\"`"))
 }
 
 fn never(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
@@ -83,8 +91,7 @@ fn no_listener(
         let message =
             format!("the congestion control of this flow, `{}`, does not listen to hints", cc.name());
         let key = format!("flow.{}.tcp.cc", dotted([name]));
-        let help = format!("`{key} = \"radio-aware\"` or `\"guided\"`");
-        found.push(doc.warning_at(path, message).help(help));
+        found.push(doc.warning_at(path, message).help(write_listener(&key)));
     }
 }
 
@@ -145,6 +152,10 @@ mod tests {
             (format!("{AWARE}[hint.h]\nstart = '6 s'\n"), "after the end of the run"),
             (format!("{AWARE}[hint.h]\nstart = '2 s'\nstop = '1 s'\n"), "no hint is ever sent"),
             ("[hint.h]\nflows = ['down']\n".to_owned(), "does not listen"),
+            (
+                "[hint.h]\nflows = ['down']\n".to_owned(),
+                "`flow.down.tcp.cc = \"radio-aware\"` or `\"guided\"`",
+            ),
             (AWARE.to_owned(), "no `[hint.<name>]` is for this flow"),
             (format!("{AWARE}[hint.phone]\nflows = ['down']\n[hint.phnoe]\n"), "is for flow `down` too"),
             (format!("{AWARE}[hint.h]\nrate_step = '200 Mbit/s'\n"), "75.376 Mbit/s"),
