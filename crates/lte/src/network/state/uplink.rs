@@ -39,8 +39,7 @@ pub struct CellUplink {
     upper: RbSet,
     /// UEs with semi-persistent scheduling.
     pub persistent: Vec<UeId>,
-    /// [TTI].
-    pub srs_period: u64,
+    pub srs_period_ttis: u64,
     /// Memory of the scheduler.
     pub candidates: Vec<Candidate>,
     pub weights: Vec<f64>,
@@ -72,7 +71,7 @@ impl CellUplink {
             upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),
             band,
             persistent: Vec::new(),
-            srs_period: config.srs_period.as_millis(),
+            srs_period_ttis: config.srs_period.as_millis(),
             candidates: Vec::new(),
             weights: Vec::new(),
             order: Vec::new(),

@@ -233,7 +233,7 @@ impl UplinkContext {
         };
         let error = Db(target.0 - f64::from(level));
         let command = self.commanded.towards(&cell.config.power_control, error)?;
-        self.commanded_until = tti.plus(K_PUSCH + cell.srs_period);
+        self.commanded_until = tti.plus(K_PUSCH + cell.srs_period_ttis);
         Some((tti.plus(K_PUSCH), command))
     }
 

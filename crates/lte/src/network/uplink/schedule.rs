@@ -223,7 +223,7 @@ impl Granting<'_> {
     #[inline]
     pub(in crate::network) fn sound(&mut self, ue: UeId) {
         let (c, cx) = (&self.cell.uplink, &mut self.contexts[ue].uplink);
-        if cx.quality.is_stale(self.tti, c.srs_period) {
+        if cx.quality.is_stale(self.tti, c.srs_period_ttis) {
             cx.learn_sounding(self.tti, c, &self.uu.sounding(self.tti, self.id, ue, c));
         }
     }
