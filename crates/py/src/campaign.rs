@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lasthop_sim::{Error, Place};
+use lasthop_sim::{Error, KeyPlace};
 use pyo3::prelude::*;
 
 use crate::error::{json_to_python, raise};
@@ -70,7 +70,7 @@ impl CampaignFile {
     /// One exception for several mistakes, in the order of the file.
     fn errors(&self, found: Vec<Found>) -> PyErr {
         let diagnostics = found.into_iter().map(|(key, message, help, at_key, within)| {
-            let place = Place { key, at_key, within: within.map(|(from, to)| from..to) };
+            let place = KeyPlace { key, at_key, within: within.map(|(from, to)| from..to) };
             self.0.error_at(&place, &message, help.as_deref())
         });
         raise(&self.0.errors(diagnostics))

@@ -320,7 +320,7 @@ pub fn describe_campaign() -> Value {
 
 /// A place in a campaign file, and what is wrong there.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct KeyPlace {
     /// The key, part by part; elements of lists are numbered from 0. Empty: the whole file.
     pub key: Vec<String>,
     /// The key itself is meant, and not its value.
@@ -392,7 +392,7 @@ impl CampaignFile {
     }
 
     /// What is wrong at a place of the file, or of a `--set`.
-    pub fn error_at(&self, place: &Place, message: &str, help: Option<&str>) -> Diagnostic {
+    pub fn error_at(&self, place: &KeyPlace, message: &str, help: Option<&str>) -> Diagnostic {
         let path = dotted(&place.key);
         let found = match &place.within {
             Some(within) => self.document.error_within(&path, within.clone(), message),

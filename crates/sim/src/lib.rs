@@ -29,7 +29,7 @@ mod track;
 mod transport;
 pub mod world;
 
-pub use campaign::{CampaignFile, CampaignSpec, Place, campaign_schema, describe_campaign};
+pub use campaign::{CampaignFile, CampaignSpec, KeyPlace, campaign_schema, describe_campaign};
 pub use describe::{describe, json_schema};
 pub use error::Error;
 pub use extensions::Extensions;

@@ -56,7 +56,7 @@ fn a_set_changes_the_file_or_each_run() {
     assert_eq!(file.spec().campaign.seeds, Some(Seeds::List(vec![4, 2])));
     assert_eq!(file.spec().set["flow.ftp.tcp.cc"], Scalar::Text("vegas".to_owned()));
     assert_eq!(file.spec().set["x"], Scalar::Integer(1));
-    let place = Place { key: vec!["set".to_owned(), "flow.ftp.tcp.cc".to_owned()], ..Place::default() };
+    let place = KeyPlace { key: vec!["set".to_owned(), "flow.ftp.tcp.cc".to_owned()], ..KeyPlace::default() };
     let found = file.error_at(&place, "no such control", Some("use another"));
     assert_eq!((found.file.as_str(), found.set, found.column), ("--set", Some(2), Some(17)));
 }
@@ -85,7 +85,7 @@ fn a_mistake_within_a_text_has_its_column() {
     let file = read(SMALL, &[]).unwrap();
     let at = |key: &[&str], within| {
         let key = key.iter().map(|k| (*k).to_owned()).collect();
-        file.error_at(&Place { key, within: Some(within), ..Place::default() }, "wrong", None)
+        file.error_at(&KeyPlace { key, within: Some(within), ..KeyPlace::default() }, "wrong", None)
     };
     let found = at(&["metric", "goodput"], 6..11);
     assert_eq!((found.line, found.column), (Some(16), Some(18)));

@@ -87,7 +87,7 @@ pub struct Observed<'a> {
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum ObservationPoint {
     /// Its source hands it to IP.
     Source(NodeId),
     /// It is whole at the node that it is for.
@@ -244,12 +244,12 @@ impl Observer {
     }
 
     /// A packet is seen.
-    pub fn packet(&mut self, now: Instant, place: Place, packet: &Packet) {
+    pub fn packet(&mut self, now: Instant, place: ObservationPoint, packet: &Packet) {
         let (interface, direction) = match place {
-            Place::Source(node) => (self.nodes[node], Direction::Outbound),
-            Place::Destination(node) => (self.nodes[node], Direction::Inbound),
-            Place::Queue(link) => (self.link(link, 0), Direction::Outbound),
-            Place::Exit(link) => (self.link(link, 1), Direction::Inbound),
+            ObservationPoint::Source(node) => (self.nodes[node], Direction::Outbound),
+            ObservationPoint::Destination(node) => (self.nodes[node], Direction::Inbound),
+            ObservationPoint::Queue(link) => (self.link(link, 0), Direction::Outbound),
+            ObservationPoint::Exit(link) => (self.link(link, 1), Direction::Inbound),
         };
         let comment = if packet.content.is_again() { "retransmission" } else { "" };
         self.write(now, interface, direction, packet, comment);

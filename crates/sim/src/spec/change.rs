@@ -21,7 +21,7 @@ use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
 /// The table that a change stands in: `at` or `when`, and its number.
-type Place = (&'static str, usize);
+type StandsIn = (&'static str, usize);
 
 /// Makes an action of the name of what it is about.
 type Make = fn(String) -> Action;
@@ -32,16 +32,16 @@ type Make = fn(String) -> Action;
 #[derive(Debug, Default)]
 pub(super) struct Moment {
     /// Keys with their values and the tables that they stand in; `None`: a caller's.
-    set: BTreeMap<String, (Scalar, Option<Place>)>,
-    start: BTreeMap<String, Option<Place>>,
-    stop: BTreeMap<String, Option<Place>>,
-    pause: BTreeMap<String, Option<Place>>,
-    resume: BTreeMap<String, Option<Place>>,
+    set: BTreeMap<String, (Scalar, Option<StandsIn>)>,
+    start: BTreeMap<String, Option<StandsIn>>,
+    stop: BTreeMap<String, Option<StandsIn>>,
+    pause: BTreeMap<String, Option<StandsIn>>,
+    resume: BTreeMap<String, Option<StandsIn>>,
 }
 
 impl Moment {
     /// Takes in a table. A contradiction to the tables before is an error: key and message.
-    fn add(&mut self, at: &At, place: Option<Place>) -> Result<(), (String, String)> {
+    fn add(&mut self, at: &At, place: Option<StandsIn>) -> Result<(), (String, String)> {
         for (key, value) in &at.set {
             let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), place));
             // As text: a number that is none (NaN) differs from itself, and has an error of its
@@ -67,7 +67,7 @@ impl Moment {
     }
 
     /// The table that a key stands in.
-    fn place(&self, key: &str) -> Option<Place> {
+    fn place(&self, key: &str) -> Option<StandsIn> {
         self.set.get(key).and_then(|(_, place)| *place)
     }
 }
@@ -126,7 +126,7 @@ impl Scenario {
     }
 
     /// An error at the table at `place`, or about a call.
-    fn complaint(&self, place: Option<Place>, key: &str, message: String) -> config::Diagnostic {
+    fn complaint(&self, place: Option<StandsIn>, key: &str, message: String) -> config::Diagnostic {
         match place {
             Some((table, i)) if key.is_empty() => self.document.error_at(&format!("{table}.{i}"), message),
             Some((table, i)) => {
@@ -316,7 +316,7 @@ impl InForce {
         &self,
         scenario: &Scenario,
         name: &str,
-        place: Option<Place>,
+        place: Option<StandsIn>,
         make: Make,
         make_others: Option<[Make; 2]>,
     ) -> Result<Action, Error> {

@@ -9,7 +9,7 @@ use super::place::{DropPoint, Places};
 use crate::access::{Adapter, Cause, Clocks, Stage, Step};
 use crate::error::Error;
 use crate::event::{Clock, End};
-use crate::observe::Place;
+use crate::observe::ObservationPoint;
 use crate::route::{Entry, Port};
 use crate::transport::{Arrived, Payload};
 
@@ -50,7 +50,7 @@ impl World {
             payload,
         });
         if self.watched {
-            self.observe(now, Place::Source(src), id);
+            self.observe(now, ObservationPoint::Source(src), id);
         }
         if takes_time {
             return self.process(now, from, id);
@@ -99,7 +99,7 @@ impl World {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
         if self.watched && item.size <= self.accesses[id].mtu(entry) {
-            self.observe(now, Place::Queue(id), packet);
+            self.observe(now, ObservationPoint::Queue(id), packet);
         }
         let clocks = &mut Clocks::of(&mut self.queue, id);
         if let Err(mtu) = self.accesses[id].take_in(now, entry, item, dst, &mut self.output, clocks) {
@@ -124,7 +124,7 @@ impl World {
             for item in &arrived {
                 self.packets[item.id].ecn = item.ecn;
                 if self.watched {
-                    self.observe(now, Place::Exit(id), item.id);
+                    self.observe(now, ObservationPoint::Exit(id), item.id);
                 }
                 self.forward(now, node, item.id);
             }
@@ -215,7 +215,7 @@ impl World {
             return self.reassemble(now, node, id);
         }
         if self.watched {
-            self.observe(now, Place::Destination(node), id);
+            self.observe(now, ObservationPoint::Destination(node), id);
         }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
@@ -261,11 +261,11 @@ impl World {
     /// destination, and for the capture.
     #[cold]
     #[inline(never)]
-    fn observe(&mut self, now: Instant, place: Place, id: PacketId) {
+    fn observe(&mut self, now: Instant, place: ObservationPoint, id: PacketId) {
         let end = match place {
-            Place::Source(node) => Some((node, "sent", Turn::Sent)),
-            Place::Destination(node) => Some((node, "received", Turn::Delivered)),
-            Place::Queue(_) | Place::Exit(_) => None,
+            ObservationPoint::Source(node) => Some((node, "sent", Turn::Sent)),
+            ObservationPoint::Destination(node) => Some((node, "received", Turn::Delivered)),
+            ObservationPoint::Queue(_) | ObservationPoint::Exit(_) => None,
         };
         if let Some((node, event, turn)) = end.filter(|_| self.probes.follows_packets) {
             let (packet, name) = (&self.packets[id], &self.nodes[node].name);
