@@ -1,4 +1,4 @@
-//! The linter's warnings about LTE cells: each trap warns, and its remedy does not.
+//! The linter's warnings about LTE cells: each pitfall warns, and its remedy does not.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use lasthop_sim::Scenario;
 
 /// A cell of 1.4 MHz, whose best is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6 blocks,
 /// I_TBS 26: 4392 bit).
-const CELL: &str = "[scenario]\nname = 'trap'\nduration = '2 s'\n\
+const CELL: &str = "[scenario]\nname = 'pitfall'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
     [cell.enb]\nresource_blocks = 6\n\
     [ue.phone]\ncount = 3\n";
@@ -161,7 +161,7 @@ fn edges_with_the_same_blocks() {
         format!("{}{FLOW}", CELL.replace("[cell.enb]\nresource_blocks = 6\n", &cells))
     };
     assert!(warned(&layout(""), of));
-    let quiet = "none of them tells of it";
+    let quiet = "does not reflect frequency reuse";
     assert!(warned(&layout("blocks_by_sector = true\n"), quiet));
     let data = layout("blocks_by_sector = true\n")
         .replace("downlink = {", "downlink = { cqi = { interference = 'data' },");
@@ -170,7 +170,7 @@ fn edges_with_the_same_blocks() {
 }
 
 /// Two cells with a handover between them.
-const TWO: &str = "[scenario]\nname = 'trap'\nduration = '2 s'\n\
+const TWO: &str = "[scenario]\nname = 'pitfall'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'gateway']\ndelay = '10 ms'\n\
     [cell.a]\n[cell.b]\nradio.position = ['500 m', '0 m', '30 m']\n[ue.phone]\n";
 

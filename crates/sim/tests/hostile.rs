@@ -35,7 +35,7 @@ fn mistakes_are_told_with_line_and_column() {
         ("rate = '1 Mbit/s'", "trace = 'none'", "bad.toml:6:", "none"),
         ("rate = '1 Mbit/s'", "rate = '1 Mbit/s'\ntrace = 'none'", "bad.toml:7:", "exclude"),
         ("rate = '1 Mbit/s'", "queue = 'drop'", "bad.toml:6:", "droptail"),
-        ("to = 'b'", "to = 'c'", "bad.toml:9:", "`c`"),
+        ("to = 'b'", "to = 'c'", "bad.toml:9:", "unknown node `c` (not an endpoint of any link, bearer,"),
         ("to = 'b'", "to = 'a'", "bad.toml:9:", "two different"),
         ("to = 'b'", "to = 'b'\ncount = 0", "bad.toml:10:", "no flow"),
         ("to = 'b'", "to = 'b'\ntransport = 'udp'", "bad.toml", "byte stream"),

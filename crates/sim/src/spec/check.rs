@@ -294,7 +294,7 @@ fn check_ends(flow: &FlowSpec, path: &str, spec: &Spec, map: &Map, doc: &Documen
 fn no_node(name: &str) -> String {
     let kinds: Vec<&str> = ALL.iter().flat_map(|access| access.kinds_of_nodes()).copied().collect();
     let (last, others) = kinds.split_last().map_or(("", &kinds[..]), |(last, others)| (*last, others));
-    format!("no {} or {last} is or names a node `{name}`", others.join(", "))
+    format!("unknown node `{name}` (not an endpoint of any {} or {last})", others.join(", "))
 }
 
 fn check_node(

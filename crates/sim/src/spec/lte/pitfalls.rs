@@ -119,7 +119,7 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Reuse of which no CQI tells, and cells whose edges have the same blocks: reuse that separates
+/// Reuse that no CQI reflects, and cells whose edges have the same blocks: reuse that separates
 /// nobody.
 fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, cell) in &spec.cell {
@@ -129,7 +129,8 @@ fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             && spec.cell.len() + spec.layout.len() > 1
         {
             let key = format!("cell.{}.downlink", dotted([name]));
-            let message = "frequency reuse, and CQIs of reference signals, which never fall silent: none of them tells of it";
+            let message =
+                "CQI is measured on always-on reference signals, so it does not reflect frequency reuse";
             found.push(
                 doc.warning_at(&key, message)
                     .help("`cqi.interference = \"data\"`, or leave it to the outer loop"),
