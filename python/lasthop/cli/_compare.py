@@ -81,9 +81,9 @@ def _axis(found: CampaignResults, data: Tidy, by: str) -> str:
 
 
 def _json(c: Contrast) -> dict[str, Any]:
-    told = asdict(c.difference)
-    told.update(first=c.first, second=c.second)
-    return {"metric": c.metric, "unit": c.unit, "at": dict(c.at), **told}
+    difference = asdict(c.difference)
+    difference.update(first=c.first, second=c.second)
+    return {"metric": c.metric, "unit": c.unit, "at": dict(c.at), **difference}
 
 
 def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
@@ -131,13 +131,13 @@ def _summary(made: list[Contrast], data: Tidy, level: float) -> list[str]:
     decided = len(made) - sum(reasons.values())
     why = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common())
     undecided = f", {sum(reasons.values()):,} undecided ({why})" if reasons else ""
-    told = [f"{_differences(len(made))}: {decided:,} decided{undecided}"]
+    lines = [f"{_differences(len(made))}: {decided:,} decided{undecided}"]
     family = _family(made)
     some = "the one interval covers" if family == 1 else f"the {family:,} intervals together cover"
     all_ = "all intervals together cover" if family == len(made) else some
     rule = f" and allow for the rule {data.rule}" if data.rule is not None else ""
-    told.append(f"{all_} at {100 * level:g} %{rule}; those of 'saved' each for itself at 95 %")
-    return told
+    lines.append(f"{all_} at {100 * level:g} %{rule}; those of 'saved' each for itself at 95 %")
+    return lines
 
 
 def _differences(count: int) -> str:

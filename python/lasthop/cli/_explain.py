@@ -131,8 +131,8 @@ def _all(
         raise next(iter(errors.values()))
     rest = names[FLOWS:]
     if as_json:
-        told = {name: _reason(why) for name, why in errors.items()}
-        _output.json_object({"flows": [f.to_json() for f in found], "errors": told, "left_out": rest})
+        reasons = {name: _reason(why) for name, why in errors.items()}
+        _output.json_object({"flows": [f.to_json() for f in found], "errors": reasons, "left_out": rest})
         return
     for note in dict.fromkeys(note for f in found for note in f.budget.notes):
         _output.paragraph(note, "note: ", further="      ")
@@ -278,9 +278,9 @@ def _what(burst: list[Loss]) -> str:
 
 
 def _print_tried(tried: Tried) -> None:
-    told = []
+    rows = []
     for name, before, after in tried.numbers:
         label, form = NUMBERS[name]
         if before is not None or after is not None:
-            told.append((label, form(before), form(after)))
-    _output.table(("  tried", "before", "after"), [(f"  {a}", b, c) for a, b, c in told], right=(1, 2))
+            rows.append((label, form(before), form(after)))
+    _output.table(("  tried", "before", "after"), [(f"  {a}", b, c) for a, b, c in rows], right=(1, 2))

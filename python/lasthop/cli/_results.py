@@ -153,12 +153,12 @@ def described(found: CampaignResults, data: Tidy, metrics: list[str], level: flo
 
 
 def _json_estimate(e: Estimate) -> dict[str, Any]:
-    told: dict[str, Any] = {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "missing": e.missing}
+    estimate: dict[str, Any] = {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "missing": e.missing}
     if e.reached is not None:
-        told["verdict"] = "certain" if e.reached else "undecided"
+        estimate["verdict"] = "certain" if e.reached else "undecided"
         if not e.reached:
-            told["why"] = e.why
-    return told
+            estimate["why"] = e.why
+    return estimate
 
 
 def show_points(data: Tidy, metrics: list[str], level: float, most: int | None) -> None:

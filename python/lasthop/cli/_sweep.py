@@ -139,8 +139,8 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     store = Store(said["store"])
     ending = (f"-{shard[0]}-of-{shard[1]}" if shard else "") + ("-finished" if said["finished"] else "")
     folder = said["out"] or Path("results") / (chosen.name + ending)
-    told = check_target(folder, chosen, store.path, said["force"], said["finished"])
-    for note in told:
+    notes = check_target(folder, chosen, store.path, said["force"], said["finished"])
+    for note in notes:
         _output.note(note)
     command = shlex.join(["lasthop", "sweep", *ctx.meta.get(_WORDS, [])])
     quiet = said["quiet"] or said["as_json"]
@@ -161,7 +161,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
         )  # fmt: skip
     with leaving(lambda: f"the results are complete in {folder}"):
         for note in store.notes:
-            if note not in told:
+            if note not in notes:
                 _output.note(note)
         if results.incomplete is not None:
             _output.note(results.incomplete)

@@ -94,14 +94,14 @@ def _tcp_budget(
 
 def doubts(missing: int, doubled: int) -> list[str]:
     """What a budget says of tables that do not fit each other."""
-    told = []
+    contradictions = []
     if missing:
-        told.append(f"in {missing / 1e9:g} s octets that were sent have no place")
+        contradictions.append(f"in {missing / 1e9:g} s octets that were sent have no place")
     if doubled:
-        told.append(f"in {doubled / 1e9:g} s octets have two places at once")
-    if not told:
+        contradictions.append(f"in {doubled / 1e9:g} s octets have two places at once")
+    if not contradictions:
         return []
-    what = f"The tables of the run do not fit each other: {', and '.join(told)}."
+    what = f"The tables of the run do not fit each other: {', and '.join(contradictions)}."
     return [f"{what} Either they were changed, or Lasthop has a fault: please report it with the scenario."]
 
 

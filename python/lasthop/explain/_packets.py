@@ -58,10 +58,10 @@ class Packets:
             if n not in received
         }
         self._received = _times(received, self._data.number)
-        self._heard = _times(received, self._acks.number)
+        self._ack_received = _times(received, self._acks.number)
         self._is_lost_ack = np.array([n in self._dropped for n in self._acks.number.tolist()], bool)
         self._first, self._by = self._acknowledged()
-        self._acked = _at(self._heard, self._by)
+        self._acked = _at(self._ack_received, self._by)
         over = self._ways.over(self._data.number, self._data.at)
         arrived = self._received < NEVER
         #: Where the packet's way ends: at the receiver, or in a loss.
@@ -105,11 +105,11 @@ class Packets:
         """
         upto = np.maximum.accumulate(self._acks.ack)
         first = _first_of(upto, self._data.end)
-        order = np.argsort(self._heard, kind="stable")
-        heard = order[self._heard[order] < NEVER]
-        by = _first_of(np.maximum.accumulate(self._acks.ack[heard]), self._data.end)
-        by = np.where(by >= 0, _at(heard, by, -1), -1)
-        alive = np.flatnonzero(~self._is_lost_ack & (self._heard == NEVER))
+        order = np.argsort(self._ack_received, kind="stable")
+        received = order[self._ack_received[order] < NEVER]
+        by = _first_of(np.maximum.accumulate(self._acks.ack[received]), self._data.end)
+        by = np.where(by >= 0, _at(received, by, -1), -1)
+        alive = np.flatnonzero(~self._is_lost_ack & (self._ack_received == NEVER))
         later = _first_of(np.maximum.accumulate(self._acks.ack[alive]), self._data.end)
         return first, np.where(by >= 0, by, np.where(later >= 0, _at(alive, later, -1), -1))
 

@@ -77,10 +77,10 @@ def _of_losses(budget: Budget) -> list[str]:
         (place, cause), n = by.most_common(1)[0]
         found.append(f"{n} of its packets {'was' if n == 1 else 'were'} lost at {place} ({cause}).")
     elif by:
-        told = [f"{n} at {place} ({cause})" for (place, cause), n in by.most_common(MOST)]
+        losses = [f"{n} at {place} ({cause})" for (place, cause), n in by.most_common(MOST)]
         more = sum(by.values()) - sum(n for _, n in by.most_common(MOST))
         rest = f", {more} elsewhere" if more else ""
-        found.append(f"{sum(by.values())} of its packets were lost: {', '.join(told)}{rest}.")
+        found.append(f"{sum(by.values())} of its packets were lost: {', '.join(losses)}{rest}.")
     found += [f"The snoop agent at {place} kept back {n} duplicates." for place, n in sorted(kept.items())]
     return found
 

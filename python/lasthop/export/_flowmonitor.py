@@ -294,9 +294,9 @@ def _flow(number: int, stats: FlowStats) -> Iterator[str]:
         "lostPackets": stats.lost_packets,
         "timesForwarded": 0,
     }
-    told = [f'{name}="{value:+d}.0ns"' for name, value in times.items()]
-    told += [f'{name}="{value}"' for name, value in counts.items()]
-    yield f'    <Flow flowId="{number}" {" ".join(told)}>\n'
+    attributes = [f'{name}="{value:+d}.0ns"' for name, value in times.items()]
+    attributes += [f'{name}="{value}"' for name, value in counts.items()]
+    yield f'    <Flow flowId="{number}" {" ".join(attributes)}>\n'
     codes = range(max(stats.dropped, default=-1) + 1)
     for code in codes:
         yield f'      <packetsDropped reasonCode="{code}" number="{stats.dropped[code]}" />\n'

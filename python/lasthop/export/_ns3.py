@@ -249,11 +249,11 @@ def _cell_of(line: Line, cells: Cells) -> str | None:
 
 
 def _bearers(lines: list[Line], cells: Cells, numbers: Numbers) -> Iterator[bytes]:
-    told = []
+    rows = []
     for line in lines:
         cell = _cell_of(line, cells)
         known = cell is not None
-        told.append(
+        rows.append(
             (
                 line,
                 (
@@ -263,7 +263,7 @@ def _bearers(lines: list[Line], cells: Cells, numbers: Numbers) -> Iterator[byte
                 ),
             )
         )
-    return text(told)
+    return text(rows)
 
 
 def _text(name: str, blocks: list[Block], numbers: Numbers) -> Iterator[bytes]:

@@ -356,8 +356,8 @@ def _of_one_run(study: Study, claim: Claim, finding: Finding) -> Finding:
     single = [study.group(name) for name in claim.groups if study.has_group(name) and study.group(name).seeds == 1]
     reasons = list(dict.fromkeys(group.one_run for group in single if group.one_run))
     if any(not group.one_run for group in single) and finding.verdict in ("agrees", "differs"):
-        told = f"one replication: it {finding.verdict}, and nothing says how far chance decides"
-        return replace(finding, verdict="undecided").noting(told)
+        note = f"one replication: it {finding.verdict}, and nothing says how far chance decides"
+        return replace(finding, verdict="undecided").noting(note)
     return finding.noting(f"one run of each point: {'; '.join(reasons)}") if reasons else finding
 
 
@@ -371,8 +371,8 @@ def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
     if off.verdict == "agrees" and not off.open:
         return replace(on, verdict="differs").noting(f"the test also passes with {switch.name}: it shows no mechanism")
     if off.verdict == "agrees":
-        told = f"the test also passes with {switch.name}, but its 95 % interval does not exclude that it fails"
-        return replace(on, verdict="undecided").noting(told)
+        note = f"the test also passes with {switch.name}, but its 95 % interval does not exclude that it fails"
+        return replace(on, verdict="undecided").noting(note)
     if off.verdict == "undecided":
         on = replace(on, verdict="undecided")
     return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")

@@ -207,10 +207,10 @@ class Runner:
 
     def _failures(self, failures: Sequence[tuple[Task, Failure]], count: int) -> str:
         first, why = failures[0]
-        told = f"{len(failures)} of {count} runs failed; the first, {first.where}: {why.reason}"
+        message = f"{len(failures)} of {count} runs failed; the first, {first.where}: {why.reason}"
         if self._store is not None and len(failures) < count:
-            told += f"\nThe others are kept in {self._store.path}: the same command makes only these again."
-        return told
+            message += f"\nThe others are kept in {self._store.path}: the same command makes only these again."
+        return message
 
     def _report(self, total: int) -> None:
         if self.progress is not None:

@@ -260,7 +260,7 @@ class _Reader:
         """Finds mistakes in the meaning of expressions."""
         if self.errors:  # a name whose expression cannot be read would be reported once more at each use
             return
-        told: set[Key] = set()
+        reported: set[Key] = set()
 
         def tried(key: Key, tree: Tree, truth: bool) -> None:
             try:
@@ -270,8 +270,8 @@ class _Reader:
                     checker.kind(tree)
             except ExpressionError as error:
                 at: Key = ("let", error.name) if isinstance(error, InLetError) else key
-                if at not in told:
-                    told.add(at)
+                if at not in reported:
+                    reported.add(at)
                     self._fault(at, error.message, error.help, (error.first, error.last))
 
         for name, tree in let.items():

@@ -85,17 +85,18 @@ def standalone(runs: Mapping[str, Results]) -> str:
             else:
                 found[str(i), name] = _Carried(thinned(table, ROWS), thins=name not in WHOLE)
     _fit(found.values())
-    told = [explained(results) for results in runs.values()]
+    explanations = [explained(results) for results in runs.values()]
     parts = [
         f'<script type="application/octet-stream" id="table-{run}-{name}">{carried.data}</script>'
         for (run, name), carried in found.items()
     ]
     parts += [
-        f'<script type="application/json" id="explained-{i}">{_safe(flows)}</script>' for i, flows in enumerate(told)
+        f'<script type="application/json" id="explained-{i}">{_safe(flows)}</script>'
+        for i, flows in enumerate(explanations)
     ]
     parts += [
         f'<script type="application/octet-stream" id="bands-{i}-{flow}">{data}</script>'
-        for i, (results, flows) in enumerate(zip(runs.values(), told, strict=True))
+        for i, (results, flows) in enumerate(zip(runs.values(), explanations, strict=True))
         for flow, data in enumerate(_bands(results, flows, BANDS // len(runs)))
         if data
     ]

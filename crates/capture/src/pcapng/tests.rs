@@ -364,16 +364,16 @@ fn a_frame_that_is_not_in_order_ends_the_capture_and_is_told() {
         let id = writer.interface(raw_ip("a", 0));
         writer.frame(&plain(id, 4, &[1, 2]));
         writer.frame(&make(id));
-        let told = writer.error().unwrap().to_string();
+        let message = writer.error().unwrap().to_string();
         writer.frame(&plain(id, 6, &[1, 2]));
-        assert_eq!(writer.finish(7).unwrap_err().to_string(), told);
+        assert_eq!(writer.finish(7).unwrap_err().to_string(), message);
         let left = fs::read(folder.file("t.pcapng.partial")).unwrap();
         assert_eq!(
             blocks(&left).iter().map(|b| b.0).collect::<Vec<_>>(),
             [SECTION_HEADER, INTERFACE_DESCRIPTION, ENHANCED_PACKET]
         );
         assert!(!path.exists());
-        told
+        message
     };
     let error = said(&|_| plain(InterfaceId(1), 5, &[1]));
     let name = format!("cannot write the capture {}: a frame of interface 1 at 5 ns", path.display());
