@@ -423,7 +423,7 @@ fn the_table_of_rlc_pdus_has_what_the_capture_has() {
         return;
     }
     let folder = folder("captures-rlc-table");
-    for (name, duration) in [("lte-fading", "600 ms"), ("lte-upload", "600 ms"), ("lte-um-am", "600 ms")] {
+    for (name, duration) in [("lte-fading", "600 ms"), ("lte-upload", "600 ms"), ("lte-um-am", "800 ms")] {
         let file = folder.join(format!("{name}.pcapng"));
         let duration = format!("scenario.duration={duration}");
         let interfaces = r#"output.capture.interfaces=["*.rlc"]"#;
