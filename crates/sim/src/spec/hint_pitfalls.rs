@@ -154,7 +154,7 @@ mod tests {
             ("[hint.h]\nflows = ['down']\n".to_owned(), "does not listen"),
             (
                 "[hint.h]\nflows = ['down']\n".to_owned(),
-                "`flow.down.tcp.cc = \"radio-aware\"` or `\"guided\"`",
+                "`flow.down.tcp.cc = \"guided\"` or `\"radio-aware\"`",
             ),
             (AWARE.to_owned(), "no `[hint.<name>]` is for this flow"),
             (format!("{AWARE}[hint.phone]\nflows = ['down']\n[hint.phnoe]\n"), "is for flow `down` too"),
