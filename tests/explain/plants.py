@@ -172,7 +172,7 @@ PLANTS = {
         "car",
         "download",
     ),
-    # The access point hears both stations at 15 dB, they hear each other at 12 dB less: too little to defer.
+    # The access point receives both stations at 15 dB, each station the other at 12 dB less: too weak to defer.
     "a hidden station": Plant(HIDDEN, (), "retry", "left"),
     # Kinds of network that the thirteen do not have.
     # A fifth of all blocks is lost, and a window of 8 kB, as early phones had it, waits for RLC to repeat them.

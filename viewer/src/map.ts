@@ -20,7 +20,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   const places = run.info.places;
   const tracks = run.has("positions") ? await read(run) : [];
   const hidden = tracks.length === 0 ? run.info.moving : [];
-  // Without the table nobody knows where those who move are.
+  // Without the table the places of moving nodes are not known.
   const how =
     hidden.length === 0 || run.info.left_out.includes("positions")
       ? null

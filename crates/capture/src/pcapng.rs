@@ -137,7 +137,7 @@ pub struct Ring {
 /// A file of a capture that is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
-    /// Where the file lies.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its size [bytes].
     pub bytes: u64,

@@ -61,7 +61,7 @@ pub enum TableData {
     Memory(Vec<RecordBatch>),
     /// A Parquet file.
     File {
-        /// Where the file lies.
+        /// The path of the file.
         path: PathBuf,
         /// BLAKE3 of its bytes as hex.
         file_hash: String,

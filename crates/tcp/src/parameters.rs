@@ -25,7 +25,7 @@
 /// one of several by which [`Host`](crate::Host) describes a kernel.
 ///
 /// [`config`](crate::config), [`profile`](crate::profile) and [`options`](crate::options) read the
-/// table, each what it needs, and the first lies below the last; so it is a macro in the order of
+/// table, each what it needs, and the first stands below the last; so it is a macro in the order of
 /// the text, not an item that modules import.
 macro_rules! parameters {
     ($then:ident) => {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Moments at which queues of a flow of datagrams are looked at.
 MOMENTS = 100
-#: A cause that may be one of several is told from this share on.
+#: A cause that may be one of several is reported from this share on.
 TOLD = 0.02
 
 

@@ -112,7 +112,7 @@ class _Graph:
 def _entries(scenario: dict[str, Any]) -> list[str]:
     """The nodes at which packets enter cells: the gateway where UEs change their cells, else the eNBs.
 
-    No table samples what lies between the gateway and the eNBs.
+    No table samples what is between the gateway and the eNBs.
     """
     cells = _tables(scenario, "cell")
     if cells and isinstance(scenario.get("handover"), dict):

@@ -18,7 +18,7 @@ def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> li
     """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender.
 
     Args:
-        budget: what is told.
+        budget: what is described.
         timeouts: how often the retransmission timer has expired.
         depth: how much waited at the place of a part, in words; empty: not known, or no more than the path holds.
     """

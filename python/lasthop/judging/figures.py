@@ -201,7 +201,7 @@ def front_figure(
 
 
 def _x(wanted: SuiteFigure, case: Case, point: Mapping[str, Any], control: str) -> float | None:
-    """Where a point of a figure lies."""
+    """Coordinates of a point of a figure."""
     if wanted.x == BUFFER:
         return next(p.parameters[BUFFER] for p in case.paths if p.name == point["path"])
     if wanted.x == BOUND:

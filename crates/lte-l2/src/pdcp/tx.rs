@@ -219,7 +219,7 @@ impl PdcpTx {
 
     /// discardTimers that have expired act.
     // Clause 5.4: when the discardTimer of an SDU expires, or a status report confirms the SDU, it
-    // and its PDU are discarded. If the PDU has gone to lower layers, they are told.
+    // and its PDU are discarded. If the PDU has gone to lower layers, they are notified.
     pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
         while self.timers_from < self.next_count && self.discard_timer.is_some() {
             let i = (self.timers_from - self.first) as usize;

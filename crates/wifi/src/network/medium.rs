@@ -279,7 +279,7 @@ impl Medium {
         self.next_turn.set(next);
     }
 
-    /// Puts `ppdu`, which starts now, on the air at all receivers. `busy` is told of the devices
+    /// Puts `ppdu`, which starts now, on the air at all receivers. `busy` receives the devices
     /// whose idle period ends by it. Returns its number.
     pub fn begin(
         &mut self,

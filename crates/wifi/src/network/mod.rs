@@ -359,7 +359,7 @@ impl Wlan {
     pub fn link(&self, station: StationId) -> &Link {
         &self.links[station]
     }
-    /// What is recorded for whoever asks.
+    /// What is recorded while recording is on.
     pub const fn recorders(&mut self) -> &mut Recorders {
         &mut self.recorders
     }

@@ -1,4 +1,4 @@
-//! What is recorded of a network for whoever asks: the frames on the air, and where packets are in
+//! What is recorded of a network on request: the frames on the air, and where packets are in
 //! the MAC. Off unless asked for; nothing that is simulated depends on it.
 
 mod frames;

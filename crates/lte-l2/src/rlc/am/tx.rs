@@ -199,7 +199,7 @@ impl AmTx {
     /// Considers portions `[from, to)` of an AMD PDU for retransmission.
     // TS 36.322 v15.1.0 clause 5.2.1: the first time RETX_COUNT is set to zero; later it is
     // incremented, unless the PDU or a portion of it is pending for retransmission already; at
-    // maxRetxThreshold upper layers are told. The portions that one status report names are
+    // maxRetxThreshold upper layers are notified. The portions that one status report names are
     // considered together.
     fn consider<S>(
         &mut self,
