@@ -20,7 +20,7 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 const ESTIMATE_MAX: Duration = Duration::from_millis(500);
 /// TCP_MSS_DEFAULT: the first guess of the peer's segments, and what is plausible with any flags.
 const PLAUSIBLE: u32 = 536;
-/// TCP_MIN_MSS: what is plausible when the segment is not pushed.
+/// TCP_MIN_MSS: what is plausible when the segment is not pushed, and the least first guess.
 const LEAST: u32 = 88;
 
 /// What the heuristics have learnt of the peer.
@@ -108,6 +108,14 @@ impl LinuxAcks {
     /// The peer's segment size as far as it is known \[octets\] (tcp_info: `tcpi_rcv_mss`).
     pub const fn peer_segment(&self) -> u32 {
         self.peer_segment
+    }
+
+    /// The connection is established: the first guess of the peer's segments
+    /// (tcp_initialize_rcv_mss) is at most what was `announced`, the `mss` towards the peer, half of
+    /// the first `window` and 536 octets, and at least 88.
+    pub fn initialize(&mut self, announced: u32, mss: u32, window: u64) {
+        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
+        self.peer_segment = announced.min(mss).min(half).clamp(LEAST, PLAUSIBLE);
     }
 
     /// In-order data: updates the estimates. Every such segment comes here, whatever else makes its

@@ -16,6 +16,7 @@ mod linux_two_flows;
 mod offload;
 mod pair;
 mod profiles;
+mod receive_windows;
 mod recovery;
 mod rounds;
 mod send_memory;

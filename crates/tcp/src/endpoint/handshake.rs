@@ -152,6 +152,7 @@ impl Handshake {
     ) {
         send.seq.una = 1;
         receive.last_data_at = now;
+        receive.start_measuring(c);
         if c.config.buffers.receive_tuning || c.config.host.window == WindowRule::Linux {
             receive.start_right_sizing(c, now);
         }

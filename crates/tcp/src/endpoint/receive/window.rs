@@ -34,6 +34,14 @@ impl Receiver {
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window(c))));
     }
 
+    /// The first guess of the peer's segment size, where Linux' heuristics measure it.
+    pub fn start_measuring(&mut self, c: &Connection) {
+        let window = self.first_window(c);
+        if let Some(linux) = self.ack.heuristics() {
+            linux.initialize(c.announced(), c.negotiated.mss, window);
+        }
+    }
+
     /// The window that could be advertised now, at most what the field can hold.
     #[inline]
     pub fn window_possible(&self, c: &Connection) -> u64 {
