@@ -12,20 +12,39 @@ use crate::sink::{Sink, Table};
 use crate::spec::{ControlSampling, Scenario, Spec, TcpSampling};
 use tables::{Events, RlcPdus, Steps};
 
+/// What is looked at beside the tables that are sampled, and when.
+pub(crate) struct Sampling {
+    pub tcp: TcpSampling,
+    pub control: ControlSampling,
+    /// Patterns of the variables of controls that are written; none: all.
+    pub control_variables: Vec<String>,
+    /// Senders are looked at after each packet and timer.
+    pub senders: bool,
+    /// What becomes of each packet is of interest.
+    pub packets: bool,
+    pub interval: Duration,
+}
+
+impl Sampling {
+    fn of(spec: &Spec) -> Sampling {
+        let output = &spec.output;
+        Sampling {
+            tcp: output.tcp,
+            control: output.cc,
+            control_variables: output.cc_variables.clone(),
+            senders: output.cc != ControlSampling::Off || spec.waits_for_senders(),
+            packets: output.packets || output.explain || output.windows.is_some(),
+            interval: output.interval,
+        }
+    }
+}
+
 macro_rules! probes {
     ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
         /// The tables in writing.
         pub struct Probes {
             $(pub(crate) $field: Option<Table<tables::$Row<'static>>>,)*
-            pub(crate) sampling: TcpSampling,
-            pub(crate) control_sampling: ControlSampling,
-            /// Senders are looked at after each packet and timer.
-            pub(crate) senders: bool,
-            /// Patterns of the variables that are written; none: all.
-            pub(crate) control_variables: Vec<String>,
-            pub(crate) interval: Duration,
-            /// What becomes of each packet is of interest.
-            pub(crate) follows_packets: bool,
+            pub(crate) sampling: Sampling,
         }
 
         /// The tables that runs of a scenario write while they go on. How a run ends decides which
@@ -51,19 +70,7 @@ macro_rules! probes {
                     let $spec = spec;
                     let $field = if $wanted { Some(sink.table()?) } else { None };
                 )*
-                let (sampling, interval) = (spec.output.tcp, spec.output.interval);
-                let (control_sampling, control_variables) = (spec.output.cc, spec.output.cc_variables.clone());
-                let senders = control_sampling != ControlSampling::Off || spec.waits_for_senders();
-                let follows_packets = spec.output.packets || spec.output.explain || spec.output.windows.is_some();
-                Ok(Probes {
-                    $($field,)*
-                    sampling,
-                    control_sampling,
-                    senders,
-                    control_variables,
-                    interval,
-                    follows_packets,
-                })
+                Ok(Probes { $($field,)* sampling: Sampling::of(spec) })
             }
 
             /// The first write error, if there was one.
@@ -78,8 +85,8 @@ macro_rules! probes {
 
             /// True when something is sampled every `output.interval`.
             pub fn samples(&self) -> bool {
-                let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-                let control = self.control_sampling == ControlSampling::Interval;
+                let tcp = self.tcp.is_some() && self.sampling.tcp == TcpSampling::Interval;
+                let control = self.sampling.control == ControlSampling::Interval;
                 tcp || control $($(|| {
                     // Only where the entry is marked.
                     const _: &str = stringify!($sampled);

@@ -68,7 +68,7 @@ impl World {
             progress: Progress::default(),
             fault: None,
             attention: attention.clone(),
-            watched: probes.follows_packets || observer.is_some(),
+            watched: probes.sampling.packets || observer.is_some(),
             probes,
             observer,
             output: AccessOutput::default(),

@@ -85,7 +85,7 @@ pub(super) struct Seen<'a> {
 impl ControlWatch {
     /// Rows of the table `cc` about a sender.
     pub(super) fn note(&mut self, seen: Seen<'_>, probes: &mut Probes, now: Instant, moment: Moment) {
-        let every = match (probes.control_sampling, moment) {
+        let every = match (probes.sampling.control, moment) {
             (ControlSampling::Interval, Moment::Sample) | (ControlSampling::Ack, Moment::Arrival) => true,
             (ControlSampling::Off | ControlSampling::Interval, _) | (_, Moment::Sample) => return,
             (ControlSampling::Ack | ControlSampling::Change, _) => false,
@@ -99,7 +99,7 @@ impl ControlWatch {
             time_s,
             flow: seen.name,
             known: &mut self.known,
-            filter: &probes.control_variables,
+            filter: &probes.sampling.control_variables,
             next: 0,
             every,
             steps,

@@ -267,7 +267,7 @@ impl World {
             ObservationPoint::Destination(node) => Some((node, "received", Turn::Delivered)),
             ObservationPoint::Queue(_) | ObservationPoint::Exit(_) => None,
         };
-        if let Some((node, event, turn)) = end.filter(|_| self.probes.follows_packets) {
+        if let Some((node, event, turn)) = end.filter(|_| self.probes.sampling.packets) {
             let (packet, name) = (&self.packets[id], &self.nodes[node].name);
             self.flows[packet.flow].note_packet(&mut self.probes, now, packet, name, event);
             self.note_life(now, id, turn, DropPoint::Node(node));

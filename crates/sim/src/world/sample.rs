@@ -18,12 +18,12 @@ use crate::transport::{ConnectionEvent, Report};
 impl World {
     /// The sampling probe looks at everything it watches, and comes again.
     pub(super) fn on_sample(&mut self, now: Instant) {
-        if self.probes.sampling == TcpSampling::Interval && self.probes.tcp.is_some() {
+        if self.probes.sampling.tcp == TcpSampling::Interval && self.probes.tcp.is_some() {
             for flow in self.flows.iter() {
                 flow.note_tcp(&mut self.probes, now, "interval");
             }
         }
-        if self.probes.control_sampling == ControlSampling::Interval {
+        if self.probes.sampling.control == ControlSampling::Interval {
             for flow in self.flows.iter_mut() {
                 flow.note_control(&mut self.probes, now, Moment::Sample);
                 if let Some(fault) = flow.transport.fault(flow.data_end) {
@@ -35,7 +35,7 @@ impl World {
             self.accesses[id].sample(now, &mut self.probes, &mut self.output);
             self.settle(now, id);
         }
-        let next = now + self.probes.interval;
+        let next = now + self.probes.sampling.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
         }
@@ -68,7 +68,7 @@ impl Flow {
             self.rtt.add(rtt);
         }
         self.fresh_sample = fresh;
-        match probes.sampling {
+        match probes.sampling.tcp {
             TcpSampling::Ack => self.note_tcp(probes, now, "ack"),
             TcpSampling::Change => {
                 let Some(shown) = self.transport.shown(self.data_end) else { return };
@@ -219,7 +219,9 @@ impl Flow {
     pub(super) fn note_report(&mut self, probes: &mut Probes, now: Instant, end: End, report: &Report) {
         let side = if end == self.data_end { "sender" } else { "receiver" };
         self.note(probes, now, report.kind, report.value, side);
-        if report.event == ConnectionEvent::Timeout && side == "sender" && probes.sampling == TcpSampling::Ack
+        if report.event == ConnectionEvent::Timeout
+            && side == "sender"
+            && probes.sampling.tcp == TcpSampling::Ack
         {
             self.fresh_sample = false;
             self.note_tcp(probes, now, "rto");

@@ -53,7 +53,7 @@ impl World {
 
     pub(super) fn on_socket_timer(&mut self, now: Instant, flow: FlowId, end: End) {
         if self.flows[flow].transport.on_time(now, end) {
-            if self.probes.senders && end == self.flows[flow].data_end {
+            if self.probes.sampling.senders && end == self.flows[flow].data_end {
                 self.watch_control(now, flow, Moment::Other);
             }
             self.service(now, flow, end);
@@ -63,7 +63,7 @@ impl World {
     /// The connection has taken a packet at an end.
     #[inline]
     pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
-        if self.probes.senders && end == self.flows[flow].data_end {
+        if self.probes.sampling.senders && end == self.flows[flow].data_end {
             self.watch_control(now, flow, Moment::Arrival);
         }
         self.service(now, flow, end);
@@ -99,7 +99,7 @@ impl World {
             }
             self.do_app_actions_at(now, owner, Some(end));
         }
-        if self.probes.senders && end == self.flows[flow].data_end {
+        if self.probes.sampling.senders && end == self.flows[flow].data_end {
             self.watch_control(now, flow, Moment::Other);
         }
         let transport = &mut self.flows[flow].transport;
