@@ -1,8 +1,9 @@
-"""The tables of runs, from the core's own registry."""
+"""The tables of runs and the kinds of queues, from the core's own registry."""
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -26,3 +27,19 @@ def on_request() -> frozenset[str]:
 def series_of(table: str) -> tuple[str, ...]:
     """The columns that tell the series of a table of samples apart; of others, and of unknown tables: none."""
     return tuple(run_tables().get(table, {}).get("series", ()))
+
+
+@cache
+def limited_queues() -> frozenset[str]:
+    """The kinds of queues whose limits are their only parameters: they drop for want of space and for nothing else."""
+    queues = {q["name"]: {p["name"] for p in q["parameters"]} for q in json.loads(_core.describe())["queue"]}
+    return frozenset(name for name, parameters in queues.items() if parameters == {"packets", "bytes"})
+
+
+@cache
+def default_queue() -> str:
+    """The kind of the queue of a link for which the scenario names none."""
+    keys = json.loads(_core.describe())["keys"]
+    default = next(key["default"] for key in keys if key["path"] == "link.<name>.queue")
+    kind = re.search(r'kind = "([^"]+)"', default)
+    return kind[1] if kind else default.strip('"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,23 @@ def test_a_queue_is_changed_in_the_flows_direction_alone() -> None:
     assert before is not None
     assert after is not None
     assert after < 0.5 * before
+
+
+@pytest.mark.parametrize(("queue", "kind"), [('"droptail"', "droptail"), ('"headdrop"', "headdrop"), ('"codel"', None)])
+def test_a_queue_that_is_too_small_is_to_hold_more(queue: str, kind: str | None) -> None:
+    """A queue that drops for want of space alone gets space, whatever its kind is called; another one does not.
+
+    10 Mbit/s and 50 ms are 62.5 kB; 20 packets are 30 kB.
+    """
+    text = WIRED.replace('queue = { kind = "droptail", packets = 50 }', f"queue = {{ kind = {queue}, packets = 20 }}")
+    found = [change for change in changes(explain(run(text), "f")) if ".queue=" in change]
+    if kind is None:
+        assert not found
+        return
+    (change,) = found
+    size = re.fullmatch(rf'link\.path\.forward\.queue={{ kind = "{kind}", packets = (\d+) }}', change)
+    assert size is not None, change
+    assert 20 < int(size[1]) <= 62_500 // 1500 + 1
 
 
 def test_a_deep_rlc_buffer_without_samples_has_no_size_to_try() -> None:

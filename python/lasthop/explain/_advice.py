@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lasthop._errors import mistake
 from lasthop._format import duration, size
+from lasthop._registry import default_queue, limited_queues
 from lasthop.explain._model import WORDS, Budget, Part
 from lasthop.explain._route import Route
 from lasthop.explain._settings import flow_table, tcp_setting
@@ -253,7 +254,7 @@ def _kind_of_queue(case: _Case, place: str) -> str:
     link = case.scenario.get("link", {}).get(case.table("link", place), {})
     side = link.get(place.rpartition(".")[2], {})
     queue = side.get("queue") or link.get("queue") or {}
-    return str(queue.get("kind", "droptail") if isinstance(queue, dict) else queue)
+    return str(queue.get("kind", default_queue()) if isinstance(queue, dict) else queue)
 
 
 def _buffer_in_bdp(case: _Case, part: Part) -> str:
@@ -508,18 +509,19 @@ def _of_losses(case: _Case) -> list[Advice]:
             Advice(
                 f"A policer at {place} dropped {n} packets: it lets a burst pass and drops what exceeds its rate. A "
                 "shaper of the same rate delays instead.",
-                [f'{key}={{ kind = "droptail", packets = 100 }}'] if key else [],
+                [f'{key}={{ kind = "{default_queue()}", packets = 100 }}'] if key else [],
             )
         ]
     if cause == "queue-full" and key is not None and case.bdp:
         want = max(int(case.bdp / MTU) + 1, 10)
+        kind = _kind_of_queue(case, place)
         # Of an active queue management it is not the limit that matters.
-        if _kind_of_queue(case, place) == "droptail" and _largest_backlog(case, place) < case.bdp:
+        if kind in limited_queues() and _largest_backlog(case, place) < case.bdp:
             return [
                 Advice(
                     f"The queue of {place} is below what the path holds and dropped {n} packets: a buffer of one BDP "
                     f"({size(case.bdp)}) keeps the link busy.",
-                    [f'{key}={{ kind = "droptail", packets = {want} }}'],
+                    [f'{key}={{ kind = "{kind}", packets = {want} }}'],
                 )
             ]
     if cause == "rlc-buffer-full":
