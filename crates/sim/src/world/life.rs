@@ -152,3 +152,152 @@ impl World {
         lives.note(at, (id, packets.get(id)), turn, place, &mut rows);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::RecordBatch;
+    use arrow::util::display::array_value_to_string;
+    use lasthop_capture::TableData;
+    use lasthop_net::{Content, Ecn};
+    use lasthop_units::{AccessId, NodeId};
+
+    use super::super::testing::world;
+    use super::*;
+    use crate::event::End;
+    use crate::sink::Sink;
+
+    const TEXT: &str = "[scenario]\nname = 'lives'\nduration = '1 s'\n\
+        [link.x]\nbetween = ['a', 'b']\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
+
+    /// A turn: when [ns], the place of the packet in the slab, its number if it is still there,
+    /// what happens, and where.
+    type Note = (u64, usize, Option<u64>, Turn, DropPoint);
+
+    /// The lives after these turns.
+    fn noted(notes: &[Note]) -> Lives {
+        rows(&mut Lives::default(), notes, None).0
+    }
+
+    /// The lives after these turns and, if the run ends then, its end; and the rows: packet, part,
+    /// stage, place, start and end [ns].
+    fn rows(lives: &mut Lives, notes: &[Note], end: Option<u64>) -> (Lives, Vec<String>) {
+        let world = world(TEXT);
+        let mut table = Sink::Memory.table().unwrap();
+        let places = Places { nodes: &world.nodes, accesses: &world.accesses };
+        let mut rows = Rows { table: Some(&mut table), flows: &world.flows, places };
+        for (at, id, serial, turn, place) in notes {
+            let packet = serial.map(packet);
+            lives.note(Instant(*at), (PacketId::from_index(*id), packet.as_ref()), *turn, *place, &mut rows);
+        }
+        if let Some(end) = end {
+            lives.end(Instant(end), &mut rows);
+        }
+        let TableData::Memory(batches) = table.finish().unwrap().data else { unreachable!() };
+        let text = |batch: &RecordBatch, row: usize| {
+            let columns = ["packet", "part", "stage", "where", "start_ns", "end_ns"];
+            let value = |name| array_value_to_string(batch.column_by_name(name).unwrap(), row).unwrap();
+            columns.map(value).join(" ")
+        };
+        let found =
+            batches.iter().flat_map(|b| (0..b.num_rows()).map(|row| text(b, row)).collect::<Vec<_>>());
+        (std::mem::take(lives), found.collect())
+    }
+
+    fn packet(serial: u64) -> Packet<Payload> {
+        Packet {
+            src: NodeId::from_index(0),
+            dst: NodeId::from_index(1),
+            flow: FlowId::from_index(0),
+            serial,
+            size: 1028,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            content: Content::new(true, false),
+            sent: Instant::ZERO,
+            fragment: None,
+            payload: Payload::Udp(End::B, 1000),
+        }
+    }
+
+    fn node(n: usize) -> DropPoint {
+        DropPoint::Node(NodeId::from_index(n))
+    }
+
+    const LINK: fn() -> DropPoint = || DropPoint::Access(AccessId::from_index(0), 0);
+
+    /// Each interval begins where the one before ends, so together they are the life, 10 to 90;
+    /// what has waited is the time in queues alone.
+    #[test]
+    fn the_intervals_of_a_life_join_from_its_sending_to_its_end() {
+        let way = [
+            (10, 0, Some(7), Turn::Sent, node(0)),
+            (12, 0, Some(7), Turn::Stage(Stage::Queue), LINK()),
+            (30, 0, Some(7), Turn::Stage(Stage::Serialization), LINK()),
+            (40, 0, Some(7), Turn::Stage(Stage::Propagation), LINK()),
+        ];
+        assert_eq!(noted(&way).open[0].unwrap().waited, Duration(18));
+        let all = [&way[..], &[(90, 0, None, Turn::Delivered, node(1))]].concat();
+        let (lives, rows) = rows(&mut Lives::default(), &all, None);
+        let expected = [
+            "7 0 node a 10 12",
+            "7 0 queue x.forward 12 30",
+            "7 0 serialization x.forward 30 40",
+            "7 0 propagation x.forward 40 90",
+        ];
+        assert_eq!(rows, expected);
+        assert!(lives.open[0].is_none());
+    }
+
+    /// Accesses catch up: a note may be about a moment before the last one. The interval that is
+    /// written stays, and one without length is none.
+    #[test]
+    fn a_late_note_changes_nothing_of_what_was_before() {
+        let all = [
+            (10, 0, Some(7), Turn::Sent, node(0)),
+            (20, 0, Some(7), Turn::Stage(Stage::Queue), LINK()),
+            (15, 0, Some(7), Turn::Stage(Stage::Serialization), LINK()),
+            (18, 0, Some(7), Turn::Over, LINK()),
+        ];
+        assert_eq!(rows(&mut Lives::default(), &all, None).1, ["7 0 node a 10 20"]);
+    }
+
+    #[test]
+    fn the_same_stage_at_the_same_place_goes_on() {
+        let all = [
+            (0, 0, Some(7), Turn::Sent, node(0)),
+            (5, 0, Some(7), Turn::Stage(Stage::Queue), LINK()),
+            (9, 0, Some(7), Turn::Stage(Stage::Queue), LINK()),
+        ];
+        let (_, rows) = rows(&mut Lives::default(), &all, Some(20));
+        assert_eq!(rows, ["7 0 node a 0 5", "7 0 queue x.forward 5 20"], "and ends with the run");
+    }
+
+    /// A packet of number 7 is replaced by two fragments, each a part with a number of its own;
+    /// their places in the slab may be those of packets that have gone.
+    #[test]
+    fn what_is_made_on_the_way_has_a_part_of_its_own() {
+        let all = [
+            (0, 0, Some(7), Turn::Sent, node(0)),
+            (4, 0, Some(7), Turn::Over, node(0)),
+            (4, 1, Some(7), Turn::Made, node(0)),
+            (4, 0, Some(7), Turn::Made, node(0)),
+            (6, 1, None, Turn::Over, node(0)),
+            (9, 0, None, Turn::Delivered, node(1)),
+        ];
+        let (lives, rows) = rows(&mut Lives::default(), &all, None);
+        assert_eq!(rows, ["7 0 node a 0 4", "7 1 node a 4 6", "7 2 node a 4 9"]);
+        assert_eq!(lives.parts, 2);
+    }
+
+    /// What was sent before notes were taken has no life.
+    #[test]
+    fn a_packet_without_a_life_has_no_rows() {
+        let all = [
+            (1, 3, Some(7), Turn::Stage(Stage::Queue), LINK()),
+            (2, 3, None, Turn::Delivered, node(1)),
+            (3, 4, None, Turn::Sent, node(0)),
+        ];
+        let (lives, rows) = rows(&mut Lives::default(), &all, Some(9));
+        assert_eq!((rows.len(), lives.open.len()), (0, 0), "the end takes all out");
+    }
+}

@@ -20,6 +20,8 @@ mod proxy;
 mod sample;
 mod snoop;
 mod socket;
+#[cfg(test)]
+mod testing;
 mod trigger;
 mod window;
 

@@ -286,3 +286,138 @@ impl Wanted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lasthop_units::Id;
+
+    use super::super::testing::world;
+    use super::*;
+
+    const FLOWS: &str = "[scenario]\nname = 'triggers'\nduration = '1 s'\n\
+        [link.x]\nbetween = ['a', 'b']\n[flow.f]\nfrom = 'a'\nto = 'b'\n[flow.g]\nfrom = 'a'\nto = 'b'\n";
+
+    fn flow(n: usize) -> FlowId {
+        FlowId::from_index(n)
+    }
+
+    /// One that watches the first flow.
+    fn watch(wanted: Wanted, nth: u32) -> Watch {
+        Watch {
+            words: "words".into(),
+            variable: "v".into(),
+            wanted,
+            after: None,
+            missing: nth,
+            delay_rounds: 0,
+            delay: Duration::ZERO,
+            flows: vec![(flow(0), Last::Unknown)],
+            stage: Stage::Watching,
+        }
+    }
+
+    /// At which of the values, counted from 0, the moment comes.
+    fn moments(mut watch: Watch, values: &[Observed<'_>]) -> Vec<usize> {
+        let at = |value| Observation { name: "v", unit: "", about: "", value };
+        (0..values.len()).filter(|i| watch.sees(flow(0), &at(values[*i]), true)).collect()
+    }
+
+    fn numbers(watch: Watch, values: &[f64]) -> Vec<usize> {
+        let all: Vec<Observed<'_>> = values.iter().map(|x| Observed::Number(Some(*x))).collect();
+        moments(watch, &all)
+    }
+
+    /// A bound is crossed from the other side or from nowhere, and not by staying beyond it. After
+    /// the n-th crossing each further one is a moment; the table is done with then.
+    #[test]
+    fn a_bound_is_met_when_it_is_crossed() {
+        let values = [12.0, 15.0, 10.0, 11.0, 11.5, 3.0, 20.0];
+        assert_eq!(numbers(watch(Wanted::Above(10.0), 1), &values), [0, 3, 6]);
+        assert_eq!(numbers(watch(Wanted::Above(10.0), 2), &values), [3, 6]);
+        assert_eq!(numbers(watch(Wanted::Below(11.0), 1), &values), [2, 5]);
+        let gone = [Observed::Number(Some(12.0)), Observed::Number(None), Observed::Number(Some(12.0))];
+        assert_eq!(moments(watch(Wanted::Above(10.0), 1), &gone), [0, 2], "not known meanwhile");
+    }
+
+    #[test]
+    fn a_value_may_have_to_come_after_another() {
+        let values = [1.0, 2.0, 1.0, 3.0, 1.0, 1.0];
+        assert_eq!(numbers(watch(Wanted::Number(1.0, None), 1), &values), [0, 2, 4]);
+        assert_eq!(numbers(watch(Wanted::Number(1.0, Some(3.0)), 1), &values), [4]);
+        let texts = ["up", "down", "up"].map(Observed::Text);
+        let wanted = Wanted::Text("up".to_owned(), Some("down".to_owned()));
+        assert_eq!(moments(watch(wanted, 1), &texts), [2]);
+    }
+
+    /// Of a state each change counts that came since the last look, also those that lasted no time:
+    /// the second look has three new ones, of which "up" after "down" is the second moment.
+    #[test]
+    fn each_change_of_a_state_since_the_last_look_counts() {
+        let looks = [
+            Observed::Trail { changes: 2, latest: &["down", "up"] },
+            Observed::Trail { changes: 5, latest: &["down", "up", "flat", "down", "up"] },
+            Observed::Trail { changes: 5, latest: &["down", "up", "flat", "down", "up"] },
+        ];
+        let up = |from: Option<&str>| Wanted::Text("up".to_owned(), from.map(str::to_owned));
+        assert_eq!(moments(watch(up(None), 2), &looks), [1]);
+        assert_eq!(moments(watch(up(Some("down")), 1), &looks), [0, 1]);
+        assert!(moments(watch(up(Some("flat")), 1), &looks).is_empty());
+    }
+
+    /// What comes before the table that it waits for does not count, but its value is known then:
+    /// it has to be crossed anew.
+    #[test]
+    fn what_comes_while_a_table_is_not_armed_does_not_count() {
+        let mut watch = watch(Wanted::Above(10.0), 1);
+        let mut sees = |x, armed| {
+            let value = Observed::Number(Some(x));
+            watch.sees(flow(0), &Observation { name: "v", unit: "", about: "", value }, armed)
+        };
+        assert!(!sees(12.0, false));
+        assert!(!sees(13.0, true));
+        assert!(!sees(9.0, true));
+        assert!(sees(11.0, true));
+    }
+
+    /// A sender that has not begun has a window of one segment: below 5 as soon as it is looked at.
+    /// The second table waits until the change of the first is made, and then for a crossing.
+    #[test]
+    fn a_table_comes_once_and_for_its_own_flow() {
+        let text = format!(
+            "{FLOWS}[[when]]\nname = 'low'\nflow = 'f'\nvar = 'cwnd'\nbelow = 5\ndelay = '3 ms'\nstop = 'flow.g'\n\
+             [[when]]\nflow = 'f'\nafter = 'low'\nvar = 'cwnd'\nbelow = 5\nstop = 'flow.g'\n"
+        );
+        let mut world = world(&text);
+        let (triggers, flows) = (world.triggers.as_deref_mut().unwrap(), &world.flows);
+        let mut look = |n| triggers.look(flow(n), flows[flow(n)].seen(), Moment::Other);
+        assert!(look(1).is_empty(), "nothing watches it");
+        assert!(look(0) == [(Then::When(0), Duration::from_millis(3))]);
+        assert!(look(0).is_empty());
+        assert!(triggers.is_due(Instant(9), 0, flows, &mut world.probes));
+        assert!(!triggers.is_due(Instant(9), 0, flows, &mut world.probes), "its change is made once");
+        assert!(!triggers.is_due(Instant(9), 1, flows, &mut world.probes), "nothing has come yet");
+        assert!(triggers.look(flow(0), flows[flow(0)].seen(), Moment::Other).is_empty());
+    }
+
+    /// A fault that lasts round trips is waited for once, from its last start on, and no more after
+    /// its end; others are not waited for.
+    #[test]
+    fn round_trips_of_a_fault_are_counted_from_its_last_start() {
+        let text = format!(
+            "{FLOWS}[fault.long]\nlink = 'x.forward'\naction = 'drop'\nflow = 'f'\nrounds = 3\n\
+             [fault.other]\nlink = 'x.forward'\naction = 'drop'\ncount = 3\nautostart = false\n\
+             [[at]]\nt = '1 ms'\nstart = 'fault.other'\n"
+        );
+        let mut world = world(&text);
+        let (triggers, flows) = (world.triggers.as_deref_mut().unwrap(), &world.flows);
+        let waits = |triggers: &Triggers| triggers.waits.iter().map(|w| w.wanted).collect::<Vec<_>>();
+        assert_eq!(waits(triggers), [3], "it starts with the run");
+        for (name, run, expected) in
+            [("long", true, &[3][..]), ("other", true, &[3]), ("long", false, &[]), ("long", true, &[3])]
+        {
+            triggers.run_fault(name, run, flows);
+            assert_eq!(waits(triggers), expected, "{name} {run}");
+        }
+        assert_eq!(triggers.fault(0), "long");
+    }
+}
