@@ -111,8 +111,8 @@ impl LinuxAcks {
     }
 
     /// The connection is established: the first guess of the peer's segments
-    /// (tcp_initialize_rcv_mss) is at most what was `announced`, the `mss` towards the peer, half of
-    /// the first `window` and 536 octets, and at least 88.
+    /// (tcp_initialize_rcv_mss) is at most what was `announced`, the `mss` towards the peer, half
+    /// of the first `window` and 536 octets, and at least 88.
     pub fn initialize(&mut self, announced: u32, mss: u32, window: u64) {
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         self.peer_segment = announced.min(mss).min(half).clamp(LEAST, PLAUSIBLE);

@@ -26,7 +26,7 @@ from lasthop.cli._study import study
 from lasthop.cli._survey import rem, survey
 from lasthop.cli._sweep import sweep
 from lasthop.cli._timeline import timeline
-from lasthop.cli._trace import import_trace
+from lasthop.cli._trace import export_trace, import_trace
 from lasthop.cli._view import view
 from lasthop.cli._wireshark import wireshark_profile
 
@@ -130,5 +130,5 @@ _VERBS = (
     *(study, judge, scenarios),
 )
 
-for _verb in (*_VERBS, import_trace, packetdrill, survey, rem, wireshark_profile):
+for _verb in (*_VERBS, import_trace, export_trace, packetdrill, survey, rem, wireshark_profile):
     main.add_command(_verb)

@@ -1,0 +1,8 @@
+"""What the last hop of a node can carry, recorded as a capacity trace, and what its replay loses."""
+
+from lasthop.capacity._formats import FORMATS, content
+from lasthop.capacity._recording import Recording, record
+from lasthop.capacity._replay import Comparison, compare
+from lasthop.capacity._scenes import Direction
+
+__all__ = ["FORMATS", "Comparison", "Direction", "Recording", "compare", "content", "record"]
