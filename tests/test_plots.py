@@ -17,6 +17,7 @@ import lasthop as lh
 from lasthop import LasthopError, Results
 from lasthop.plot import OKABE_ITO, _thin
 from lasthop.plot._plots import _stretches
+from lasthop.plot._style import Figure as HouseFigure
 from tests.synthetic import MadeUp
 
 KINDS = ["cwnd", "rtt", "throughput", "sequence", "queue"]
@@ -61,6 +62,20 @@ def test_saving_twice_gives_the_same_bytes(made_up: Results, kind: str, suffix: 
     draw(made_up, kind).savefig(two)
     assert one.read_bytes() == two.read_bytes()
     assert one.stat().st_size > 2000
+
+
+def test_figures_are_written_in_each_format_of_matplotlib(made_up: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of raster images it takes no metadata. `pgf` needs TeX: without that there is an error in words."""
+    figure = draw(made_up, "cwnd")
+    assert isinstance(figure, HouseFigure)
+    begins = {"gif": b"GIF8", "jpg": b"\xff\xd8", "tiff": b"II*", "webp": b"RIFF", "png": b"\x89PNG", "pdf": b"%PDF"}
+    known = set(figure.canvas.get_supported_filetypes())
+    assert set(begins) <= known
+    for form in sorted(known - {"pgf"}):
+        assert figure.content(form).startswith(begins.get(form, b"")), form
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(LasthopError, match="cannot be written as 'pgf'"):
+        figure.content("pgf")
 
 
 def test_drawing_leaves_no_trace_in_global_state(made_up: Results) -> None:

@@ -22,6 +22,17 @@ COLUMN_INCHES = 3.5
 GOLDEN = 0.618
 LEGEND_MOST = 9
 
+#: What files say of themselves, by format: no date, so that the same figure gives the same bytes. Of other formats
+#: matplotlib takes no metadata, not even none of them.
+_METADATA: dict[str, dict[str, None]] = {
+    "eps": {},
+    "pdf": {"CreationDate": None},
+    "png": {},
+    "ps": {},
+    "svg": {"Date": None},
+    "svgz": {"Date": None},
+}
+
 _RC: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#444444",
@@ -57,8 +68,8 @@ class Figure(_MplFigure):
     def savefig(self, fname: str | PathLike[str] | IO[Any], **kwargs: Any) -> None:
         """Saves as `.pdf`, `.svg`, `.png` and so on; arguments as for matplotlib."""
         form = str(kwargs.get("format") or str(fname).rpartition(".")[2]).lower()
-        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "ps": {}, "eps": {}}.get(form, {})
-        kwargs["metadata"] = {**dates, **(kwargs.get("metadata") or {})}
+        if form in _METADATA:
+            kwargs["metadata"] = {**_METADATA[form], **(kwargs.get("metadata") or {})}
         kwargs.setdefault("dpi", 300)
         with mpl.rc_context(_RC):
             super().savefig(fname, **kwargs)
@@ -70,13 +81,18 @@ class Figure(_MplFigure):
             form: a format of matplotlib's, such as "svg", "pdf" or "png".
 
         Raises:
-            LasthopError: matplotlib does not write this format.
+            LasthopError: matplotlib does not write this format, or not without another program.
         """
         known = sorted(self.canvas.get_supported_filetypes())
         if form.lower() not in known:
             raise mistake(f"pictures are not written as '{form}'", f"formats are: {', '.join(known)}")
         out = io.BytesIO()
-        self.savefig(out, format=form.lower())
+        try:
+            self.savefig(out, format=form.lower())
+        except (RuntimeError, ValueError) as err:
+            raise mistake(
+                f"the picture cannot be written as '{form}': {err}", "choose another format: svg, pdf or png"
+            ) from err
         return out.getvalue()
 
     def _repr_png_(self) -> bytes:
