@@ -263,3 +263,10 @@ def test_a_run_without_steps_says_how_to_get_them(made_up: Results, tmp_path: Pa
     with pytest.raises(LasthopError, match=r"--set output\.steps=true"):
         export_run(made_up, "ns3", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_without_a_cell_has_no_files_of_lte(tmp_path: Path) -> None:
+    results = lh.Scenario.load("umts-download").with_(["scenario.duration=2 s", "output.explain=true"]).run()
+    with pytest.raises(LasthopError, match="nothing was sent over an LTE cell"):
+        export_run(results, "ns3", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

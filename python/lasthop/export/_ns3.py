@@ -65,7 +65,7 @@ def ns3_content(results: Results) -> Content:
     """Files of MAC from `steps`, `radio` and `events`, of PDCP from `stages`, of RLC from `rlc_pdus` or `rlc`.
 
     Raises:
-        LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`.
+        LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`, or no LTE cell.
     """
     if not {"steps", "stages", "rlc_pdus"} & set(results.table_names):
         raise mistake(
@@ -78,6 +78,11 @@ def ns3_content(results: Results) -> Content:
     links = {DOWNLINK: "downlink", UPLINK: "uplink"} if has_steps else {}
     blocks = {name: _blocks(results, link, cells) for name, link in links.items()}
     bearers = {**_named(PDCP, of_pdcp(results, cells.ues)), **_named(RLC, of_rlc(results, cells.ues))}
+    if not any((*blocks.values(), *bearers.values())):
+        raise mistake(
+            "ns-3's LTE files cannot be filled: nothing was sent over an LTE cell in this run",
+            "`--format flowmonitor` or `--format csv` is of any run",
+        )
     numbers = _numbers(blocks, bearers, cells)
     unknown = sum(block.cell is None for found in blocks.values() for block in found)
     notes = [
@@ -110,7 +115,7 @@ def ns3_content(results: Results) -> Content:
             " and received when it leaves it at the other end. Sizes are those of IP packets: no table has PDCP's"
             " headers, which ns-3 counts (2 B each). A UE's bearers have the LCIDs from 3 on, the default one first."
         )
-    else:
+    elif "stages" not in results.table_names:
         notes.append("DlPdcpStats.txt and UlPdcpStats.txt need the table `stages` (`output.explain = true`).")
     if "rlc_pdus" in results.table_names:
         notes.append(
