@@ -219,3 +219,23 @@ def test_figures_come_from_a_real_run(umts: lh.Results, tmp_path: Path) -> None:
     for kind in ("cwnd", "rtt", "throughput", "sequence", "queue"):
         getattr(umts.plot, kind)().savefig(tmp_path / f"{kind}.pdf")
         assert (tmp_path / f"{kind}.pdf").stat().st_size > 2000
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "summary.json"])
+@pytest.mark.parametrize("text", ["{", "7"])
+def test_a_damaged_file_of_results_is_named(file: str, text: str, tmp_path: Path) -> None:
+    lh.Scenario.parse(WIRED).with_({"scenario.duration": "0.1 s"}).run(out=tmp_path / "run")
+    (tmp_path / "run" / file).write_text(text)
+    with pytest.raises(lh.LasthopError, match=f"{file}' is damaged"):
+        _ = lh.Results.load(tmp_path / "run").summary
+
+
+def test_a_table_with_a_damaged_page_is_named(tmp_path: Path) -> None:
+    """Its footer is whole, so that its schema is read; what is in it is not."""
+    lh.Scenario.parse(WIRED).run(out=tmp_path / "run")
+    path = tmp_path / "run" / "tcp.parquet"
+    octets = bytearray(path.read_bytes())
+    octets[4:1000] = b"\xff" * 996
+    path.write_bytes(octets)
+    with pytest.raises(lh.LasthopError, match=r"tcp\.parquet"):
+        lh.Results.load(tmp_path / "run").table("tcp")

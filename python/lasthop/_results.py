@@ -67,15 +67,19 @@ class Results:
         """The folder of the results; None when they are only in memory."""
         return self._path
 
+    def _place(self, file: str) -> str:
+        """A file of the results, for messages."""
+        return f"'{self._path / file}'" if self._path is not None else f"the text of {file}"
+
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What was run: version, effective scenario, seed, hashes."""
-        return _json_object(self._source.manifest)
+        return _json_object(self._source.manifest, self._place("manifest.json"))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The run in a few numbers."""
-        return _json_object(self._source.summary)
+        return _json_object(self._source.summary, self._place("summary.json"))
 
     @property
     def table_names(self) -> list[str]:
@@ -342,15 +346,15 @@ class Folder:
             if columns is not None:
                 columns = [c for c in pq.read_schema(path).names if c in columns]
             return pq.read_table(path, columns=columns)
-        except (OSError, pa.ArrowInvalid) as err:
-            raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
+        except (OSError, pa.ArrowException) as err:
+            raise mistake(f"cannot read '{self._path / name}.parquet': {err}", "run the scenario again") from err
 
     def shape(self, name: str) -> tuple[pa.Schema, int]:
         """Schema and number of rows of a table."""
         try:
             file = pq.ParquetFile(self._path / f"{name}.parquet")
-        except (OSError, pa.ArrowInvalid) as err:
-            raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
+        except (OSError, pa.ArrowException) as err:
+            raise mistake(f"cannot read '{self._path / name}.parquet': {err}", "run the scenario again") from err
         with file:
             return file.schema_arrow, file.metadata.num_rows
 
@@ -377,11 +381,12 @@ def _check_format(manifest: dict[str, Any], path: Path) -> None:
         )
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _json_object(text: str, place: str) -> dict[str, Any]:
+    help_ = "run the scenario again"
     try:
         value = json.loads(text)
     except json.JSONDecodeError as err:
-        raise mistake(f"the results are damaged, their JSON cannot be read: {err}") from err
+        raise mistake(f"{place} is damaged, it is not JSON: {err}", help_) from err
     if not isinstance(value, dict):
-        raise mistake("the results are damaged: a JSON object was expected")
+        raise mistake(f"{place} is damaged: a JSON object was expected", help_)
     return value
