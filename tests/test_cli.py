@@ -432,3 +432,21 @@ def test_the_command_starts_without_the_libraries_of_figures() -> None:
     """They take longer to load than a short run."""
     program = "import sys, lasthop.cli; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_run_names_the_files_of_its_capture(tmp_path: Path) -> None:
+    """One file where it was asked for; of a ring the first and the last one that are left."""
+    scenario = tmp_path / "wired.toml"
+    scenario.write_text(WIRED)
+    said = lasthop("run", str(scenario), "--capture", str(tmp_path / "a.pcapng"), "--out", str(tmp_path / "a")).output
+    (line,) = (line for line in said.splitlines() if line.startswith("Capture: "))
+    assert line.startswith(f"Capture: {tmp_path / 'a.pcapng'} (")
+    assert line.endswith(" frames)")
+    ring = ["--set", 'output.capture.ring={ size = "64 kB", files = 2 }']
+    said = lasthop("run", str(scenario), *ring, "--out", str(tmp_path / "b")).output
+    (line,) = (line for line in said.splitlines() if line.startswith("Capture: "))
+    left = sorted(path.name for path in (tmp_path / "b").glob("*.pcapng"))
+    assert len(left) == 2
+    assert f"{tmp_path / 'b' / left[0]} to {left[1]} (" in line
+    assert "; older files removed: " in line
+    assert "Capture" not in lasthop("run", str(scenario), "--out", str(tmp_path / "c")).output

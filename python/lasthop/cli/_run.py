@@ -122,7 +122,7 @@ def _run(checked: Scenario, folder: Path, force: bool, capture: Path | None, as_
             }
         )
     elif not quiet:
-        _show(checked, results, folder, seconds)
+        _show(checked, results, folder, capture, seconds)
 
 
 @click.command()
@@ -257,7 +257,16 @@ def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:
         )
 
 
-def _show(scenario: Scenario, results: Results, folder: Path, seconds: float) -> None:
+def _captured(written: dict[str, Any], folder: Path) -> str:
+    """The files of a capture, by the manifest, and how many frames are in them."""
+    names = [file["name"] for file in written["files"]]
+    frames = sum(file["frames"] for file in written["files"])
+    more = f" to {names[-1]}" if len(names) > 1 else ""
+    gone = f"; older files removed: {written['removed']:,}" if written["removed"] else ""
+    return f"{folder / names[0]}{more} ({frames:,} frames{gone})"
+
+
+def _show(scenario: Scenario, results: Results, folder: Path, capture: Path | None, seconds: float) -> None:
     rows = [
         (
             f["flow"],
@@ -280,4 +289,6 @@ def _show(scenario: Scenario, results: Results, folder: Path, seconds: float) ->
         style="dim",
     )
     _output.line(f"Results: {folder}")
+    if written := results.manifest.get("capture"):
+        _output.line(f"Capture: {_captured(written, folder if capture is None else capture.parent)}")
     _output.line(f"Look at them: lasthop report {folder}")
