@@ -204,3 +204,37 @@ def test_tcp_over_a_mode_without_retransmissions_is_advised_to_use_one_with() ->
     assert not any("rlc.mode" in c for c in changes(explain(results, "am")))
     bearer = explain(Scenario.load("lte-rlc-um").with_({"scenario.duration": "4 s"}).run(), "download")
     assert "bearer.radio.rlc.mode=am" in changes(bearer)
+
+
+def test_a_first_flight_is_no_deep_queue() -> None:
+    """Web pages of a bearer of UMTS arrive in flights of ten segments; a buffer below that loses parts of each."""
+    results = Scenario.load("web-over-umts").with_({"output.explain": True}).run()
+    for flow in ("web", "voice"):
+        assert not any("buffer_bytes" in change for change in changes(explain(results, flow)))
+
+
+def test_a_rate_is_that_of_the_time_in_which_there_was_something_to_send() -> None:
+    """A file of 1 MB over 10 Mbit/s is there after a second of ten: its rate is not a tenth of the link's."""
+    keys = ("link.path.queue.packets=100", 'flow.f.app={ kind = "ftp", size = "1 MB" }')
+    found = explain(run(WIRED, *keys), "f")
+    (sentence,) = (s for s in found.sentences if "BDP" in s)
+    said = float(sentence.split(" BDP")[0].split()[-1])
+    # At most 100 packets of 1500 B wait. The path holds 10 Mbit/s times 51.3 ms at most, and half of that or more,
+    # because the rate of the whole transfer has slow start in it.
+    assert 150e3 / (10e6 / 8 * 0.0513) * 0.9 < said < 2 * 150e3 / (10e6 / 8 * 0.0513)
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_a_buffer_is_not_too_small_and_too_deep_at_once(explained: bool) -> None:
+    results = Scenario.load("lte-radio-aware").with_({"output.explain": explained}).run()
+    found = explain(results, "video")
+    assert any("rlc.buffer.aqm" in change for change in changes(found))
+    assert not any("rlc.buffer.bytes" in change for change in changes(found))
+
+
+@pytest.mark.parametrize("table", ["stages", "limits", "packets"])
+def test_a_table_that_was_removed_is_named(folder: Path, table: str) -> None:
+    (folder / f"{table}.parquet").unlink()
+    found = explain(Results.load(folder))
+    assert not found.budget.exact
+    assert f"The run wrote the table `{table}`" in found.budget.notes[0]

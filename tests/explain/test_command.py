@@ -132,3 +132,25 @@ def test_a_cause_that_is_alone_for_a_time_has_a_colour_of_its_own() -> None:
     assert _named(np.zeros((0, 100))) == []
     # Labels are whole.
     assert _lines("retry or reorder-buffer or contention or wifi-queue (ACKs) laptop-3").count("\n") == 2
+
+
+def test_its_help_says_what_the_causes_mean() -> None:
+    from lasthop.explain._model import BUSY, HELD, LIMITS, TRANSIT
+
+    lines = lasthop("explain", "--help").output.splitlines()
+    first = {words[0] for line in lines if (words := line.split())}
+    assert {*LIMITS, *BUSY, *HELD, *TRANSIT} <= first
+
+
+def test_what_samples_cannot_tell_apart_is_one_note_for_all_flows(tmp_path: Path) -> None:
+    Scenario.load(bundled()["wifi-slow-station"]).with_(["scenario.duration=3 s"]).run(out=tmp_path / "run")
+    said = lasthop("explain", str(tmp_path / "run")).output
+    assert said.count("Samples cannot tell causes with `or` between them apart") == 1
+    assert "The samples cannot tell" not in said
+    assert "The samples cannot tell" in lasthop("explain", str(tmp_path / "run"), "--flow", "slow").output
+
+
+def test_a_figure_of_any_format_is_drawn(tiny_window: Path) -> None:
+    said = lasthop("explain", str(tiny_window), "--figure", str(tiny_window / "f.gif"))
+    assert said.exit_code == 0, said.output
+    assert (tiny_window / "f.gif").read_bytes().startswith(b"GIF8")

@@ -182,3 +182,11 @@ def test_tshark_misses_the_same_numbers(tmp_path: Path) -> None:
     }
     assert lost
     assert lost == set(range(max(arrived | lost) + 1)) - arrived
+
+
+def test_what_finds_the_first_queue_full_was_not_let_in() -> None:
+    """In the uplink a packet meets the RLC buffer in the moment in which it is sent: no stage has taken any time."""
+    scenario = Scenario.load("lte-upload").with_(["scenario.duration=1.3 s", "output.explain=true"])
+    found = explain(scenario.run(), "upload").budget.losses
+    assert len(found) > 100
+    assert {(x.cause, x.stage) for x in found} == {("rlc-buffer-full", "entry")}

@@ -44,7 +44,24 @@ def optional_time(ctx: click.Context, option: click.Parameter, value: str | None
     return None if value is None else as_time(ctx, option, value)
 
 
-@click.command()
+class _WithCauses(click.Command):
+    """A command whose help ends with the causes that it names."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Writes the causes, in the groups in which the rule takes them."""
+        from lasthop.explain._model import BUSY, HELD, LIMITS, TRANSIT
+
+        for title, causes in (
+            ("Causes: what the sender waits for", LIMITS),
+            ("Causes: octets wait where the way is in use or blocked", BUSY),
+            ("Causes: octets are held back while others pass", HELD),
+            ("Stages that an idle way has too", TRANSIT),
+        ):
+            with formatter.section(title):
+                formatter.write_dl(list(causes.items()))
+
+
+@click.command(cls=_WithCauses)
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--flow", metavar="NAME", help="The flow in full. [a line for each flow; in full if there is one]")
 @click.option("--from", "start_s", callback=optional_time, metavar="TIME", help="Only from this moment on: 12.3s.")
@@ -134,7 +151,7 @@ def _all(
         reasons = {name: _reason(why) for name, why in errors.items()}
         _output.json_object({"flows": [f.to_json() for f in found], "errors": reasons, "left_out": rest})
         return
-    for note in dict.fromkeys(note for f in found for note in f.budget.notes):
+    for note in _notes([f.budget for f in found]):
         _output.paragraph(note, "note: ", further="      ")
         _output.line()
     rows = [(f.budget.flow, *_outline(f.budget)) for f in found]
@@ -157,6 +174,22 @@ def _all(
                 _output.line(f"  --set '{change}'")
     _output.line()
     _output.line(f"One flow in full, with its losses: lasthop explain {folder} --flow NAME")
+
+
+def _notes(budgets: list[Budget]) -> list[str]:
+    """The notes of several flows, each once; what samples cannot tell apart in one note for all of them."""
+    from lasthop.explain._estimate import indistinct
+    from lasthop.explain._tables import RECORD
+
+    doubts = {doubt for budget in budgets for doubt in indistinct(budget)}
+    notes = dict.fromkeys(note for budget in budgets for note in budget.notes)
+    found = [note for note in notes if note not in doubts]
+    if doubts:
+        found.append(
+            "Samples cannot tell causes with `or` between them apart; `--flow NAME` says how much of a flow they are. "
+            f"To tell them apart {RECORD}."
+        )
+    return found
 
 
 @contextmanager

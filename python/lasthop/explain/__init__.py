@@ -7,7 +7,7 @@ print(explain(Results.load("results/umts-download-1")).sentences[0])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lasthop.explain._advice import Advice, Tried, advice_for, depth_of, try_advice
@@ -72,8 +72,13 @@ def explain(
     """
     row = flow_row(results, flow)
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))
-    is_exact = {"stages", "limits", "packets"} <= set(results.table_names)
-    budget = (exact_budget if is_exact else estimated_budget)(results, row, start, end)
+    lacking = [name for name in ("stages", "limits", "packets") if name not in results.table_names]
+    budget = (estimated_budget if lacking else exact_budget)(results, row, start, end)
+    written = results.manifest.get("tables")
+    removed = [f"`{name}`" for name in lacking if isinstance(written, dict) and name in written]
+    if removed:
+        note = f"The run wrote the table {' and '.join(removed)}, and its folder does not have it: a file was removed."
+        budget = replace(budget, notes=[note, *budget.notes])
     said = sentences(budget, _timeouts(results, budget, row), depth_of(budget, results, row))
     return Explanation(budget, said, advice_for(budget, results, row))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lasthop._errors import mistake
 from lasthop._format import duration, size
 from lasthop._registry import default_queue, limited_queues
-from lasthop.explain._model import WORDS, Budget, Part
+from lasthop.explain._model import WORDS, Budget, Cause, Part
 from lasthop.explain._route import Route
 from lasthop.explain._settings import flow_table, tcp_setting
 from lasthop.explain._tables import columns_of, happenings, scenario_of
@@ -23,6 +23,12 @@ WORTH = 0.1
 #: Losses of data above this share of the flow's packets are worth advice.
 LOSSES = 0.002
 MTU = 1500
+#: Limits of a sender that has nothing to send.
+IDLE = ("application", "handshake", "nothing")
+#: A buffer is not to be smaller: the first flight of a connection, ten segments (RFC 6928 section 2) with headers.
+INITIAL_WINDOW = 10 * MTU
+#: Below so many octets a buffer is not deep: fast retransmission needs three segments behind a lost one.
+FEW = 4 * MTU
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,25 @@ class _Case:
         return 2 * float(self.row["delay_min_s"]) if self.row.get("delay_min_s") else None
 
     @property
+    def rate_bps(self) -> float | None:
+        """The rate that the flow has had: over the time in which its sender had something to send, where that is known.
+
+        An application that pauses, or has ended, has had a higher rate than the mean over the run.
+        """
+        octets, first, last = (self.row.get(name) for name in ("rx_bytes", "first_tx_s", "last_rx_s"))
+        if not octets or first is None or last is None or last <= first:
+            rate = self.row.get("throughput_bps")
+            return None if rate is None else float(rate)
+        seconds, budget = float(last) - float(first), self.budget
+        if budget.packets is None and budget.start_ns <= 1e9 * first and 1e9 * last <= budget.end_ns:
+            idle = sum(part.ns for part in budget.parts if part.cause.name in IDLE)
+            seconds = (budget.whole_ns - idle) / 1e9 or seconds
+        return 8 * float(octets) / seconds
+
+    @property
     def bdp(self) -> float | None:
         """Octets that the path holds at the rate that the flow has had."""
-        rate = self.row.get("throughput_bps")
+        rate = self.rate_bps
         return rate / 8 * self.rtt_s if rate and self.rtt_s else None
 
 
@@ -274,7 +296,9 @@ def _bdp_at(case: _Case, part: Part) -> float | None:
     for row in case.results.table("flows").to_pylist():
         route = Route.of(case.scenario, row)
         mine = route.queues if part.cause.name == "queue" else {place: way for (place, _), way in route.radio.items()}
-        if row["flow"] == case.row["flow"] or (route.is_known and mine.get(part.cause.place) == part.cause.way):
+        if row["flow"] == case.row["flow"]:
+            rate += case.rate_bps or 0.0
+        elif route.is_known and mine.get(part.cause.place) == part.cause.way:
             rate += row.get("throughput_bps") or 0.0
     return max(case.bdp, rate / 8 * (case.rtt_s or 0.0))
 
@@ -315,7 +339,7 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
                     "to try.",
                     [],
                 )
-            smaller = max(most // 2 // 1000, 6)
+            smaller = max(most // 2, INITIAL_WINDOW) // 1000
             if 1000 * smaller >= most:
                 return None
             return Advice(
@@ -426,9 +450,8 @@ def _retry(case: _Case, part: Part) -> Advice | None:
         return _wifi_share(case, part)
     aps = sorted({name for r in rows if (name := case.table("ap", r["ap"])) is not None})
     return Advice(
-        f"{silent} of {sent} PPDUs of {part.cause.place} had no answer: they collided. "
-        "Stations that do not hear each other do not wait for each other (a hidden station); RTS and CTS reserve the "
-        "channel at both ends.",
+        f"{silent} of {sent} PPDUs of {part.cause.place} had no answer: most of them collided. If the stations do not "
+        "sense each other (a hidden station), RTS and CTS reserve the channel at both ends. Else these cost time.",
         [f"ap.{name}.rts_threshold=500 B" for name in aps],
     )
 
@@ -551,8 +574,10 @@ def _unacknowledged(case: _Case, place: str, n: int) -> list[Advice]:
 
 def _rlc_buffer(case: _Case, place: str, n: int) -> list[Advice]:
     wait = next((p.ns for p in case.budget.parts if p.cause.name == "rlc-queue"), 0)
-    if wait > 0.4 * case.budget.whole_ns:
-        return []  # it is deep enough: the rule of the RLC queue has better advice
+    part = Part(Cause("rlc-queue", place, "data"), wait)
+    # Where it is deep enough the rule of the RLC queue has better advice.
+    if _is_deep(case, part) and not 0 < _largest_backlog(case, place) < FEW:
+        return []
     if (name := case.table("bearer", place)) is not None:
         umts = case.scenario["bearer"][name].get("kind") == "umts"
         key = f"bearer.{name}.rlc.am.buffer_bytes=64 kB" if umts else f"bearer.{name}.rlc.buffer.bytes=512 kB"

@@ -90,10 +90,10 @@ def _estimate_tcp(
         f"{waiting.sources or 'nothing, no queue was sampled'}{waiting.extent}. Parts below an interval between "
         f"samples are not seen.{lacking} For an exact budget {RECORD}."
     )
-    return replace(budget, notes=[note, *_doubts(budget)])
+    return replace(budget, notes=[note, *indistinct(budget)])
 
 
-def _doubts(budget: Budget) -> list[str]:
+def indistinct(budget: Budget) -> list[str]:
     """What the samples cannot tell apart, once for each set of causes."""
     shares: dict[tuple[str, ...], float] = {}
     places: dict[tuple[str, ...], dict[str, None]] = {}
@@ -158,7 +158,7 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
     )
     losses = losses_of(results, flow, start, end)
     budget = Budget(flow, row["transport"], start, end, whole, largest_first(keys, total), packets, False, losses, None)
-    return replace(budget, notes=[note, *_doubts(budget)] if packets else [])
+    return replace(budget, notes=[note, *indistinct(budget)] if packets else [])
 
 
 def _delays(results: Results, row: dict[str, Any], interval: tuple[int, int] | None) -> tuple[int, int, int]:

@@ -87,7 +87,8 @@ def _last_stages(results: Results, lost: dict[int, tuple[str, str]]) -> dict[int
         return {}
     rows = _of_packets(columns_of(results, "stages", ("packet", "stage", "where", "end_ns")), list(lost))
     order = np.argsort(column(rows, "end_ns"), kind="stable")
-    found = {}
+    # What finds the first place on its way full was in no stage for any time: it has no rows.
+    found = {number: ENTRY for number, (_, cause) in lost.items() if cause.endswith("-full")}
     for number, stage, place in zip(
         *(rows[c].take(order).to_pylist() for c in ("packet", "stage", "where")), strict=True
     ):
