@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lasthop._core import LasthopError
+
+if TYPE_CHECKING:
+    from lasthop._core import Diagnostic
 
 
 def mistake(message: str, help: str | None = None, kind: type[LasthopError] = LasthopError) -> LasthopError:
     """The exception for a mistake in an input, with a remedy if there is one."""
     error = kind(f"error: {message}" + (f"\n  help: {help}" if help else ""))
-    error.diagnostics = [
-        {
-            "severity": "error",
-            "message": message,
-            "file": None,
-            "line": None,
-            "column": None,
-            "key": None,
-            "help": help,
-        }
-    ]
+    error.diagnostics = [diagnostic(message, help)]
     return error
+
+
+def diagnostic(
+    message: str, help: str | None, key: str | None = None, at: tuple[str, int, int] | None = None
+) -> Diagnostic:
+    """A mistake as the core's diagnostics have it; `at`: file, line and column, from 1 on."""
+    file, line, column = at or (None, None, None)
+    return {
+        "severity": "error",
+        "message": message,
+        "file": file,
+        "line": line,
+        "column": column,
+        "key": key,
+        "help": help,
+    }

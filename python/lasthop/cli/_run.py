@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,16 @@ from lasthop._own import CONTROL, SCHEDULER, Kind
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 
-_set_option = click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=_completion.assignments,
-    help='Override a key, such as --set flow.ftp.tcp.cc=reno or --set link.wired.delay="50 ms". May be repeated.',
+
+def set_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option `--set`, whose values are the parameter `sets`."""
+    return click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_completion.assignments, help=help
+    )
+
+
+_set_option = set_option(
+    'Override a key, such as --set flow.ftp.tcp.cc=reno or --set link.wired.delay="50 ms". May be repeated.'
 )
 _cc_option = click.option(
     "--cc",

@@ -21,7 +21,7 @@ from lasthop._files import claimed
 from lasthop._progress import share_bar
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
-from lasthop.cli._run import load, numbered
+from lasthop.cli._run import load, numbered, set_option
 
 if TYPE_CHECKING:
     from lasthop.plot import Figure
@@ -30,14 +30,7 @@ Area: TypeAlias = "tuple[float, float, float, float] | None"
 
 PERCENTS = (5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95)
 
-_set_option = click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=_completion.assignments,
-    help="Override a key. May be repeated.",
-)
+_set_option = set_option("Override a key. May be repeated.")
 
 
 @click.command()

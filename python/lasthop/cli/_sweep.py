@@ -16,7 +16,7 @@ from lasthop._errors import mistake
 from lasthop._stop import leaving
 from lasthop.cli import _completion, _output, _runs
 from lasthop.cli._results import show_points, summary
-from lasthop.cli._run import utf8
+from lasthop.cli._run import set_option, utf8
 
 if TYPE_CHECKING:
     from lasthop.campaign.conduct import Estimate
@@ -68,14 +68,7 @@ class _Sweep(click.Command):
 @click.option("--until", metavar="RULE", help='Add seeds until then: "ci95(goodput) < 2 %, max 100".')
 @click.option("--keep", multiple=True, metavar="TABLE", help="Keep this table of every run whole.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="With --base: only points that meet it.")
-@click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=_completion.assignments,
-    help="Override a scenario key in every run, or a key of the campaign, such as campaign.seeds.",
-)
+@set_option("Override a scenario key in every run, or a key of the campaign, such as campaign.seeds.")
 @click.option(
     "--cc", multiple=True, metavar="NAME=FILE.py:CLASS", help="With --base: a congestion control of your own."
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lasthop._core import LasthopError
-from lasthop._errors import mistake
+from lasthop._errors import diagnostic, mistake
 from lasthop._values import plain_text
 
 if sys.version_info >= (3, 11):
@@ -137,17 +137,7 @@ class Places:
         if help:
             rows += [f"{margin} |", f"{margin} = help: {help}"]
         error = LasthopError("\n".join(rows))
-        error.diagnostics = [
-            {
-                "severity": "error",
-                "message": message,
-                "file": self.name,
-                "line": line,
-                "column": column,
-                "key": key,
-                "help": help,
-            }
-        ]
+        error.diagnostics = [diagnostic(message, help, key, (self.name, line, column))]
         return error
 
 

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from lasthop._core import LasthopError
+from lasthop._errors import diagnostic
 from lasthop._registry import run_tables
 from lasthop.campaign.tidy import Label, same_label
 
@@ -363,17 +364,7 @@ def _error(name: str, key: str, what: str, help: str) -> FigureError:
     place = f"figure.{name}" + (f".{key}" if key else "")
     error = FigureError(f"error: {place}: {what}\n  help: {help}")
     error.key, error.what, error.help = place, what, help
-    error.diagnostics = [
-        {
-            "severity": "error",
-            "message": f"{place}: {what}",
-            "file": None,
-            "line": None,
-            "column": None,
-            "key": place,
-            "help": help,
-        }
-    ]
+    error.diagnostics = [diagnostic(f"{place}: {what}", help, place)]
     return error
 
 

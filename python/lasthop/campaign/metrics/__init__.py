@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lasthop._core import LasthopError
+from lasthop._errors import diagnostic
 from lasthop._results import Results
 from lasthop.campaign.metrics._catalogue import table_of
 from lasthop.campaign.metrics._compile import compile_metric
@@ -163,17 +164,7 @@ def _error(name: str, text: str, fault: Fault) -> MetricError:
     lines.append(f"  help: {remedy}")
     error = MetricError("\n".join(lines))
     error.metric, error.column, error.what, error.help = name, column, what, remedy
-    error.diagnostics = [
-        {
-            "severity": "error",
-            "message": message,
-            "file": None,
-            "line": None,
-            "column": None,
-            "key": f"metrics.{_visible(name)}",
-            "help": remedy,
-        }
-    ]
+    error.diagnostics = [diagnostic(message, remedy, f"metrics.{_visible(name)}")]
     return error
 
 
