@@ -27,6 +27,14 @@ pub struct Parameter {
     pub summary: &'static str,
 }
 
+/// A parameter, for the table of a kind of plug-in.
+pub(crate) const fn parameter(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, default, summary }
+}
+
+/// A key that is wrong, and what is wrong with it.
+pub(crate) type Wrong = (&'static str, String);
+
 /// A name that is in no table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no {what} `{name}` (known: {known})")]

@@ -6,11 +6,9 @@ use super::quality::Quality;
 use super::streams::{Service, Streams};
 use super::video::Video;
 use super::{Action, End};
-use crate::registry::{Entry, Parameter};
+use crate::registry::Entry;
+pub(super) use crate::registry::{Wrong, parameter};
 use crate::udp::MAX_DATAGRAM;
-
-/// A key that is wrong, and what is wrong with it.
-pub(super) type Wrong = (&'static str, String);
 
 /// What a kind runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,10 +117,6 @@ impl<T: Behaviour> Behaviour for Box<T> {
     fn video(&self) -> Option<&Video> {
         (**self).video()
     }
-}
-
-pub(super) const fn parameter(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
-    Parameter { name, default, summary }
 }
 
 /// Shortest period of recurring events: with shorter ones a run would hardly advance.

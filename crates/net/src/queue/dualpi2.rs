@@ -10,8 +10,9 @@ use lasthop_units::{Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::aqm::Pi2Params;
 use super::aqm::Verdict;
-use super::aqm::coupled::{Coupled, CoupledParams, Recur};
+use super::aqm::coupled::{Coupled, Recur};
 use super::kind::{
     BYTES, DEFAULT_PACKETS_OF_MANY, Discipline, MANY_PACKETS, QueueKind, Site, Wrong, check_gain,
     check_positive, check_that, check_update, limit, mark, parameter,
@@ -67,20 +68,21 @@ pub struct DualPi2Config {
 
 impl Default for DualPi2Config {
     fn default() -> Self {
+        let Pi2Params { target, update, alpha, beta, coupling, ecn } = Pi2Params::default();
         DualPi2Config {
             packets: None,
             bytes: None,
-            target: Duration::from_millis(15),
-            update: Duration::from_millis(16),
-            alpha: 0.16,
-            beta: 3.2,
-            coupling: 2.0,
+            target,
+            update,
+            alpha,
+            beta,
+            coupling,
             l4s_threshold: Duration::from_millis(1),
             l4s_ramp: Duration::ZERO,
             scheduler: Scheduler::Wrr,
             classic_share: Ratio(0.1),
             time_shift: Duration::from_millis(50),
-            ecn: true,
+            ecn,
         }
     }
 }
@@ -169,7 +171,7 @@ impl DualPi2 {
             limit: config.limit(),
             lq: Line::default(),
             cq: Line::default(),
-            control: Coupled::new(CoupledParams { target, update, alpha, beta, coupling, ecn }),
+            control: Coupled::new(Pi2Params { target, update, alpha, beta, coupling, ecn }),
             credit: first_credit(config),
         }
     }

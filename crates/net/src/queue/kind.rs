@@ -4,6 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use super::Limit;
 use crate::registry::{Entry, Parameter};
+pub(super) use crate::registry::{Wrong, parameter};
 use crate::{Dropped, Ecn, Item};
 
 /// Where a queue stands: keys its draws, and gives the time that a packet takes there.
@@ -23,9 +24,6 @@ impl Site {
         self.rate.filter(|r| r.0 > 0).map_or(Duration::ZERO, |r| r.time_for(size))
     }
 }
-
-/// A key that is wrong, and what is wrong with it.
-pub(super) type Wrong = (&'static str, String);
 
 /// The configuration of a kind of queue.
 pub(super) trait QueueKind {
@@ -133,10 +131,6 @@ pub(super) const DEFAULT_PACKETS_OF_MANY: u32 = 10_240;
 pub(super) fn limit(packets: Option<u32>, bytes: Option<Bytes>, otherwise: u32) -> Limit {
     let packets = if packets.is_none() && bytes.is_none() { Some(otherwise) } else { packets };
     Limit { packets, bytes: bytes.map(|b| b.0) }
-}
-
-pub(super) const fn parameter(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
-    Parameter { name, default, summary }
 }
 
 pub(super) const PACKETS: Parameter =

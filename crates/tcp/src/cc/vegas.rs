@@ -114,6 +114,15 @@ pub fn vegas_extra_segments(window: f64, in_transit: f64, rtt: f64, base_rtt: f6
     (window / base_rtt - in_transit / rtt) * base_rtt
 }
 
+/// Shows the variables of either reading: the smallest round trip \[s\], infinite before the first
+/// one, and the last round's difference [segments].
+pub(super) fn show(o: &mut Observer<'_>, base_rtt: f64, diff: Option<f64>) {
+    let base_rtt = base_rtt.is_finite().then_some(base_rtt);
+    o.maybe("vegas.base_rtt", "s", "smallest round trip", base_rtt);
+    let about = "beyond what the path holds, as the last round's decision saw it";
+    o.maybe("vegas.diff", "segments", about, diff);
+}
+
 impl Vegas {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Vegas {
@@ -339,18 +348,7 @@ impl CongestionControl for Vegas {
         (self.config.rto == VegasRto::Fine).then(|| Duration::from_secs_f64(self.fine.timeout))
     }
     fn observe(&self, o: &mut Observer<'_>) {
-        o.maybe(
-            "vegas.base_rtt",
-            "s",
-            "smallest round trip",
-            self.base_rtt.is_finite().then_some(self.base_rtt),
-        );
-        o.maybe(
-            "vegas.diff",
-            "segments",
-            "beyond what the path holds, as the last round's decision saw it",
-            self.diff,
-        );
+        show(o, self.base_rtt, self.diff);
     }
 }
 

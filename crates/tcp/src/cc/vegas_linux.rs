@@ -5,6 +5,7 @@
 //! also after a loss, so that a fast retransmit costs one segment. It counts what is queued as cwnd
 //! minus target.
 
+use super::vegas::show;
 use super::window::{Round, Window, has_window};
 use super::{AckSample, CaState, Congestion, CongestionControl, Established, Observer};
 use crate::config::{Config, VegasReading};
@@ -142,18 +143,7 @@ impl CongestionControl for VegasLinux {
         self.w.timeout(self.after_loss(c.flight), c.repeated);
     }
     fn observe(&self, o: &mut Observer<'_>) {
-        o.maybe(
-            "vegas.base_rtt",
-            "s",
-            "smallest round trip",
-            self.base.is_finite().then_some(self.base / 1e6),
-        );
-        o.maybe(
-            "vegas.diff",
-            "segments",
-            "beyond what the path holds, as the last round's decision saw it",
-            self.diff,
-        );
+        show(o, self.base / 1e6, self.diff);
     }
 }
 

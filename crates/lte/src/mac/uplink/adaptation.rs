@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{
     Amc, AmcMode, Cqi, CqiTable, ErrorModel, Mcs, McsTable, Olla, OllaConfig, PRB_MAX, piro_efficiency,
-    piro_gamma,
+    piro_gamma, snr_db_needed,
 };
 use lasthop_units::Tti;
 
@@ -93,16 +93,6 @@ impl UplinkAdaptation {
     pub fn lowest(&self) -> u8 {
         self.needed.first().map_or(0, |(_, mcs)| *mcs)
     }
-}
-
-/// The SINR [dB] of an unfaded channel at which `block` fails with probability `target`.
-fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
-    let (mut low, mut high) = (-36.0, 42.0);
-    for _ in 0..40 {
-        let mid = (low + high) / 2.0;
-        if block.error_at(mid) > target { low = mid } else { high = mid }
-    }
-    high
 }
 
 /// What the eNB knows of the uplink channel of a UE.

@@ -58,21 +58,10 @@ impl Default for Pi2Params {
     }
 }
 
-/// The controller's parameters, with the names of RFC 9332.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::queue) struct CoupledParams {
-    pub target: Duration,
-    pub update: Duration,
-    pub alpha: f64,
-    pub beta: f64,
-    pub coupling: f64,
-    pub ecn: bool,
-}
-
 /// The controller.
 #[derive(Clone, Debug)]
 pub(in crate::queue) struct Coupled {
-    params: CoupledParams,
+    params: Pi2Params,
     /// Base probability p'.
     pub p: f64,
     prevq: Duration,
@@ -96,7 +85,7 @@ impl Recur {
 }
 
 impl Coupled {
-    pub fn new(params: CoupledParams) -> Coupled {
+    pub fn new(params: Pi2Params) -> Coupled {
         Coupled {
             params,
             p: 0.0,
@@ -172,9 +161,7 @@ pub struct Pi2 {
 impl Pi2 {
     /// With an empty queue.
     pub fn new(params: Pi2Params) -> Pi2 {
-        let Pi2Params { target, update, alpha, beta, coupling, ecn } = params;
-        let control = Coupled::new(CoupledParams { target, update, alpha, beta, coupling, ecn });
-        Pi2 { control, counts: Default::default() }
+        Pi2 { control: Coupled::new(params), counts: Default::default() }
     }
     /// p': Classic packets meet its square, L4S packets k times it.
     pub const fn probability(&self) -> f64 {
