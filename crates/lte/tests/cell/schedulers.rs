@@ -6,7 +6,7 @@
 //! 16, 9; ns-3's CQI lies strictly below it, so the MCS is 22, 20, 14, 8 and 28 at 0 m. Over 24 of
 //! the 25 blocks (12 groups of 2) that is R1 = TBS / 8 a TTI: 2196, 1383, 1191, 775, 421 bytes.
 
-use lasthop_lte::mac::scheduler::{NoParameters, SchedulerConfig};
+use lasthop_lte::mac::scheduler::{NoParameters, SCHEDULERS, SchedulerConfig};
 use lasthop_lte::network::NetworkConfig;
 
 use super::setup::{Run, friis_cell, rates};
@@ -40,17 +40,7 @@ fn all_within(scheduler: &str, n: usize, d: f64, expected: f64) {
 #[test]
 fn one_ue_has_the_whole_cell_whatever_the_scheduler() {
     for (d, mcs, r1) in LADDER {
-        for scheduler in [
-            "round-robin",
-            "proportional-fair",
-            "tdmt",
-            "fdmt",
-            "td-bet",
-            "fd-bet",
-            "tta",
-            "priority-set",
-            "qos-aware",
-        ] {
+        for scheduler in SCHEDULERS.iter().map(|entry| entry.name) {
             let config = cell(scheduler, 1, d);
             // Exactly: every TTI the same transport block.
             assert!(
