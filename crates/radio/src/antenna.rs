@@ -190,6 +190,17 @@ impl Antenna {
         self
     }
 
+    /// Where it looks [degree, counter-clockwise from the x axis]; `None` if everywhere.
+    pub const fn azimuth(&self) -> Option<f64> {
+        match *self {
+            Antenna::Omni { .. } => None,
+            Antenna::Cosine { azimuth, .. }
+            | Antenna::Sector { azimuth, .. }
+            | Antenna::Flat { azimuth, .. }
+            | Antenna::Panel { azimuth, .. } => Some(azimuth),
+        }
+    }
+
     /// What is wrong with it: the key, and what it may be.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
         match *self {

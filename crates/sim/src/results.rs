@@ -10,11 +10,12 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use lasthop_capture::pcapng::{CaptureFile, FinishedCapture};
 use lasthop_capture::{FinishedTable, TableData};
+use lasthop_units::Metres;
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::sink::{Folder, MANIFEST, Sink, file_name};
-use crate::spec::Scenario;
+use crate::spec::{Scenario, Spec};
 use crate::world::World;
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
@@ -50,6 +51,10 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
     if !own.is_empty() {
         manifest["own_policies"] = Value::Object(own);
     }
+    let places = places(scenario.spec());
+    if !places.is_empty() {
+        manifest["places"] = Value::Array(places);
+    }
     if let Some(capture) = capture {
         let file = |f: &CaptureFile| {
             let name = f.path.file_name().map(|n| n.to_string_lossy().into_owned());
@@ -59,6 +64,22 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
         manifest["capture"] = json!({"frames": capture.frames, "removed": capture.removed, "files": files});
     }
     manifest
+}
+
+/// Where those stand for whom the scenario has one table and no places: cells of layouts, and
+/// stations that are placed at random. An antenna that looks everywhere has no `azimuth_deg`.
+fn places(spec: &Spec) -> Vec<Value> {
+    let place = |kind: &str, name: &str, [x, y, _]: [Metres; 3]| json!({"kind": kind, "name": name, "x_m": x.0, "y_m": y.0});
+    let cells = spec.laid_out().into_iter().map(|(name, cell)| {
+        let mut placed = place("cell", &name, cell.radio.position);
+        if let Some(azimuth) = cell.radio.antenna.azimuth() {
+            placed["azimuth_deg"] = json!(azimuth);
+        }
+        placed
+    });
+    let stations = spec.strewn();
+    let stations = stations.iter().map(|(node, position)| place("station", node, *position));
+    cells.chain(stations).collect()
 }
 
 /// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has

@@ -41,6 +41,56 @@ fn ues_of_a_layout_are_served_by_its_cells() {
     assert!(cells.is_subset(&known), "{cells:?}");
 }
 
+/// The manifest has the place and direction of each cell that a layout makes. Expected: the second
+/// site lies 500 m along the x axis, the third at 60 degrees; sectors look to 30, 150 and 270
+/// degrees. A scenario without a layout has its cells' places in its text, and no such entry.
+#[test]
+fn the_manifest_says_where_the_cells_of_a_layout_stand() {
+    let output = run_text(MACRO);
+    let cells = output.manifest()["places"].as_array().unwrap();
+    assert_eq!(cells.len(), 21);
+    let height = 500.0 * 3.0_f64.sqrt() / 2.0;
+    for (name, x, y, azimuth) in
+        [("macro-1-1", 0.0, 0.0, 30.0), ("macro-2-3", 500.0, 0.0, 270.0), ("macro-3-2", 250.0, height, 150.0)]
+    {
+        let cell = cells.iter().find(|c| c["name"] == name).unwrap();
+        assert_eq!(cell["kind"], "cell");
+        for (key, expected) in [("x_m", x), ("y_m", y), ("azimuth_deg", azimuth)] {
+            let found = cell[key].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-6, "{name} {key}: {found} and {expected}");
+        }
+    }
+    let (table, rest) = MACRO.split_once("[layout.macro]\n").unwrap();
+    let (_, ues) = rest.split_once("[ue.user]").unwrap();
+    let alone =
+        format!("{table}[ue.user]{ues}").replace("kind = 'sector', min_distance", "kind = 'disc', radius");
+    assert!(run_text(&alone).manifest().get("places").is_none());
+}
+
+/// The manifest has the place of each station that is placed at random: on the ring around its
+/// access point. One with a position of its own has it in the scenario.
+#[test]
+fn the_manifest_says_where_stations_of_a_ring_stand() {
+    let output = run_text(
+        "[scenario]\nname = 'ring'\nduration = '100 ms'\n\
+         [ap.home]\nradio = { position = ['100 m', '50 m', '2 m'] }\n\
+         [station.phone]\ncount = 2\nring = { inner = '5 m', outer = '10 m' }\n\
+         [station.laptop]\nradio = { position = ['90 m', '50 m', '1.5 m'] }\n\
+         [link.a]\nbetween = ['server', 'home']\n[flow.f]\nfrom = 'server'\nto = 'phone'\n",
+    );
+    let places = output.manifest()["places"].as_array().unwrap();
+    assert_eq!(
+        places.iter().map(|p| p["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["phone-1", "phone-2"]
+    );
+    for place in places {
+        let [x, y] = ["x_m", "y_m"].map(|key| place[key].as_f64().unwrap());
+        let radius = (x - 100.0).hypot(y - 50.0);
+        assert!((5.0..=10.0).contains(&radius), "{place}");
+        assert_eq!(place["kind"], "station");
+    }
+}
+
 /// A UE between two cells goes to the stronger one. Friis, 100 m and 200 m: 6 dB; a cell that has
 /// 10 dB more power wins, one that has 3 dB more does not.
 #[test]

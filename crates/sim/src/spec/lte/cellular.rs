@@ -266,6 +266,15 @@ impl Spec {
         all.names
     }
 
+    /// The cells that stand where a layout puts them, with their names.
+    pub fn laid_out(&self) -> Vec<(String, CellConfig)> {
+        let mut all = Cellular::default();
+        let tables = self.add_cells(&mut all);
+        let laid_out = tables.iter().filter(|(table, _)| self.layout.contains_key(**table));
+        let numbers = laid_out.flat_map(|(_, numbers)| numbers.clone());
+        numbers.map(|i| (all.names[i].clone(), all.config.cells[CellId::from_index(i)].clone())).collect()
+    }
+
     /// The cells of all tables; returns the numbers of those of each.
     fn add_cells<'a>(&'a self, all: &mut Cellular) -> BTreeMap<&'a str, Range<usize>> {
         let named = self.cell.values().filter_map(|c| c.radio.site).max();

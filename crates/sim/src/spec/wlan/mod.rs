@@ -4,7 +4,7 @@ mod change;
 mod check;
 mod memory;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_units::{ApId, Bytes, Id, Metres, StationId};
 use lasthop_wifi::mac::Category;
@@ -191,6 +191,20 @@ impl Spec {
     /// The layout that stations stand in, if there is no choice.
     pub fn only_layout(&self) -> Option<&LayoutSpec> {
         (self.layout.len() == 1).then(|| self.layout.values().next()).flatten()
+    }
+
+    /// The nodes of stations that are placed at random, and where each stands.
+    pub fn strewn(&self) -> Vec<(String, [Metres; 3])> {
+        let is_strewn = |group: &StationSpec| group.ring.is_some() || group.drop.is_some();
+        let groups = self.station.iter().filter(|(_, group)| is_strewn(group));
+        let nodes: BTreeSet<String> = groups.flat_map(|(name, group)| group.nodes(name)).collect();
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let all = self.wireless();
+        let placed = all.stations.into_iter().zip(all.config.stations.iter());
+        let placed = placed.map(|(names, config)| (names.node, config.radio.position));
+        placed.filter(|(node, _)| nodes.contains(node)).collect()
     }
 
     /// Access points and stations in the order of their names. Stations without an access point are
