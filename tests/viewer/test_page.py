@@ -218,6 +218,80 @@ def test_a_map_says_what_it_lacks(drive: Results, sheet: Sheet, tmp_path: Path) 
     assert sheet.wrong == []
 
 
+def test_the_map_has_the_cells_of_a_layout(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.3 s", "output.positions": True}).run()
+    sheet.opened(run_report(run), tmp_path)
+    drawn = sheet.page.locator("#map")
+    expect(drawn.locator("path")).to_have_count(21)
+    # The sectors of a site have one name.
+    assert {f"macro-{k}" for k in range(1, 8)} <= {t.strip() for t in drawn.locator("text").all_text_contents()}
+    expect(drawn.locator("circle")).to_have_count(42)
+    expect(drawn.locator("line[x2]")).to_have_count(42 + 1)  # a link for each phone, and the scale
+    expect(drawn).to_contain_text("The ground is repeated")
+    # Without positions the sites are there, and what is missing is named.
+    still = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.3 s"}).run()
+    sheet.opened(run_report(still), tmp_path)
+    expect(drawn.locator("path")).to_have_count(21)
+    expect(drawn).to_contain_text("phone: not drawn")
+    assert sheet.wrong == []
+
+
+#: Pairs of names on the map that lie over each other, and names beyond its edge.
+CROWDED = """(() => {
+  const map = document.querySelector("svg.map").getBoundingClientRect();
+  const texts = [...document.querySelectorAll("#map text")];
+  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const isCut = (b) => b.left < map.left - 1 || b.right > map.right + 1;
+  const found = boxes.filter(([, b]) => isCut(b)).map(([name]) => name);
+  boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
+    const isBeside = a.left >= b.right - 1 || b.left >= a.right - 1;
+    if (!isBeside && a.top < b.bottom - 3 && b.top < a.bottom - 3) found.push(`${one} and ${other}`);
+  }));
+  return found;
+})()"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["lte-um-am", "sidelink-multicast"])
+def test_names_on_the_map_are_not_over_each_other(name: str, width: int, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.page.set_viewport_size({"width": width, "height": 900})
+    run = lh.Scenario.load(name).with_({"scenario.duration": "1 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    sheet.page.locator("#map").scroll_into_view_if_needed()
+    assert sheet.page.locator("#map text").count() > 2
+    assert sheet.page.evaluate(CROWDED) == []
+
+
+def test_lines_of_many_are_chosen_by_name(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.5 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    figure = sheet.page.locator("figure", has_text="Congestion window [")
+    expect(figure.locator(".line-toggle")).to_have_count(12)
+    expect(figure).to_contain_text("30 more are not drawn")
+    sheet.page.get_by_role("searchbox", name="Lines").fill("DOWNLOAD-4")
+    expect(figure.locator(".line-toggle")).to_have_text([re.compile(f"^download-{n}\\s*$") for n in (4, 40, 41, 42)])
+    sheet.page.get_by_role("searchbox", name="Lines").fill("nobody")
+    expect(figure).to_contain_text("No line has this name.")
+    queues = sheet.page.locator("figure", has_text="Queues of links")
+    expect(queues).not_to_contain_text("No line")
+    sheet.page.get_by_role("searchbox", name="Lines").fill("")
+    expect(figure.locator(".u-over")).to_have_count(1)
+    assert sheet.wrong == []
+
+
+def test_what_is_not_recorded_is_said_once_with_the_key_that_records_it(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("lte-qos").with_({"scenario.duration": "1 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    expect(sheet.page.locator("#series > p.mute").last).to_have_text(
+        re.compile("^call: no chart .*output.windows=100 ms")
+    )
+    expect(sheet.page.locator("#packets")).to_contain_text("--set output.packets=true")
+    with_both: dict[str, bool | str] = {"scenario.duration": "1 s", "output.windows": "100 ms", "output.packets": True}
+    sheet.opened(run_report(lh.Scenario.load("lte-qos").with_(with_both).run()), tmp_path)
+    expect(sheet.page.locator("#series")).not_to_contain_text("no chart")
+    expect(sheet.page.locator("#packets")).not_to_contain_text("output.packets")
+
+
 def test_a_packet_is_followed_from_its_writing_to_its_acknowledgement(explained: Results, sheet: Sheet) -> None:
     with Viewer({"run": explained}) as viewer:
         sheet.open(viewer.address)
@@ -756,6 +830,14 @@ def test_why_a_flow_was_slow_stands_on_top(sheet: Sheet, tmp_path: Path) -> None
     shares = [float(row.locator("td").nth(1).inner_text()) for row in rows.all()]
     assert sum(shares) == pytest.approx(100, abs=0.5)
     assert sheet.wrong == []
+
+
+def test_an_explanation_says_each_sentence_once(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("dumbbell").with_({"scenario.duration": "5 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    section = sheet.page.locator("#why")
+    sentence = explain(run, "download-1").sentences[0]
+    assert section.inner_text().count(sentence) == 1
 
 
 def test_a_file_of_any_name_beside_the_tables_is_no_table(drive: Results, sheet: Sheet, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 
 import lasthop as lh
 from lasthop import LasthopError, Results
+from lasthop._results import Tables
 from lasthop.cli import main
 from lasthop.report import run_report
 from lasthop.viewer import Viewer
@@ -121,6 +123,33 @@ def test_places_of_cells_and_terminals() -> None:
     places = {p["name"]: p for p in index({"a": run})["runs"][0]["places"]}
     assert places["east"] == {"name": "east", "kind": "cell", "x": 750.0, "y": 0.0}
     assert "car" not in places, "it moves"
+
+
+def test_cells_of_a_layout_have_the_places_of_the_manifest() -> None:
+    run = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.2 s"}).run()
+    entry = index({"a": run})["runs"][0]
+    places = {p["name"]: p for p in entry["places"]}
+    assert len(places) == 21
+    assert places["macro-2-1"] == {"name": "macro-2-1", "kind": "cell", "x": 500.0, "y": 0.0, "azimuth": 30.0}
+    assert (entry["moving"], entry["wraps"]) == (["phone"], True)
+
+
+@pytest.mark.parametrize("cells", [None, 3, [3], [{"name": "a"}], [{"name": "a", "x_m": "0", "y_m": True}]])
+def test_damaged_places_of_cells_are_left_out(run: Results, cells: object) -> None:
+    tables = {name: run.table(name) for name in run.table_names}
+    odd = Results(Tables(json.dumps({**run.manifest, "places": cells}), json.dumps(run.summary), tables))
+    assert index({"a": odd})["runs"][0]["places"] == []
+
+
+def test_members_that_are_placed_at_random_are_where_they_were_placed() -> None:
+    """The ring of the scenario: 2 to 50 m around the access point at the origin."""
+    run = lh.Scenario.load("wifi-beside-lte").with_({"scenario.duration": "0.2 s"}).run()
+    entry = index({"a": run})["runs"][0]
+    places = {p["name"]: p for p in entry["places"]}
+    assert set(places) == {"enb", "home", *(f"laptop-{k}" for k in range(1, 9))}
+    assert all(2 <= math.hypot(p["x"], p["y"]) <= 50 for name, p in places.items() if name.startswith("laptop"))
+    assert len({(p["x"], p["y"]) for p in places.values()}) == 9, "only the two antennas have one place"
+    assert entry["moving"] == ["phone"]
 
 
 def test_every_kind_of_column_becomes_numbers_or_texts() -> None:

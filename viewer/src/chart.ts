@@ -199,7 +199,8 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   };
 }
 
-export function timeChart(title: string, unit: string, lines: Line[], time: TimeWindow, marks: Mark[]): HTMLElement {
+/** A chart of lines, and what ends it. */
+export function timeChart(title: string, unit: string, lines: Line[], time: TimeWindow, marks: Mark[]): { figure: HTMLElement; destroy(): void } {
   const box = el("div", { class: "chart" });
   const legend = el("ul", { class: "chart-legend", "aria-label": "Lines" });
   const shown = lines.map(() => true);
@@ -275,7 +276,8 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
       legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
     },
   });
-  return el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend);
+  const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend);
+  return { figure, destroy: () => plot.destroy() };
 }
 
 /** Lines with ascending times of their own as lines over all of these times, with gaps. A time may come twice in a line. */

@@ -33,7 +33,9 @@ export interface RunInfo {
   interval_s: number;
   scenario: string;
   /** Places of what does not move: cells, access points, nodes. */
-  places: { name: string; kind: string; x: number; y: number }[];
+  places: { name: string; kind: string; x: number; y: number; /** Where a sector looks, in degrees from the x axis on counter-clockwise. */ azimuth?: number }[];
+  /** Whether the ground is repeated around the edges of a layout. */
+  wraps: boolean;
   /** UEs that move or are dropped at random: the table `positions` says where they are. */
   moving: string[];
   /** Where every packet went: packets and octets by what became of them. */

@@ -40,6 +40,11 @@ export function scrolled(label: string, ...children: Child[]): HTMLElement {
   return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, el("table", {}, ...children));
 }
 
+/** Names in a sentence; of many, the first ones. */
+export function listed(names: string[]): string {
+  return names.length <= 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+}
+
 /** A section with a heading. */
 export function section(title: string, id: string, ...children: Child[]): HTMLElement {
   return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);

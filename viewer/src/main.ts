@@ -7,18 +7,18 @@ import { introduce } from "./causes";
 import { isDark } from "./colours";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
-import { el, section } from "./dom";
+import { el, listed, section } from "./dom";
 import { seconds } from "./format";
 import { map } from "./map";
 import { overview } from "./overview";
 import { packets } from "./packets";
-import { marksOf, panelsOf, type Panel } from "./panels";
+import { marksOf, panelsOf, uncharted, type Panel, type PanelLine } from "./panels";
 import { tables } from "./tables";
 import { why, whyLater } from "./why";
 import { TimeWindow } from "./window";
 
-/** Lines of one chart; of more, the first ones are drawn and a line says so. */
-const MOST_LINES = 24;
+/** Lines of one chart; of more, the first ones are drawn, and others can be asked for by their names. */
+const MOST_LINES = 12;
 
 async function start(): Promise<void> {
   const main = document.querySelector("main")!;
@@ -148,23 +148,46 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     button("All", "The whole run (0)", () => time.showAll()),
     label,
   );
-  const charts = ids.map((id) => {
-    const lines: Line[] = [];
+  const panels = ids.map((id) => {
+    const lines: PanelLine[] = [];
     let found: Panel | undefined;
-    let left = 0;
-    all.forEach((panels, k) => {
-      const panel = panels.find((p) => p.id === id);
-      if (panel === undefined) return;
+    all.forEach((own, k) => {
+      const panel = own.find((p) => p.id === id);
       found ??= panel;
-      for (const line of panel.lines) {
-        if (lines.length >= MOST_LINES) left++;
-        else lines.push({ ...line, label: runs.length > 1 ? `${runs[k]!.info.label}: ${line.label}` : line.label, number: lines.length });
-      }
+      for (const line of panel?.lines ?? []) lines.push(runs.length > 1 ? { ...line, label: `${runs[k]!.info.label}: ${line.label}` } : line);
     });
-    const chart = timeChart(found!.title, found!.unit, lines, time, marks);
-    if (left > 0) chart.append(el("p", { class: "mute" }, `${left} more are not drawn; the table below has them.`));
-    return chart;
+    return { title: found!.title, unit: found!.unit, lines };
   });
+  const isMany = panels.some((panel) => panel.lines.length > MOST_LINES);
+  /** The chart of the lines whose names have all of these words. */
+  const draw = (panel: (typeof panels)[number], words: string[]): { figure: HTMLElement; destroy(): void } => {
+    const chosen = panel.lines.filter((line) => words.every((word) => line.label.toLowerCase().includes(word)));
+    const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, number) => ({ ...line, number }));
+    const chart = timeChart(panel.title, panel.unit, lines, time, marks);
+    const left = chosen.length - lines.length;
+    if (left > 0) chart.figure.append(el("p", { class: "mute" }, `${left} more are not drawn: write a part of their names into the field "Lines" above.`));
+    else if (chosen.length === 0) chart.figure.append(el("p", { class: "mute" }, "No line has this name."));
+    return chart;
+  };
+  let charts = panels.map((panel) => draw(panel, []));
+  if (isMany) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const field = el("input", { type: "search", size: "14", placeholder: "all", oninput: () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const words = field.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+        charts = charts.map((old, i) => {
+          if (panels[i]!.lines.length <= MOST_LINES) return old;
+          const next = draw(panels[i]!, words);
+          old.figure.replaceWith(next.figure);
+          old.destroy();
+          return next;
+        });
+      }, 200);
+    } });
+    bar.append(el("label", { class: "lines" }, "Lines ", field));
+  }
+  const silent = (await Promise.all(runs.map(async (run) => (await uncharted(run)).map((flow) => (runs.length > 1 ? `${run.info.label}: ${flow}` : flow))))).flat();
   const keys = [...new Set(marks.map((m) => m.kind))].map((kind) =>
     el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind})` }), MARKS[kind] ?? kind),
   );
@@ -174,7 +197,8 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     el("p", { class: "mute how" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
     bar,
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
-    el("div", { class: "panels" }, ...stacked, ...charts),
+    el("div", { class: "panels" }, ...stacked, ...charts.map((chart) => chart.figure)),
+    silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has not recorded them for flows without TCP. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it does.") : null,
   );
 }
 

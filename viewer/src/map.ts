@@ -2,7 +2,8 @@
 
 import { colour } from "./colours";
 import type { Run } from "./data";
-import { el, section, svg } from "./dom";
+import { el, listed, section, svg } from "./dom";
+import { nameOf, placed, type Box, type Label } from "./labels";
 import { seconds } from "./format";
 import { upperBound } from "./pyramid";
 import { grouped } from "./panels";
@@ -17,58 +18,78 @@ interface Track {
 }
 
 export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
-  const places = run.info.places;
   const tracks = run.has("positions") ? await read(run) : [];
+  const recorded = new Set(tracks.map((t) => t.name));
+  const places = run.info.places.filter((p) => !recorded.has(p.name));
   const hidden = tracks.length === 0 ? run.info.moving : [];
   // Without the table the places of moving nodes are not known.
   const how =
     hidden.length === 0 || run.info.left_out.includes("positions")
       ? null
-      : el("p", { class: "mute" }, `${named(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it does.");
-  if (tracks.length === 0 && places.length < 2) {
+      : el("p", { class: "mute" }, `${listed(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it does.");
+  if (tracks.length === 0 && groupedBy(places, spot).length < 2) {
     // A run without radio has no map to speak of.
     if (places.length + hidden.length === 0) return null;
-    const why = places.length === 0 ? "Nothing is drawn: nothing that stands still has a place." : `Nothing is drawn: ${places[0]!.name} alone has a place, and a map wants two.`;
+    const names = places.map((p) => p.name);
+    const why =
+      names.length === 0
+        ? "Nothing is drawn: nothing that stands still has a place."
+        : names.length === 1
+          ? `Nothing is drawn: ${names[0]!} alone has a place, and a map wants two.`
+          : `Nothing is drawn: ${listed(names)} have one place, and a map wants two.`;
     return section("Map", "map", el("p", { class: "mute" }, why), how);
   }
 
-  const xs = [...places.map((p) => p.x), ...tracks.flatMap((t) => [Math.min(...t.x), Math.max(...t.x)])];
-  const ys = [...places.map((p) => p.y), ...tracks.flatMap((t) => [Math.min(...t.y), Math.max(...t.y)])];
-  const left = Math.min(...xs);
-  const bottom = Math.min(...ys);
-  const span = Math.max(Math.max(...xs) - left, Math.max(...ys) - bottom, 1);
-  const margin = span * 0.1;
-  const width = Math.max(...xs) - left + 2 * margin;
-  const height = Math.max(Math.max(...ys) - bottom + 2 * margin, width / 4);
-  const unit = width / 100;
-  // On a small screen the picture is small, and its letters are to be read there, too.
-  const letter = innerWidth < 700 ? 2 * unit : unit;
+  const xs = [...places.map((p) => p.x), ...tracks.flatMap((t) => ends(t.x))];
+  const ys = [...places.map((p) => p.y), ...tracks.flatMap((t) => ends(t.y))];
+  const [left, right] = ends(xs) as [number, number];
+  const [bottom, top] = ends(ys) as [number, number];
+  const margin = Math.max(right - left, top - bottom, 1) * 0.1;
+  const width = right - left + 2 * margin;
+  const height = Math.max(top - bottom + 2 * margin, width / 4);
   const toX = (x: number): number => x - left + margin;
-  const toY = (y: number): number => height - (y - bottom + (height - (Math.max(...ys) - bottom)) / 2);
+  const toY = (y: number): number => height / 2 - (y - (bottom + top) / 2);
 
   const cells = [...new Set([...places.filter((p) => p.kind === "cell").map((p) => p.name), ...tracks.flatMap((t) => t.cell)])].filter((c) => c !== "");
   const of = (cell: string): string => colour(Math.max(cells.indexOf(cell), 0));
+  const homes = new Map(places.map((p) => [p.name, p]));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", role: "img", "aria-label": "Map of the run" });
   const links = svg("g", {});
   const moving = svg("g", {});
-  const still = svg(
-    "g",
-    {},
-    ...places.map((p) =>
-      svg(
-        "g",
-        { transform: `translate(${toX(p.x)} ${toY(p.y)})` },
-        p.kind === "cell" || p.kind === "ap"
-          ? svg("path", { d: `M0 ${-1.8 * unit}L${1.5 * unit} ${unit}L${-1.5 * unit} ${unit}Z`, fill: of(p.name) })
-          : svg("rect", { x: -unit, y: -unit, width: 2 * unit, height: 2 * unit, class: "map-node" }),
-        svg("text", { y: unit + 2.2 * letter, "font-size": 2.2 * letter, "text-anchor": "middle" }, p.name),
-      ),
-    ),
-  );
-  const trails = svg("g", { class: "map-trails" }, ...tracks.filter((t) => t.x.length < 5000).map((t) => svg("polyline", { points: Array.from(t.x, (x, i) => `${toX(x)},${toY(t.y[i]!)}`).join(" "), "stroke-width": unit / 6 })));
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", role: "img", "aria-label": "Map of the run" }, trails, links, still, moving, scaleBar(width, height, unit, letter));
   const label = el("output", {});
   const slider = el("input", { type: "range", min: time.whole.from, max: time.whole.to, step: (time.whole.to - time.whole.from) / 1000, value: time.whole.from, "aria-label": "Time" });
   slider.addEventListener("input", () => time.point(Number(slider.value)));
+  // A pixel of the screen in metres: letters and signs have one size, whatever the ground measures.
+  let pixel = 1;
+  let bounds: Box = { left: 0, top: 0, right: width, bottom: height };
+  let taken: Box[] = [];
+
+  /** What does not move. */
+  const paint = (): void => {
+    const room = picture.clientWidth || document.querySelector("main")?.clientWidth || 800;
+    pixel = Math.max(width / room, height / MOST_HEIGHT);
+    const [sign, letter] = [SIGN * pixel, LETTER * pixel];
+    bounds = seenOf(room);
+    const sites = groupedBy(places, spot).map((all) => ({ x: toX(all[0]!.x), y: toY(all[0]!.y), name: nameOf(all.map((p) => p.name)), all }));
+    const bar = scaleBar(bounds, pixel);
+    taken = [bar.box, ...sites.map((s) => around(s.x, s.y, sign))];
+    const labels = placed(sites, letter, sign, bounds, taken);
+    picture.replaceChildren(
+      svg("g", { class: "map-trails" }, ...tracks.filter((t) => t.x.length < 5000).map((t) => svg("polyline", { points: Array.from(t.x, (x, i) => `${toX(x)},${toY(t.y[i]!)}`).join(" "), "stroke-width": pixel }))),
+      links,
+      ...sites.map((site) => svg("g", { transform: `translate(${site.x} ${site.y})` }, ...site.all.map((p) => symbol(p, sign, of(p.name))))),
+      ...sites.map((site, i) => named(site.name, labels[i]!, letter)),
+      moving,
+      bar.node,
+    );
+    draw();
+  };
+
+  /** The part of the ground that the picture shows: where it is low, more than it needs on both sides. */
+  const seenOf = (room: number): Box => {
+    const more = Math.max(room * pixel - width, 0) / 2;
+    return { left: -more, top: 0, right: width + more, bottom: height };
+  };
 
   const draw = (): void => {
     const at = time.cursor ?? Number(slider.value);
@@ -76,39 +97,99 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
     label.textContent = seconds(at);
     links.replaceChildren();
     moving.replaceChildren();
-    for (const track of tracks) {
+    const [sign, letter] = [SIGN * pixel, LETTER * pixel];
+    const now = tracks.map((track) => {
       const i = Math.max(upperBound(track.time, at) - 1, 0);
-      const x = toX(track.x[i]!);
-      const y = toY(track.y[i]!);
-      const cell = track.cell[i]!;
-      const home = places.find((p) => p.name === cell);
-      if (home !== undefined) links.append(svg("line", { x1: x, y1: y, x2: toX(home.x), y2: toY(home.y), stroke: of(cell), "stroke-width": unit / 4 }));
-      moving.append(svg("circle", { cx: x, cy: y, r: unit, fill: of(cell) }, svg("title", {}, `${track.name}${cell ? `, served by ${cell}` : ""}`)));
-      if (tracks.length <= 30) moving.append(svg("text", { x, y: y - 1.6 * unit, "font-size": 2 * letter, "text-anchor": "middle" }, track.name));
+      return { name: track.name, x: toX(track.x[i]!), y: toY(track.y[i]!), cell: track.cell[i]! };
+    });
+    const labels = placed(now, letter, sign, bounds, [...taken, ...now.map((n) => around(n.x, n.y, sign * 0.6))]);
+    for (const [k, { name, x, y, cell }] of now.entries()) {
+      const home = homes.get(cell);
+      if (home !== undefined) links.append(svg("line", { x1: x, y1: y, x2: toX(home.x), y2: toY(home.y), stroke: of(cell), "stroke-width": 1.5 * pixel }));
+      moving.append(svg("circle", { cx: x, cy: y, r: sign * 0.6, fill: of(cell) }, svg("title", {}, `${name}${cell ? `, served by ${cell}` : ""}`)), named(name, labels[k]!, letter));
     }
   };
   time.addEventListener("cursor", draw);
-  document.addEventListener("theme", draw);
-  draw();
-  return section("Map", "map", how, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
+  document.addEventListener("theme", paint);
+  let painted = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(picture.clientWidth - painted) < 20) return;
+    painted = picture.clientWidth;
+    paint();
+  }).observe(picture);
+  paint();
+  const wrapped = run.info.wraps ? el("p", { class: "mute" }, "The ground is repeated around its edges: a UE may be served by the copy of a site beyond the opposite edge, and its line then crosses the map.") : null;
+  return section("Map", "map", how, tracks.length > 0 ? wrapped : null, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
 }
 
-function scaleBar(width: number, height: number, unit: number, letter: number): SVGGElement {
-  const wanted = width / 5;
+/** Pixels: letters, half of a sign, and the height of the largest picture (`.map` in the style sheet). */
+const LETTER = 13;
+const SIGN = 9;
+const MOST_HEIGHT = 512;
+
+type Place = Run["info"]["places"][number];
+
+/** A cell's sector looks where its antenna does; other cells and access points are triangles, the rest squares. */
+function symbol(place: Place, sign: number, fill: string): SVGElement {
+  const title = svg("title", {}, place.name);
+  if (place.azimuth !== undefined) {
+    const corner = (degrees: number): string => {
+      const angle = ((place.azimuth! + degrees) * Math.PI) / 180;
+      return `${1.6 * sign * Math.cos(angle)} ${-1.6 * sign * Math.sin(angle)}`;
+    };
+    return svg("path", { d: `M0 0L${corner(-25)}L${corner(25)}Z`, fill }, title);
+  }
+  if (place.kind === "cell" || place.kind === "ap") return svg("path", { d: `M0 ${-sign}L${sign} ${sign * 0.8}L${-sign} ${sign * 0.8}Z`, fill }, title);
+  const half = sign * 0.7;
+  return svg("rect", { x: -half, y: -half, width: 2 * half, height: 2 * half, class: "map-node" }, title);
+}
+
+/** A name at its place; without one, nothing: the sign's title has it. */
+function named(text: string, label: Label | null, letter: number): SVGElement {
+  return label === null ? svg("g", {}) : svg("text", { x: label.x, y: label.y, "font-size": letter, "stroke-width": letter * 0.25, "text-anchor": label.anchor }, text);
+}
+
+function around(x: number, y: number, half: number): Box {
+  return { left: x - half, right: x + half, top: y - half, bottom: y + half };
+}
+
+/** The least and the largest of numbers, which may be many. */
+function ends(values: ArrayLike<number>): number[] {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    low = Math.min(low, values[i]!);
+    high = Math.max(high, values[i]!);
+  }
+  return [low, high];
+}
+
+function spot(place: Place): string {
+  return `${place.x} ${place.y}`;
+}
+
+function groupedBy<T>(all: T[], key: (one: T) => string): T[][] {
+  const found = new Map<string, T[]>();
+  for (const one of all) {
+    const group = found.get(key(one));
+    if (group === undefined) found.set(key(one), [one]);
+    else group.push(one);
+  }
+  return [...found.values()];
+}
+
+/** A length of round metres in the lower left corner. */
+function scaleBar(bounds: Box, pixel: number): { node: SVGGElement; box: Box } {
+  const wanted = 150 * pixel;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const metres = ([5, 2, 1].find((f) => f * power <= wanted) ?? 1) * power;
-  return svg(
+  const [x, y] = [bounds.left + 12 * pixel, bounds.bottom - 12 * pixel];
+  const node = svg(
     "g",
-    // In the middle where letters are large: names of places are on both sides.
-    { transform: `translate(${letter > unit ? (width - metres) / 2 : 2 * unit} ${height - 2 * unit})`, class: "map-scale" },
-    svg("line", { x1: 0, x2: metres, "stroke-width": unit / 3 }),
-    svg("text", { x: metres / 2, y: -unit, "font-size": 2 * letter, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
+    { transform: `translate(${x} ${y})`, class: "map-scale" },
+    svg("line", { x1: 0, x2: metres, "stroke-width": 3 * pixel }),
+    svg("text", { x: metres / 2, y: -6 * pixel, "font-size": LETTER * pixel, "stroke-width": LETTER * pixel * 0.25, "text-anchor": "middle" }, metres >= 1000 ? `${metres / 1000} km` : `${metres} m`),
   );
-}
-
-/** Names of members; of many, the first ones. */
-function named(names: string[]): string {
-  return names.length <= 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+  return { node, box: { left: x - 6 * pixel, right: x + metres + 6 * pixel, top: y - 22 * pixel, bottom: bounds.bottom } };
 }
 
 async function read(run: Run): Promise<Track[]> {

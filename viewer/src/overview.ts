@@ -16,7 +16,7 @@ const FLOWS: Shown[] = [
   { column: "delay_mean_s", title: "Mean delay", unit: "s" },
   { column: "delay_p95_s", title: "Delay p95", unit: "s" },
   { column: "app_bytes", title: "Delivered", unit: "B" },
-  { column: "lost_dropped", title: "Dropped", unit: "" },
+  { column: "lost_dropped", title: "Data dropped", unit: "" },
   { column: "retransmits", title: "Sent again", unit: "" },
   { column: "timeouts", title: "Timeouts", unit: "" },
 ];
@@ -81,19 +81,20 @@ function account(run: Run): HTMLElement | null {
 async function summary(run: Run, table: string, title: string, names: string[], shown: Shown[]): Promise<HTMLElement | null> {
   if (!run.has(table)) return null;
   const rows = await run.rows(table);
+  const texts = names.filter((name, k) => k === 0 || rows.texts(name).names.some((text) => text !== ""));
   const columns = shown.filter((s) => rows.has(s.column) && rows.numbers(s.column).some((v) => !Number.isNaN(v)));
   const count = Math.min(rows.length, MOST);
   const body = Array.from({ length: count }, (_, i) =>
     el(
       "tr",
       {},
-      ...names.map((name, k) => (k === 0 ? el("th", { scope: "row" }, rows.text(name, i)) : el("td", {}, rows.text(name, i)))),
+      ...texts.map((name, k) => (k === 0 ? el("th", { scope: "row" }, rows.text(name, i)) : el("td", {}, rows.text(name, i)))),
       ...columns.map((s) => el("td", { class: "num" }, cell(rows, s, i))),
     ),
   );
   return el(
     "div",
-    { class: "scroll", role: "region", tabindex: "0", "aria-label": title },
+    { class: "scroll tall", role: "region", tabindex: "0", "aria-label": title },
     el(
       "table",
       {},
@@ -104,7 +105,7 @@ async function summary(run: Run, table: string, title: string, names: string[], 
         el(
           "tr",
           {},
-          ...names.map((n) => el("th", { scope: "col" }, n === "cc" ? "Control" : n[0]!.toUpperCase() + n.slice(1))),
+          ...texts.map((n) => el("th", { scope: "col" }, n === "cc" ? "Control" : n[0]!.toUpperCase() + n.slice(1))),
           ...columns.map((s) => el("th", { scope: "col", class: "num" }, s.title)),
         ),
       ),
@@ -122,29 +123,33 @@ async function drops(run: Run): Promise<HTMLElement | null> {
   const info = run.table("drops");
   if (info === undefined) return null;
   if (info.rows === 0) return el("p", {}, "No packet was dropped.");
-  const rows = await run.rows("drops", ["time_s", "flow", "where", "cause"]);
-  const counts = new Map<string, { key: string[]; n: number }>();
+  const rows = await run.rows("drops", ["time_s", "flow", "where", "cause", "size"]);
+  const sizes = rows.numbers("size");
+  const counts = new Map<string, { key: string[]; n: number; octets: number }>();
   const columns = ["where", "cause", "flow"].map((c) => rows.texts(c));
   for (let i = 0; i < rows.length; i++) {
     const key = columns.map((c) => c.at(i));
     const id = JSON.stringify(key);
     const found = counts.get(id);
-    if (found === undefined) counts.set(id, { key, n: 1 });
-    else found.n++;
+    if (found === undefined) counts.set(id, { key, n: 1, octets: sizes[i]! });
+    else {
+      found.n++;
+      found.octets += sizes[i]!;
+    }
   }
   const sorted = [...counts.values()].sort((a, b) => b.n - a.n);
   return el(
     "div",
-    { class: "scroll", role: "region", tabindex: "0", "aria-label": "Drops" },
+    { class: "scroll tall", role: "region", tabindex: "0", "aria-label": "Drops" },
     el(
       "table",
       {},
-      el("caption", {}, sorted.length > MOST ? `Drops: the ${MOST} most frequent of ${sorted.length} kinds` : "Drops"),
-      el("thead", {}, el("tr", {}, ...["Where", "Cause", "Flow"].map((h) => el("th", { scope: "col" }, h)), el("th", { scope: "col", class: "num" }, "Packets"))),
+      el("caption", {}, sorted.length > MOST ? `Drops of data and ACKs: the ${MOST} most frequent of ${sorted.length} kinds` : "Drops of data and ACKs"),
+      el("thead", {}, el("tr", {}, ...["Where", "Cause", "Flow"].map((h) => el("th", { scope: "col" }, h)), el("th", { scope: "col", class: "num" }, "Packets"), el("th", { scope: "col", class: "num" }, "Octets"))),
       el(
         "tbody",
         {},
-        ...sorted.slice(0, MOST).map((d) => el("tr", {}, ...d.key.map((k) => el("td", {}, k)), el("td", { class: "num" }, String(d.n)))),
+        ...sorted.slice(0, MOST).map((d) => el("tr", {}, ...d.key.map((k) => el("td", {}, k)), el("td", { class: "num" }, String(d.n)), el("td", { class: "num" }, quantity(d.octets, "B")))),
       ),
     ),
   );

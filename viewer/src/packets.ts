@@ -13,6 +13,9 @@ import type { TimeWindow } from "./window";
 const MOST = 2000;
 
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
+  if (run.table("packets") === undefined && !run.info.left_out.includes("packets") && run.info.damaged.length === 0) {
+    return section("Packets", "packets", el("p", { class: "mute" }, "The run has not recorded its packets. With ", el("code", {}, "--set output.packets=true"), " each can be followed here, with ", el("code", {}, "--set output.explain=true"), " through all layers."));
+  }
   if (!run.has("packets")) return null;
   const rows = await run.rows("packets");
   const ways = waysOf(rows);

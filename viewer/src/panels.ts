@@ -133,6 +133,16 @@ export async function panelsOf(run: Run): Promise<Panel[]> {
   return made.filter((panel): panel is Panel => panel !== null && panel.lines.length > 0);
 }
 
+/** Flows that no chart shows: without TCP only the table of windows has what was delivered of them. */
+export async function uncharted(run: Run): Promise<string[]> {
+  const known = run.table("flows")?.columns.some((c) => c.name === "transport") ?? false;
+  if (!known || run.table("windows") !== undefined || run.info.left_out.includes("windows")) return [];
+  const rows = await run.rows("flows", ["flow", "transport"]);
+  const transports = rows.texts("transport");
+  const flows = rows.texts("flow");
+  return Array.from({ length: rows.length }, (_, i) => i).filter((i) => transports.at(i) !== "tcp").map((i) => flows.at(i));
+}
+
 /** The columns that a chart needs; null: the run does not have them. */
 function columnsOf(run: Run, recipe: Recipe): string[] | null {
   const info = run.table(recipe.table);

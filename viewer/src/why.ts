@@ -33,11 +33,12 @@ export async function whyLater(run: Run, node: ParentNode): Promise<void> {
 const OPEN = 2;
 
 function all(found: Explained[]): HTMLElement[] {
-  if (found.length === 1) return [one(found[0]!)];
-  return found.map((flow, i) => el("details", { open: found.length <= OPEN || i === 0 }, el("summary", {}, `${flow.flow}: ${flow.sentences[0] ?? ""}`), one(flow)));
+  if (found.length === 1) return [one(found[0]!, found[0]!.sentences)];
+  return found.map((flow, i) => el("details", { open: found.length <= OPEN || i === 0 }, el("summary", {}, `${flow.flow}: ${flow.sentences[0] ?? ""}`), one(flow, flow.sentences.slice(1))));
 }
 
-function one(found: Explained): HTMLElement {
+/** An explanation with these of its sentences: the summary of several has the first one. */
+function one(found: Explained, sentences: string[]): HTMLElement {
   const colours = paletteOf(found);
   const named = found.parts.slice(0, found.named);
   const rest = found.parts.slice(found.named).reduce((sum, p) => sum + p.share, 0);
@@ -58,7 +59,7 @@ function one(found: Explained): HTMLElement {
   const node = el(
     "div",
     { class: "why" },
-    ...found.sentences.map((s) => el("p", {}, s)),
+    ...sentences.map((s) => el("p", {}, s)),
     bar,
     el("p", { class: "legend" }, ...keys),
     ...found.advice.map((a) => el("p", {}, `${a.text} `, ...a.set.map((s) => el("code", {}, `--set '${s}'`)))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -95,7 +96,8 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "duration_s": _duration(results),
         "interval_s": _interval(scenario),
         "scenario": text,
-        "places": _places(scenario),
+        "places": [*_places(scenario), *_recorded_places(manifest)],
+        "wraps": any(isinstance(x, dict) and x.get("wrap_around") is True for x in _inner(scenario, "layout").values()),
         "moving": _moving(scenario),
         "account": account if isinstance(account, dict) else {},
         "explain": explainable(results),
@@ -179,13 +181,37 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def _recorded_places(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where those stand whose table of the scenario has no places: cells of layouts, stations placed at random.
+
+    Older runs do not say it.
+    """
+    places = manifest.get("places")
+    found = []
+    for entry in places if isinstance(places, list) else []:
+        if not isinstance(entry, dict) or not (_finite(entry.get("x_m")) and _finite(entry.get("y_m"))):
+            continue
+        place: dict[str, Any] = {key: str(entry.get(key, "")) for key in ("name", "kind")} | {
+            "x": entry["x_m"],
+            "y": entry["y_m"],
+        }
+        if _finite(azimuth := entry.get("azimuth_deg")):
+            place["azimuth"] = azimuth
+        found.append(place)
+    return found
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _moving(scenario: dict[str, Any]) -> list[str]:
-    """The UEs of a scenario that move or are dropped at random: the table `positions` says where they are."""
+    """The UEs of a scenario that move or are placed at random: the table `positions` says where they are."""
     return [name for name, ue in _inner(scenario, "ue").items() if isinstance(ue, dict) and _moves(ue)]
 
 
 def _moves(member: dict[str, Any]) -> bool:
-    if "drop" in member:
+    if any(key in member for key in ("drop", "ring", "track")):
         return True
     mobility = _inner(member, "radio").get("mobility", "static")
     # An effective scenario has the default written out.
