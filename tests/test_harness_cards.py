@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lasthop.harness import judge as j
-from lasthop.harness.cards import LINES, Scale, Words, _common, _series, comparisons, pill, unbroken
+from lasthop.harness.cards import LINES, SHOWN, Scale, Words, _common, _series, comparisons, pill, unbroken
 from lasthop.harness.definition import BUNDLED, load_study
 from lasthop.harness.stats import Estimate
 
@@ -104,8 +104,65 @@ def test_what_fails_comes_first_and_the_rest_is_folded() -> None:
     html = comparisons(j.all_of(checks))
     assert f"{LINES + 3} of {LINES + 4} comparisons hold" in html
     assert html.index("wrong") < html.index("c0")
-    assert "4 more comparisons, which hold" in html
+    assert f"{LINES + 4 - SHOWN} more comparisons, which hold" in html
     assert html.count("<details>") == 1
+    assert "<details>" not in comparisons(j.all_of(checks[:LINES])), "as many as fit are not folded"
+
+
+def test_a_reading_shows_what_comes_out_otherwise() -> None:
+    """Of five comparisons one fails on the card and holds in the reading."""
+
+    def found(last: float) -> j.Finding:
+        return j.all_of([j.at_most(f"c{i}", ONE, 5.0) for i in range(4)] + [j.at_most("last", ONE, last)])
+
+    card, reading = found(0.5), found(5.0)
+    html = comparisons(reading, base=card)
+    assert html.count("dot-line") == 1
+    assert "last" in html
+    assert "5 of 5 comparisons hold, 1 replication (fewer than 10), 4 come out as above (not shown)" in html
+    same = comparisons(card, base=card)
+    assert "dot-line" not in same
+    assert "5 come out as above<" in same
+    few = j.all_of([j.at_most("a", ONE, 5.0), j.at_most("b", ONE, 5.0)])
+    assert comparisons(few, base=few).count("dot-line") == 2, "a few are shown with their numbers"
+
+
+def test_the_number_of_replications_is_remarked_where_it_is_asked_for() -> None:
+    finding = j.all_of([j.at_most("x", ONE, 5.0)])
+    assert "fewer than 10" in comparisons(finding)
+    assert "fewer than" not in comparisons(finding, few=False)
+
+
+def test_a_hollow_dot_is_accepted_but_open() -> None:
+    """1 to 3 has the mean 2; with three replications its interval reaches from -0.48 to 4.48."""
+    wide = Estimate.of([1.0, 2.0, 3.0])
+    open_one = comparisons(j.all_of([j.at_most("x", wide, 4.0)]))
+    assert "dot good open" in open_one
+    assert "holds; more replications may turn it" in Tags(open_one).text
+    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 5.0)]))
+    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 1.0)])), "it does not hold"
+
+
+def test_nearly_equal_numbers_are_beside_each_other() -> None:
+    """0.994 and 0.997 differ by 0.3 %: the scale is 10 % of the largest wide, with margins."""
+    near = j.ordered({"a": Estimate.of([0.994]), "b": Estimate.of([0.997])}, unit="Mbit/s")
+    places = [float(m) for m in re.findall(r'class="dot s\d" style="left:([\d.]+)%', comparisons(j.all_of([near])))]
+    assert 0 < places[1] - places[0] < 3.1
+
+
+@pytest.mark.parametrize(
+    ("low", "differ"),
+    [(1.0, "67\u00a0%"), (2.0 - 1e-9, "less than 0.01\u00a0%"), (2.0, "0\u00a0%"), (-1.0, "600\u00a0%")],
+)
+def test_how_far_numbers_differ_has_no_exponent(low: float, differ: str) -> None:
+    """The spread over the mean: of 1 and 2 it is 1 / 1.5, of -1 and 2 it is 3 / 0.5."""
+    check = j.equal_within({"a": Estimate.of([low]), "b": Estimate.of([2.0])}, 15)
+    assert f"they differ by {differ}<" in comparisons(j.all_of([check]))
+
+
+def test_what_distinguishes_labels_has_no_punctuation_at_its_end() -> None:
+    assert _series(("asked: moving / standing", "persistent: moving / standing")) == ("asked", "persistent")
+    assert _series(("asked, moving", "persistent, moving")) == ("asked", "persistent")
 
 
 def test_a_note_stands_once() -> None:
@@ -187,7 +244,7 @@ def test_what_was_asked_stands_beside_the_numbers() -> None:
     equal = comparisons(j.all_of([j.equal_within({"x a": ONE, "x b": Estimate.of([3.3])}, 15)]))
     assert "asked: equal within 15\u00a0% of their mean; they differ by 9.5\u00a0%" in equal
     course = comparisons(j.all_of([j.monotone("delay", [1, 2], [ONE, THREE], "rising", slack=0.5)]))
-    assert "from 1 to 2; asked: rising, up to 0.5 back let pass" in course
+    assert "from 1 to 2; asked: rising, steps back of up to 0.5 accepted" in course
     unit = comparisons(j.all_of([j.in_band("x", THREE, (2.0, 3.0), unit="ms")]))
     assert "accepted: 2 to 3\u00a0ms" in unit
     sum_ = comparisons(j.all_of([j.exact("delta", 3.6, 3.6)]))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
 from lasthop import Results
 from lasthop.report import figure_svg, page, run_report, section, table_html
+from lasthop.report._pieces import compact, svg_bytes
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -68,4 +71,27 @@ def test_page_and_section_take_plain_headings() -> None:
 def test_a_figure_is_vector_graphics_with_a_text_for_readers(made_up: Results) -> None:
     html = figure_svg(made_up.plot.cwnd(), "the <window>")
     assert 'alt="the &lt;window&gt;"' in html
-    assert "data:image/svg+xml;base64," in html
+    assert "data:image/svg+xml;charset=utf-8," in html
+
+
+def test_a_compact_figure_draws_the_same() -> None:
+    """Lengths keep a hundredth of a point, and what is no length all of its digits."""
+    svg = (
+        '<?xml version="1.0"?>\n<svg width="515.52pt">\n <!-- 12.3456 -->\n <g id="a1.23456">\n'
+        '  <path d="M 33.134567 -120.987654 \nL 0.004 7 \n" transform="scale(0.015625)"/>\n </g>\n</svg>'
+    )
+    assert compact(svg) == (
+        "<?xml version='1.0'?><svg width='515.52pt'><g id='a1.23456'>"
+        "<path d='M 33.13 -120.99 L 0 7 ' transform='scale(0.015625)'/></g></svg>"
+    )
+
+
+def test_a_figure_in_a_page_is_the_figure(made_up: Results) -> None:
+    """What a browser reads from the address is well-formed SVG of the figure's size."""
+    figure = made_up.plot.cwnd()
+    found = re.search(r'src="data:image/svg\+xml;charset=utf-8,([^"]*)"', figure_svg(figure, "window"))
+    assert found
+    root = ET.fromstring(unquote(found[1]))
+    width, height = figure.get_size_inches() * 72
+    assert root.get("viewBox") == f"0 0 {round(width, 2):g} {round(height, 2):g}"
+    assert len(svg_bytes(figure)) > len(found[1])

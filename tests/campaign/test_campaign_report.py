@@ -33,7 +33,7 @@ def test_the_report_has_all_that_is_needed_and_needs_no_other_file(tmp_path: Pat
     assert "the text of goodput" in html
     assert "no row &lt;fits&gt;" in html
     assert "lasthop sweep bloat.toml" in html
-    assert html.count('src="data:image/svg+xml;base64,') == 1
+    assert html.count('src="data:image/svg+xml;charset=utf-8,') == 1
     assert not re.search(r'(?:src|href)="(?!data:|#)', html)
     assert html.count("<tr><td") >= 36
 

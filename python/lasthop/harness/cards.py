@@ -30,8 +30,12 @@ VERDICTS: dict[str, tuple[str, str]] = {
 }
 #: From so many replications on nothing is said of their number.
 ENOUGH = 10
-#: More lines than these are folded: first what fails, then what holds.
-LINES = 12
+#: With more lines than these the card shows the first ones (what fails comes first) and folds the others.
+LINES, SHOWN = 8, 6
+#: Of a reading or an ablation with more lines than these those are shown that come out otherwise than on the card.
+SAME = 3
+#: A shared scale is no narrower than this share of its largest mean: numbers that are nearly equal look so.
+NARROWEST = 0.1
 #: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
 LOGARITHMIC = 30.0
 
@@ -71,35 +75,62 @@ def unbroken(text: str) -> str:
     return kept.replace(" ± ", "\u00a0±\u00a0")
 
 
-def comparisons(finding: Finding, paper: float | None = None, words: Words = PLAIN) -> Markup:
+def comparisons(
+    finding: Finding,
+    paper: float | None = None,
+    words: Words = PLAIN,
+    *,
+    base: Finding | None = None,
+    few: bool = True,
+) -> Markup:
     """The comparisons of a finding as lines of a figure, or its text where it has none.
 
-    `paper`: the source's number, marked where the finding judges one number only. `words`: how labels are said.
+    Args:
+        finding: the comparisons.
+        paper: the source's number, marked where the finding judges one number only.
+        words: how labels are said.
+        base: of a reading or an ablation the finding on the card. Of many comparisons those that come out as there
+            are left out.
+        few: whether to say that there are fewer replications than `ENOUGH`. In the quick form the report says it once.
     """
     checks = list(finding.checks)
     if not checks:
         return Markup('<p class="ours">{}</p>').format(finding.text) if finding.text != "-" else Markup("")
+    same = ""
+    if base is not None and len(checks) > SAME:
+        known = {_compared(c): c.held for c in base.checks}
+        others = [c for c in checks if _compared(c) not in known or known[_compared(c)] is not c.held]
+        if left := len(checks) - len(others):
+            same = f", {left} come{'s' if left == 1 else ''} out as above{' (not shown)' if others else ''}"
+        checks = others
     # What fails comes first, what is not judged last.
     checks.sort(key=lambda c: (c.relation == "given", c.held is True))
     scales = _shared(checks)
     alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
     lines = [_line(check, scales.get(_group(check)), alone, words) for check in checks]
     count = ""
-    judged = [c for c in checks if c.relation != "given"]
+    judged = [c for c in finding.checks if c.relation != "given"]
+    n = _counts(finding, few) + same
     if len(judged) > 1:
         held = sum(c.passed for c in judged)
-        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(judged), _counts(finding))
-    elif n := _counts(finding):
+        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(judged), n)
+    elif n:
         count = Markup('<p class="count">{}</p>').format(n.strip(" ,"))
-    first = Markup("").join(lines[:LINES])
+    shown = len(lines) if len(lines) <= LINES else SHOWN
+    first = Markup('<div class="dots">{}</div>').format(Markup("").join(lines[:shown])) if lines else Markup("")
     more = Markup("")
-    if len(lines) > LINES:
-        rest = [check.held for check in checks[LINES:]]
-        what = "which hold" if all(rest) else "some of which fail"
+    if len(lines) > shown:
+        rest = [check.held for check in checks[shown:]]
+        what = "which hold" if all(rest) else "which fail" if not any(rest) else "some of which fail"
         more = Markup('<details><summary>{} more comparisons, {}</summary><div class="dots">{}</div></details>').format(
-            len(lines) - LINES, what, Markup("").join(lines[LINES:])
+            len(lines) - shown, what, Markup("").join(lines[shown:])
         )
-    return Markup('{}<div class="dots">{}</div>{}').format(count, first, more)
+    return Markup("{}{}{}").format(count, first, more)
+
+
+def _compared(check: Check) -> tuple[str, ...]:
+    """What a comparison is of, whatever came of it."""
+    return (check.relation, *(s.label for s in check.shown)) if check.shown else (check.relation, check.text)
 
 
 def _comparable(paper: float | None, check: Check) -> float | None:
@@ -112,13 +143,13 @@ def _comparable(paper: float | None, check: Check) -> float | None:
     return None
 
 
-def _counts(finding: Finding) -> str:
+def _counts(finding: Finding, few: bool) -> str:
     ns = sorted({value.n for value in finding.values.values()})
     if not ns:
         return ""
     spread = f"{ns[0]}" if len(ns) == 1 else f"{ns[0]} to {ns[-1]}"
-    few = f" (fewer than {ENOUGH})" if ns[0] < ENOUGH else ""
-    return f", {spread} replication{'' if ns[-1] == 1 else 's'}{few}"
+    remark = f" (fewer than {ENOUGH})" if few and ns[0] < ENOUGH else ""
+    return f", {spread} replication{'' if ns[-1] == 1 else 's'}{remark}"
 
 
 @dataclass(frozen=True)
@@ -169,7 +200,12 @@ def _shared(checks: Sequence[Check]) -> dict[str | None, Scale]:
         else:
             ends = [e for s in shown for e in (s.value.ci95 or (s.value.mean,)) if math.isfinite(e)]
             floor = 0.0 if min(means) >= 0 else -math.inf
-            found[group] = _scale([max(e, floor) for e in [*ends, *means]])
+            numbers = [max(e, floor) for e in [*ends, *means]]
+            least = NARROWEST * max(abs(m) for m in means)
+            if 0 < max(numbers) - min(numbers) < least:
+                middle = (max(numbers) + min(numbers)) / 2
+                numbers += [middle - least / 2, middle + least / 2]
+            found[group] = _scale(numbers)
     return found
 
 
@@ -198,6 +234,8 @@ def _line(check: Check, scale: Scale | None, paper: float | None, words: Words) 
     held = {True: "good", False: "bad", None: "unclear"}[check.held]
     sign = {True: "✓", False: "✗", None: "?"}[check.held]
     said = {True: "holds", False: "fails", None: "undecided"}[check.held]
+    if check.passed and check.open:
+        said = "holds; more replications may turn it"
     if check.relation == "given":
         held, sign, said = "mute", "", "not judged"
     mark = Markup('<span class="sign {}" title="{}"><span aria-hidden="true">{}</span></span>').format(held, said, sign)
@@ -270,22 +308,17 @@ def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
         mean = shown.value.mean
         if not math.isfinite(mean):
             continue
-        if (ci95 := shown.value.ci95) is not None:
-            left, right = scale.at(ci95[0]), scale.at(ci95[1])
+        left, right = (scale.at(e) for e in shown.value.ci95 or (mean, mean))
+        if right > left:
             parts.append(
                 Markup('<i class="ci" style="left:{}%;width:{}%;--row:{}"></i>').format(
                     left, round(right - left, 2), k if len(check.shown) > 1 else 0.5
                 )
             )
-        parts.append(
-            Markup('<i class="dot s{} {}" style="left:{}%;--row:{}" title="{}"></i>').format(
-                k if len(check.shown) > 1 else "",
-                held if len(check.shown) == 1 else "",
-                scale.at(mean),
-                k if len(check.shown) > 1 else 0.5,
-                f"{shown.label}: {shown.value.text(check.digits, check.unit)}",
-            )
-        )
+        # Hollow: it holds, but its interval has values that the claim does not accept.
+        kind = f"s{k}" if len(check.shown) > 1 else f"{held} open" if check.passed and check.open else held
+        row = k if len(check.shown) > 1 else 0.5
+        parts.append(Markup('<i class="dot {}" style="left:{}%;--row:{}"></i>').format(kind, scale.at(mean), row))
     rows = max(len(check.shown), 2)
     return Markup('<span class="plot" style="--rows:{}" aria-hidden="true">{}</span>').format(
         rows, Markup("").join(parts)
@@ -340,7 +373,8 @@ def _common(labels: Sequence[str], sign: str) -> str:
 def _series(labels: Sequence[str]) -> tuple[str, ...]:
     """What distinguishes labels: the words that they do not have in common."""
     first, last = _shared_words(labels)
-    return tuple(" ".join(label.split(" ")[first : len(label.split(" ")) - last]) for label in labels)
+    own = (" ".join(label.split(" ")[first : len(label.split(" ")) - last]) for label in labels)
+    return tuple(words.rstrip(",:;") for words in own)
 
 
 def _shared_words(labels: Sequence[str]) -> tuple[int, int]:

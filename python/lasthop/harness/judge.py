@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from lasthop.harness.stats import Estimate
+from lasthop.harness.stats import Estimate, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -235,7 +235,8 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     judged = [(a, b) for a, b in combinations(values.values(), 2) if passed or abs(a.mean - b.mean) >= limit]
     possible = [_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
     note, open_ = f"spread {share:.2g} %", any(possible) if passed else all(possible)
-    asked = f"equal within {percent:g} % of their mean; they differ by {share:.2g} %"
+    differ = plain(share, 2) if share >= 0.01 or not share else "less than 0.01"
+    asked = f"equal within {percent:g} % of their mean; they differ by {differ} %"
     return Check(passed, text, dict(values), note, open_, "equal", _compared(values), unit, digits, asked)
 
 
@@ -257,7 +258,7 @@ def monotone(
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
     shown = tuple(Shown(f"{x:g}", y) for x, y in zip(xs, ys, strict=True))
-    asked = f"{direction}{f', up to {slack:g} back let pass' if slack else ''}"
+    asked = f"{direction}{f', steps back of up to {slack:g} accepted' if slack else ''}"
     open_ = all(possible) if wrong else any(possible)
     return Check(not wrong, text, values, note, open_, "trend", shown, asked=asked)
 

@@ -165,11 +165,11 @@ def _card(study: Study, name: str, result: ClaimResult) -> Markup:
         Markup('<p class="says">{}</p>').format(says),
         Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
         Markup('<p class="test">{}</p>').format(about) if about else Markup(""),
-        comparisons(finding, number, words),
+        comparisons(finding, number, words, few=not study.quick),
         _remark(result),
-        _off(result),
+        _off(result, few=not study.quick),
         _folded_readings(study, result),
-        _folded_ablations(result),
+        _folded_ablations(result, few=not study.quick),
         _folded_sensitivity(result),
     ]
     return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(name, result), _join(parts))
@@ -188,29 +188,25 @@ def _sentence(remark: str) -> str:
 
 
 def _remarks(result: ClaimResult) -> list[str]:
-    """What is to be said beyond the figure, each once: too few replications, and what the study itself remarks."""
+    """What is to be said beyond the figure, each once. The line of counts has the number of replications."""
     finding, switch = result.finding, result.claim.switch
-    found = [
-        note
-        for check in finding.checks
-        for note in check.note.split("; ")
-        if note.startswith(("n = ", "one replication"))
-    ]
+    found = [note for check in finding.checks for note in check.note.split("; ") if note.startswith("one replication")]
     said = [r for r in finding.remarks if switch is None or not r.startswith(f"with {switch.name}:")]
-    # The line of counts has the number of replications.
     found += [r for r in said if not r.endswith("few replications") and not r.startswith("one run of each point")]
     if not finding.checks and finding.note and not finding.remarks:
         found.append(finding.note)
     return list(dict.fromkeys(found))
 
 
-def _off(result: ClaimResult) -> Markup:
+def _off(result: ClaimResult, few: bool) -> Markup:
     """The same test without the mechanism: it must fail there."""
     if result.off is None or result.claim.switch is None:
         return Markup("")
     word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
     return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
-        result.claim.switch.name, word, comparisons(result.off, words=Words(result.claim.labels, result.claim.words))
+        result.claim.switch.name,
+        word,
+        comparisons(result.off, words=Words(result.claim.labels, result.claim.words), few=few),
     )
 
 
@@ -221,7 +217,10 @@ def _folded_readings(study: Study, result: ClaimResult) -> Markup:
     words = Words(result.claim.labels, result.claim.words)
     bodies = _join(
         Markup("<p><b>{}</b> {}: {}</p>{}").format(
-            name, pill(f.verdict), about.get(name, ""), comparisons(f, words=words)
+            name,
+            pill(f.verdict),
+            about.get(name, ""),
+            comparisons(f, words=words, base=result.finding, few=not study.quick),
         )
         for name, f in result.readings.items()
     )
@@ -231,7 +230,7 @@ def _folded_readings(study: Study, result: ClaimResult) -> Markup:
     ).format(same, len(result.readings), bodies)
 
 
-def _folded_ablations(result: ClaimResult) -> Markup:
+def _folded_ablations(result: ClaimResult, few: bool) -> Markup:
     if not result.ablations:
         return Markup("")
     bodies = _join(
@@ -241,7 +240,7 @@ def _folded_ablations(result: ClaimResult) -> Markup:
             _turned(result.finding, f),
             a.about,
             ", ".join([*a.overrides, *(o for _, more in a.also for o in more)]),
-            comparisons(f, words=Words(result.claim.labels, result.claim.words)),
+            comparisons(f, words=Words(result.claim.labels, result.claim.words), base=result.finding, few=few),
         )
         for a, f in result.ablations
     )
@@ -285,6 +284,14 @@ def _numeric(view: TableView, column: int) -> bool:
     return all(_NUMBER.fullmatch(str(row[column])) for row in view.rows)
 
 
+def _listed(names: Sequence[str]) -> Markup:
+    """Names in a line; many are folded."""
+    if len(names) <= 2:
+        return Markup("{}").format("; ".join(names))
+    items = _join(Markup("<li>{}</li>").format(name) for name in names)
+    return Markup("<details><summary>{} comparisons</summary><ul>{}</ul></details>").format(len(names), items)
+
+
 def _worded(result: ClaimResult, parts: Sequence[str]) -> list[str]:
     """Names of comparisons as the card says them. `D21.6` is the sixth one."""
     words = Words(result.claim.labels, result.claim.words)
@@ -297,7 +304,7 @@ def _worded(result: ClaimResult, parts: Sequence[str]) -> list[str]:
 def _unexplained(study: Study, evidence: Evidence) -> Markup:
     """What differs and no declared ablation turns."""
     left = [
-        (_anchor(name, r), f"{r.claim.id} ({name})", "; ".join(_worded(r, parts)) if parts != [r.claim.id] else "")
+        (_anchor(name, r), f"{r.claim.id} ({name})", _listed(_worded(r, parts)) if parts != [r.claim.id] else "")
         for name, results in _main_first(evidence)
         for r in results
         if any(a.under(study.parameter_set(name)) for a in r.claim.ablations) or not r.claim.ablations
@@ -418,5 +425,6 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what was asked of them. What needs more replications is undecided.</p>"
+    "number. A line with several dots says what was asked of them. A hollow dot is accepted, but more replications may "
+    "turn it: its interval has values that are not accepted. What needs more replications is undecided.</p>"
 )

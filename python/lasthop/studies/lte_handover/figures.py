@@ -290,7 +290,7 @@ def choice(data: Data) -> Figure:
         "One UE with a call, a game, web pages and a download across a handover; retransmission queue of 1024 kB. "
         "Split: call and game have a bearer of their own (QCI 1), pages and download share a lossless one; "
         "split in three: pages have one too (QCI 6, lossless); not forwarded: the call's and game's bearer neither "
-        "forwards nor waits for what is forwarded. " + _what_the_type_gains(data)
+        "forwards nor waits for what is forwarded. The table below has what a bearer of its own brings to the call."
     )
     return Figure("choice", "The type of handover by bearer", caption, fig, {"choice": columns})
 
@@ -302,23 +302,6 @@ USERS = (
     ("page_s", "a page of 100 kB [s]", 1.0),
     ("goodput_bps", "download [Mbit/s]", 1e-6),
 )
-
-
-def _what_the_type_gains(data: Data) -> str:
-    """The call's MOS: what a bearer of its own brings, and what its type does beyond that."""
-    texts = []
-    for broken in data.labels("perbearer", "handover"):
-        mos = {
-            name: data.estimate("perbearer", "mos", bearers=name, handover=broken)
-            for name in ("shared, lossless", "split, all lossless", "split")
-        }
-        own = mos["split, all lossless"].minus(mos["shared, lossless"])
-        kind = mos["split"].minus(mos["split, all lossless"])
-        texts.append(f"{own.text(2)} and {kind.text(2)} ({broken})")
-    return (
-        "What the call's MOS gains by a bearer of its own (split, all lossless, against shared, lossless), and by the "
-        f"type alone (split against split, all lossless): {'; '.join(texts)}."
-    )
 
 
 def backhaul(data: Data) -> Figure:
@@ -374,7 +357,7 @@ def stacks(data: Data) -> Figure:
                 data.estimate("today", "after_bps", stack=name, type=kind, queue=q).mean / 1e6 for q in sizes
             ]
         for (name, values), style in zip(lines.items(), ("-", "--", "-.", ":"), strict=False):
-            ax.plot(sizes, values, style, marker="o", markersize=3, label=name)
+            ax.plot(sizes, values, style, marker="o", markersize=3, label=f"Linux {name}")
             columns["stack"].extend([name] * len(sizes))
             columns["type"].extend([kind] * len(sizes))
             columns["queue_kb"].extend(sizes)

@@ -37,8 +37,10 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         ("today", ("stack", "type", "queue"), "Other stacks"),
         ("aqm", ("type", "aqm"), "CoDel in the eNB"),
     ):
-        named = (*("queue at most [kB]" if axis == "queue" else axis for axis in axes), *head)
+        titles = {"queue": "queue at most [kB]", "stack": "Linux, control"}
+        named = (*(titles.get(axis, axis) for axis in axes), *head)
         yield TableView(group, title, named, tuple(_rows(data, group, axes, keys)))
+    yield _gains(data)
     yield TableView("interruption", "Not served by a handover [ms]", *_interruptions(evidence))
     counted = (("handovers", 1.0), ("ping_pong", 1.0), ("failures", 1.0), ("too_late", 1.0), ("goodput_bps", 1e-6))
     headers: tuple[str, ...] = (
@@ -80,6 +82,25 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         "connections refused", "median return [s]", "preambles", "timeouts of others",
     )  # fmt: skip
     yield TableView("outage", "The neighbour fails at 30 s", headers, tuple(_rows(data, "outage", ("users",), back)))
+
+
+def _gains(data: Data) -> TableView:
+    """The call's MOS: what a bearer of its own brings, and what its type does beyond that."""
+    rows = []
+    for broken in data.labels("perbearer", "handover"):
+        mos = {
+            name: data.estimate("perbearer", "mos", bearers=name, handover=broken)
+            for name in ("shared, lossless", "split, all lossless", "split")
+        }
+        own = mos["split, all lossless"].minus(mos["shared, lossless"])
+        kind = mos["split"].minus(mos["split, all lossless"])
+        rows.append((broken, own.text(2), kind.text(2)))
+    note = (
+        "A bearer of its own: split, all lossless, against shared, lossless. A seamless one: split against split, all "
+        "lossless. 95 % intervals of paired differences."
+    )
+    headers = ("handover", "a bearer of its own", "a seamless one beyond that")
+    return TableView("gains", "MOS of the call: what its bearer brings", headers, tuple(rows), note)
 
 
 def _interruptions(evidence: Evidence) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:

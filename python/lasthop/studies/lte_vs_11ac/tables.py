@@ -19,7 +19,7 @@ from lasthop.studies.lte_vs_11ac.words import statement_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lasthop.harness import ClaimResult
+    from lasthop.harness import ClaimResult, Finding
     from lasthop.harness.stats import Estimate
 
 if sys.version_info >= (3, 11):
@@ -84,17 +84,17 @@ def scores(results: Iterable[ClaimResult], data: Data) -> TableView:
             continue
         if finding is not None:
             part = "all" if r.claim.settings["counts"] is True else statement_in_words(str(r.claim.settings["counts"]))
-            rows.append((r.claim.id, part, finding.verdict, f"{finding.text}. {finding.note}".strip(". ")))
+            rows.append((r.claim.id, part, finding.verdict, _held(finding)))
     agreeing = sum(row[2] == "agrees" for row in rows)
     differing = sum(row[2] == "differs" for row in rows)
     undecided = sum(row[2] == "undecided" for row in rows)
     waiting = len(rows) - agreeing - differing - undecided
     note = (
         f"{agreeing} agree, {differing} differ, {undecided} are undecided, {waiting} wait for 802.11ac. No score is a "
-        "target: where the variants are alike the table above says so."
+        "target: where the variants are alike the table above says so. The numbers are on the claims' cards."
     )
     name = data.parameter_set.name
-    headers = ("claim", "part that counts", "verdict", "ours")
+    headers = ("claim", "part that counts", "verdict", "comparisons that hold")
     return TableView(f"counting-{name}", f"Claims that count ({name})", headers, tuple(rows), note)
 
 
@@ -142,7 +142,7 @@ def contradictions(data: Data, path: Path) -> TableView:
         found = [_verdict(item.get(side, ""), data) for side in ("one_test", "other_test")]
         rows.append((item["number"], item["one"], found[0], item["other"], found[1], item.get("note", "")))
     headers = ("no.", "one reading", "ours on it", "other reading", "ours on it", "remark")
-    note = "Claims that rest on one of these are ambiguous; the numbers are ours, whichever reading is meant."
+    note = "Claims that rest on one of these are ambiguous. Ours is judged by each of both readings."
     return TableView("contradictions", "Contradictions in the paper", headers, tuple(rows), note)
 
 
@@ -150,7 +150,14 @@ def _verdict(test: str, data: Data) -> str:
     if not test:
         return "-"
     finding = conjunction([outcome(check, data) for check in parse(test)])
-    return f"{finding.verdict}: {finding.text}" if finding.values else f"{finding.verdict}: {finding.note}"
+    return f"{finding.verdict}: {_held(finding)}" + (" comparisons hold" if finding.parts else "")
+
+
+def _held(finding: Finding) -> str:
+    """How many of the comparisons hold, or why there are none."""
+    if not finding.parts:
+        return finding.note or finding.text
+    return f"{sum(held is True for held in finding.parts.values())} of {len(finding.parts)}"
 
 
 def causes(data: Data) -> TableView:
