@@ -115,3 +115,10 @@ def test_the_command_line(tmp_path: Path) -> None:
     refused = CliRunner().invoke(main, ["export", str(run), "--format", "csv", "--out", str(run)])
     assert refused.exit_code == 1
     assert (run / "manifest.json").is_file()
+
+
+def test_a_table_without_samples_has_another_remedy_than_a_later_moment() -> None:
+    empty = lh.Scenario.parse(WIRED).set("flow.ftp.autostart", False).run()
+    with pytest.raises(LasthopError, match="no sample at all") as refused:
+        sockets_at(empty, 1.0)
+    assert "none of them was started" in str(refused.value)

@@ -68,10 +68,17 @@ def sockets_at(results: Results, at_s: float, flow: str | None = None) -> list[S
                 "it has the senders of TCP flows: this flow is not of TCP, or never started",
             )
     first = pc.min(table["time_s"]).as_py()
+    if first is None:
+        raise mistake(
+            "the table `tcp` has no sample at all",
+            "it has the senders of TCP flows: the run has none, or none of them was started",
+        )
     table = table.filter(pc.less_equal(table["time_s"], at_s))
     if not table.num_rows:
-        when = "there is none at all" if first is None else f"the first is at {first:g} s"
-        raise mistake(f"the table `tcp` has no sample at {at_s:g} s or before: {when}", "ask for a later moment")
+        raise mistake(
+            f"the table `tcp` has no sample at {at_s:g} s or before: the first is at {first:g} s",
+            "ask for a later moment",
+        )
     # Rows are in the order of time, so the last index of a flow is its last sample.
     last = {name.as_py(): i for i, name in enumerate(table["flow"])} if flow is None else {flow: table.num_rows - 1}
     names = [name for name in flows if name in last]
