@@ -98,7 +98,7 @@ golden: build ## renew the golden files; the commit says why results moved
 page: ## build the page of `lasthop view` and of reports from its sources in viewer/ (needs Node)
 	cd viewer && npm ci --no-audit --no-fund --ignore-scripts && npm run build
 
-page-picture: $(VENV)/.tools build ## renew the picture of the page in README and guide (needs Chromium)
+page-picture: $(VENV)/.tools build ## renew the pictures of reports in README and guides (needs Chromium)
 	$(BIN)/python docs/draw_page.py
 
 page-references: $(VENV)/.tools build ## renew the pictures that the page is compared with, after a change of its looks on purpose

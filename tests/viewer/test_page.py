@@ -478,6 +478,7 @@ def test_themes_and_widths(drive: Results, sheet: Sheet, browser: Browser, tmp_p
     assert page.evaluate("document.documentElement.scrollWidth") <= 400, "nothing reaches beyond a small screen"
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.querySelector('.bar')).display") == "none"
+    expect(page.locator("#tables")).to_be_hidden()
     assert sheet.wrong == []
 
 

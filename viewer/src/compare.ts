@@ -9,7 +9,7 @@ const QUANTITIES: [string, string, string][] = [
   ["rtt_mean_s", "Mean RTT", "s"],
   ["delay_mean_s", "Mean delay", "s"],
   ["delay_p95_s", "Delay p95", "s"],
-  ["lost_dropped", "Dropped", ""],
+  ["lost_dropped", "Data dropped", ""],
   ["retransmits", "Sent again", ""],
   ["timeouts", "Timeouts", ""],
 ];

@@ -54,7 +54,7 @@ export function placed(points: Named[], letter: number, gap: number, bounds: Box
   });
 }
 
-function overlap(a: Box, b: Box): boolean {
+export function overlap(a: Box, b: Box): boolean {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 

@@ -3,7 +3,7 @@
 import { colour } from "./colours";
 import type { Run } from "./data";
 import { el, listed, section, svg } from "./dom";
-import { nameOf, placed, type Box, type Label } from "./labels";
+import { nameOf, overlap, placed, type Box, type Label } from "./labels";
 import { seconds } from "./format";
 import { upperBound } from "./pyramid";
 import { grouped } from "./panels";
@@ -71,8 +71,10 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
     const [sign, letter] = [SIGN * pixel, LETTER * pixel];
     bounds = seenOf(room);
     const sites = groupedBy(places, spot).map((all) => ({ x: toX(all[0]!.x), y: toY(all[0]!.y), name: nameOf(all.map((p) => p.name)), all }));
-    const bar = scaleBar(bounds, pixel);
-    taken = [bar.box, ...sites.map((s) => around(s.x, s.y, sign))];
+    const signs = [...sites.map((s) => around(s.x, s.y, sign)), ...tracks.map((t) => around(toX(t.x[0]!), toY(t.y[0]!), sign))];
+    const bars = [true, false].map((isLeft) => scaleBar(bounds, pixel, isLeft));
+    const bar = bars.find(({ box }) => !signs.some((s) => overlap(s, box))) ?? bars[0]!;
+    taken = [bar.box, ...signs.slice(0, sites.length)];
     const labels = placed(sites, letter, sign, bounds, taken);
     picture.replaceChildren(
       svg("g", { class: "map-trails" }, ...tracks.filter((t) => t.x.length < 5000).map((t) => svg("polyline", { points: Array.from(t.x, (x, i) => `${toX(x)},${toY(t.y[i]!)}`).join(" "), "stroke-width": pixel }))),
@@ -177,12 +179,12 @@ function groupedBy<T>(all: T[], key: (one: T) => string): T[][] {
   return [...found.values()];
 }
 
-/** A length of round metres in the lower left corner. */
-function scaleBar(bounds: Box, pixel: number): { node: SVGGElement; box: Box } {
+/** A length of round metres in a lower corner. */
+function scaleBar(bounds: Box, pixel: number, isLeft: boolean): { node: SVGGElement; box: Box } {
   const wanted = 150 * pixel;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const metres = ([5, 2, 1].find((f) => f * power <= wanted) ?? 1) * power;
-  const [x, y] = [bounds.left + 12 * pixel, bounds.bottom - 12 * pixel];
+  const [x, y] = [isLeft ? bounds.left + 12 * pixel : bounds.right - 12 * pixel - metres, bounds.bottom - 12 * pixel];
   const node = svg(
     "g",
     { transform: `translate(${x} ${y})`, class: "map-scale" },
