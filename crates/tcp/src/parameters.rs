@@ -235,6 +235,13 @@ macro_rules! parameters {
                 /// 16).
                 quick_acks: u32, count(0..=1000)
                     => quick_acks: u32 = 0, "RFC 9293 section 3.8.6.3 asks for none";
+                /// A misbehaving receiver: into how many ACKs it divides one that acknowledges new
+                /// octets, 1 (as every receiver does) to 64. Each covers its part of the octets
+                /// (ACK division; S. Savage and others, TCP Congestion Control with a Misbehaving
+                /// Receiver, CCR 29(5), 1999). ACKs on data, with SACK blocks, of a FIN or of fewer
+                /// octets than parts stay whole.
+                split_acks: u32, count(1..=64)
+                    => split_acks: u32 = 1, "no RFC allows more: RFC 5681 section 4.2 has one ACK for a segment or two";
                 /// Report duplicate segments to the sender (RFC 2883).
                 dsack: bool, any
                     => dsack: bool = false, "RFC 2883 is optional";

@@ -20,5 +20,6 @@ mod receive_windows;
 mod recovery;
 mod rounds;
 mod send_memory;
+mod split_acks;
 mod states;
 mod timer_progress;

@@ -30,6 +30,8 @@ const POLICERS_FROM: u64 = 300_000;
 /// Likewise for what trials of congestion controls need: changes that wait for a sender, rates and
 /// sizes of sources, faults and batches of links, the table `windows`.
 const TRIGGERS_FROM: u64 = 400_000;
+/// Likewise for receivers that divide ACKs.
+const DIVIDED_ACKS_FROM: u64 = 500_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -426,6 +428,9 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec
                 tcp::linux(w, &name);
             } else {
                 tcp::options(w, &name, hints);
+            }
+            if seed >= DIVIDED_ACKS_FROM {
+                w.maybe(0.3, "split_acks", |w| w.int(1, 64).to_string());
             }
         }
         names.push(FlowDrawn { name, tcp, app });

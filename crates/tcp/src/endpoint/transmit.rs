@@ -65,7 +65,11 @@ impl Endpoint {
         if send.fin_again {
             return Some(self.fin_with_ack(now));
         }
-        Some(receive.bare_ack(c, now, send.seq.seq_of(send.seq.max)))
+        let seq = send.seq.seq_of(send.seq.max);
+        if c.config.acks.split_acks > 1 {
+            return Some(receive.part_of_ack(c, now, seq));
+        }
+        Some(receive.bare_ack(c, now, seq))
     }
 
     /// The SYN; or the SYN-ACK, or the answer to a segment that is not acceptable or is challenged

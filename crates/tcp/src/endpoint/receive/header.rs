@@ -22,6 +22,30 @@ impl Receiver {
         segment
     }
 
+    /// A misbehaving receiver: the next of the ACKs into which one is divided (`split_acks`).
+    #[cold]
+    pub fn part_of_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Segment {
+        let (from, news) = (self.last_ack_sent, self.data_end().saturating_sub(self.last_ack_sent));
+        if self.parts_left == 0 {
+            self.parts_left = c.config.acks.split_acks;
+        }
+        let parts = u64::from(std::mem::take(&mut self.parts_left));
+        let whole = self.nxt != self.data_end() || self.duplicate.is_some() || !self.reassembly.is_empty();
+        let mut segment = self.bare_ack(c, now, seq);
+        if whole || parts == 1 || news < parts {
+            return segment;
+        }
+        let to = from + news / parts;
+        // The right edge of the window stays where the whole ACK would have it.
+        let short = (self.nxt - to) >> c.negotiated.rcv_scale;
+        segment.window = (u64::from(segment.window) + short).min(u64::from(u16::MAX)) as u16;
+        segment.ack = self.seq_of(to);
+        self.last_ack_sent = to;
+        self.parts_left = parts as u32 - 1;
+        self.ack.at_once();
+        segment
+    }
+
     /// The ACK of what came before DCTCP.CE changed (RFC 8257 section 3.2).
     #[cold]
     pub fn old_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Option<Segment> {

@@ -36,6 +36,8 @@ pub(super) struct Receiver {
     /// The peer opened: until the handshake is done only the window of the SYN-ACK exists.
     passive: bool,
     last_ack_sent: u64,
+    /// With `split_acks`: ACKs that are still to come of the one that is being divided.
+    parts_left: u32,
     reassembly: Reassembly,
     pub ack: AckPolicy,
     /// The size of the receive buffer, where it is no fixed one.
@@ -74,6 +76,7 @@ impl Receiver {
             peer_fin: None,
             passive: false,
             last_ack_sent: 0,
+            parts_left: 0,
             reassembly: Reassembly::default(),
             ack: ack_policy(config),
             sizing: None,
