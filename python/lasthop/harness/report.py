@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: A number, with half its interval and its unit.
 _NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+(e[-+]?\d+)?)?)( ?[%a-zA-Z/]+)?")
+#: A table with more columns has smaller letters, one with more rows is folded: `data/` has its numbers.
+COLUMNS, ROWS = 9, 24
 #: What a parameter set's claims come to, as the overview says it.
 COUNTS = {
     "agrees": "agree",
@@ -276,7 +278,12 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
     rows = [["–" if str(cell) == "nan" else cell for cell in row] for row in view.rows]
-    return _section(view.title, _paragraph(view.note), _html_table(view.headers, rows, classes), anchor=view.name)
+    body = _html_table(view.headers, rows, classes)
+    if len(view.headers) > COLUMNS:
+        body = Markup('<div class="dense">{}</div>').format(body)
+    if len(rows) > ROWS:
+        body = _folded(f"{len(rows)} rows", body)
+    return _section(view.title, _paragraph(view.note), body, anchor=view.name)
 
 
 def _numeric(view: TableView, column: int) -> bool:
@@ -368,8 +375,8 @@ def _parameters(study: Study, evidence: Evidence) -> Markup:
     ]
     for name in evidence.parameter_sets:
         s = study.parameter_set(name)
-        rows = [(v.name, v.text(), v.tag, v.source, "calibrated" if v.calibrated else "") for v in s.values]
-        table = _html_table(("value", "is", "tag", "source", ""), rows, ["", "", "", "wide", ""])
+        rows = [(v.name, v.text(), v.tag, v.source, "yes" if v.calibrated else "") for v in s.values]
+        table = _html_table(("value", "is", "tag", "source", "calibrated"), rows, ["", "", "", "wide", ""])
         parts += [Markup("<h3>{}</h3>").format(name), _paragraph(s.about), _folded(f"{len(rows)} values", table)]
     return _section("Parameter sets", *parts, anchor="parameters")
 
