@@ -43,7 +43,8 @@ def test_the_anchors_hold(tmp_path: Path) -> None:
 
 def test_the_sheet_of_rfc_9743_has_every_row() -> None:
     cases = load_suite("rfc9743").cases
-    assert [case.id for case in cases] == [f"CCE-{n:02}" for n in range(1, 24)]
+    ids = [f"CCE-{n:02}" for n in range(1, 24)]
+    assert [case.id for case in cases] == sorted([*ids, "CCE-13-MARK"])
     # What no transport here can do is said, and nothing else is left out.
     assert [case.id for case in cases if case.lacks] == ["CCE-22"]
     # The full form stays within 0.8e9 segments, the quick one within ten paths of each row.
@@ -68,3 +69,16 @@ def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:
         for case in load_suite(suite).cases:
             assert case.about or case.lacks, case.id
             assert case.metrics or case.lacks or case.passes, case.id
+
+
+def test_one_mark_costs_one_reduction(tmp_path: Path) -> None:
+    """RFC 5681 halves at a loss, RFC 9438 leaves 0.7; RFC 3168 section 6.1.2 asks for the same at a mark."""
+    for cc, left in (("reno", 0.5), ("cubic", 0.7)):
+        (row,) = lh.judge(cc, "rfc9743", cases=["CCE-13-MARK"], quick=True, store=tmp_path, jobs=1).rows
+        assert row.verdict == "pass", row.why
+        values = row.points[0]["values"]
+        assert abs(values["left_after_one"] - left) < 0.02
+        assert abs(values["left_after_four"] - left) < 0.02
+    (row,) = lh.judge("bbr", "rfc9743", cases=["CCE-13-MARK"], quick=True, store=tmp_path, jobs=1).rows
+    assert row.verdict == "fail"
+    assert any("does not look at marks" in note for note in row.notes)
