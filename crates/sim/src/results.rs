@@ -10,12 +10,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use lasthop_capture::pcapng::{CaptureFile, FinishedCapture};
 use lasthop_capture::{FinishedTable, TableData};
-use lasthop_units::Metres;
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::sink::{Folder, MANIFEST, Sink, file_name};
-use crate::spec::{Scenario, Spec};
+use crate::spec::{Placed, Scenario};
 use crate::world::World;
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
@@ -51,9 +50,9 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
     if !own.is_empty() {
         manifest["own_policies"] = Value::Object(own);
     }
-    let places = places(scenario.spec());
-    if !places.is_empty() {
-        manifest["places"] = Value::Array(places);
+    let placed = scenario.spec().places();
+    if !placed.is_empty() {
+        manifest["places"] = placed.iter().map(place).collect();
     }
     if let Some(capture) = capture {
         let file = |f: &CaptureFile| {
@@ -66,20 +65,14 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
     manifest
 }
 
-/// Where those stand for whom the scenario has one table and no places: cells of layouts, and
-/// stations that are placed at random. An antenna that looks everywhere has no `azimuth_deg`.
-fn places(spec: &Spec) -> Vec<Value> {
-    let place = |kind: &str, name: &str, [x, y, _]: [Metres; 3]| json!({"kind": kind, "name": name, "x_m": x.0, "y_m": y.0});
-    let cells = spec.laid_out().into_iter().map(|(name, cell)| {
-        let mut placed = place("cell", &name, cell.radio.position);
-        if let Some(azimuth) = cell.radio.antenna.azimuth() {
-            placed["azimuth_deg"] = json!(azimuth);
-        }
-        placed
-    });
-    let stations = spec.strewn();
-    let stations = stations.iter().map(|(node, position)| place("station", node, *position));
-    cells.chain(stations).collect()
+/// Where something stands for which the scenario has no place of its own.
+fn place(of: &Placed) -> Value {
+    let [x, y, _] = of.position;
+    let mut place = json!({"kind": of.kind, "name": of.name, "x_m": x.0, "y_m": y.0});
+    if let Some(azimuth) = of.azimuth {
+        place["azimuth_deg"] = json!(azimuth);
+    }
+    place
 }
 
 /// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has

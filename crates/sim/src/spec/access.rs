@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use lasthop_units::Bitrate;
+use lasthop_units::{Bitrate, Metres};
 
 use super::buffers::Buffers;
 use super::group::{Group, Population};
@@ -14,6 +14,19 @@ use crate::track::Tracks;
 
 /// What the table `events` says of a change: source and kind.
 pub type ChangeEvent = (String, &'static str);
+
+/// Where something stands for which the scenario has one table and no place of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// What it is, as keys of the scenario call it.
+    pub kind: &'static str,
+    /// Its name, or that of its node.
+    pub name: String,
+    /// From the origin of the scenario \[m\].
+    pub position: [Metres; 3],
+    /// Where its antenna looks \[degree, counter-clockwise from the x axis\]; `None`: everywhere.
+    pub azimuth: Option<f64>,
+}
 
 /// Keys that may change during a run, `*` standing for a name; what they do then.
 pub type RuntimeKeys = &'static [(&'static str, &'static str)];
@@ -45,6 +58,12 @@ pub(super) trait AccessSpec: Sync {
 
     /// The files of these ways, as the scenario writes them.
     fn track_files<'a>(&self, spec: &'a Spec) -> Vec<&'a str> {
+        let _none = spec;
+        Vec::new()
+    }
+
+    /// What a layout or a random draw has placed.
+    fn placed(&self, spec: &Spec) -> Vec<Placed> {
         let _none = spec;
         Vec::new()
     }

@@ -1,6 +1,6 @@
 //! The nodes of a scenario behind all its accesses, and what the names in flows stand for.
 
-use super::access::AccessSpec;
+use super::access::{AccessSpec, Placed};
 use super::group::Group;
 use super::kinds::ALL;
 use super::{FlowSpec, Spec};
@@ -11,6 +11,11 @@ pub(super) fn groups_of<'a>(access: &dyn AccessSpec, spec: &'a Spec) -> Vec<Grou
 }
 
 impl Spec {
+    /// What layouts and random draws have placed, of all kinds of access.
+    pub fn places(&self) -> Vec<Placed> {
+        ALL.iter().flat_map(|access| access.placed(self)).collect()
+    }
+
     /// The groups of every access.
     pub(super) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         ALL.iter().flat_map(move |access| groups_of(*access, self))

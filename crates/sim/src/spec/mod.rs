@@ -51,6 +51,7 @@ use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use access::Placed;
 pub use action::Action;
 pub use at::{At, Scalar};
 pub use bearer::{BearerChange, BearerSpec, INTERFACES as BEARER_INTERFACES};

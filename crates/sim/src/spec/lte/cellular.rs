@@ -267,7 +267,7 @@ impl Spec {
     }
 
     /// The cells that stand where a layout puts them, with their names.
-    pub fn laid_out(&self) -> Vec<(String, CellConfig)> {
+    pub(super) fn laid_out(&self) -> Vec<(String, CellConfig)> {
         let mut all = Cellular::default();
         let tables = self.add_cells(&mut all);
         let laid_out = tables.iter().filter(|(table, _)| self.layout.contains_key(**table));

@@ -13,10 +13,11 @@ mod sidelink;
 
 use std::path::Path;
 
+use lasthop_lte::network::CellConfig;
 use lasthop_units::Bitrate;
 
 use super::Spec;
-use super::access::{AccessChanges, AccessSpec, InForce, RuntimeKeys};
+use super::access::{AccessChanges, AccessSpec, InForce, Placed, RuntimeKeys};
 use super::at::{Scalar, changes, keys_set};
 use super::buffers::Buffers;
 use super::group::{Group, Population, names_one};
@@ -55,6 +56,16 @@ impl AccessSpec for Lte {
 
     fn track_files<'a>(&self, spec: &'a Spec) -> Vec<&'a str> {
         spec.ue.values().filter_map(|ue| ue.track.as_ref()).map(|track| track.file.as_str()).collect()
+    }
+
+    fn placed(&self, spec: &Spec) -> Vec<Placed> {
+        let placed = |(name, cell): (String, CellConfig)| Placed {
+            kind: "cell",
+            name,
+            position: cell.radio.position,
+            azimuth: cell.radio.antenna.azimuth(),
+        };
+        spec.laid_out().into_iter().map(placed).collect()
     }
 
     fn kinds_of_nodes(&self) -> &'static [&'static str] {

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
-use super::access::{AccessChanges, AccessSpec, InForce, RuntimeKeys};
+use super::access::{AccessChanges, AccessSpec, InForce, Placed, RuntimeKeys};
 use super::buffers::Buffers;
 use super::group::{Group, Population, names};
 use super::layout::{LayoutSpec, UeDrop, draws_of_place};
@@ -86,6 +86,10 @@ impl StationSpec {
 pub(super) struct WirelessLans;
 
 impl AccessSpec for WirelessLans {
+    fn placed(&self, spec: &Spec) -> Vec<Placed> {
+        let placed = |(name, position)| Placed { kind: "station", name, position, azimuth: None };
+        spec.strewn().into_iter().map(placed).collect()
+    }
     fn kinds_of_nodes(&self) -> &'static [&'static str] {
         &["access point", "station"]
     }
@@ -194,7 +198,7 @@ impl Spec {
     }
 
     /// The nodes of stations that are placed at random, and where each stands.
-    pub fn strewn(&self) -> Vec<(String, [Metres; 3])> {
+    fn strewn(&self) -> Vec<(String, [Metres; 3])> {
         let is_strewn = |group: &StationSpec| group.ring.is_some() || group.drop.is_some();
         let groups = self.station.iter().filter(|(_, group)| is_strewn(group));
         let nodes: BTreeSet<String> = groups.flat_map(|(name, group)| group.nodes(name)).collect();
