@@ -324,6 +324,9 @@ class Scenario:
         cc: Sequence[OwnPolicy] = ...,
         schedulers: Sequence[OwnPolicy] = ...,
     ) -> Scenario: ...
+    def left_out(self) -> list[str]:
+        """Tables of flows of which some or all end at an external node."""
+
     @property
     def name(self) -> str: ...
     @property
@@ -433,6 +436,20 @@ class Simulation:
         """tcp_info of the flow's sender, Linux names."""
     def finish(self) -> RunOutput:
         """Runs to the scenario's end and returns (or, with `out`, writes) the results."""
+
+def live(
+    scenario: Scenario,
+    plan: str,
+    out: str | PathLike[str] | None = None,
+    replace: bool = False,
+    capture: str | PathLike[str] | None = None,
+) -> tuple[RunOutput, BaseException | None]:
+    """Runs a scenario with external nodes in real time. `plan` (JSON) names programs, shell and devices by node.
+    Beside the results: the exception (Ctrl-C) that has ended it. The summary has under `live` what the run
+    has measured of itself."""
+
+def live_check() -> str:
+    """JSON: what a live run needs of this machine, whether it has it, and what to do."""
 
 def run(
     scenario: Scenario,

@@ -3,11 +3,12 @@
 //!
 //! Everything is sans-IO (ARCHITECTURE.md, the law of time) and deals in descriptors: a packet is a
 //! [`Packet`] in `sim`'s slab, queues and links carry [`Item`]s. Bytes exist only where headers are
-//! encoded for captures.
+//! encoded for captures, and of real packets ([`ip`]).
 
 pub mod app;
 pub mod config;
 mod fault;
+pub mod ip;
 pub mod ipv4;
 mod link;
 mod monitor;

@@ -106,6 +106,11 @@ impl FlowMonitor {
         FlowMonitor { flows: (0..flows).map(|_| FlowStats::default()).collect() }
     }
 
+    /// One more flow, with the next id.
+    pub fn add_flow(&mut self) {
+        let _next = self.flows.push(FlowStats::default());
+    }
+
     /// The source's IP takes a packet of `size` bytes in all.
     #[inline]
     pub fn sent(&mut self, now: Instant, flow: FlowId, size: u32) {

@@ -11,6 +11,7 @@ mod error;
 mod extensions;
 mod fault;
 mod files;
+mod live;
 mod packetdrill;
 mod run;
 mod scenario;
@@ -75,6 +76,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
     m.add_function(wrap_pyfunction!(run::clear_stale, m)?)?;
+    m.add_function(wrap_pyfunction!(live::live, m)?)?;
+    m.add_function(wrap_pyfunction!(live::live_check, m)?)?;
     m.add_function(wrap_pyfunction!(discard_partials, m)?)?;
     m.add_function(wrap_pyfunction!(import_trace, m)?)?;
     m.add_function(wrap_pyfunction!(packetdrill::packetdrill, m)?)?;

@@ -50,6 +50,10 @@ impl Scenario {
     fn name(&self) -> &str {
         &self.0.spec().scenario.name
     }
+    /// Tables of flows of which some or all end at an external node.
+    fn left_out(&self) -> Vec<&str> {
+        self.0.spec().left_out()
+    }
     #[getter]
     fn seed(&self) -> u64 {
         self.0.spec().scenario.seed

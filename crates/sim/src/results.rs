@@ -101,10 +101,23 @@ pub struct RunOutput {
 impl RunOutput {
     /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
     pub(crate) fn close(sink: Sink, scenario: &Scenario, world: World) -> Result<RunOutput, Error> {
+        RunOutput::close_with(sink, scenario, world, None)
+    }
+
+    /// As [`RunOutput::close`], with an entry of the caller's in the summary.
+    pub(crate) fn close_with(
+        sink: Sink,
+        scenario: &Scenario,
+        world: World,
+        entry: Option<(&str, Value)>,
+    ) -> Result<RunOutput, Error> {
         let mut ended = world.close();
         flows::settle_statistics(&mut ended);
         let mut tables = flows::write_tables(&ended, &sink)?;
-        let summary = flows::summary(&mut ended, scenario);
+        let mut summary = flows::summary(&mut ended, scenario);
+        if let Some((key, value)) = entry {
+            summary[key] = value;
+        }
         let capture = ended.observer.map(|observer| observer.finish(ended.now)).transpose()?;
         tables.extend(ended.probes.finish()?);
         let manifest = manifest(scenario, &tables, capture.as_ref());

@@ -88,6 +88,23 @@ pub fn run_into(
     })
 }
 
+/// Opens a run of a scenario with external nodes, with all that it can write: the caller drives it.
+///
+/// # Errors
+/// As [`run_into`]; the scenario has no external node.
+pub fn open_external(scenario: &Scenario, files: Files<'_>) -> Result<Simulation, Error> {
+    if !scenario.spec().has_external_nodes() {
+        let message = "the scenario has no external node, so no real packet can enter";
+        let help = "name one with `--in`, `--shell` or `--device`, or give it a table `[node.NAME]` of the kind `external`";
+        return Err(crate::config::Diagnostic::error("", message).help(help).into());
+    }
+    let sink = match files.out {
+        Some(out) if files.replace => Sink::replacing(out)?,
+        out => Sink::open(out)?,
+    };
+    Simulation::with_external(scenario, sink, files.capture)
+}
+
 /// Runs that several threads share.
 struct Work<'a> {
     scenarios: &'a [Scenario],

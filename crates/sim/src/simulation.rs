@@ -51,6 +51,19 @@ impl Simulation {
         Simulation::build(scenario, Sink::open(out)?, capture, &Attention::default(), &mut || true)
     }
 
+    /// A run of a scenario with external nodes: the caller drives it.
+    ///
+    /// # Errors
+    /// As [`Simulation::capturing`]; the scenario has no external node.
+    pub(crate) fn with_external(
+        scenario: &Scenario,
+        sink: Sink,
+        capture: Option<&Path>,
+    ) -> Result<Simulation, Error> {
+        let world = World::build(scenario, &sink, capture, &Attention::default(), &mut || true)?;
+        Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
+    }
+
     /// As [`Simulation::new`]; whenever `attention` is raised, `alive` says whether to go on.
     pub(crate) fn build(
         scenario: &Scenario,
@@ -59,6 +72,7 @@ impl Simulation {
         attention: &Attention,
         alive: &mut dyn FnMut() -> bool,
     ) -> Result<Simulation, Error> {
+        refuse_external(scenario)?;
         let world = World::build(scenario, &sink, capture, attention, alive)?;
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
@@ -79,6 +93,11 @@ impl Simulation {
     /// The world, for tests and probes.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// The world for a driver, which puts real packets into it.
+    pub fn outside(&mut self) -> crate::world::Outside<'_> {
+        self.world.outside()
     }
 
     /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the
@@ -192,6 +211,18 @@ impl Simulation {
         self.world.tcp_info(flow)
     }
 
+    /// Ends the run now and gives the results up to now; with a result folder, that is now whole.
+    /// `measured` of the run by its driver stands under `live` in the summary.
+    ///
+    /// # Errors
+    /// A table that cannot be written.
+    pub fn end_here(mut self, measured: serde_json::Value) -> Result<RunOutput, Error> {
+        if let Some(in_force) = self.in_force {
+            in_force.hand_over(&mut self.scenario);
+        }
+        RunOutput::close_with(self.sink, &self.scenario, self.world, Some(("live", measured)))
+    }
+
     /// Runs to the scenario's end and gives the results; with a result folder, that is now whole.
     ///
     /// # Errors
@@ -213,4 +244,14 @@ impl Simulation {
         }
         RunOutput::close(self.sink, &self.scenario, self.world)
     }
+}
+
+/// External nodes need packets from outside, and real time or a clock of the caller's.
+fn refuse_external(scenario: &Scenario) -> Result<(), Error> {
+    let spec = scenario.spec();
+    let Some((name, _)) = spec.node.iter().find(|(_, node)| node.is_external()) else { return Ok(()) };
+    let path = format!("node.{}", crate::config::dotted([name.as_str()]));
+    let message = format!("`{name}` is external: real packets enter there, and this run has none");
+    let d = scenario.document().error_at_key(&path, message);
+    Err(d.help("run it with `lasthop live`, or remove the table").into())
 }

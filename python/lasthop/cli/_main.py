@@ -17,6 +17,7 @@ from lasthop.cli._describe import describe
 from lasthop.cli._explain import explain
 from lasthop.cli._export import export, ss
 from lasthop.cli._judge import judge
+from lasthop.cli._live import live
 from lasthop.cli._packetdrill import packetdrill
 from lasthop.cli._report import report
 from lasthop.cli._results import results
@@ -104,7 +105,7 @@ Exit codes:
   1    a mistake in an input (scenario, trace, folder); the message says where
   2    a mistake in the command line
   3    an internal error of Lasthop
-  4    with judge --gate: a case has failed
+  4    with judge --gate: a case has failed; with live: events came later than --late-limit
   130  stopped with Ctrl-C (129: by SIGHUP, 143: by SIGTERM)
 
 With --json a verb prints exactly one JSON object on standard output, an
@@ -126,7 +127,7 @@ def main() -> None:
 
 
 _VERBS = (
-    *(run, sweep, validate, describe, report, results, compare, explain, timeline, view, export, ss),
+    *(run, live, sweep, validate, describe, report, results, compare, explain, timeline, view, export, ss),
     *(study, judge, scenarios),
 )
 

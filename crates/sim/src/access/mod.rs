@@ -126,6 +126,10 @@ pub trait Adapter {
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _all_alike = flows;
     }
+    /// One more flow, with the next id.
+    fn add_flow(&mut self, flow: FlowOf) {
+        let _all_alike = flow;
+    }
     /// Opens the interfaces of its points of observation; from now on it hands over frames where
     /// one of them is wanted. `number` is its own among all accesses, from 1 on.
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
@@ -245,6 +249,9 @@ impl Adapter for Access {
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         each!(self, a => a.set_flows(flows));
     }
+    fn add_flow(&mut self, flow: FlowOf) {
+        each!(self, a => a.add_flow(flow));
+    }
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         each!(self, a => a.observe(number, open));
     }
@@ -296,6 +303,11 @@ pub struct FlowOf {
     pub table: u32,
     /// If that goes to a multicast group: to which of the group's receivers this flow does.
     pub member: u32,
+}
+
+impl FlowOf {
+    /// Of a flow that no table of the scenario describes.
+    pub const OTHER: FlowOf = FlowOf { table: u32::MAX, member: 0 };
 }
 
 /// What an access or a mobile knows of the way to the mobile, for capacity hints.

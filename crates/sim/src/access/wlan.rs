@@ -124,6 +124,10 @@ impl Adapter for WlanAccess {
         self.flows = flows.iter().copied().collect();
     }
 
+    fn add_flow(&mut self, flow: FlowOf) {
+        let _next = self.flows.push(flow);
+    }
+
     fn note_stages(&mut self) {
         self.wlan.recorders().record_stages();
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use lasthop_net::ipv4::Fragment;
 use lasthop_units::{AccessId, Ecn};
 
+use super::ip::RealHeads;
 use super::{Packet, ip};
 
 /// What a packet is known by below IP: the access, the entity in it, and a serial number there.
@@ -27,9 +28,9 @@ struct Head {
 }
 
 impl Head {
-    fn of(packet: &Packet, scratch: &mut Vec<u8>) -> Head {
+    fn of(packet: &Packet, real: &RealHeads, scratch: &mut Vec<u8>) -> Head {
         scratch.clear();
-        ip::head(scratch, packet);
+        ip::head(scratch, packet, real);
         let mut bytes = [0; ip::MAX_HEAD];
         bytes[..scratch.len()].copy_from_slice(scratch);
         Head { len: scratch.len() as u8, whole: packet.fragment.is_none(), bytes }
@@ -80,6 +81,7 @@ impl Heads {
         (access, entity, serial): Key,
         offset: u32,
         place: &mut [u8],
+        real: &RealHeads,
         packet: impl Fn() -> Option<&'a Packet>,
     ) -> Option<usize> {
         // Such a part is not the first one of its packet that goes on the air, and has no headers.
@@ -89,7 +91,7 @@ impl Heads {
         let kept = self.heads.entry((access, entity)).or_default();
         let at = place_of(kept, serial);
         if kept.get(at).is_none_or(|(n, _)| *n != serial) {
-            kept.insert(at, (serial, Head::of(packet()?, &mut self.scratch)));
+            kept.insert(at, (serial, Head::of(packet()?, real, &mut self.scratch)));
             self.order.push_back((access, entity));
         }
         let (_, head) = &kept[at];
@@ -132,15 +134,19 @@ impl Default for Recent {
 
 impl Recent {
     /// The headers of a packet.
-    pub fn of(&mut self, packet: &Packet) -> &[u8] {
+    pub fn of(&mut self, packet: &Packet, real: &RealHeads) -> &[u8] {
         let Packet { serial, ecn, size, fragment, .. } = *packet;
         let seen = (serial, ecn, size, fragment);
         let Recent { heads, scratch } = self;
         let (kept, head) = &mut heads[(serial % PLACES as u64) as usize];
         if *kept != Some(seen) {
-            (*kept, *head) = (Some(seen), Head::of(packet, scratch));
+            (*kept, *head) = (Some(seen), Head::of(packet, real, scratch));
         }
-        debug_assert_eq!(head.bytes(), Head::of(packet, scratch).bytes(), "packet {serial} has changed");
+        debug_assert_eq!(
+            head.bytes(),
+            Head::of(packet, real, scratch).bytes(),
+            "packet {serial} has changed"
+        );
         head.bytes()
     }
 }

@@ -1,7 +1,9 @@
 //! The first bytes of IP packets: what their descriptors stand for.
 
-use std::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
+use lasthop_net::ip::set_ecn;
 use lasthop_net::ipv4::{Fragment, HEADER_SIZE, Ipv4Header};
 use lasthop_net::udp::{Datagram, UDP_PROTOCOL};
 use lasthop_units::{FlowId, Id, NodeId};
@@ -27,6 +29,14 @@ pub fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 | number)
 }
 
+/// The IPv6 address of a node: fd6c:6173:7468:6f70::1 and on (a unique local prefix, RFC 4193).
+pub fn address6(node: NodeId) -> Ipv6Addr {
+    Ipv6Addr::from_bits(0xfd6c_6173_7468_6f70_u128 << 64 | (node.index() as u128 + 1))
+}
+
+/// The octets that real packets begin with, by the number of the packet.
+pub type RealHeads = BTreeMap<u64, Box<[u8]>>;
+
 /// The port of an end of a flow.
 fn port(flow: FlowId, end: End) -> u16 {
     let (first, count) = CLIENT_PORTS;
@@ -36,12 +46,26 @@ fn port(flow: FlowId, end: End) -> u16 {
     }
 }
 
+/// Appends what a real packet begins with; of a fragment that is not the first one nothing, and
+/// its octets are zeros. The codepoint is that of the packet now.
+fn real_head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
+    let Some(head) = real.get(&packet.serial) else { return };
+    if packet.fragment.is_some_and(|part| part.offset > 0) {
+        return;
+    }
+    out.extend_from_slice(head);
+    set_ecn(out, packet.ecn);
+}
+
 /// The octets of headers at most: of IPv4 without options, and of TCP with all of its options.
 pub const MAX_HEAD: usize = HEADER_SIZE as usize + 60;
 
 /// Appends the headers of a packet, or what of them a fragment has: all behind them are zeros.
-pub fn head(out: &mut Vec<u8>, packet: &Packet) {
+pub fn head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
     let payload = &packet.payload;
+    if let Payload::Real(..) = payload {
+        return real_head(out, packet, real);
+    }
     let whole = Ipv4Header {
         dscp: 0,
         ecn: packet.ecn,
@@ -53,7 +77,7 @@ pub fn head(out: &mut Vec<u8>, packet: &Packet) {
         ttl: TTL,
         protocol: match payload {
             Payload::Tcp(..) => TCP_PROTOCOL,
-            Payload::Udp(..) => UDP_PROTOCOL,
+            Payload::Udp(..) | Payload::Real(..) => UDP_PROTOCOL,
         },
         src: address(packet.src),
         dst: address(packet.dst),
@@ -71,6 +95,7 @@ pub fn head(out: &mut Vec<u8>, packet: &Packet) {
             let datagram = Datagram { src_port: ports[0], dst_port: ports[1], len: *bytes };
             out.extend_from_slice(&datagram.encode(header.src, header.dst, &[]));
         }
+        Payload::Real(..) => {}
     }
     if let Some(Fragment { offset, len, .. }) = packet.fragment {
         let transport = out.len() - start;

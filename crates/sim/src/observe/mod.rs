@@ -17,6 +17,8 @@ use crate::sink::Sink;
 use crate::spec::{CAPTURE_DROPS, CaptureSpec};
 use crate::transport::Payload;
 use heads::{Heads, Recent};
+use ip::RealHeads;
+pub use ip::{address, address6};
 
 /// An IP packet, as a capture sees it.
 type Packet = lasthop_net::Packet<Payload>;
@@ -71,6 +73,8 @@ pub struct Points<'a> {
     pub nodes: &'a IndexVec<NodeId, Box<str>>,
     /// The flows by name and table, and the nodes of their ends.
     pub flows: Vec<Observed<'a>>,
+    /// Nodes where real packets enter and leave.
+    pub external: Vec<NodeId>,
     /// The names of the directions of links.
     pub links: Vec<(AccessId, &'a str)>,
 }
@@ -111,6 +115,7 @@ pub struct Observer {
     wanted: CaptureSpec,
     heads: Heads,
     recent: Recent,
+    real: RealHeads,
     /// Reused for each drop.
     comment: String,
 }
@@ -159,8 +164,8 @@ impl Observer {
         };
         let mut nodes: IndexVec<NodeId, Option<InterfaceId>> = points.nodes.iter().map(|_| None).collect();
         for (id, name) in points.nodes.enumerate() {
-            if points.flows.iter().any(|f| f.nodes.contains(&id)) {
-                nodes[id] = add(name, format!("IP of the node {name}, {}", ip::address(id)));
+            if points.flows.iter().any(|f| f.nodes.contains(&id)) || points.external.contains(&id) {
+                nodes[id] = add(name, format!("IP of the node {name}, {}", address(id)));
             }
         }
         let mut links = IndexVec::new();
@@ -184,8 +189,24 @@ impl Observer {
             wanted: spec.clone(),
             heads: Heads::default(),
             recent: Recent::default(),
+            real: RealHeads::new(),
             comment: String::new(),
         })
+    }
+
+    /// One more flow, with the next id: one of real packets.
+    pub fn add_flow(&mut self, name: &str) {
+        let _next = self.flows.push(self.wanted.wants_flow(name, name));
+    }
+
+    /// The octets that a real packet begins with, for as long as it is inside.
+    pub fn note_real(&mut self, serial: u64, head: &[u8]) {
+        self.real.insert(serial, head[..head.len().min(ip::MAX_HEAD)].into());
+    }
+
+    /// A real packet has left.
+    pub fn forget_real(&mut self, serial: u64) {
+        self.real.remove(&serial);
     }
 
     /// An interface of what hands over frames, if it is wanted.
@@ -211,7 +232,7 @@ impl Observer {
         let key = |hole: &Hole| (access, hole.entity, hole.serial);
         let Some(Point { interface, headers_only }) = frame.point else {
             for hole in &frame.octets.holes {
-                self.heads.fill(key(hole), hole.offset, &mut [], || packet(hole.packet));
+                self.heads.fill(key(hole), hole.offset, &mut [], &self.real, || packet(hole.packet));
             }
             return;
         };
@@ -219,7 +240,7 @@ impl Observer {
         let mut end = bytes.len();
         for hole in &frame.octets.holes {
             let place = &mut bytes[hole.at as usize..(hole.at + hole.len) as usize];
-            let filled = self.heads.fill(key(hole), hole.offset, place, || packet(hole.packet));
+            let filled = self.heads.fill(key(hole), hole.offset, place, &self.real, || packet(hole.packet));
             // Payload at its end: of the only packet, as the others of several follow it.
             if let (Some(len), true, [_]) = (filled, headers_only, &frame.octets.holes[..])
                 && (hole.at + hole.len) as usize == end
@@ -284,7 +305,7 @@ impl Observer {
         if now < self.span[0] || now > self.span[1] || !self.flows[packet.flow] {
             return self.writer.passed_over(interface);
         }
-        let bytes = self.recent.of(packet);
+        let bytes = self.recent.of(packet, &self.real);
         // Payload is cut off unless a length is given. Readers put fragments together.
         let whole = self.wanted.snaplen.is_some() || packet.fragment.is_some();
         let payload = packet.size.saturating_sub(bytes.len() as u32);

@@ -30,7 +30,7 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
         let connection = if behind { id } else { f.connection(id, data_end.other()) };
         let delivered = match flows[connection].transport.stream_octets(data_end) {
             Some(octets) => octets.read,
-            None => f.app.stats().delivered[data_end.other() as usize],
+            None => f.app.stats().delivered[data_end.other() as usize] + f.real_octets,
         };
         let again = f.sender().map_or(0, |s| s.retransmits);
         monitor.delivered(id, delivered);

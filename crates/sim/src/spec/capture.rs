@@ -118,7 +118,9 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 fn interfaces(spec: &Spec) -> Vec<String> {
     let ends = spec.flow.values().flat_map(|flow| [&flow.from, &flow.to]).flat_map(|end| spec.members(end));
     let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
-    let mut names: Vec<String> = ends.chain(proxies.map(|(name, _)| name.clone())).collect();
+    let external = spec.node.iter().filter(|(_, node)| node.is_external());
+    let own = proxies.chain(external).map(|(name, _)| name.clone());
+    let mut names: Vec<String> = ends.chain(own).collect();
     names.sort();
     names.dedup();
     names.extend(ALL.iter().flat_map(|access| access.interfaces(spec)));

@@ -107,7 +107,7 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 .help("at least \"1 ms\"; `output.packets` has a row for each packet"),
         );
     }
-    if spec.flow.is_empty() {
+    if spec.flow.is_empty() && !spec.has_external_nodes() {
         found.push(
             doc.warning_at("scenario", "no flow: nothing will be sent").help("add a `[flow.<name>]` table"),
         );
@@ -313,6 +313,7 @@ fn check_node(
     }
     match node {
         NodeSpec::Proxy(proxy) => check_proxy(proxy, &path, spec, doc, extensions, found),
+        NodeSpec::External(_) => {}
         NodeSpec::Snoop(snoop) => {
             let ends = |ends: &[String; 2]| ends.iter().any(|e| e == name);
             let links = spec.link.iter().filter(|(_, l)| ends(&l.between)).map(|(n, _)| n);

@@ -3,7 +3,7 @@
 use super::access::{AccessSpec, Placed};
 use super::group::Group;
 use super::kinds::ALL;
-use super::{FlowSpec, Spec};
+use super::{FlowSpec, NodeSpec, Spec};
 
 /// The groups of one access.
 pub(super) fn groups_of<'a>(access: &dyn AccessSpec, spec: &'a Spec) -> Vec<Group<'a>> {
@@ -71,6 +71,38 @@ impl Spec {
     /// Whether `name` is a multicast group.
     pub fn is_multicast(&self, name: &str) -> bool {
         self.receivers(name).is_some()
+    }
+
+    /// Whether real packets enter and leave at `node`.
+    pub fn is_external(&self, node: &str) -> bool {
+        self.node.get(node).is_some_and(NodeSpec::is_external)
+    }
+
+    /// Whether real packets enter and leave at some node.
+    pub fn has_external_nodes(&self) -> bool {
+        self.node.values().any(NodeSpec::is_external)
+    }
+
+    /// The pairs of ends of `flow` that are simulated, and whether that leaves some out: a flow
+    /// that ends at an external node is none, and a multicast with such a receiver neither.
+    pub fn simulated_ends_of(&self, flow: &FlowSpec) -> (Vec<[String; 2]>, bool) {
+        let mut ends = self.ends_of(flow);
+        if !self.has_external_nodes() {
+            return (ends, false);
+        }
+        let all = ends.len();
+        let simulated = |ends: &[String; 2]| !ends.iter().any(|end| self.is_external(end));
+        if self.is_multicast(&flow.to) && !ends.iter().all(simulated) {
+            return (Vec::new(), true);
+        }
+        ends.retain(simulated);
+        let fewer = ends.len() < all;
+        (ends, fewer)
+    }
+
+    /// The tables of flows that an external node leaves out, at least in part.
+    pub fn left_out(&self) -> Vec<&str> {
+        self.flow.iter().filter(|(_, f)| self.simulated_ends_of(f).1).map(|(name, _)| name.as_str()).collect()
     }
 
     /// Whether capacity hints can tell of the link to `end`.

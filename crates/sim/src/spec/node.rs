@@ -15,6 +15,21 @@ pub enum NodeSpec {
     /// Repairs losses of the wireless hop for TCP connections that lead through it (Balakrishnan
     /// and others 1995).
     Snoop(SnoopSpec),
+    /// Is not simulated: real packets enter and leave the run here (`lasthop live`). Flows of the
+    /// scenario that end here are left out.
+    External(ExternalSpec),
+}
+
+/// A node that stands for a real host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExternalSpec {}
+
+impl NodeSpec {
+    /// Whether real packets enter and leave here.
+    pub const fn is_external(&self) -> bool {
+        matches!(self, NodeSpec::External(_))
+    }
 }
 
 /// A TCP-terminating proxy. The part of a flow behind it is a flow `<flow>@<node>` in the tables.

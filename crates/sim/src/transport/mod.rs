@@ -31,6 +31,17 @@ pub enum Payload {
     Tcp(End, Segment),
     /// A UDP datagram of so many payload bytes for one end of its flow.
     Udp(End, u32),
+    /// A real packet.
+    Real(End, RealPayload),
+}
+
+/// What the world knows of a real packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealPayload {
+    /// Stands for its octets, which the driver of the run keeps.
+    pub handle: u32,
+    /// Octets behind its headers.
+    pub data: u32,
 }
 
 /// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP
@@ -42,7 +53,7 @@ impl Payload {
     #[inline]
     pub const fn to(&self) -> End {
         match self {
-            Payload::Tcp(to, _) | Payload::Udp(to, _) => *to,
+            Payload::Tcp(to, _) | Payload::Udp(to, _) | Payload::Real(to, _) => *to,
         }
     }
     /// Bytes of data in it.
@@ -50,6 +61,7 @@ impl Payload {
         match self {
             Payload::Tcp(_, segment) => segment.len,
             Payload::Udp(_, bytes) => *bytes,
+            Payload::Real(_, real) => real.data,
         }
     }
     /// The codepoint that its sender wants in the IP header.
@@ -57,14 +69,15 @@ impl Payload {
     pub const fn ecn(&self) -> Ecn {
         match self {
             Payload::Tcp(_, segment) => segment.ecn,
-            Payload::Udp(..) => Ecn::NotEct,
+            // A real packet comes with its own.
+            Payload::Udp(..) | Payload::Real(..) => Ecn::NotEct,
         }
     }
     /// The TCP segment in it.
     pub const fn segment(&self) -> Option<&Segment> {
         match self {
             Payload::Tcp(_, segment) => Some(segment),
-            Payload::Udp(..) => None,
+            Payload::Udp(..) | Payload::Real(..) => None,
         }
     }
     /// Whether its data has numbers: data that is sent again can be known by them.
@@ -94,6 +107,8 @@ pub enum Transport {
     /// UDP: nothing to keep. Datagrams are applications' own ([`Payload::datagram`]); a stream has
     /// no octets here.
     Udp,
+    /// Real packets of one five-tuple, of a protocol of this name: their ends are outside.
+    Real(&'static str),
 }
 
 /// Who speaks end to end, for [`Transport::new`].
@@ -122,6 +137,8 @@ pub enum Arrived {
     Taken,
     /// A datagram of so many bytes for the application.
     Datagram(u32),
+    /// A real packet, which leaves the simulation here.
+    Real,
 }
 
 /// What has happened to a connection at one of its ends.
@@ -236,6 +253,7 @@ impl Transport {
         match self {
             Transport::Tcp(_) => "tcp",
             Transport::Udp => "udp",
+            Transport::Real(name) => name,
         }
     }
     /// Whether the ends have a connection with a stream each way.
@@ -246,21 +264,21 @@ impl Transport {
     fn tcp(&self) -> Option<&Connection> {
         match self {
             Transport::Tcp(connection) => Some(connection),
-            Transport::Udp => None,
+            Transport::Udp | Transport::Real(_) => None,
         }
     }
     #[inline(always)]
     fn socket(&self, end: End) -> Option<&Socket> {
         match self {
             Transport::Tcp(connection) => Some(connection.socket(end)),
-            Transport::Udp => None,
+            Transport::Udp | Transport::Real(_) => None,
         }
     }
     #[inline(always)]
     fn socket_mut(&mut self, end: End) -> Option<&mut Socket> {
         match self {
             Transport::Tcp(connection) => Some(connection.socket_mut(end)),
-            Transport::Udp => None,
+            Transport::Udp | Transport::Real(_) => None,
         }
     }
 
@@ -282,6 +300,7 @@ impl Transport {
                 Arrived::Taken
             }
             Payload::Udp(_, bytes) => Arrived::Datagram(*bytes),
+            Payload::Real(..) => Arrived::Real,
         }
     }
     /// What an end wants to send next.

@@ -10,6 +10,7 @@ use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 
 use super::change::Changes;
+use super::external::Externals;
 use super::flow::{Flow, Leg};
 use super::hint::Hinter;
 use super::life::Lives;
@@ -48,6 +49,7 @@ impl World {
         let hinters = builder.hinters(spec);
         let observer = builder.observer(spec, sink, capture)?;
         let probes = Probes::open(spec, sink)?;
+        let external = Externals::of(spec, &builder.wiring);
         let end = Instant::ZERO + spec.scenario.duration;
         let first = first_events(scenario, &builder.starts, &hinters, &probes);
         let Builder { wiring, flows, .. } = builder;
@@ -74,6 +76,7 @@ impl World {
             output: AccessOutput::default(),
             spare: Vec::new(),
             app_actions: Vec::new(),
+            external,
             lives: Lives::of(spec, flows.len()),
             flows,
         };
@@ -156,7 +159,12 @@ impl Builder {
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
         let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
         let names = ends.chain(proxies.map(|(name, _)| name.clone()));
-        names.filter_map(|name| self.wiring.find(&name)).collect()
+        let mut found: BTreeSet<NodeId> = names.filter_map(|name| self.wiring.find(&name)).collect();
+        if spec.has_external_nodes() {
+            // Routers answer real packets whose hop limit is used up, or that are for them.
+            found.extend(self.wiring.names().ids());
+        }
+        found
     }
 
     /// The packet capture, if the scenario or the caller wants one.
@@ -169,11 +177,14 @@ impl Builder {
         let wanted = spec.output.capture.clone().or_else(|| path.map(|_| CaptureSpec::default()));
         let Some(wanted) = wanted else { return Ok(None) };
         let flows = self.flows.iter().map(|f| Observed { name: &f.name, table: &f.group, nodes: f.nodes });
+        let external = spec.node.iter().filter(|(_, node)| node.is_external());
+        let external = external.filter_map(|(name, _)| self.wiring.find(name));
         let links = self.wiring.accesses.enumerate();
         let links = links.filter(|(_, a)| !a.is_wireless() && a.table().is_some());
         let points = Points {
             nodes: self.wiring.names(),
             flows: flows.collect(),
+            external: external.collect(),
             links: links.map(|(id, a)| (id, a.place(0))).collect(),
         };
         let mut observer = Observer::open(&wanted, path, sink, &spec.scenario.name, &points)?;
@@ -202,8 +213,8 @@ impl Builder {
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
         let all = scenario.spec();
-        let ends = all.ends_of(spec);
-        let several = spec.count as usize * ends.len() > 1;
+        let several = all.pairs_of(spec) * u64::from(spec.count) > 1;
+        let (ends, _) = all.simulated_ends_of(spec);
         let (mut i, mut later) = (0, Duration::ZERO);
         let gaps = Draw::new(self.wiring.seed, Purpose::Traffic, name_key(&format!("stagger/{group}")));
         for [a, b] in &ends {

@@ -38,6 +38,8 @@ pub struct Flow {
     pub(super) fresh_sample: bool,
     /// Where packets of either end wait for their processing time.
     pub(super) processing: Option<[AccessId; 2]>,
+    /// Octets behind the headers of real packets that have arrived.
+    pub(crate) real_octets: u64,
     /// What limits its sender, with `output.explain`.
     pub(super) limit: Option<Box<LimitTrack>>,
     /// What the table `cc` has of the sender.
@@ -114,6 +116,7 @@ impl Flow {
             copies: Box::default(),
             fresh_sample: false,
             processing: None,
+            real_octets: 0,
             limit: None,
             control: None,
         }

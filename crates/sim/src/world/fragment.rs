@@ -40,6 +40,8 @@ impl World {
             Ok(Some(pieces)) => pieces,
             Ok(None) => unreachable!("called for packets above the MTU"),
             Err(_) => {
+                let payload = packet.payload;
+                self.external.note_too_large(now, node, &payload, mtu);
                 return self.drop_packet(
                     now,
                     id,
@@ -55,6 +57,7 @@ impl World {
         self.account.replaced.add(whole.size);
         for piece in pieces {
             let fragment = whole.part(piece);
+            self.external.hold(&fragment.payload);
             self.account.made.add(fragment.size);
             let id = self.packets.insert(fragment);
             if self.lives.is_some() {
@@ -62,6 +65,7 @@ impl World {
             }
             self.forward(now, node, id);
         }
+        self.external.release(&whole, &mut self.observer);
     }
 
     /// A fragment reached its destination.
@@ -108,6 +112,7 @@ impl World {
             for id in others {
                 let part = self.packets.remove(*id);
                 self.account.replaced.add(part.size);
+                self.external.release(&part, &mut self.observer);
             }
             packet.make_whole(whole);
             self.account.made.add(packet.size);

@@ -92,6 +92,13 @@ impl Lives {
         (spec.output.explain || every.is_some()).then(|| Box::new(Lives { windows, ..Lives::default() }))
     }
 
+    /// One more flow, with the next id.
+    pub fn add_flow(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.add_flow();
+        }
+    }
+
     /// A packet takes a turn at `at`, at `place`.
     pub(super) fn note(
         &mut self,

@@ -9,6 +9,7 @@ mod build;
 mod change;
 mod control;
 mod end;
+mod external;
 mod flow;
 mod fragment;
 mod hint;
@@ -31,6 +32,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub(crate) use end::Ended;
+pub use external::{Departure, ExternalNode, FiveTuple, Outside, RealPacket};
 pub use flow::Flow;
 pub use packet::Packet;
 
@@ -42,6 +44,7 @@ use crate::observe::Observer;
 use crate::probe::Probes;
 use crate::route::Routes;
 use change::Changes;
+use external::Externals;
 use flow::AppCommand;
 use fragment::NodeReassembly;
 use snoop::SnoopNode;
@@ -120,6 +123,8 @@ pub struct World {
     /// while the steps of the first are carried out.
     spare: Vec<Vec<Step>>,
     app_actions: Vec<lasthop_net::app::Action>,
+    /// Real packets, in a run that has some.
+    external: Externals,
     /// Where each packet is, with `output.explain`.
     lives: Option<Box<life::Lives>>,
 }

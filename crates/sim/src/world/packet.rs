@@ -157,12 +157,7 @@ impl World {
                 }
                 Step::Copy(item) => {
                     // Made before the original goes on: that may be gone afterwards.
-                    let copy = self.packets[item.id].clone();
-                    self.account.made.add(copy.size);
-                    let id = self.packets.insert(copy);
-                    if self.lives.is_some() {
-                        self.note_life(now, id, Turn::Made, DropPoint::Access(access, 0));
-                    }
+                    let id = self.copy(now, item.id, access);
                     self.output.arrives_too(Item { id, ..item });
                 }
                 Step::Drop { at, packet, cause, place } => {
@@ -208,6 +203,18 @@ impl World {
         self.spare.push(steps);
     }
 
+    /// One more packet like this one, which a link has made.
+    fn copy(&mut self, now: Instant, packet: PacketId, access: AccessId) -> PacketId {
+        let copy = self.packets[packet].clone();
+        self.external.hold(&copy.payload);
+        self.account.made.add(copy.size);
+        let id = self.packets.insert(copy);
+        if self.lives.is_some() {
+            self.note_life(now, id, Turn::Made, DropPoint::Access(access, 0));
+        }
+        id
+    }
+
     /// A packet has reached the node it was sent to.
     #[inline]
     fn arrive(&mut self, now: Instant, node: NodeId, id: PacketId) {
@@ -230,6 +237,10 @@ impl World {
         match f.transport.handle_packet(now, &mut packet.payload, packet.ecn) {
             Arrived::Taken => self.on_taken(now, packet.flow, end),
             Arrived::Datagram(bytes) => self.on_datagram(now, packet.flow, end, bytes, packet.sent),
+            Arrived::Real => {
+                let flow = &mut self.flows[packet.flow];
+                self.external.arrived(now, node, &packet, flow, &mut self.observer);
+            }
         }
     }
 
@@ -255,13 +266,14 @@ impl World {
         if let Some(observer) = &mut self.observer {
             observer.dropped(at, &packet, cause.name(), place);
         }
+        self.external.release(&packet, &mut self.observer);
     }
 
     /// A packet passes a point of observation: for the tables, where that is its source or its
     /// destination, and for the capture.
     #[cold]
     #[inline(never)]
-    fn observe(&mut self, now: Instant, place: ObservationPoint, id: PacketId) {
+    pub(super) fn observe(&mut self, now: Instant, place: ObservationPoint, id: PacketId) {
         let end = match place {
             ObservationPoint::Source(node) => Some((node, "sent", Turn::Sent)),
             ObservationPoint::Destination(node) => Some((node, "received", Turn::Delivered)),

@@ -41,6 +41,11 @@ impl Windows {
         Windows { every, begun: Instant::ZERO, flows }
     }
 
+    /// One more flow, with the next id.
+    pub fn add_flow(&mut self) {
+        let _next = self.flows.push(Window::default());
+    }
+
     /// A packet of `flow` has arrived.
     pub fn delivered(&mut self, flow: FlowId, delay: Duration, waited: Duration) {
         let window = &mut self.flows[flow];

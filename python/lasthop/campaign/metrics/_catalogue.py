@@ -154,6 +154,7 @@ DROP_CAUSES = [
     "radio-link-failure", "radio-loss", "rlc-too-large", "rlc-aqm", "rlc-empty", "rlc-reestablishment",
     "pdcp-context-loss", "pdcp-hfn-desync", "bearer-released", "mode-switch", "pdcp-buffer-full",
     "handover-discard", "handover-not-forwarded", "backhaul-full", "lifetime", "retry-limit", "late",
+    "flood",
 ]
 # fmt: on
 _LISTED: dict[tuple[str, str], list[str]] = {("events", "kind"): EVENT_KINDS, ("drops", "cause"): DROP_CAUSES}

@@ -236,6 +236,10 @@ impl Adapter for LteAccess {
         self.flows = flows.iter().copied().collect();
     }
 
+    fn add_flow(&mut self, flow: FlowOf) {
+        let _next = self.flows.push(flow);
+    }
+
     fn watch_link(&mut self, node: NodeId, flow: FlowId, hint: &HintSpec) -> Option<(Entry, u32)> {
         let (ue, _) = self.ues.enumerate().find(|(_, ue)| ue.node == node)?;
         let estimator = CapacityEstimator::new(capacity_config(hint), ue);

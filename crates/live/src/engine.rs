@@ -1,0 +1,365 @@
+//! Moves a simulation by a clock, and packets between it and ports.
+//!
+//! The simulation follows the clock: what is due is computed as soon as the clock has passed it,
+//! and never earlier. A packet that comes in at a port enters at the clock's time; one that leaves
+//! goes out as soon as the clock has reached its time of arrival in the simulation. What is later
+//! than that is measured ([`Report`]), never hidden.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use lasthop_net::ip::{self, Header, Trouble};
+use lasthop_sim::{Departure, Error, FiveTuple, RealPacket, RunOutput, Simulation};
+use lasthop_units::{Duration, Instant, NodeId};
+use serde_json::{Value, json};
+
+use crate::lateness::Lateness;
+use crate::store::Store;
+
+/// What time it is, and how to wait.
+pub trait Clock {
+    /// Time since the run began. It does not go back.
+    fn now(&mut self) -> Instant;
+    /// Returns at `until` or, before that, when a port has a packet.
+    fn wait(&mut self, until: Instant);
+}
+
+/// Where real packets enter and leave: one for each external node.
+pub trait Port {
+    /// The next packet that waits, into `buffer`; its length. None: none waits.
+    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize>;
+    /// Sends a packet. False: the other side did not take it.
+    fn send(&mut self, packet: &[u8]) -> bool;
+}
+
+/// What the caller wants when it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The run goes on.
+    GoOn,
+    /// The run ends now; its results are those up to now.
+    End,
+}
+
+/// The caller is asked at least this often [ns of the clock].
+const ASK: Duration = Duration::from_millis(20);
+/// Simulated time that is computed before packets that have left are sent: when the run is behind.
+const STRIDE: Duration = Duration::from_millis(1);
+/// Packets taken from a port before others get their turn.
+const TURN: usize = 32;
+/// The largest packet of IP [B].
+const MOST_OCTETS: usize = 65_535;
+/// Octets that captures may show.
+const HEAD: usize = 100;
+
+/// What a run has measured of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Packets that left, against their arrival in the simulation.
+    pub departures: Lateness,
+    /// Events of the simulation: the first one due whenever the run goes on.
+    pub events: Lateness,
+    /// Packets that entered: at most, since their port was empty or the run waited. How long the
+    /// system took to wake the process is not in it; it is in `events`.
+    pub entries: Lateness,
+    /// Packets that entered, and their octets.
+    pub entered: [u64; 2],
+    /// Packets that left, and their octets.
+    pub left: [u64; 2],
+    /// Packets that a port did not take.
+    pub refused: u64,
+    /// Packets to groups and broadcasts, which stay at their node.
+    pub groups: u64,
+    /// Packets to an address of no node.
+    pub elsewhere: u64,
+    /// Octets that are no packet of IP.
+    pub not_ip: u64,
+    /// Messages of ICMP that routers have sent, and echo replies.
+    pub answers: u64,
+}
+
+impl Report {
+    /// The p99 of the worst kind.
+    pub fn p99(&self) -> Duration {
+        [&self.departures, &self.events, &self.entries]
+            .iter()
+            .map(|l| l.quantile(0.99))
+            .max()
+            .unwrap_or_default()
+    }
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "lateness": {
+                "departures": self.departures.to_json(),
+                "events": self.events.to_json(),
+                "entries": self.entries.to_json(),
+                "p99_s": self.p99().as_secs_f64(),
+            },
+            "entered_packets": self.entered[0],
+            "entered_bytes": self.entered[1],
+            "left_packets": self.left[0],
+            "left_bytes": self.left[1],
+            "refused_by_device": self.refused,
+            "to_groups": self.groups,
+            "to_no_node": self.elsewhere,
+            "not_ip": self.not_ip,
+            "answers_of_routers": self.answers,
+        })
+    }
+}
+
+/// A port with what the engine knows of it.
+struct Attached<P> {
+    node: NodeId,
+    port: P,
+    /// When it was empty last.
+    empty: Instant,
+}
+
+/// Addresses of nodes, and the routers between them.
+struct Map {
+    nodes: BTreeMap<IpAddr, NodeId>,
+    addresses: BTreeMap<NodeId, (Ipv4Addr, Ipv6Addr)>,
+    routers: BTreeMap<(NodeId, NodeId), Option<Box<[NodeId]>>>,
+}
+
+/// A run.
+pub struct Engine<C, P> {
+    simulation: Simulation,
+    clock: C,
+    ports: Vec<Attached<P>>,
+    /// Which port a node has.
+    port_of: BTreeMap<NodeId, usize>,
+    map: Map,
+    store: Store,
+    departures: Vec<Departure>,
+    buffer: Vec<u8>,
+    /// What was measured.
+    pub report: Report,
+}
+
+impl<C: Clock, P: Port> Engine<C, P> {
+    /// A run of `simulation`, which has external nodes, with a port for each of these.
+    pub fn new(mut simulation: Simulation, clock: C, ports: Vec<(NodeId, P)>) -> Engine<C, P> {
+        let nodes = simulation.outside().nodes().to_vec();
+        let map = Map {
+            nodes: nodes.iter().flat_map(|n| [(IpAddr::V4(n.v4), n.id), (IpAddr::V6(n.v6), n.id)]).collect(),
+            addresses: nodes.iter().map(|n| (n.id, (n.v4, n.v6))).collect(),
+            routers: BTreeMap::new(),
+        };
+        let attach = |(node, port)| Attached { node, port, empty: Instant::ZERO };
+        let ports: Vec<Attached<P>> = ports.into_iter().map(attach).collect();
+        Engine {
+            port_of: ports.iter().enumerate().map(|(i, p)| (p.node, i)).collect(),
+            simulation,
+            clock,
+            ports,
+            map,
+            store: Store::default(),
+            departures: Vec::new(),
+            buffer: vec![0; MOST_OCTETS],
+            report: Report::default(),
+        }
+    }
+
+    /// Runs to the scenario's end, or until `wish`, which gets the time, wants it to end. When the
+    /// run ended.
+    ///
+    /// # Errors
+    /// What the simulation reports.
+    pub fn run(&mut self, wish: &mut dyn FnMut(Instant) -> Wish) -> Result<Instant, Error> {
+        let end = self.simulation.end();
+        let mut ask = Instant::ZERO;
+        loop {
+            let now = self.clock.now();
+            if now >= ask {
+                if wish(now) == Wish::End {
+                    return Ok(self.simulation.now());
+                }
+                ask = now + ASK;
+            }
+            if let Some(due) = self.simulation.outside().next_event().filter(|due| *due <= now) {
+                self.report.events.add(now.since(due));
+            }
+            let caught_up = self.advance(now.min(end))?;
+            if now >= end && caught_up {
+                return Ok(end);
+            }
+            if self.take_in(now)? || !caught_up {
+                continue;
+            }
+            let next = self.simulation.outside().next_event().unwrap_or(end);
+            let until = next.min(ask).min(end);
+            self.clock.wait(until);
+            let woken = self.clock.now();
+            self.ports.iter_mut().for_each(|port| port.empty = woken);
+        }
+    }
+
+    /// Ends the run where it is and gives its results; in their summary stands `measured`, made of
+    /// what the run has measured of itself.
+    ///
+    /// # Errors
+    /// A table that cannot be written.
+    pub fn finish(self, measured: impl FnOnce(&Report) -> Value) -> Result<(RunOutput, Report), Error> {
+        let output = self.simulation.end_here(measured(&self.report))?;
+        Ok((output, self.report))
+    }
+
+    /// Everything up to `now` happens, its end included, and what has left is sent; after some of
+    /// it, if that is much. True: the simulation is at `now`.
+    fn advance(&mut self, now: Instant) -> Result<bool, Error> {
+        let at = self.simulation.now();
+        // Where nothing is due nothing is computed, however long that is.
+        let next = self.simulation.outside().next_event().map_or(now, |next| next.max(at));
+        let to = now.min(next + STRIDE);
+        if to >= at {
+            // What is due at an instant happens before the simulation stands behind it.
+            let behind = if to >= self.simulation.end() { to } else { to + Duration(1) };
+            self.simulation.step_until(behind)?;
+            self.carry_out();
+        }
+        Ok(to >= now)
+    }
+
+    /// Takes packets from ports. True: some came.
+    fn take_in(&mut self, now: Instant) -> Result<bool, Error> {
+        let mut some = false;
+        for i in 0..self.ports.len() {
+            for _ in 0..TURN {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                let len = self.ports[i].port.receive(&mut buffer);
+                if let Some(len) = len {
+                    some = true;
+                    let came = self.clock.now();
+                    // What is due before the packet happens before it.
+                    while !self.advance(came.min(self.simulation.end()))? {}
+                    let late = came.since(self.ports[i].empty);
+                    self.report.entries.add(late);
+                    self.enter(self.ports[i].node, &mut buffer[..len]);
+                    self.carry_out();
+                    self.buffer = buffer;
+                } else {
+                    self.buffer = buffer;
+                    self.ports[i].empty = now;
+                    break;
+                }
+            }
+        }
+        Ok(some)
+    }
+
+    /// A packet comes in at a node.
+    fn enter(&mut self, node: NodeId, packet: &mut [u8]) {
+        let header = match ip::read(packet) {
+            Ok(header) => header,
+            Err(_) => {
+                self.report.not_ip += 1;
+                return;
+            }
+        };
+        let Some(to) = self.map.nodes.get(&header.dst).copied().filter(|to| *to != node) else {
+            let group = match header.dst {
+                IpAddr::V4(dst) => dst.is_multicast() || dst.octets()[3] == 255,
+                IpAddr::V6(dst) => dst.is_multicast(),
+            };
+            *(if group { &mut self.report.groups } else { &mut self.report.elsewhere }) += 1;
+            return;
+        };
+        self.report.entered[0] += 1;
+        self.report.entered[1] += packet.len() as u64;
+        self.send_on(node, to, &header, packet);
+    }
+
+    /// A packet leaves a node for another one; its hop limit may end on the way.
+    fn send_on(&mut self, from: NodeId, to: NodeId, header: &Header, packet: &mut [u8]) {
+        let mut world = self.simulation.outside();
+        let way = self.map.routers.entry((from, to)).or_insert_with(|| Some(world.routers(from, to)?.into()));
+        let routers = way.as_deref().unwrap_or_default();
+        let hops = usize::from(header.hop_limit.max(1));
+        // The router at which no hop is left does not pass the packet on (RFC 1812 section 5.3.1).
+        let expires = hops <= routers.len();
+        let to = if expires { routers[hops - 1] } else { to };
+        ip::lower_hop_limit(packet, (routers.len().min(hops - 1)) as u8);
+        let handle = self.store.keep(packet, expires);
+        let end = |ip, port| SocketAddr::new(ip, port);
+        world.inject(&RealPacket {
+            from,
+            to,
+            tuple: FiveTuple {
+                protocol: header.protocol,
+                src: end(header.src, header.ports[0]),
+                dst: end(header.dst, header.ports[1]),
+            },
+            size: header.len,
+            data: header.data,
+            ecn: header.ecn,
+            dont_fragment: header.dont_fragment,
+            handle,
+            head: &packet[..packet.len().min(HEAD)],
+        });
+    }
+
+    /// Sends what has left the simulation, and answers for routers.
+    fn carry_out(&mut self) {
+        let mut departures = std::mem::take(&mut self.departures);
+        self.simulation.outside().take_departures(&mut departures);
+        while !departures.is_empty() {
+            for departure in departures.drain(..) {
+                match departure {
+                    Departure::Arrived { at, node, handle, ecn } => self.leave(at, node, handle, ecn),
+                    Departure::TooLarge { node, handle, mtu, .. } => {
+                        let packet = &self.store.get_mut(handle).octets;
+                        let answer = ip::answer(packet, self.map.addresses[&node], Trouble::TooBig(mtu));
+                        self.answer(node, answer);
+                    }
+                    Departure::Released { handle } => self.store.release(handle),
+                }
+            }
+            self.simulation.outside().take_departures(&mut departures);
+        }
+        self.departures = departures;
+    }
+
+    /// A packet is at the node that it was sent to.
+    fn leave(&mut self, at: Instant, node: NodeId, handle: u32, ecn: lasthop_units::Ecn) {
+        let stored = self.store.get_mut(handle);
+        if let Some(i) = self.port_of.get(&node) {
+            ip::set_ecn(&mut stored.octets, ecn);
+            let taken = self.ports[*i].port.send(&stored.octets);
+            let late = self.clock.now().since(at);
+            self.report.departures.add(late);
+            if taken {
+                self.report.left[0] += 1;
+                self.report.left[1] += stored.octets.len() as u64;
+            } else {
+                self.report.refused += 1;
+            }
+            return;
+        }
+        let router = self.map.addresses[&node];
+        let packet = &stored.octets;
+        let answer = if stored.expires {
+            ip::answer(packet, router, Trouble::HopLimit)
+        } else {
+            ip::echo_reply(packet).or_else(|| ip::answer(packet, router, Trouble::NoListener))
+        };
+        self.answer(node, answer);
+    }
+
+    /// A router sends a packet of its own.
+    fn answer(&mut self, router: NodeId, packet: Option<Vec<u8>>) {
+        let Some(mut packet) = packet else { return };
+        let Ok(header) = ip::read(&packet) else { return };
+        if let Some(to) = self.map.nodes.get(&header.dst).copied().filter(|to| *to != router) {
+            self.report.answers += 1;
+            self.send_on(router, to, &header, &mut packet);
+        }
+    }
+
+    /// Packets inside: for tests.
+    pub fn packets_inside(&self) -> usize {
+        self.store.used()
+    }
+}

@@ -1,0 +1,242 @@
+//! The engine by a clock and ports of the test: virtual time, exact expectations.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::rc::Rc;
+
+use lasthop_live::engine::{Clock, Engine, Port, Report, Wish};
+use lasthop_net::ip;
+use lasthop_net::ipv4::{Ipv4Header, checksum};
+use lasthop_sim::{Files, RunOutput, Scenario, open_external};
+use lasthop_units::{Duration, Ecn, Instant};
+
+/// Packets that wait at a port from a time on.
+type Waiting = VecDeque<(Instant, Vec<u8>)>;
+
+/// The world outside: what time it is, what waits to enter, what has left.
+#[derive(Default)]
+struct Outside {
+    now: Instant,
+    waiting: [Waiting; 2],
+    left: Vec<(usize, Instant, Vec<u8>)>,
+    /// The clock has moved on this much further when a wait ends.
+    oversleep: Duration,
+}
+
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Outside>>);
+
+impl Clock for Shared {
+    fn now(&mut self) -> Instant {
+        self.0.borrow().now
+    }
+    fn wait(&mut self, until: Instant) {
+        let mut outside = self.0.borrow_mut();
+        let next = outside.waiting.iter().filter_map(|w| w.front().map(|(t, _)| *t)).min();
+        let woken = next.map_or(until, |t| t.min(until)) + outside.oversleep;
+        outside.now = outside.now.max(woken);
+    }
+}
+
+struct Side(Shared, usize);
+
+impl Port for Side {
+    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let mut outside = self.0.0.borrow_mut();
+        let now = outside.now;
+        let waiting = &mut outside.waiting[self.1];
+        let (_, packet) = waiting.front().filter(|(t, _)| *t <= now)?;
+        buffer[..packet.len()].copy_from_slice(packet);
+        waiting.pop_front().map(|(_, packet)| packet.len())
+    }
+    fn send(&mut self, packet: &[u8]) -> bool {
+        let mut outside = self.0.0.borrow_mut();
+        let now = outside.now;
+        outside.left.push((self.1, now, packet.to_vec()));
+        true
+    }
+}
+
+/// A packet of IPv4 of so many octets between the two hosts, which are the first and the last node
+/// that the scenario names.
+fn packet(to_second: bool, size: u16, ttl: u8, dont_fragment: bool, ecn: Ecn) -> Vec<u8> {
+    let ends = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 3)];
+    let [src, dst] = if to_second { ends } else { [ends[1], ends[0]] };
+    let header = Ipv4Header {
+        dscp: 0,
+        ecn,
+        total_length: size,
+        identification: 7,
+        dont_fragment,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl,
+        protocol: 17,
+        src,
+        dst,
+    };
+    let mut p = header.encode().to_vec();
+    p.extend_from_slice(&[0x12, 0x34, 0, 53]);
+    p.extend_from_slice(&(size - 20).to_be_bytes());
+    p.extend((26..size).map(|i| i as u8));
+    p
+}
+
+struct Run {
+    left: Vec<(usize, Instant, Vec<u8>)>,
+    report: Report,
+    output: RunOutput,
+    kept: usize,
+}
+
+/// a --- r --- b: 8 Mbit/s and 5 ms each, so 1000 octets need 2 (1 ms + 5 ms) = 12 ms.
+fn run(more: &str, packets: [Vec<(Instant, Vec<u8>)>; 2], oversleep: Duration) -> Run {
+    let text = format!(
+        "[scenario]\nname = \"live\"\nduration = \"2 s\"\n\
+         [node.a]\nkind = \"external\"\n[node.b]\nkind = \"external\"\n[output]\npackets = true\n\
+         [link.l1]\nbetween = [\"a\", \"r\"]\nrate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n\
+         [link.l2]\nbetween = [\"r\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n{more}"
+    );
+    let scenario = Scenario::parse(&text, "live.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let mut simulation = open_external(&scenario, Files::default()).unwrap();
+    let nodes = simulation.outside().nodes().to_vec();
+    let shared = Shared(Rc::default());
+    {
+        let mut outside = shared.0.borrow_mut();
+        outside.waiting = packets.map(VecDeque::from);
+        outside.oversleep = oversleep;
+    }
+    let ends = nodes.iter().filter(|n| n.external);
+    let ports = ends.zip(0..).map(|(n, i)| (n.id, Side(shared.clone(), i))).collect();
+    let mut engine = Engine::new(simulation, shared.clone(), ports);
+    let end = engine.run(&mut |_| Wish::GoOn).unwrap();
+    assert_eq!(end, Instant::from_secs(2));
+    let kept = engine.packets_inside();
+    let (output, report) = engine.finish(Report::to_json).unwrap();
+    let left = std::mem::take(&mut shared.0.borrow_mut().left);
+    Run { left, report, output, kept }
+}
+
+fn ms(n: u64) -> Instant {
+    Instant(n * 1_000_000)
+}
+
+/// The times are those of the links, the octets those that came in but for the hop limit.
+#[test]
+fn a_packet_comes_out_unchanged_when_the_links_say() {
+    let sent = packet(true, 1000, 64, true, Ecn::Ect0);
+    let back = packet(false, 1000, 64, true, Ecn::NotEct);
+    let r = run("", [vec![(ms(100), sent.clone())], vec![(ms(200), back)]], Duration::ZERO);
+    let [(side, at, got), (other, later, _)] = &r.left[..] else { panic!("{:?}", r.left) };
+    // What is due at an instant happens before a packet of that instant enters, so that enters 1 ns
+    // later.
+    let behind = |n| ms(n) + Duration(1);
+    assert_eq!((*side, *at, *other, *later), (1, behind(112), 0, behind(212)));
+    let mut expected = sent;
+    ip::lower_hop_limit(&mut expected, 1);
+    assert_eq!((got, got[8], checksum(&got[..20])), (&expected, 63, 0));
+    assert_eq!((r.report.entered[0], r.report.left[0], r.kept), (2, 2, 0));
+    assert_eq!(r.report.p99(), Duration::ZERO);
+    let flows: Vec<&str> =
+        r.output.summary()["flows"].as_array().unwrap().iter().map(|f| f["flow"].as_str().unwrap()).collect();
+    assert_eq!(flows, ["udp/10.0.0.1:4660>10.0.0.3:53", "udp/10.0.0.3:4660>10.0.0.1:53"]);
+}
+
+/// The clock moves 3 ms too far at each wait: nothing is hidden.
+#[test]
+fn what_comes_too_late_is_measured() {
+    let r = run(
+        "",
+        [vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))], vec![]],
+        Duration::from_millis(3),
+    );
+    let [(_, at, _)] = r.left[..] else { panic!("{:?}", r.left) };
+    assert!(at > ms(112) && at <= ms(118) + Duration(1), "{at}");
+    assert!(r.report.departures.max() > Duration::ZERO, "{:?}", r.report.departures.max());
+    assert!(r.report.departures.max() <= Duration::from_millis(3));
+}
+
+/// RFC 1191: the router before the narrow link names its MTU, from its own address.
+#[test]
+fn a_packet_too_large_for_a_link_is_answered_by_the_router_before_it() {
+    let r = run(
+        "mtu = \"900 B\"\n",
+        [vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))], vec![]],
+        Duration::ZERO,
+    );
+    let [(0, _, answer)] = &r.left[..] else { panic!("{:?}", r.left) };
+    let header = ip::read(answer).unwrap();
+    assert_eq!(header.src, IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)));
+    assert_eq!((&answer[20..22], &answer[26..28]), (&[3, 4][..], &900_u16.to_be_bytes()[..]));
+    let drops = r.output.table("drops").unwrap().0;
+    assert_eq!(drops.iter().map(|b| b.num_rows()).sum::<usize>(), 1);
+    assert_eq!(r.kept, 0);
+}
+
+/// Without "don't fragment" the same packet is cut, put together at its destination, and is whole.
+#[test]
+fn a_packet_that_may_be_cut_comes_out_whole() {
+    let sent = packet(true, 1000, 64, false, Ecn::NotEct);
+    let r = run("mtu = \"900 B\"\n", [vec![(ms(100), sent.clone())], vec![]], Duration::ZERO);
+    let [(1, _, got)] = &r.left[..] else { panic!("{:?}", r.left) };
+    assert_eq!((&got[20..], r.kept), (&sent[20..], 0));
+}
+
+/// RFC 1812 section 5.3.1: who has no hop left is answered by the router there (traceroute).
+#[test]
+fn a_hop_limit_of_one_ends_at_the_first_router() {
+    let sent = packet(true, 100, 1, true, Ecn::NotEct);
+    let r = run("", [vec![(ms(100), sent)], vec![]], Duration::ZERO);
+    let [(0, _, answer)] = &r.left[..] else { panic!("{:?}", r.left) };
+    assert_eq!(
+        (ip::read(answer).unwrap().src.to_string(), &answer[20..22]),
+        ("10.0.0.2".to_owned(), &[11, 0][..])
+    );
+}
+
+/// Five packets that come 1 ms apart and take 8 ms each: RED with both thresholds at one packet
+/// marks those that find a queue. The first finds none, the last does. RFC 3168 section 5.
+#[test]
+fn a_mark_is_written_into_the_packet() {
+    let sent = (0..5).map(|_| (ms(100), packet(true, 1000, 64, true, Ecn::Ect0))).collect();
+    let queue = "{ kind = \"red\", min_packets = 1, max_packets = 1, queue_weight = 1, ecn = true }";
+    let forward = format!("forward = {{ rate = \"1 Mbit/s\", queue = {queue} }}\n");
+    let r = run(&forward, [sent, vec![]], Duration::ZERO);
+    let marks: Vec<Ecn> = r.left.iter().map(|(_, _, p)| ip::read(p).unwrap().ecn).collect();
+    assert_eq!((marks.len(), marks[0], marks[4]), (5, Ecn::Ect0, Ecn::Ce), "{marks:?}");
+    assert!(r.left.iter().all(|(_, _, p)| checksum(&p[..20]) == 0));
+}
+
+/// A link that duplicates: both copies have the octets, and the handle is free afterwards.
+#[test]
+fn a_copy_has_the_octets_of_the_packet() {
+    let sent = packet(true, 500, 64, true, Ecn::NotEct);
+    let r = run("duplication = \"100 %\"\n", [vec![(ms(100), sent)], vec![]], Duration::ZERO);
+    let [(1, _, a), (1, _, b)] = &r.left[..] else { panic!("{:?}", r.left) };
+    assert_eq!((a, r.kept), (b, 0));
+}
+
+/// 70 000 packets at once into links whose queues have no limit: those beyond 65 536 are dropped
+/// by name, and what is inside at the end is in the account.
+#[test]
+fn a_flood_is_bounded_by_a_named_cause() {
+    let p = packet(true, 100, 64, true, Ecn::NotEct);
+    let queue = "queue = \"infinite\"\n[link.l3]\nbetween = [\"a\", \"c\"]\n";
+    let text = queue.to_owned();
+    let r = run(&text, [(0..70_000).map(|_| (ms(1000), p.clone())).collect(), vec![]], Duration::ZERO);
+    let drops: usize = r.output.table("drops").unwrap().0.iter().map(|b| b.num_rows()).sum();
+    assert!(drops >= 70_000 - 65_536, "{drops}");
+    assert_eq!(r.report.entered[0], 70_000);
+}
+
+/// A plain run has no real packets, and says what to do.
+#[test]
+fn a_plain_run_refuses_external_nodes() {
+    let text = "[scenario]\nname = \"x\"\nduration = \"1 s\"\n[node.a]\nkind = \"external\"\n\
+                [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\n";
+    let scenario = Scenario::parse(text, "x.toml", Path::new(""), &[]).unwrap();
+    let error = lasthop_sim::run(&scenario, None, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("x.toml:4") && error.contains("lasthop live"), "{error}");
+}

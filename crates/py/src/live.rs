@@ -1,0 +1,41 @@
+//! Live runs.
+
+use std::path::PathBuf;
+
+use lasthop_live::Plan;
+use pyo3::prelude::*;
+
+use crate::error::{LasthopError, raise};
+use crate::run::RunOutput;
+use crate::scenario::Scenario;
+
+/// Runs a scenario with external nodes in real time. An exception in between ends it early; it
+/// comes with the results up to then.
+#[pyfunction]
+#[pyo3(signature = (scenario, plan, out=None, replace=false, capture=None))]
+pub fn live(
+    py: Python<'_>,
+    scenario: &Scenario,
+    plan: &str,
+    out: Option<PathBuf>,
+    replace: bool,
+    capture: Option<PathBuf>,
+) -> PyResult<(RunOutput, Option<Py<PyAny>>)> {
+    let plan: Plan = serde_json::from_str(plan).map_err(|e| LasthopError::new_err(e.to_string()))?;
+    let mut interrupted: Option<PyErr> = None;
+    let result = py.detach(|| {
+        let files = lasthop_sim::Files { out: out.as_deref(), replace, capture: capture.as_deref() };
+        lasthop_live::run(&scenario.0, &plan, files, &mut |_| {
+            Python::attach(|py| py.check_signals()).map_err(|e| interrupted = Some(e)).is_ok()
+        })
+    });
+    let output = result.map_err(|e| raise(&e))?;
+    let stopped = interrupted.map(|e| e.into_value(py).into_any());
+    Ok((RunOutput(output), stopped))
+}
+
+/// What a live run needs of this machine, as JSON.
+#[pyfunction]
+pub fn live_check(py: Python<'_>) -> String {
+    py.detach(|| lasthop_live::check().to_string())
+}

@@ -1,0 +1,390 @@
+//! Real packets: a driver puts them in at external nodes and takes them out there.
+//!
+//! The world has a descriptor of each packet, as of every other; its octets are the driver's, under
+//! a handle. A driver that owns a clock moves the world to an instant, injects what has come, and
+//! carries out the [`Departure`]s. Nothing here is about wall time.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use lasthop_net::app::App;
+use lasthop_net::{Content, Ecn};
+use lasthop_units::{FlowId, Instant, NodeId};
+
+use super::World;
+use super::flow::Flow;
+use super::packet::Packet;
+use super::place::DropPoint;
+use crate::access::{Adapter, Cause, FlowOf, Wiring};
+use crate::event::End;
+use crate::observe::{ObservationPoint, Observer, address, address6};
+use crate::route::Edge;
+use crate::spec::{self, Spec};
+use crate::transport::{Payload, RealPayload, Transport};
+
+/// So many real packets may be inside at once; of more the newest is dropped (`flood`). A buffer of
+/// a link or bearer is far smaller.
+const MOST_PACKETS: usize = 1 << 16;
+/// So many five-tuples have a flow of their own; all further ones between two nodes share one.
+const MOST_FLOWS: usize = 4096;
+
+/// A node as a driver sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalNode {
+    /// Its number.
+    pub id: NodeId,
+    /// Its name in the scenario.
+    pub name: Box<str>,
+    /// Real packets enter and leave here; else it is simulated.
+    pub external: bool,
+    /// Its address, as captures have it.
+    pub v4: Ipv4Addr,
+    /// Its address in IPv6.
+    pub v6: Ipv6Addr,
+}
+
+/// What sets flows of real packets apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FiveTuple {
+    /// Protocol number of IP.
+    pub protocol: u8,
+    /// Source; port 0 where the protocol has none.
+    pub src: SocketAddr,
+    /// Destination.
+    pub dst: SocketAddr,
+}
+
+/// A real packet that enters.
+#[derive(Clone, Copy, Debug)]
+pub struct RealPacket<'a> {
+    /// The node at which it enters.
+    pub from: NodeId,
+    /// The node that it is for.
+    pub to: NodeId,
+    /// Its flow.
+    pub tuple: FiveTuple,
+    /// Length of the IP packet [B].
+    pub size: u32,
+    /// Octets behind its headers.
+    pub data: u32,
+    /// ECN codepoint.
+    pub ecn: Ecn,
+    /// Routers must not cut it.
+    pub dont_fragment: bool,
+    /// Stands for its octets until [`Departure::Released`]; not in use for another packet.
+    pub handle: u32,
+    /// What it begins with, for captures.
+    pub head: &'a [u8],
+}
+
+/// What becomes of a real packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// It is at the node that it is for; a copy of it may come later (a link that duplicates).
+    Arrived {
+        /// When.
+        at: Instant,
+        /// Where.
+        node: NodeId,
+        /// The packet.
+        handle: u32,
+        /// Its codepoint now.
+        ecn: Ecn,
+    },
+    /// It must not be cut, and `node` cannot send it on as it is.
+    TooLarge {
+        /// When.
+        at: Instant,
+        /// The router.
+        node: NodeId,
+        /// The packet.
+        handle: u32,
+        /// What the next hop takes [B].
+        mtu: u32,
+    },
+    /// No part or copy of it is inside any more: its handle is free.
+    Released {
+        /// The packet.
+        handle: u32,
+    },
+}
+
+/// The real packets of a run.
+pub(super) struct External {
+    departures: Vec<Departure>,
+    flows: BTreeMap<FiveTuple, FlowId>,
+    /// Where five-tuples beyond [`MOST_FLOWS`] go, by the nodes of their ends.
+    others: BTreeMap<(NodeId, NodeId), FlowId>,
+    /// By handle: how many packets, parts and copies there are inside.
+    inside: Vec<u32>,
+    /// Handles in use.
+    used: usize,
+    nodes: Vec<ExternalNode>,
+    /// Ways from node to node.
+    edges: Vec<Edge>,
+}
+
+/// Those of a run with external nodes; of other runs nothing.
+pub(super) struct Externals(Option<Box<External>>);
+
+impl Externals {
+    pub fn of(spec: &Spec, wiring: &Wiring) -> Externals {
+        let nodes = || {
+            wiring.names().enumerate().map(|(id, name)| ExternalNode {
+                id,
+                name: name.clone(),
+                external: spec.is_external(name),
+                v4: address(id),
+                v6: address6(id),
+            })
+        };
+        Externals(spec.has_external_nodes().then(|| {
+            Box::new(External {
+                departures: Vec::new(),
+                flows: BTreeMap::new(),
+                others: BTreeMap::new(),
+                inside: Vec::new(),
+                used: 0,
+                nodes: nodes().collect(),
+                edges: wiring.edges.clone(),
+            })
+        }))
+    }
+
+    /// A real packet is where it was sent to.
+    #[cold]
+    pub fn arrived(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        packet: &Packet,
+        flow: &mut Flow,
+        observer: &mut Option<Box<Observer>>,
+    ) {
+        let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0) else { return };
+        flow.real_octets += u64::from(real.data);
+        let (handle, ecn) = (real.handle, packet.ecn);
+        external.departures.push(Departure::Arrived { at, node, handle, ecn });
+        self.release(packet, observer);
+    }
+
+    /// A packet that must not be cut is larger than the next hop's MTU.
+    pub fn note_too_large(&mut self, at: Instant, node: NodeId, packet: &Payload, mtu: u32) {
+        if let (Payload::Real(_, real), Some(external)) = (packet, &mut self.0) {
+            external.departures.push(Departure::TooLarge { at, node, handle: real.handle, mtu });
+        }
+    }
+
+    /// A packet, a part or a copy of one is there.
+    pub fn hold(&mut self, payload: &Payload) {
+        if let (Payload::Real(_, real), Some(external)) = (payload, &mut self.0) {
+            external.hold(real.handle);
+        }
+    }
+
+    /// A packet, a part or a copy of it is no more.
+    pub fn release(&mut self, packet: &Packet, observer: &mut Option<Box<Observer>>) {
+        if let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0)
+            && external.release(real.handle)
+            && let Some(observer) = observer
+        {
+            observer.forget_real(packet.serial);
+        }
+    }
+}
+
+impl External {
+    fn hold(&mut self, handle: u32) {
+        let handle = handle as usize;
+        if self.inside.len() <= handle {
+            self.inside.resize(handle + 1, 0);
+        }
+        self.used += usize::from(self.inside[handle] == 0);
+        self.inside[handle] += 1;
+    }
+
+    /// One less is inside. True: it was the last.
+    fn release(&mut self, handle: u32) -> bool {
+        let Some(left) = self.inside.get_mut(handle as usize).filter(|left| **left > 0) else { return false };
+        *left -= 1;
+        let last = *left == 0;
+        if last {
+            self.used -= 1;
+            self.departures.push(Departure::Released { handle });
+        }
+        last
+    }
+}
+
+/// The name of a protocol in tables: of real packets, which have no simulated sender.
+const fn protocol_name(protocol: u8) -> &'static str {
+    match protocol {
+        1 => "real-icmp",
+        6 => "real-tcp",
+        17 => "real-udp",
+        58 => "real-icmpv6",
+        132 => "real-sctp",
+        _ => "real-ip",
+    }
+}
+
+impl FiveTuple {
+    /// The name of its flow.
+    fn name(&self) -> String {
+        let end = |a: SocketAddr| match (a.port(), a.ip()) {
+            (0, IpAddr::V4(ip)) => ip.to_string(),
+            (0, IpAddr::V6(ip)) => format!("[{ip}]"),
+            _ => a.to_string(),
+        };
+        let protocol = match protocol_name(self.protocol) {
+            "real-ip" => format!("ip{}", self.protocol),
+            name => name.trim_start_matches("real-").to_owned(),
+        };
+        format!("{protocol}/{}>{}", end(self.src), end(self.dst))
+    }
+}
+
+/// A world with its outside: what a driver uses.
+pub struct Outside<'a>(&'a mut World);
+
+impl World {
+    /// The world for a driver of real packets.
+    pub fn outside(&mut self) -> Outside<'_> {
+        Outside(self)
+    }
+}
+
+impl Outside<'_> {
+    /// Every node, with its addresses; none in a run without external nodes.
+    pub fn nodes(&self) -> &[ExternalNode] {
+        self.0.external.0.as_ref().map_or(&[], |external| &external.nodes)
+    }
+
+    /// The routers between two nodes, in the order of the way; `None`: no way leads there.
+    pub fn routers(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        let external = self.0.external.0.as_ref()?;
+        let mut way = Vec::new();
+        let mut node = from;
+        while node != to && way.len() <= external.nodes.len() {
+            let port = self.0.routes.port(node, to)?;
+            node = external.edges.iter().find(|e| e.from == node && e.port == port)?.to;
+            way.push(node);
+        }
+        way.pop();
+        Some(way)
+    }
+
+    /// When the next event is due.
+    pub fn next_event(&self) -> Option<Instant> {
+        self.0.queue.peek_time()
+    }
+
+    /// What has become of real packets since the last call, in order, into `out`.
+    pub fn take_departures(&mut self, out: &mut Vec<Departure>) {
+        if let Some(external) = &mut self.0.external.0 {
+            out.append(&mut external.departures);
+        }
+    }
+
+    /// A real packet enters now. Nothing happens in a run without external nodes.
+    pub fn inject(&mut self, real: &RealPacket<'_>) {
+        if self.0.external.0.is_none() {
+            return;
+        }
+        let now = self.0.now();
+        let flow = self.real_flow(now, real);
+        let RealPacket { handle, data, size, .. } = *real;
+        self.0.monitor.sent(now, flow, size);
+        let serial = self.0.serial;
+        self.0.serial += 1;
+        self.0.account.sent.add(size);
+        let id = self.0.packets.insert(Packet {
+            src: real.from,
+            dst: real.to,
+            flow,
+            serial,
+            size,
+            ecn: real.ecn,
+            dont_fragment: real.dont_fragment,
+            content: Content::new(data > 0, false),
+            sent: now,
+            fragment: None,
+            payload: Payload::Real(End::B, RealPayload { handle, data }),
+        });
+        if let Some(observer) = &mut self.0.observer {
+            observer.note_real(serial, real.head);
+        }
+        let mut full = false;
+        if let Some(external) = &mut self.0.external.0 {
+            external.hold(handle);
+            full = external.used > MOST_PACKETS;
+        }
+        if self.0.watched {
+            self.0.observe(now, ObservationPoint::Source(real.from), id);
+        }
+        if full {
+            return self.0.drop_packet(now, id, Cause::Other("flood"), DropPoint::Node(real.from));
+        }
+        self.0.forward(now, real.from, id);
+    }
+
+    /// The flow of a real packet; its first one opens it.
+    fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> FlowId {
+        let ends = (real.from, real.to);
+        let Some(external) = &self.0.external.0 else { unreachable!("called with external nodes") };
+        let other = external.others.get(&ends);
+        if let Some(flow) = external.flows.get(&real.tuple) {
+            return *flow;
+        }
+        let own = external.flows.len() < MOST_FLOWS;
+        if let Some(flow) = other.filter(|_| !own) {
+            return *flow;
+        }
+        let (name, transport) = if own {
+            (real.tuple.name(), protocol_name(real.tuple.protocol))
+        } else {
+            let [from, to] = [real.from, real.to].map(|node| &self.0.nodes[node].name);
+            (format!("other/{from}>{to}"), "real-ip")
+        };
+        let flow = self.open_real_flow(now, &name, ends, transport);
+        if let Some(external) = &mut self.0.external.0 {
+            if own {
+                external.flows.insert(real.tuple, flow);
+            } else {
+                external.others.insert(ends, flow);
+            }
+        }
+        flow
+    }
+
+    fn open_real_flow(
+        &mut self,
+        now: Instant,
+        name: &str,
+        (from, to): (NodeId, NodeId),
+        transport: &'static str,
+    ) -> FlowId {
+        // An application that is never started: the real one is outside.
+        let udp = spec::Transport::Udp;
+        let app = App::new(&lasthop_net::AppConfig::Cbr(Default::default()), udp.service(), 0, 0);
+        let mut flow = Flow::new(name, REAL, [from, to], app, Transport::Real(transport));
+        flow.data_end = End::A;
+        flow.started = Some(now);
+        flow.note(&mut self.0.probes, now, "flow-start", None, "");
+        let id = self.0.flows.push(flow);
+        self.0.monitor.add_flow();
+        for access in self.0.accesses.iter_mut() {
+            access.add_flow(FlowOf::OTHER);
+        }
+        if let Some(lives) = &mut self.0.lives {
+            lives.add_flow();
+        }
+        if let Some(observer) = &mut self.0.observer {
+            observer.add_flow(name);
+        }
+        id
+    }
+}
+
+/// The table of flows of real packets, for what goes by it.
+const REAL: &str = "real";

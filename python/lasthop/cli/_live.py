@@ -1,0 +1,233 @@
+"""`lasthop live`: a scenario in real time, with real packets."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lasthop import FolderInUseError, Results, Scenario, _core, _format
+from lasthop._core import clear_stale
+from lasthop._errors import mistake
+from lasthop._files import resolved
+from lasthop._stop import leaving, making
+from lasthop.cli import _completion, _output
+from lasthop.cli._run import _refuse_occupied, _set_option, load, numbered
+
+#: Exit codes: a program has failed; something happened later than the limit.
+FAILED, LATE = 1, 4
+
+
+@click.command()
+@click.argument("scenario", metavar="SCENARIO", required=False, shell_complete=_completion.scenarios)
+@click.option(
+    "--in",
+    "programs",
+    multiple=True,
+    metavar="NODE=COMMAND",
+    help="Make the node a network namespace and run the command there. May be repeated; each starts half a second "
+    "after the one before, and the run ends with the last one.",
+)
+@click.option("--shell", metavar="NODE", help="Make the node a network namespace and open a shell there.")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="NODE=DEVICE",
+    help="Make the node this TUN device, which exists, and make no namespace for it. May be repeated.",
+)
+@_set_option
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
+@click.option("--duration", metavar="TIME", help='How long at most, such as "30 s". [scenario.duration]')
+@click.option(
+    "--late-limit",
+    metavar="TIME",
+    default="1 ms",
+    show_default=True,
+    help="Exit code 4 if more than 1 % of what happened came later than this.",
+)
+@click.option("--realtime", is_flag=True, help="Run with real-time priority.")
+@click.option("--check", is_flag=True, help="Say what this machine allows, and what to do.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a packet capture for Wireshark, such as run.pcapng.",
+)
+@_output.json_option
+@click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    help="Print nothing but warnings and errors; what programs print goes to standard error.",
+)
+@click.option("--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder.")
+def live(
+    scenario: str | None,
+    programs: tuple[str, ...],
+    shell: str | None,
+    devices: tuple[str, ...],
+    sets: tuple[str, ...],
+    seed: int | None,
+    duration: str | None,
+    late_limit: str,
+    realtime: bool,
+    check: bool,
+    out: Path | None,
+    capture: Path | None,
+    as_json: bool,
+    quiet: bool,
+    force: bool,
+) -> int:
+    """Run a scenario in real time, with real packets of real programs.
+
+    A node becomes a network namespace with a TUN device, made without root where the system allows it. What programs
+    send there goes through the simulated network and comes out at the other node unchanged, later, or not at all;
+    everything else of the scenario is simulated beside it. Names of nodes are host names there.
+
+    The results are those of 'lasthop run', with a flow for each direction of each real connection; summary.json has
+    under 'live' the lateness: how much later than in the simulation things happened.
+
+    \b
+    Examples:
+      lasthop live --check
+      lasthop live lte-download --in server="iperf3 -s" --in phone="iperf3 -c server -R"
+      lasthop live lte-handover --in server="python3 -m http.server" --shell phone
+    """
+    if check:
+        return _check(as_json)
+    if scenario is None:
+        raise click.UsageError("give a scenario, or --check")
+    plan: dict[str, Any] = {
+        "programs": [_pair("--in", text) for text in programs],
+        "shell": shell,
+        "devices": [_pair("--device", text) for text in devices],
+        "real_time": realtime,
+        "quiet": as_json or quiet,
+    }
+    limit = _seconds(late_limit)
+    nodes = dict.fromkeys([node for node, _ in plan["programs"] + plan["devices"]] + ([shell] if shell else []))
+    own = [f'node."{node}"={{kind="external"}}' for node in nodes]
+    own += [] if duration is None else [f"scenario.duration={duration}"]
+    checked = load(scenario, (*own, *sets), seed)
+    _output.warnings(checked.warnings)
+    for flow in checked.core.left_out():
+        _output.note(f"flow {flow} is left out, or some of its pairs of ends are: an end of it is external")
+    default = Path("results") / f"{checked.name}-{checked.seed}"
+    for folder in [out or default] if out or force else numbered(default):
+        with leaving(making("the results are", folder)):
+            try:
+                return _run(checked, plan, limit, folder, force, capture, as_json, quiet)
+            except FolderInUseError:
+                if out or force:
+                    raise
+    return FAILED
+
+
+def _pair(option: str, text: str) -> list[str]:
+    node, sign, value = text.partition("=")
+    if not (node and sign and value.strip()):
+        raise click.BadParameter(f"'{text}' is not of the form NODE=...", param_hint=option)
+    return [node, value]
+
+
+def _seconds(text: str) -> float:
+    units = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+    number, _, unit = text.strip().partition(" ")
+    try:
+        value = float(number) * units[unit.strip()]
+    except (ValueError, KeyError):
+        raise click.BadParameter(f"'{text}' is no time, such as \"1 ms\"", param_hint="--late-limit") from None
+    if not value > 0:
+        raise click.BadParameter(f"'{text}' is not above 0", param_hint="--late-limit")
+    return value
+
+
+def _run(
+    checked: Scenario,
+    plan: dict[str, Any],
+    limit: float,
+    folder: Path,
+    force: bool,
+    capture: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    real = resolved(folder)
+    for note in clear_stale(real):
+        _output.note(note)
+    _refuse_occupied(real, folder, force)
+    output, stopped = _core.live(checked.core, json.dumps(plan), real, force, capture)
+    results = Results(output, real)
+    measured = results.summary["live"]
+    late = measured["lateness"]["p99_s"] > limit
+    if as_json:
+        flows = results.flows.to_pylist()
+        _output.json_object({"scenario": checked.name, "out": str(folder), "live": measured, "flows": flows})
+    elif not quiet:
+        _show(results, measured, folder)
+    for program in measured["programs"]:
+        if program["ended_by_itself"] and program["status"] != 0:
+            how = "by a signal" if program["status"] is None else f"with status {program['status']}"
+            _output.note(f"the program of {program['node']} has ended {how}: {program['command']}")
+    for node, count in measured["lost_before_entry"].items():
+        if count:
+            _output.note(f"{count} packets of {node} were lost before they entered: its device's queue was full")
+    if stopped is not None:
+        raise stopped
+    if late:
+        worst = _format.duration(measured["lateness"]["p99_s"])
+        click.echo(
+            f"error: 1 % of what happened came {worst} late or more, beyond the limit of {_format.duration(limit)}\n"
+            "  help: end other programs, lower rates or numbers of UEs, take --realtime, or raise --late-limit",
+            err=True,
+        )
+        return LATE
+    return FAILED if measured["ended_by"] == "program-failed" else 0
+
+
+def _show(results: Results, measured: dict[str, Any], folder: Path) -> None:
+    rows = [
+        (
+            f["flow"],
+            f["src"],
+            f["dst"],
+            _format.rate(f["goodput_bps"]),
+            _format.duration(f["delay_mean_s"]),
+            _format.count(f["tx_packets"]),
+            _format.count(f["lost_dropped"]),
+            _format.count(f["rx_marked"]),
+        )
+        for f in results.flows.to_pylist()
+    ]
+    _output.table(("flow", "from", "to", "goodput", "delay", "sent", "dropped", "marked"), rows, right=range(3, 8))
+    _output.line()
+    names = {"departures": "packets out", "entries": "packets in", "events": "events"}
+    lateness = [
+        (name, _format.count(found["count"]), *(_format.duration(found[f"{key}_s"]) for key in ("p50", "p99", "max")))
+        for key, name in names.items()
+        for found in [measured["lateness"][key]]
+    ]
+    _output.table(("late", "count", "p50", "p99", "worst"), lateness, right=range(1, 5))
+    share, ended = measured["processor_share"], _format.duration(measured["ended_s"])
+    _output.line(f"{ended} in real time, {share:.0%} of one core", style="dim")
+    _output.line(f"Results: {folder}")
+
+
+def _check(as_json: bool) -> int:
+    found = json.loads(_core.live_check())
+    enough = found[0]["ok"] if found else False
+    if as_json:
+        _output.json_object({"ok": enough, "user": os.geteuid() if hasattr(os, "geteuid") else None, "found": found})
+        return 0 if enough else FAILED
+    for item in found:
+        _output.line(f"{'yes' if item['ok'] else 'no ':3}  {item['what']}: {item['found']}")
+        if item["remedy"]:
+            _output.line(f"     {item['remedy']}")
+    if not enough:
+        raise mistake("this machine cannot run scenarios live", "the remedy stands above")
+    return 0

@@ -1,0 +1,172 @@
+"""`lasthop live`: real packets through namespaces, where the machine has them; else the tests say so by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from lasthop import Results, _core
+
+CHECK = json.loads(_core.live_check())
+namespaces = pytest.mark.skipif(
+    not CHECK[0]["ok"], reason=f"live traffic was not tried: {CHECK[0]['what']}: {CHECK[0]['found']}"
+)
+
+#: 8 Mbit/s and 10 ms each way, through a router.
+SCENARIO = """
+[scenario]
+name = "wire"
+duration = "20 s"
+[link.l1]
+between = ["server", "router"]
+rate = "8 Mbit/s"
+delay = "10 ms"
+[link.l2]
+between = ["router", "phone"]
+rate = "100 Mbit/s"
+delay = "0 ms"
+mtu = "1400 B"
+"""
+
+
+def live(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--late-limit", "1 s"]
+    return subprocess.run([*words, *args], capture_output=True, text=True, timeout=60, check=False)
+
+
+def python(code: str) -> str:
+    return f"{sys.executable} -c '{code}'"
+
+
+#: Sends 200 kB over TCP from the server to the phone, which notes how much came and how long it took.
+SERVE = 'import socket;s=socket.create_server(("0.0.0.0",7000));c=s.accept()[0];c.sendall(bytes(200000));c.close()'
+FETCH = (
+    'import socket,time;t=time.monotonic();c=socket.create_connection(("server",7000));n=0\n'
+    "while 1:\n b=c.recv(65536)\n n+=len(b)\n if not b: break\n"
+    "print(n,time.monotonic()-t)"
+)
+
+
+@namespaces
+def test_a_transfer_takes_as_long_as_the_links_say(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    args = ("--in", f"server={python(SERVE)}", "--in", f"phone={python(FETCH)}", "--out", str(out))
+    done = live(tmp_path, *args)
+    assert done.returncode == 0, done.stderr
+    octets, seconds = done.stdout.split("\n")[0].split()
+    # 200 kB in segments of 1348 octets (MTU 1400) with 52 of headers: 207.7 kB need 0.208 s at 8 Mbit/s, and two
+    # round trips of 20 ms come before. Slow start from ten segments adds a few round trips.
+    assert int(octets) == 200_000
+    assert 0.248 < float(seconds) < 0.5
+    results = Results.load(out)
+    down = next(f for f in results.flows.to_pylist() if f["src"] == "server" and f["transport"] == "real-tcp")
+    assert down["flow"].startswith("tcp/10.0.0.1:7000>10.0.0.3:")
+    assert down["app_bytes"] >= 200_000
+    assert down["delay_min_s"] > 0.010
+    measured = results.summary["live"]
+    assert measured["lateness"]["departures"]["count"] > 150
+    # Packets of 1500 octets are refused by the router, which names the MTU 1400 (RFC 1191).
+    assert measured["answers_of_routers"] >= 1
+
+
+@namespaces
+@pytest.mark.skipif(shutil.which("ping") is None, reason="the program ping is not installed: no ping was sent")
+def test_ping_reaches_host_and_router_by_name(tmp_path: Path) -> None:
+    done = live(tmp_path, "--in", "server=ping -c 2 -i 0.2 router && ping -c 2 -i 0.2 phone", "--device", "phone=none")
+    assert done.returncode == 1, done.stderr
+    assert "phone" in done.stderr, done.stderr
+    done = live(
+        tmp_path,
+        "--in",
+        "phone=sleep 10",
+        "--in",
+        "server=ping -c 2 -i 0.2 router && ping -c 2 -i 0.2 phone && ping -c 2 -i 0.2 phone.ip6",
+    )
+    assert done.stdout.count("2 received") == 3, done.stdout + done.stderr
+    # A router is one hop nearer, and each hop lowers the hop limit by one.
+    assert "ttl=64" in done.stdout
+    assert "ttl=63" in done.stdout
+
+
+@namespaces
+def test_a_program_that_fails_ends_the_run_with_its_status(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = live(tmp_path, "--in", "server=exit 7", "--in", "phone=sleep 30", "--out", str(out))
+    assert done.returncode == 1, done.stderr
+    assert "status 7: exit 7" in done.stderr, done.stderr
+    assert (out / "manifest.json").exists()
+
+
+@contextmanager
+def sleeping(tmp_path: Path, seconds: int) -> Iterator[subprocess.Popen[str]]:
+    """A run whose only program sleeps, once it does."""
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--out", str(tmp_path / "out")]
+    words += ["--in", f"server=echo on; exec sleep {seconds}"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "on\n"
+        yield run
+
+
+@namespaces
+def test_a_signal_ends_the_run_with_whole_results_and_nothing_left(tmp_path: Path) -> None:
+    with sleeping(tmp_path, 471) as run:
+        run.send_signal(signal.SIGTERM)
+    out = tmp_path / "out"
+    assert run.returncode == 128 + signal.SIGTERM
+    assert (out / "manifest.json").exists()
+    assert json.loads((out / "summary.json").read_text(encoding="utf-8"))["live"]["ended_by"] == "stopped"
+    assert not _running("sleep", "471")
+    assert not Path(tempfile.gettempdir(), f"lasthop-hosts-{run.pid}").exists()
+
+
+@namespaces
+def test_programs_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    with sleeping(tmp_path, 472) as run:
+        run.kill()
+        run.wait()
+        until = time.monotonic() + 5
+        while _running("sleep", "472") and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not _running("sleep", "472")
+
+
+def _running(*words: str) -> bool:
+    return subprocess.run(["pgrep", "-fx", " ".join(words)], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_a_plain_run_refuses_an_external_node(tmp_path: Path) -> None:
+    (tmp_path / "wire.toml").write_text(SCENARIO + '[node.phone]\nkind = "external"\n', encoding="utf-8")
+    words = [sys.executable, "-m", "lasthop", "run", str(tmp_path / "wire.toml"), "--out", str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "lasthop live" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--in", "nobody=true"), "nobody"),
+        (("--in", "phone"), "NODE=..."),
+        (("--late-limit", "soon", "--in", "phone=true"), "soon"),
+        (("--device", "phone=none", "--in", "phone=true"), "device"),
+        ((), "external"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, args: tuple[str, ...], says: str) -> None:
+    done = live(tmp_path, *args, "--out", str(tmp_path / "out"))
+    assert done.returncode in (1, 2), done.stderr
+    assert says in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
