@@ -1,7 +1,7 @@
 //! Calls of Linux that the standard library does not have. All `unsafe` of the crate is here.
 //!
-//! What runs between `fork` and `exec` ([`Setup::apply`], [`Join::apply`]) allocates nothing: another
-//! thread may have held the allocator's lock at the fork.
+//! What runs between `fork` and `exec` ([`Setup::apply`], [`Join::apply`]) allocates nothing:
+//! another thread may have held the allocator's lock at the fork.
 
 #![allow(unsafe_code)]
 
@@ -336,7 +336,8 @@ struct Control([u8; 64]);
 fn send_descriptor(socket: RawFd, fd: RawFd) -> io::Result<()> {
     let mut octet = [DONE];
     let mut control = Control([0; 64]);
-    // SAFETY: all buffers are ours and live through the call; the room is larger than CMSG_SPACE(4).
+    // SAFETY: all buffers are ours and live through the call; the room is larger than
+    // CMSG_SPACE(4).
     unsafe {
         let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
         let mut message: libc::msghdr = zeroed();
@@ -415,7 +416,8 @@ impl Join {
             }
             let kinds = [libc::CLONE_NEWUSER, libc::CLONE_NEWNET, libc::CLONE_NEWNS];
             for (fd, kind) in self.namespaces.into_iter().zip(kinds) {
-                // Who is in that user namespace already (none could be made) may not enter it again.
+                // A process may not enter the user namespace again that it is in (none could be
+                // made).
                 let entered = checked(libc::setns(fd, kind));
                 if kind != libc::CLONE_NEWUSER {
                     entered?;

@@ -61,7 +61,8 @@ fn marks_of_ipv6_stand_in_its_traffic_class_and_leave_the_flow_label() {
 fn a_packet_too_big_is_answered_with_its_mtu_and_its_beginning() {
     let p = v4(0, 64, 0x4000, 17, &[7; 1480]);
     let m = answer(&p, ROUTER, Trouble::TooBig(1400)).unwrap();
-    // RFC 1812 section 4.3.2.3: at most 576 octets; RFC 1191: type 3, code 4, MTU in octets 6 and 7.
+    // RFC 1812 section 4.3.2.3: at most 576 octets; RFC 1191: type 3, code 4, MTU in octets 6 and
+    // 7.
     assert_eq!((m.len(), checksum(&m[..20]), checksum(&m[20..])), (576, 0, 0));
     assert_eq!(m[20..22], [3, 4]);
     assert_eq!(m[24..28], [0, 0, 0x05, 0x78]);
