@@ -29,6 +29,15 @@ impl Ecn {
             _ => Ecn::Ce,
         }
     }
+    /// Its word in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ecn::NotEct => "not-ect",
+            Ecn::Ect1 => "ect1",
+            Ecn::Ect0 => "ect0",
+            Ecn::Ce => "ce",
+        }
+    }
     /// True if a queue may mark instead of dropping.
     #[inline]
     pub const fn is_capable(self) -> bool {

@@ -178,6 +178,7 @@ table! {
         len: u64, "B", "payload";
         flags: Option<&'a str>, "", "TCP flags: S, F, R, P, \".\" for ACK";
         retransmission: Option<bool>, "", "true: this data was sent before";
+        ecn: &'a str, "", "codepoint of the IP header: \"not-ect\", \"ect0\", \"ect1\" or \"ce\"";
     }
 }
 

@@ -148,6 +148,7 @@ impl Flow {
             len: u64::from(packet.payload.data()),
             flags: numbers.as_ref().map(|n| &*n.flags),
             retransmission: again,
+            ecn: packet.ecn.name(),
         });
     }
 
