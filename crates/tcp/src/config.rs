@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::jiffies::{KernelClock, Timers};
+use crate::mutant::Mutant;
 use crate::name::{CcName, Profile};
 
 /// How lost segments are found and sent again.

@@ -25,6 +25,7 @@ mod flight;
 pub mod hint;
 mod host;
 mod jiffies;
+mod mutant;
 mod name;
 mod options;
 pub mod profile;
@@ -54,6 +55,7 @@ pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, Limit, OptionsI
 pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};
+pub use mutant::Mutant;
 pub use name::{CcName, Profile};
 pub use options::{
     AckOptions, BufferOptions, CubicOptions, EcnOptions, GrowthOptions, HintOptions, HyblaOptions,

@@ -434,6 +434,14 @@ macro_rules! parameters {
                 l4s: bool, any
                     => l4s: bool = false, "RFC 9331 is experimental";
             }
+            /// Mistakes on purpose.
+            mistakes: MistakeOptions, MistakeConfig {
+                /// For tests of test suites only: a built-in control breaks one rule of its document
+                /// (`forgotten-cut`, `no-undo`, ...). `lasthop judge --mutants` sets it;
+                /// `lasthop run` refuses it.
+                mutant: Mutant, word or "none"
+                    => mutant: Option<Mutant> = None, "a control obeys its document";
+            }
             /// What several algorithms share.
             readings: ReadingOptions, ReadingConfig {
                 /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart), `ns3`

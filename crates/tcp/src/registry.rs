@@ -6,6 +6,7 @@ use lasthop_units::Seq;
 
 use crate::cc::{ALGORITHMS, Algorithm, CongestionControl, Parameter, Variable, variables};
 use crate::config::Config;
+use crate::mutant::Mutant;
 use crate::options::SETTINGS;
 use crate::profile::Profile;
 use crate::{Endpoint, observe};
@@ -23,6 +24,10 @@ pub struct AlgorithmInfo {
     pub parameters: &'static [Parameter],
     /// Where ns-3, INET and Linux differ.
     pub differs: &'static str,
+    /// Its data is sent with ECT(1) (RFC 9331).
+    pub l4s: bool,
+    /// Switches of its mutants (the key `mutant`).
+    pub mutants: Vec<Mutant>,
     /// What its table `cc` has beside the variables of every sender.
     pub variables: Vec<Variable>,
 }
@@ -69,6 +74,8 @@ pub fn registry() -> Registry {
                 source: a.source,
                 differs: a.differs,
                 parameters: a.parameters,
+                l4s: a.needs.l4s,
+                mutants: Mutant::of_control(a.id).collect(),
                 variables: own_variables(a),
             })
             .collect(),

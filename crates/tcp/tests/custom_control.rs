@@ -94,6 +94,10 @@ impl CongestionControl for Listener {
         self.note("rules_recovery");
         self.reno.rules_recovery()
     }
+    fn answers_loss_in_cwr(&self) -> bool {
+        self.note("answers_loss_in_cwr");
+        self.reno.answers_loss_in_cwr()
+    }
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         self.note("oldest_is_overdue");
         self.reno.oldest_is_overdue(now, sent)

@@ -347,6 +347,12 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
         _output.line()
         rows = [(v["name"], v["unit"], v["about"]) for v in plugin["variables"]]
         _output.table(("variable in the table cc", "unit", "meaning"), rows)
+    if plugin.get("l4s"):
+        _output.line()
+        _output.line("Its data is sent with ECT(1) (RFC 9331).")
+    if plugin.get("mutants"):
+        _output.line()
+        _output.paragraph(f"Switches of mutants (lasthop judge --mutant): {', '.join(plugin['mutants'])}")
     if plugin.get("differs"):
         _output.line()
         _output.paragraph(f"How others differ: {_flowing(plugin['differs'])}")

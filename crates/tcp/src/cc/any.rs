@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::control::congestion_control;
+use super::mutated::Mutated;
 use super::*;
 use crate::config::{Config, VegasReading};
+use crate::mutant::Mutant;
 
 macro_rules! controls {
     (
@@ -31,12 +33,24 @@ macro_rules! controls {
                     $(CcName::$Name => $make,)*
                     CcName::Custom(_) => |c| Cc::Reno(Reno::new(c)),
                 };
-                make(config)
+                match config.mistakes.mutant {
+                    None => make(config),
+                    Some(mutant) => mutated(make(config), mutant),
+                }
             }
         }
     };
 }
 built_in_controls!(controls);
+
+/// The algorithm with a mistake: behind a pointer where the mistake is one in its answers.
+#[cold]
+fn mutated(cc: Cc, mutant: Mutant) -> Cc {
+    match Mutated::new(cc, mutant) {
+        Ok(mutated) => Cc::Custom(Box::new(mutated)),
+        Err(cc) => cc,
+    }
+}
 
 impl Cc {
     /// The algorithm that is at work without hints, for those that work with them.

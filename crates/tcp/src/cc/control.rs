@@ -52,6 +52,12 @@ macro_rules! congestion_control {
                 fn rules_recovery(&self) -> bool {
                     false
                 }
+                /// A loss within the reduction that a mark began costs a reduction of its own. Linux'
+                /// `tcp_enter_recovery` asks for none; a control whose marks cost little needs it
+                /// (RFC 9331 section 4.3).
+                fn answers_loss_in_cwr(&self) -> bool {
+                    false
+                }
                 /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and
                 /// to be sent again?
                 fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {

@@ -128,6 +128,9 @@ impl<B: CongestionControl> CongestionControl for Guided<B> {
     fn on_transmit_start(&mut self, start: &TransmitStart) {
         self.base.on_transmit_start(start);
     }
+    fn answers_loss_in_cwr(&self) -> bool {
+        self.base.answers_loss_in_cwr()
+    }
     fn rules_recovery(&self) -> bool {
         self.base.rules_recovery()
     }

@@ -114,6 +114,7 @@ mod illinois;
 mod ledbat;
 mod lp;
 mod marks;
+mod mutated;
 mod nv;
 mod observe;
 mod prague;

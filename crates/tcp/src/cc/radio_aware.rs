@@ -305,6 +305,9 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
     fn on_transmit_start(&mut self, start: &TransmitStart) {
         self.base.on_transmit_start(start);
     }
+    fn answers_loss_in_cwr(&self) -> bool {
+        self.base.answers_loss_in_cwr()
+    }
     fn rules_recovery(&self) -> bool {
         self.guided.is_some() || self.base.rules_recovery()
     }

@@ -2,6 +2,7 @@
 
 use super::{AckSample, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal};
 use crate::config::{Config, Growth};
+use crate::mutant::Mutant;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -37,6 +38,8 @@ pub struct Reno {
     validate: bool,
     /// ssthresh is cut to whole segments (ns-2).
     whole: bool,
+    /// A mistake on purpose: ssthresh falls to zero.
+    zero: bool,
     /// Segments acknowledged towards the next increase in congestion avoidance.
     counted: f64,
     /// With ABE: what is left of the window after a mark.
@@ -54,6 +57,7 @@ impl Reno {
             abc_limit: config.abc_limit_segments(),
             validate: config.growth.window_validation,
             whole: config.window.whole_segments,
+            zero: config.mistakes.mutant == Some(Mutant::SsthreshZero),
             counted: 0.0,
             abe: config.ecn.abe.then_some(config.ecn.abe_beta.reno),
         }
@@ -65,6 +69,9 @@ impl Reno {
         let half = flight / 2.0;
         self.ssthresh = if self.whole { half.floor() } else { half }.max(2.0);
         self.counted = 0.0;
+        if self.zero {
+            self.ssthresh = 0.0;
+        }
     }
 
     fn grow_by_bytes(&mut self, ack: &AckSample) {

@@ -3,6 +3,7 @@
 
 use super::{AckSample, Established};
 use crate::config::Config;
+use crate::mutant::Mutant;
 
 /// cwnd and ssthresh in segments, with the count of segments delivered towards the next increase.
 ///
@@ -18,6 +19,8 @@ pub struct Window {
     /// L of RFC 3465; infinite: an ACK grows the window by all it delivers.
     abc_limit: f64,
     validate: bool,
+    /// A mistake on purpose: ssthresh falls to zero.
+    zero: bool,
 }
 
 impl Window {
@@ -30,6 +33,7 @@ impl Window {
             ceiling: config.window_ceiling(),
             abc_limit: config.abc_limit_segments(),
             validate: config.growth.window_validation,
+            zero: config.mistakes.mutant == Some(Mutant::SsthreshZero),
         }
     }
 
@@ -106,13 +110,16 @@ impl Window {
         self.ssthresh = to.floor().max(2.0);
         self.cwnd = self.ssthresh.min(self.ceiling.max(1.0));
         self.counted = 0.0;
+        if self.zero {
+            self.ssthresh = 0.0;
+        }
     }
 
     /// A timeout: ssthresh falls to `to`, unless the same segment was lost once more; cwnd to one
     /// segment.
     pub fn timeout(&mut self, to: f64, repeated: bool) {
         if !repeated {
-            self.ssthresh = to.floor().max(2.0);
+            self.ssthresh = if self.zero { 0.0 } else { to.floor().max(2.0) };
         }
         self.cwnd = 1.0;
         self.counted = 0.0;

@@ -8,6 +8,7 @@ use lasthop_units::Duration;
 
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
+use crate::mutant::Mutant;
 
 /// A value that cannot be, with the key that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,7 +84,7 @@ impl Options {
         if let Some(mode) = needs.ecn.filter(|_| c.ecn.mode != EcnMode::Accurate) {
             c.ecn.mode = mode;
         }
-        c.ecn.l4s |= needs.l4s;
+        c.ecn.l4s |= needs.l4s && self.mistakes.mutant != Some(Mutant::SendsEct0);
     }
 
     /// Values that are not written and follow from others.
@@ -136,6 +137,12 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     }
     if c.ecn.l4s && !c.ecn.mode.asks() {
         return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
+    }
+    if let Some(mutant) = c.mistakes.mutant.filter(|m| !m.fits(c.cc)) {
+        let has: Vec<String> = Mutant::of_control(c.cc).map(|m| m.to_string()).collect();
+        let has =
+            if has.is_empty() { "has none: write the mistake into it".to_owned() } else { has.join(", ") };
+        return refuse("mutant", format!("`{}` has no switch `{mutant}`; its switches: {has}", c.cc.name()));
     }
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));

@@ -17,6 +17,7 @@ use crate::cc::CcName;
 use crate::config::*;
 use crate::host::{AckRule, Offload};
 use crate::jiffies::KernelClock;
+use crate::mutant::Mutant;
 use crate::profile::Profile;
 use crate::word::bare_word;
 

@@ -5,6 +5,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::{BETA, Bbr3, DRAIN_ROUNDS, PROBE_RTT_DURATION, STARTUP_FULL_LOSS_COUNT, Sample, State};
 use crate::cc::{AckSample, CaState};
+use crate::mutant::Mutant;
 
 /// What the ACKs tell of a probe ("BBR.ack_phase").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +59,8 @@ impl Bbr3 {
             && self.short.loss_round_start
             && ack.state == CaState::Recovery
             && self.short.loss_events >= STARTUP_FULL_LOSS_COUNT
-            && s.is_too_high();
+            && s.is_too_high()
+            && !(s.app_limited && self.errs(Mutant::StartupLossNotWhenAppLimited));
         if high_loss && !self.full.reached {
             self.undo.state = Some(State::Startup);
             self.full.reached = true;
@@ -72,8 +74,10 @@ impl Bbr3 {
 
     pub(super) fn check_drain_done(&mut self, ack: &AckSample) {
         let drained = ack.in_flight as f64 / self.mss <= self.inflight(self.bw, 1.0);
-        let late = self.rounds.count > self.drain_start_round + DRAIN_ROUNDS;
-        if self.state == State::Drain && (drained || late) {
+        let late = self.rounds.count > self.drain_start_round + DRAIN_ROUNDS
+            && !self.errs(Mutant::DrainWithoutLimit);
+        let errs = self.errs(Mutant::DrainOneAck);
+        if self.state == State::Drain && (drained || late || errs) {
             self.start_down(ack.now);
         }
     }
@@ -131,12 +135,16 @@ impl Bbr3 {
     }
 
     fn is_time_to_probe(&self, now: Instant) -> bool {
+        if self.state == State::Down && self.errs(Mutant::NoProbeFromDown) {
+            return false;
+        }
         now > self.probe.since.saturating_add(self.probe.wait)
             || f64::from(self.probe.rounds_since) >= self.target_inflight().min(RENO_ROUNDS)
     }
 
     fn is_time_to_cruise(&self, flight: f64) -> bool {
-        flight <= self.inflight_with_headroom() && flight <= self.inflight(self.max_bw.get(), 1.0)
+        let headroom = flight <= self.inflight_with_headroom() || self.errs(Mutant::NoHeadroom);
+        headroom && flight <= self.inflight(self.max_bw.get(), 1.0)
     }
 
     fn is_time_to_go_down(&mut self, ack: &AckSample, s: &Sample, flight: f64) -> bool {
@@ -150,7 +158,7 @@ impl Bbr3 {
             self.full.bw = s.rate;
             return false;
         }
-        self.full.now
+        self.full.now && !self.errs(Mutant::UpWithoutPlateau)
     }
 
     /// "AdaptLongTermModel": true if it has decided on a state.
@@ -161,8 +169,8 @@ impl Bbr3 {
         if self.probe.phase == AckPhase::Stopping && self.rounds.start {
             self.probe.is_sample = false;
             self.probe.phase = AckPhase::Init;
-            if self.state.is_probe_bw() && !s.app_limited {
-                self.max_bw.advance();
+            if self.state.is_probe_bw() && (!s.app_limited || self.errs(Mutant::AppLimitedSamplesCount)) {
+                self.max_bw.advance(if self.errs(Mutant::TenCycles) { 5 } else { 1 });
             }
             if self.state.is_probe_bw() && self.probe.precautionary && !self.probe.too_high {
                 self.start_refill();
@@ -195,7 +203,8 @@ impl Bbr3 {
 
     fn raise_slope(&mut self) {
         let growth = f64::from(1u32 << self.probe.up_rounds);
-        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MOST_UP_ROUNDS);
+        let more = u32::from(!self.errs(Mutant::ConstantUpStep));
+        self.probe.up_rounds = (self.probe.up_rounds + more).min(MOST_UP_ROUNDS);
         self.probe.up_per_segment = (self.cwnd / growth).max(1.0);
     }
 
@@ -203,7 +212,7 @@ impl Bbr3 {
     pub(super) fn handle_inflight_too_high(&mut self, now: Instant, inflight: f64, app_limited: bool) {
         self.probe.too_high = true;
         self.probe.is_sample = false;
-        if !app_limited {
+        if !app_limited && !self.errs(Mutant::BoundNotLowered) {
             self.inflight_longterm = inflight.max(self.target_inflight() * BETA);
         }
         if self.state == State::Up {
@@ -233,7 +242,8 @@ impl Bbr3 {
         self.limited_until = (self.delivered + ack.in_flight).max(1);
         match self.probe_rtt.done_at {
             None if ack.in_flight as f64 / self.mss <= self.probe_rtt_cwnd() => {
-                self.probe_rtt.done_at = Some(ack.now + PROBE_RTT_DURATION);
+                let parts = if self.errs(Mutant::ShortProbeRtt) { 10 } else { 1 };
+                self.probe_rtt.done_at = Some(ack.now + PROBE_RTT_DURATION / parts);
                 self.probe_rtt.round_done = false;
                 self.start_round();
             }
@@ -257,7 +267,7 @@ impl Bbr3 {
 
     fn exit_probe_rtt(&mut self, now: Instant) {
         self.short.unbound();
-        if self.full.reached {
+        if self.full.reached || self.errs(Mutant::ProbeRttToCruise) {
             self.start_down(now);
             self.state.go(State::Cruise);
         } else {

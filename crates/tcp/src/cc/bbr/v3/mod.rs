@@ -14,6 +14,7 @@ use crate::cc::{
     RateSample, Row, Trail, TransmitStart,
 };
 use crate::config::Config;
+use crate::mutant::Mutant;
 use cycle::{Probe, ProbeRtt};
 use model::{Aggregation, FullPipe, MaxBw, MinRtt, ShortTerm};
 
@@ -169,6 +170,8 @@ pub struct Bbr3 {
     undo: Undo,
     /// What the last ACK said, to be shown.
     sample: Latest,
+    /// A mistake on purpose.
+    mutant: Option<Mutant>,
 }
 
 /// The latest ACK's rate sample, and whether the window limited the sender.
@@ -208,7 +211,16 @@ impl Bbr3 {
             previous: CaState::Open,
             undo: Undo { state: None, short, inflight_longterm: f64::INFINITY },
             sample: Latest::default(),
+            mutant: config.mistakes.mutant,
         }
+    }
+
+    /// Whether this mistake is made on purpose.
+    fn errs(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+    fn min_pipe_cwnd(&self) -> f64 {
+        if self.errs(Mutant::FloorOfOne) { 1.0 } else { MIN_PIPE_CWND }
     }
 
     /// The bandwidth believed in \[segments/s\].
@@ -232,7 +244,7 @@ impl Bbr3 {
     }
 
     fn quantised(&self, inflight: f64) -> f64 {
-        let cap = inflight.max(self.send_quantum()).max(MIN_PIPE_CWND);
+        let cap = inflight.max(self.send_quantum()).max(self.min_pipe_cwnd());
         if self.state == State::Up { cap + 2.0 } else { cap }
     }
 
@@ -250,15 +262,16 @@ impl Bbr3 {
             return f64::INFINITY;
         }
         let headroom = (HEADROOM * self.inflight_longterm).max(1.0);
-        (self.inflight_longterm - headroom).max(MIN_PIPE_CWND)
+        (self.inflight_longterm - headroom).max(self.min_pipe_cwnd())
     }
 
     fn probe_rtt_cwnd(&self) -> f64 {
-        (PROBE_RTT_CWND_GAIN * self.bdp()).max(MIN_PIPE_CWND)
+        (PROBE_RTT_CWND_GAIN * self.bdp()).max(self.min_pipe_cwnd())
     }
 
     /// "SetPacingRateWithGain".
     fn set_pacing_rate(&mut self, gain: f64) {
+        let gain = if self.errs(Mutant::PacingATenthOff) { 0.9 * gain } else { gain };
         let rate = gain * self.bw * self.mss * PACING_MARGIN;
         if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
@@ -266,7 +279,8 @@ impl Bbr3 {
     }
 
     fn max_inflight(&self) -> f64 {
-        self.quantised(self.state.gains().1 * self.bdp() + self.aggregation.extra())
+        let extra = if self.errs(Mutant::WindowWithoutExtra) { 0.0 } else { self.aggregation.extra() };
+        self.quantised(self.state.gains().1 * self.bdp() + extra)
     }
 
     fn set_window(&mut self, ack: &AckSample) {
@@ -277,7 +291,7 @@ impl Bbr3 {
         } else if self.cwnd < max_inflight || (self.delivered as f64) < self.initial_window * self.mss {
             self.cwnd += acked;
         }
-        self.cwnd = self.cwnd.max(MIN_PIPE_CWND);
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
@@ -287,7 +301,7 @@ impl Bbr3 {
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        let cap = cap.min(self.short.inflight).max(MIN_PIPE_CWND);
+        let cap = cap.min(self.short.inflight).max(self.min_pipe_cwnd());
         self.cwnd = self.cwnd.min(cap).min(self.ceiling.max(1.0));
     }
 
@@ -317,6 +331,9 @@ impl Bbr3 {
             return;
         }
         let (flight, lost) = (loss.sent_in_flight as f64 / self.mss, loss.lost as f64 / self.mss);
+        if app_limited && self.errs(Mutant::UpLossNotWhenAppLimited) {
+            return;
+        }
         if lost > flight * LOSS_THRESH {
             self.handle_inflight_too_high(now, inflight_at_loss(flight, lost), app_limited);
         }
@@ -360,7 +377,8 @@ impl CongestionControl for Bbr3 {
         if let Some(loss) = ack.loss {
             self.handle_lost(ack.now, loss, rate.app_limited);
         }
-        if in_recovery(self.previous) && !in_recovery(ack.state) {
+        let forgets = self.previous == CaState::Loss && self.errs(Mutant::NoUndoAfterTimeout);
+        if in_recovery(self.previous) && !in_recovery(ack.state) && !forgets {
             self.restore_cwnd();
         }
         self.previous = ack.state;
@@ -381,6 +399,9 @@ impl CongestionControl for Bbr3 {
         self.cwnd = 1.0;
     }
     fn on_undo(&mut self, _: f64, _: f64) {
+        if self.previous == CaState::Loss && self.errs(Mutant::NoUndoAfterTimeout) {
+            return;
+        }
         // "HandleSpuriousLossDetection".
         self.restore_cwnd();
         self.short.loss_in_round = false;
@@ -402,7 +423,7 @@ impl CongestionControl for Bbr3 {
     /// "HandleRestartFromIdle". C.app_limited has two homes: the sender's, and ProbeRTT's mark.
     fn on_transmit_start(&mut self, start: &TransmitStart) {
         let marked = self.limited_until > 0 && self.delivered <= self.limited_until;
-        if start.app_limited || marked {
+        if (start.app_limited || marked) && !self.errs(Mutant::NoIdleRestart) {
             self.restart_from_idle(start.now);
         }
     }

@@ -7,6 +7,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::{BETA, Bbr3, Sample};
 use crate::cc::AckSample;
+use crate::mutant::Mutant;
 
 const FULL_BW_THRESHOLD: f64 = 1.25;
 const FULL_BW_ROUNDS: u32 = 3;
@@ -29,8 +30,16 @@ impl MaxBw {
     pub(super) fn add(&mut self, bw: f64) {
         self.cycles[1] = self.cycles[1].max(bw);
     }
-    pub(super) fn advance(&mut self) {
+    /// A mistake on purpose: nothing else counts.
+    fn replace(&mut self, bw: f64) {
+        self.cycles = [0.0, bw];
+    }
+    /// A cycle ends; `kept` cycles are one of the filter (1).
+    pub(super) fn advance(&mut self, kept: u64) {
         self.count += 1;
+        if !self.count.is_multiple_of(kept) {
+            return;
+        }
         // A cycle without a sample does not push the last one out.
         if self.cycles[1] > 0.0 {
             self.cycles = [self.cycles[1], 0.0];
@@ -83,8 +92,9 @@ impl FullPipe {
     pub(super) fn reset(&mut self) {
         (self.bw, self.count, self.now) = (0.0, 0, false);
     }
-    pub(super) fn check(&mut self, round_start: bool, s: &Sample) {
-        if self.now || !round_start || s.app_limited {
+    pub(super) fn check(&mut self, round_start: bool, s: &Sample, mutant: Option<Mutant>) {
+        let skips = s.app_limited && mutant != Some(Mutant::AppLimitedRoundsCount);
+        if self.now || !round_start || skips {
             return;
         }
         if s.rate >= self.bw * FULL_BW_THRESHOLD {
@@ -93,7 +103,8 @@ impl FullPipe {
             return;
         }
         self.count += 1;
-        self.now = self.count >= FULL_BW_ROUNDS;
+        let rounds = if mutant == Some(Mutant::FullAfterOneRound) { 1 } else { FULL_BW_ROUNDS };
+        self.now = self.count >= rounds;
         self.reached |= self.now;
     }
 }
@@ -193,8 +204,9 @@ impl Bbr3 {
         self.update_congestion_signals(s);
         let rounds = if self.full.reached { EXTRA_ACKED_ROUNDS } else { 1 };
         let acked = ack.segments();
-        self.aggregation.update(ack.now, acked, self.bw, self.cwnd, self.rounds.count, rounds);
-        self.full.check(self.rounds.start, s);
+        let acked_in_bunches = if self.errs(Mutant::NoExtraAcked) { 0.0 } else { acked };
+        self.aggregation.update(ack.now, acked_in_bunches, self.bw, self.cwnd, self.rounds.count, rounds);
+        self.full.check(self.rounds.start, s, self.mutant);
         self.check_startup_done(ack, s);
         self.check_drain_done(ack);
         self.update_cycle(ack, s);
@@ -225,6 +237,9 @@ impl Bbr3 {
         if s.rate > 0.0 {
             self.rounds.update(s.prior_delivered, self.delivered);
             self.probe.rounds_since += u32::from(self.rounds.start);
+            if s.app_limited && self.errs(Mutant::AppLimitedSamplesCount) {
+                self.max_bw.replace(s.rate);
+            }
             if s.rate >= self.max_bw.get() || !s.app_limited {
                 self.max_bw.add(s.rate);
             }
@@ -238,7 +253,7 @@ impl Bbr3 {
 
     /// "AdaptLowerBoundsFromCongestion": once per round, not while probing for more.
     pub(super) fn adapt_lower_bounds(&mut self) {
-        if !self.short.loss_in_round || self.state.is_probing() {
+        if !self.short.loss_in_round || self.state.is_probing() || self.errs(Mutant::NoShortTerm) {
             return;
         }
         let n = &mut self.short;

@@ -222,10 +222,10 @@ fn the_entry_into_probe_rtt_keeps_a_larger_window_of_before() {
 fn every_cycle_counts_and_one_without_a_sample_keeps_the_last_rate() {
     let mut filter = MaxBw::default();
     filter.add(5.0);
-    filter.advance();
-    filter.advance();
+    filter.advance(1);
+    filter.advance(1);
     assert_eq!((filter.count, filter.get()), (2, 5.0));
     filter.add(3.0);
-    filter.advance();
+    filter.advance(1);
     assert_eq!((filter.count, filter.get()), (3, 3.0));
 }

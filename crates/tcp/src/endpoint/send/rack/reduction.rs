@@ -39,7 +39,7 @@ impl LossRecovery<'_> {
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
         // A loss within a reduction does not cost a second one.
-        if self.fly.recovery.state() != CaState::Cwr {
+        if self.fly.cc.answers_loss_in_cwr() || self.fly.recovery.state() != CaState::Cwr {
             self.fly.cc.on_congestion(&self.congestion_now(false));
             self.fly.reduction.prr = Prr::begin(prior.0.floor());
             self.fly.reduction.halving = false;

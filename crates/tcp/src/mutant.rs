@@ -1,0 +1,146 @@
+//! Mistakes on purpose, for tests of tests: a switch of a built-in control that makes it break one
+//! rule of its document. `lasthop judge --mutants` judges by them whether a case can fail.
+//!
+//! A switch is a word of the key `mutant`. Most are BBR version 3's, one for each rule that a case
+//! of the draft's appendix tests; what they change stands where the rule does.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::name::CcName;
+use crate::word::bare_word;
+
+/// Which controls have a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// Every built-in control.
+    All,
+    /// The controls whose window has an ssthresh.
+    Windows,
+    /// Those that answer to the share of marks.
+    Marks,
+    /// One.
+    One(CcName),
+}
+
+/// The table of switches.
+macro_rules! switches {
+    ($($(#[doc = $doc:literal])+ $Name:ident: $of:expr;)*) => {
+        /// A mistake of a built-in control.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Mutant {
+            $($(#[doc = $doc])+ $Name,)*
+        }
+
+        impl Mutant {
+            /// Every switch.
+            pub const ALL: &[Mutant] = &[$(Mutant::$Name),*];
+
+            const fn of(self) -> Of {
+                match self {
+                    $(Mutant::$Name => $of,)*
+                }
+            }
+        }
+    };
+}
+
+switches! {
+    /// A loss or a mark does not reduce the window.
+    ForgottenCut: Of::All;
+    /// A loss does not reduce the window.
+    IgnoresLosses: Of::All;
+    /// A mark does not reduce the window.
+    IgnoresMarks: Of::All;
+    /// An undone reduction stays.
+    NoUndo: Of::All;
+    /// A mark halves the window.
+    HalvesPerMark: Of::Marks;
+    /// The slow-start threshold after a loss, a mark or a timeout is zero.
+    SsthreshZero: Of::Windows;
+    /// Prague: data is sent with ECT(0).
+    SendsEct0: Of::One(CcName::Prague);
+    /// Prague: a short round trip is not taken for one of 25 ms.
+    NoVirtualRtt: Of::One(CcName::Prague);
+    /// BBR v3: the pace is a tenth below its gain.
+    PacingATenthOff: Of::One(CcName::Bbr3);
+    /// BBR v3: one round without growth means a full pipe.
+    FullAfterOneRound: Of::One(CcName::Bbr3);
+    /// BBR v3: losses of an application-limited sample do not end STARTUP.
+    StartupLossNotWhenAppLimited: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN ends with the ACK that begins it.
+    DrainOneAck: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN has no limit in rounds.
+    DrainWithoutLimit: Of::One(CcName::Bbr3);
+    /// BBR v3: a plateau does not end PROBE_UP.
+    UpWithoutPlateau: Of::One(CcName::Bbr3);
+    /// BBR v3: losses of an application-limited sample do not end PROBE_UP.
+    UpLossNotWhenAppLimited: Of::One(CcName::Bbr3);
+    /// BBR v3: application-limited rounds count towards a plateau.
+    AppLimitedRoundsCount: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_DOWN ends whatever headroom `inflight_longterm` asks for.
+    NoHeadroom: Of::One(CcName::Bbr3);
+    /// BBR v3: no probe begins before PROBE_CRUISE.
+    NoProbeFromDown: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT lasts 20 ms.
+    ShortProbeRtt: Of::One(CcName::Bbr3);
+    /// BBR v3: a restart from idleness is not noticed.
+    NoIdleRestart: Of::One(CcName::Bbr3);
+    /// BBR v3: bunched ACKs are not measured.
+    NoExtraAcked: Of::One(CcName::Bbr3);
+    /// BBR v3: the window has no room for bunched ACKs.
+    WindowWithoutExtra: Of::One(CcName::Bbr3);
+    /// BBR v3: the least window is one segment.
+    FloorOfOne: Of::One(CcName::Bbr3);
+    /// BBR v3: the step of `inflight_longterm` in PROBE_UP does not double.
+    ConstantUpStep: Of::One(CcName::Bbr3);
+    /// BBR v3: the largest bandwidth is kept for ten cycles.
+    TenCycles: Of::One(CcName::Bbr3);
+    /// BBR v3: losses set no short-term bounds.
+    NoShortTerm: Of::One(CcName::Bbr3);
+    /// BBR v3: a spurious timeout is not undone.
+    NoUndoAfterTimeout: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT in STARTUP returns to PROBE_BW.
+    ProbeRttToCruise: Of::One(CcName::Bbr3);
+    /// BBR v3: too much in flight does not lower `inflight_longterm`.
+    BoundNotLowered: Of::One(CcName::Bbr3);
+    /// BBR v3: application-limited samples replace the largest bandwidth.
+    AppLimitedSamplesCount: Of::One(CcName::Bbr3);
+}
+
+/// The controls that have no ssthresh of a window: they set the window otherwise.
+const WITHOUT: &[CcName] = &[
+    CcName::Abc,
+    CcName::Bbr,
+    CcName::Bbr3,
+    CcName::Guided,
+    CcName::None,
+    CcName::RadioAware,
+    CcName::Vegas,
+];
+
+impl Mutant {
+    /// Whether a control has this switch.
+    pub fn fits(self, cc: CcName) -> bool {
+        match self.of() {
+            Of::All => !matches!(cc, CcName::Custom(_)),
+            Of::Windows => !matches!(cc, CcName::Custom(_)) && !WITHOUT.contains(&cc),
+            Of::Marks => matches!(cc, CcName::Dctcp | CcName::Prague),
+            Of::One(one) => one == cc,
+        }
+    }
+
+    /// The switches that a control has.
+    pub fn of_control(cc: CcName) -> impl Iterator<Item = Mutant> {
+        Mutant::ALL.iter().copied().filter(move |m| m.fits(cc))
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&bare_word(self))
+    }
+}
