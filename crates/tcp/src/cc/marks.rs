@@ -38,6 +38,10 @@ impl MarkedShare {
         self.alpha += GAIN * (share - self.alpha);
         (self.delivered, self.marked) = (0.0, 0.0);
     }
+    /// What was counted does not enter the estimate.
+    pub fn forget(&mut self) {
+        (self.delivered, self.marked) = (0.0, 0.0);
+    }
     /// Shows the estimate under the name of the control's own.
     pub fn observe(&self, o: &mut Observer<'_>, name: &str) {
         o.number(name, "", "alpha: the smoothed share of octets that met a mark", self.alpha);
