@@ -42,6 +42,7 @@ GATE = 4
     "--plan", "--dry-run", "plan", is_flag=True, help="Say what would be run and how long; measures some runs."
 )
 @click.option("--mutants", is_flag=True, help="Judge the mutants of the cases instead: each must fail.")
+@click.option("--mutant", "switch", default="", metavar="SWITCH", help="Judge a built-in CONTROL with this mistake.")
 @click.option("--gate", is_flag=True, help=f"Exit with {GATE} where a case fails or is flagged.")
 @_output.json_option
 @click.pass_context
@@ -60,6 +61,7 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
       lasthop judge cubic --file my-case.toml
       lasthop judge --file my-case.toml        check the file, run nothing
       lasthop judge --file my-case.toml --mutants
+      lasthop judge bbr3 --case BBR-04 --mutant drain-without-limit
       lasthop judge --list
     """
     suites = [*map(utf8, said["suites"]), *map(utf8, said["files"])]
@@ -78,7 +80,7 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
     if said["plan"]:
         _plan(judgement, said["as_json"])
         return
-    folder = said["out"] or Path("results") / f"judge-{judgement.control.name}"
+    folder = said["out"] or Path("results") / "-".join(filter(None, ("judge", judgement.control.name, said["switch"])))
     quiet = said["as_json"]
     with (
         leaving(lambda: f"finished runs are kept in {judgement.kept_in}: the same command continues with them"),
@@ -100,7 +102,7 @@ def _judgement(control: str, suites: list[str], said: dict[str, Any]) -> Judgeme
 
     return Judgement(
         control, suites or None, cases=said["cases"], own=_own(said["own"]), quick=said["quick"], vary=said["vary"],
-        jobs=said["jobs"], store=said["store"], fresh=said["fresh"],
+        jobs=said["jobs"], store=said["store"], fresh=said["fresh"], switch=utf8(said["switch"]),
     )  # fmt: skip
 
 

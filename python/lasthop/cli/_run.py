@@ -13,6 +13,11 @@ from typing import Any
 
 import click
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 from lasthop import FolderInUseError, Results, Scenario, _format
 from lasthop._core import clear_stale, not_of_a_run
 from lasthop._errors import mistake
@@ -93,6 +98,7 @@ def run(
       lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
     checked = load(scenario, sets, seed, own, schedulers)
+    _refuse_mutants(checked)
     default = Path("results") / f"{checked.name}-{checked.seed}"
     candidates = [out or default] if out or force else numbered(default)
     _output.warnings(checked.warnings)
@@ -105,6 +111,18 @@ def run(
                     raise
                 continue  # an earlier run keeps its results, a run in progress its folder
             return
+
+
+def _refuse_mutants(checked: Scenario) -> None:
+    """A control with a mistake on purpose is for the judge alone."""
+    flows = tomllib.loads(checked.to_toml()).get("flow", {})
+    for name, flow in flows.items():
+        switch = flow.get("tcp", {}).get("mutant")
+        if switch is not None:
+            raise mistake(
+                f"flow.{name}.tcp.mutant: '{switch}' makes a mistake on purpose",
+                "remove it; lasthop judge CONTROL --mutant SWITCH judges a control with it",
+            )
 
 
 def _run(checked: Scenario, folder: Path, force: bool, capture: Path | None, as_json: bool, quiet: bool) -> None:

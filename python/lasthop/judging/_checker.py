@@ -238,7 +238,9 @@ class Checker:
                 message = f"the metric is wrong: {error.what or error}"
                 raise ExpressionError(message, error.help or None, *_place(texts[0])) from None
             self.tables |= metric.tables
-        if tree.function in ("loss_of", "wait_of"):
+        if tree.function in ("ecn_of", "burst_of"):
+            self.tables.add("packets")
+        elif tree.function in ("loss_of", "marked_of", "wait_of"):
             self.tables.add("windows")
         if tree.function in ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle"):
             self.tables.add("tcp")

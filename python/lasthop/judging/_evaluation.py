@@ -340,6 +340,15 @@ class Evaluation:
     def _loss_of(self, flows: str, first: Moment, last: Moment) -> Found:
         return self._shares.loss(flows, first.time_s, last.time_s)
 
+    def _marked_of(self, flows: str, first: Moment, last: Moment) -> Found:
+        return self._shares.marked(flows, first.time_s, last.time_s)
+
+    def _ecn_of(self, flows: str, codepoint: str, first: Moment, last: Moment) -> Found:
+        return self._shares.codepoint(flows, codepoint, first.time_s, last.time_s)
+
+    def _burst_of(self, flows: str, length_s: float, first: Moment, last: Moment) -> Found:
+        return self._shares.burst(flows, length_s, first.time_s, last.time_s)
+
     def _wait_of(self, flows: str, percent: float, first: Moment, last: Moment) -> Found:
         return self._shares.wait(flows, percent, first.time_s, last.time_s)
 

@@ -30,8 +30,17 @@ def bases() -> Mapping[str, Mapping[str, Any]]:
     return {**{file.stem: Places.load(file).data for file in sorted(folder.glob("*.toml"))}, "none": {}}
 
 
-def scenario_text(case: Case, path: CasePath, control: str, seed: int, sets: Mapping[str, Any] | None = None) -> str:
+def scenario_text(
+    case: Case,
+    path: CasePath,
+    control: str,
+    seed: int,
+    sets: Mapping[str, Any] | None = None,
+    tcp: Mapping[str, Any] | None = None,
+) -> str:
     """The scenario of a run as TOML; with the control `ALONE` without the judged flow.
+
+    `tcp` are keys that the judged flow has unless the case says otherwise.
 
     Raises:
         LasthopError: a value in braces has no meaning there; the message shows it in the case.
@@ -49,6 +58,8 @@ def scenario_text(case: Case, path: CasePath, control: str, seed: int, sets: Map
     if isinstance(flow, dict):
         flow.setdefault("tcp", {})
         flow["tcp"].setdefault("cc", control)
+        for key, value in (tcp or {}).items():
+            flow["tcp"].setdefault(key, value)
     if control == ALONE:
         del merged["flow"][FLOW]
     for trigger in merged.get("when", []):
@@ -59,13 +70,15 @@ def scenario_text(case: Case, path: CasePath, control: str, seed: int, sets: Map
     return _dumped(_filled(merged, case, path, control, ("scenario",)))
 
 
-def scenario_of(case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any]) -> Scenario:
-    """The scenario of a run.
+def scenario_of(
+    case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any], tcp: Mapping[str, Any] | None = None
+) -> Scenario:
+    """The scenario of a run; `tcp` as `scenario_text` takes it.
 
     Raises:
         LasthopError: the scenario has a mistake; where the case has the key, the message shows its place there.
     """
-    text = scenario_text(case, path, control, seed)
+    text = scenario_text(case, path, control, seed, tcp=tcp)
     try:
         return Scenario.parse(text, f"scenario of {case.id}, path {path.name}", case.folder, cc=cc)
     except LasthopError as error:

@@ -92,6 +92,50 @@ class Shares:
             return Unknown(f"no flow '{pattern}' sends anything from {from_s:g} s to {to_s:g} s")
         return float(np.sum(found.column("lost_packets").to_numpy())) / sent
 
+    def marked(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
+        """Packets that arrive with a mark over those that arrive."""
+        found = self._windows(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        arrived = float(np.sum(found.column("delivered_packets").to_numpy()))
+        if arrived == 0:
+            return Unknown(f"no packet of '{pattern}' arrives from {from_s:g} s to {to_s:g} s")
+        return float(np.sum(found.column("marked_packets").to_numpy())) / arrived
+
+    def _leaving(self, pattern: str, from_s: float, to_s: float) -> pa.Table | Unknown:
+        """The flows' packets with data as they are sent."""
+        if "packets" not in self._run.table_names:
+            return Unknown("the run has no table `packets`: the scenario has no output.packets = true")
+        table = self._run.table("packets")
+        names = [n for n in pc.unique(table.column("flow")).to_pylist() if fnmatchcase(n, pattern)]
+        here = pc.and_(
+            pc.greater_equal(table.column("time_s"), from_s - 5e-10),
+            pc.less_equal(table.column("time_s"), to_s + 5e-10),
+        )
+        sent = pc.and_(pc.equal(table.column("event"), "sent"), pc.greater(table.column("len"), 0))
+        own = pc.is_in(table.column("flow").cast(pa.string()), pa.array(names, pa.string()))
+        found = table.filter(pc.and_(pc.and_(here, sent), own))
+        if not len(found):
+            return Unknown(f"no flow '{pattern}' sends data from {from_s:g} s to {to_s:g} s")
+        return found
+
+    def codepoint(self, pattern: str, codepoint: str, from_s: float, to_s: float) -> float | Unknown:
+        """The share of the packets with data that leave with a codepoint of the IP header."""
+        found = self._leaving(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        return float(np.mean(found.column("ecn").cast(pa.string()).to_numpy(zero_copy_only=False) == codepoint))
+
+    def burst(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
+        """The most octets that leave within `length_s` seconds, at both ends included."""
+        found = self._leaving(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        times, sizes = found.column("time_s").to_numpy(), found.column("size").to_numpy().astype(float)
+        total = np.concatenate([[0.0], np.cumsum(sizes)])
+        last = np.searchsorted(times, times + length_s + 5e-10, side="right")
+        return float(np.max(total[last] - total[:-1]))
+
     def wait(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
         """Time in queues that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
         if percent not in (50, 95, 99):

@@ -30,6 +30,20 @@ def known_variables() -> dict[str, bool]:
     return {name: state for variables in _of_controls().values() for name, state in variables.items()}
 
 
+@cache
+def switches_of(control: str) -> tuple[str, ...]:
+    """The switches of a built-in control's mutants; none: there is no such control."""
+    controls = json.loads(_core.describe())["cc"]
+    return tuple(next((c["mutants"] for c in controls if c["name"] == control), ()))
+
+
+@cache
+def sends_ect1(control: str) -> bool:
+    """Whether a built-in control's data is sent with ECT(1)."""
+    controls = json.loads(_core.describe())["cc"]
+    return any(c["l4s"] for c in controls if c["name"] == control)
+
+
 def _common() -> frozenset[str]:
     every = [set(v) for v in _of_controls().values()]
     return frozenset(set.intersection(*every)) if every else frozenset()

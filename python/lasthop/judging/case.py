@@ -77,7 +77,7 @@ class Mutant:
     name: str
     #: The built-in control whose switch it is, or the class of the user's.
     cc: str
-    #: What is changed, as the built-in's hidden table has it; empty for a class.
+    #: Its mistake, a word of `tcp.mutant`; empty: the class has it.
     switch: str
     #: The checks of which at least one must fail.
     fails: tuple[str, ...]
@@ -118,6 +118,8 @@ class Case:
     #: What is compared between controls; with metrics the case is a comparative one.
     metrics: tuple[CaseMetric, ...]
     references: tuple[str, ...]
+    #: Only for controls that send ECT(1).
+    l4s: bool
     #: The file and its text; the key of the case in it.
     file: str
     text: str

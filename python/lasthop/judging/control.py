@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from lasthop._core import CongestionControl, LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign import own
 from lasthop.campaign._faults import nearest
-from lasthop.judging._variables import SENDER, built_in, known_variables, variables_of
+from lasthop.judging._variables import SENDER, built_in, known_variables, sends_ect1, switches_of, variables_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,23 @@ class Control:
     make: Callable[..., CongestionControl] | None = None
     #: `FILE.py:CLASS` and the folder in which the file is looked for, for other processes.
     place: own.Place | None = None
+    #: A mistake on purpose of a built-in control: a word of `tcp.mutant`.
+    switch: str = ""
+
+    @property
+    def l4s(self) -> bool:
+        """Whether it sends ECT(1): a built-in one that says so, or a class with `l4s = True`."""
+        if self.make is None:
+            return sends_ect1(self.name)
+        return getattr(self.make, "l4s", False) is True
+
+    @property
+    def tcp(self) -> dict[str, Any]:
+        """Keys of `[flow.<name>.tcp]` that the control needs where it is judged."""
+        found: dict[str, Any] = {"mutant": self.switch} if self.switch else {}
+        if self.make is not None and self.l4s:
+            found |= {"l4s": True, "ecn": "accurate"}
+        return found
 
     @property
     def kind(self) -> str:
@@ -47,7 +64,8 @@ class Control:
         """Names the control by what it does, as hex."""
         if self.make is not None:
             return self.code[:32]
-        return hashlib.blake2b(f"{self.name} {_core.__version__}".encode(), digest_size=16).hexdigest()
+        said = f"{self.name} {_core.__version__}" + (f" {self.switch}" if self.switch else "")
+        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
     def variables(self) -> Mapping[str, bool]:
         """The variables that it exposes: name, and whether it is a state."""
@@ -63,7 +81,7 @@ class Control:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: a worker loads the file again."""
         if self.place is None:
-            return Control, (self.name, self.make)
+            return Control, (self.name, self.make, None, self.switch)
         return _again, (self.name, self.place)
 
 
@@ -103,6 +121,19 @@ def control_of(name: str, given: Mapping[str, Any] | None = None, folder: Path |
             "`lasthop describe` lists them; one's own is FILE.py:CLASS, or --cc NAME=FILE.py:CLASS",
         ),
     )
+
+
+def mutated(control: Control, switch: str) -> Control:
+    """A built-in control with a mistake on purpose.
+
+    Raises:
+        LasthopError: it has no such switch.
+    """
+    has = switches_of(control.name) if control.make is None else ()
+    if switch not in has:
+        remedy = nearest(switch, has) if has else "write the mistake into the class"
+        raise mistake(f"'{control.name}' has no switch '{switch}'", remedy)
+    return replace(control, switch=switch)
 
 
 def _own(name: str, given: Any, folder: Path) -> Control:

@@ -27,7 +27,7 @@ from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import scenario_keys
 from lasthop.judging.case import Case
 from lasthop.judging.contest import compared, comparisons, flags, summary
-from lasthop.judging.control import Control, control_of
+from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
 
@@ -103,7 +103,10 @@ class Verdicts:
         return {
             "version": FORMAT,
             "lasthop": _core.__version__,
-            "cc": {"name": self.control.name, "kind": self.control.kind, "hash": self.control.hash},
+            "cc": {
+                "name": self.control.name, "kind": self.control.kind, "hash": self.control.hash,
+                **({"mutant": self.control.switch} if self.control.switch else {}),
+            },
             "form": "quick" if self.quick else "full",
             "vary": self.vary,
             "suites": [{"name": s.name, "source": s.source} for s in self.suites],
@@ -162,6 +165,7 @@ def judge(
     store: Store | str | PathLike[str] | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    mutant: str = "",
 ) -> Verdicts:
     """Judges a congestion control by the cases of some suites.
 
@@ -179,12 +183,15 @@ def judge(
         store: where finished runs are kept; None: the store of campaigns.
         fresh: every run is made anew.
         progress: gets how far it is, after each run.
+        mutant: a switch of a built-in control (`lasthop describe cc NAME`): it is judged with this mistake.
 
     Raises:
-        LasthopError: there is no such control or suite, or a case has a mistake: nothing has been run then.
+        LasthopError: there is no such control, switch or suite, or a case has a mistake: nothing has been run then.
         TypeError: a control in `own` is none.
     """
-    judgement = Judgement(cc, suites, cases=cases, own=own, quick=quick, vary=vary, jobs=jobs, store=store, fresh=fresh)
+    judgement = Judgement(
+        cc, suites, cases=cases, own=own, quick=quick, vary=vary, jobs=jobs, store=store, fresh=fresh, switch=mutant
+    )
     return judgement.run(progress)
 
 
@@ -204,10 +211,13 @@ class Judgement:
         store: Store | str | PathLike[str] | None = None,
         fresh: bool = False,
         folder: Path | None = None,
+        switch: str = "",
     ) -> None:
         if not 0 <= vary < _MOST_VARY:
             raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
         self.control = control_of(cc, own, folder)
+        if switch:
+            self.control = mutated(self.control, switch)
         self.quick, self.vary, self._fresh = quick, vary, fresh
         named = [suites] if isinstance(suites, (str, PathLike)) else suites
         every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in (named or default_suites(self.control))]
@@ -239,6 +249,8 @@ class Judgement:
         missing = [name for name in (w.partition(":")[0] for w in case.wants()) if name not in has]
         if missing:
             return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
+        if case.l4s and not self.control.l4s:
+            return "not-applicable", f"{self.control.name} does not send ECT(1)"
         if case.lacks:
             return "not-testable", f"the simulator lacks: {'; '.join(case.lacks)}"
         unknown = [key for key in case.needs if key not in scenario_keys()]
@@ -257,7 +269,7 @@ class Judgement:
             path: CasePath = varied(original, self.vary, case.id)
             for replication in range(case.replications(original, self.quick)):
                 for control in self._controls(case):
-                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc)
+                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.tcp)
                     key = run_key(scenario.hash, control.code)
                     task = Task(key, Point(number, path, replication, control.name), item_of(case, path))
                     found.append((task, scenario.hash, scenario.duration))
@@ -459,6 +471,7 @@ def default_suites(control: Control) -> list[str]:
     """The bundled suites that fit a control."""
     there = bundled()
     wanted = ["bbr"] if "bbr.state" in control.variables() else []
+    wanted += ["l4s"] if control.l4s else []
     wanted += ["rfc9743"]
     found = [name for name in wanted if name in there]
     if not found:

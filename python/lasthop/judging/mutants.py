@@ -42,11 +42,8 @@ def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
 
 
 def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tried:
-    if mutant.switch:
-        why = f"{mutant.cc} has no switch '{mutant.switch}'"
-        return Tried(case.id, mutant.name, "not-testable", (), False, why)
     alone = Suite(suite.name, suite.title, suite.source, (case,))
-    (row,) = Judgement(mutant.cc, [alone], folder=case.folder, **more).run().rows
+    (row,) = Judgement(mutant.cc, [alone], folder=case.folder, switch=mutant.switch, **more).run().rows
     checks = [c for point in row.points for c in point.get("checks", [])]
     failed = tuple(dict.fromkeys(c["name"] for c in checks if c["holds"] is False))
     found = row.verdict == "fail" and bool(set(failed) & set(mutant.fails))

@@ -80,7 +80,7 @@ class Work:
             seed = case.seed(task.point.replication)
             named = task.point.control
             control = self.control if named == self.control.name else Control(named)
-            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc)
+            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.tcp)
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             stage.now = "run"

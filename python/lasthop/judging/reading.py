@@ -17,7 +17,7 @@ from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
 from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
-from lasthop.judging._variables import built_in, known_variables
+from lasthop.judging._variables import built_in, known_variables, switches_of
 from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -129,6 +129,9 @@ class _Reader:
         mutants = self._mutants({c.name for group in checks.values() for c in group})
         seeds = self._whole("seeds", 1, _MOST_SEEDS, 1)
         quick_seeds = self._whole("quick_seeds", 1, _MOST_SEEDS, min(seeds, 3))
+        l4s = self._data.get("l4s", False)
+        if not isinstance(l4s, bool):
+            self._fault(("l4s",), "`l4s` is true or false", _KEYS["l4s"])
         known = {k: str(v) for k, v in self._table("known").items()}
         if self.errors:
             return None
@@ -137,7 +140,7 @@ class _Reader:
             named, title, source, self._text("about"), self._texts("lacks"), self._texts("needs"), observables,
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
-            tuple(sorted(checker.tables)), metrics, references, self._file.name, self._file.text, self._key,
+            tuple(sorted(checker.tables)), metrics, references, l4s, self._file.name, self._file.text, self._key,
             self._folder,
         )  # fmt: skip
 
@@ -382,6 +385,12 @@ class _Reader:
             words = [str(entry.get(k, "")) for k in ("name", "cc", "switch")]
             if not words[0] or not words[1]:
                 self._fault(("mutant", number), "a mutant has a name and a control", "name and cc of [[case.mutant]]")
+            if words[2] and words[1] in built_in() and words[2] not in switches_of(words[1]):
+                remedy = nearest(words[2], switches_of(words[1]))
+                self._fault(("mutant", number, "switch"), f"`{words[1]}` has no switch '{words[2]}'", remedy)
+            elif words[2] and words[1] not in built_in():
+                remedy = "a class has its mistake in itself; a switch is of a built-in control"
+                self._fault(("mutant", number, "switch"), f"'{words[1]}' is no built-in control", remedy)
             found.append(Mutant(words[0], words[1], words[2], tuple(map(str, fails))))
         return tuple(found)
 
@@ -490,6 +499,7 @@ _KEYS = {
     "seeds": "replications of each path",
     "quick_seeds": "replications of each path in the quick form",
     "needs": "scenario keys that the case uses and older versions lack, such as when or link.<name>.batch",
+    "l4s": "true: the case is for controls that send ECT(1); for others it is not-applicable",
     "plot": "variables whose course the report shows",
 }
 _METRIC_KEYS = {
