@@ -65,10 +65,10 @@ def test_tcpeval_shows_values_and_flags_nothing(tmp_path: Path) -> None:
 
 
 def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:
-    for suite in ("bbr", "rfc9743", "anchors", "tcpeval"):
+    for suite in ("bbr", "rfc9743", "anchors", "tcpeval", "l4s"):
         for case in load_suite(suite).cases:
             assert case.about or case.lacks, case.id
-            assert case.metrics or case.lacks or case.passes, case.id
+            assert case.metrics or case.lacks or case.passes or case.shown, case.id
 
 
 def test_one_mark_costs_one_reduction(tmp_path: Path) -> None:

@@ -104,7 +104,9 @@ class Verdicts:
             "version": FORMAT,
             "lasthop": _core.__version__,
             "cc": {
-                "name": self.control.name, "kind": self.control.kind, "hash": self.control.hash,
+                "name": self.control.name,
+                "kind": self.control.kind,
+                "hash": self.control.hash,
                 **({"mutant": self.control.switch} if self.control.switch else {}),
             },
             "form": "quick" if self.quick else "full",
