@@ -40,7 +40,7 @@ def test_each_mutant_of_a_suite_is_found(suite: str, least: int, tmp_path: Path)
 
 
 def test_each_case_of_the_bbr_suite_but_one_has_a_mutant() -> None:
-    # The mutant of the sheet for BBR-19, no undo after a timeout, passes its checks: it is not declared until they find it.
+    # The mutant of the sheet for BBR-19, no undo after a timeout, passes its checks: it is declared when they find it.
     assert [case.id for case in load_suite("bbr").cases if not case.mutants] == ["BBR-19"]
 
 

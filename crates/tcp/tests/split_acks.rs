@@ -19,8 +19,7 @@ fn pair(profile: Profile, parts: u32, every: u32, ssthresh: Option<f64>) -> Pair
         acks: AckOptions { ack_every: Some(every), ..AckOptions::default() },
         ..Options::default()
     };
-    let cheat =
-        Options { acks: AckOptions { split_acks: Some(parts), ..honest.acks }, ..honest.clone() };
+    let cheat = Options { acks: AckOptions { split_acks: Some(parts), ..honest.acks }, ..honest.clone() };
     let mut p =
         Pair::new(honest.resolve().unwrap(), cheat.resolve().unwrap(), Duration::from_millis(ROUND / 2));
     p.logging = true;
