@@ -436,7 +436,7 @@ macro_rules! parameters {
             }
             /// Mistakes on purpose.
             mistakes: MistakeOptions, MistakeConfig {
-                /// For tests of test suites only: a built-in control breaks one rule of its document
+                /// For tests of test suites only: a built-in control breaks a rule of its document
                 /// (`forgotten-cut`, `no-undo`, ...). `lasthop judge --mutants` sets it;
                 /// `lasthop run` refuses it.
                 mutant: Mutant, word or "none"

@@ -52,7 +52,7 @@ macro_rules! congestion_control {
                 fn rules_recovery(&self) -> bool {
                     false
                 }
-                /// A loss within the reduction that a mark began costs a reduction of its own. Linux'
+                /// A loss within the reduction that a mark began costs one of its own. Linux'
                 /// `tcp_enter_recovery` asks for none; a control whose marks cost little needs it
                 /// (RFC 9331 section 4.3).
                 fn answers_loss_in_cwr(&self) -> bool {

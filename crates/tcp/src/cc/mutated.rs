@@ -3,23 +3,23 @@
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::{
-    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Hint, Observer,
+    AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Established, Fault, Hint, Observer,
     Signal, TransmitStart,
 };
 use crate::mutant::Mutant;
 
 /// A control with a mistake in one of its answers.
 #[derive(Clone, Debug)]
-pub(super) struct Mutated {
-    cc: Box<Cc>,
+pub(super) struct Mutated<C> {
+    cc: Box<C>,
     mutant: Mutant,
     /// The latest congestion was kept from the control, which has no threshold to come down to.
     skipped: bool,
 }
 
-impl Mutated {
+impl<C> Mutated<C> {
     /// The control itself, where the mistake is in its own file.
-    pub fn new(cc: Cc, mutant: Mutant) -> Result<Mutated, Cc> {
+    pub fn new(cc: C, mutant: Mutant) -> Result<Mutated<C>, C> {
         let here = matches!(
             mutant,
             Mutant::ForgottenCut
@@ -42,7 +42,7 @@ impl Mutated {
     }
 }
 
-impl CongestionControl for Mutated {
+impl<C: CongestionControl + Clone + std::fmt::Debug> CongestionControl for Mutated<C> {
     fn cwnd(&self) -> f64 {
         self.cc.cwnd()
     }
@@ -119,6 +119,7 @@ impl CongestionControl for Mutated {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::cc::Cc;
     use crate::{CcName, Options};
 
     fn with(cc: CcName, mutant: &str) -> Cc {
@@ -142,7 +143,8 @@ mod tests {
             let mut cc = with(CcName::Reno, mutant);
             assert_eq!((left(&mut cc, Signal::Loss), left(&mut cc, Signal::Ecn)), (loss, mark), "{mutant}");
         }
-        // alpha is 1 at the start, so that a mark and a loss both halve; after one round without marks
+        // alpha is 1 at the start, so that a mark and a loss both halve; after a round without
+        // marks
         // it is 15 / 16, and a mark leaves 80 - floor(37.5).
         let mut dctcp = with(CcName::Dctcp, "halves-per-mark");
         dctcp.on_ack(&AckSample { una: 1, nxt: 1, ..ack(10) });

@@ -135,6 +135,9 @@ struct Undo {
 }
 
 /// BBR version 3.
+// More than 25 fields: the variables of the draft's sections 3.2 to 3.8 in groups, and the mistake
+// on purpose. More than 60 methods: each is a function of the draft by its name, and two ask for
+// the mistake.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     cwnd: f64,
