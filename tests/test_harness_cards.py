@@ -133,14 +133,17 @@ def test_the_number_of_replications_is_remarked_where_it_is_asked_for() -> None:
     assert "fewer than" not in comparisons(finding, few=False)
 
 
-def test_a_hollow_dot_is_accepted_but_open() -> None:
+def test_a_hollow_dot_is_undecided() -> None:
     """1 to 3 has the mean 2; with three replications its interval reaches from -0.48 to 4.48."""
     wide = Estimate.of([1.0, 2.0, 3.0])
-    open_one = comparisons(j.all_of([j.at_most("x", wide, 4.0)]))
-    assert "dot good open" in open_one
-    assert "holds; more replications may turn it" in Tags(open_one).text
-    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 5.0)]))
-    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 1.0)])), "it does not hold"
+    for limit in (4.0, 1.0):
+        open_one = comparisons(j.all_of([j.at_most("x", wide, limit)]))
+        assert "dot unclear open" in open_one
+        assert "undecided: x" in Tags(open_one).text
+    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 5.0)])), "it holds"
+    assert "open" not in comparisons(j.all_of([j.at_most("x", wide, -1.0)])), "it fails"
+    several = comparisons(j.all_of([j.at_most("x", wide, limit) for limit in (5.0, 4.0, -1.0)]))
+    assert "1 of 3 comparisons hold, 1 is undecided, 3 replications" in Tags(several).text
 
 
 def test_nearly_equal_numbers_are_beside_each_other() -> None:

@@ -162,7 +162,7 @@ def test_an_equality_and_a_trend_are_open_while_their_differences_allow_them() -
         assert slack.open
 
 
-def test_a_comparison_that_holds_is_open_where_its_interval_reaches_beyond_what_is_accepted() -> None:
+def test_a_mean_that_is_accepted_is_undecided_where_its_interval_reaches_beyond() -> None:
     makes: list[Callable[[float], j.Check]] = [
         lambda half: j.in_band("x", noisy(8, half), (0, 10)),
         lambda half: j.in_band("x", noisy(2, half), (0, 10)),
@@ -170,24 +170,43 @@ def test_a_comparison_that_holds_is_open_where_its_interval_reaches_beyond_what_
         lambda half: j.at_least("x", noisy(12, half), 10),
         lambda half: j.above("x", noisy(12, half), 10),
         lambda half: j.equal_within({"a": near(100, 0), "b": noisy(102, half)}, 400 / 101),  # a limit of 4
+        lambda half: j.not_below({"a": noisy(98, half), "b": near(100, 0)}, 400 / 99),  # the same
         lambda half: j.monotone("y", [1, 2], [near(0, 0), noisy(2, half)], "rising"),
     ]
     for make in makes:
         wide, narrow = make(2.5), make(1.5)
-        assert (wide.passed, wide.open) == (True, True)
-        assert (narrow.passed, narrow.open) == (True, False)
-        assert (j.all_of([wide]).verdict, j.all_of([wide]).open) == ("agrees", True)
-        assert not j.all_of([narrow]).open
+        assert (wide.passed, wide.held) == (True, None)
+        assert (narrow.passed, narrow.held) == (True, True)
+        assert j.all_of([wide]).verdict == "undecided"
+        assert j.all_of([narrow]).verdict == "agrees"
+    both = j.all_of([j.at_most("x", noisy(8, 2.5), 10), j.at_most("y", noisy(8, 1.5), 10)])
+    assert both.verdict == "undecided"
+    assert "reaches beyond what is accepted: x 8 ± 2.5" in both.note
     assert not j.ordered({"a": near(0, 0), "b": noisy(3, 2)}).open  # it holds only beyond the interval
     assert not j.equal_within({"a": near(0, 0), "b": near(0, 0)}, 5).open
     assert not j.in_band("x", near(8, n=1), (0, 10)).open
 
 
-def test_a_claim_is_undecided_only_if_every_part_that_fails_is_open() -> None:
+def test_not_below_asks_nothing_of_how_far_above() -> None:
+    assert j.not_below({"a": noisy(130, 20), "b": near(100, 0)}, 5).held is True
+    assert j.not_below({"a": noisy(80, 3), "b": near(100, 0)}, 5).held is False
+    # The limit is 5 % of 98, and the difference is -4 ± 3: from -7 to -1.
+    assert j.not_below({"a": noisy(96, 3), "b": near(100, 0)}, 5).held is None
+    # -6 ± 3 is from -9 to -3, and the limit is 4.85.
+    assert j.not_below({"a": noisy(94, 3), "b": near(100, 0)}, 5).held is None
+    assert j.not_below({"a": near(0, 0), "b": near(0, 0)}, 5).held is True
+    assert j.not_below({"a": near(96, n=1), "b": near(100, n=1)}, 5).held is True  # no interval
+    assert j.not_below({"a": near(94, n=1), "b": near(100, n=1)}, 5).held is False
+
+
+def test_a_claim_is_undecided_only_if_no_part_fails() -> None:
     good, open_, bad = (j.at_most(n, e, 10) for n, e in (("g", near(1)), ("o", noisy(12, 3)), ("b", near(12))))
     assert j.all_of([good, open_]).verdict == "undecided"
     assert j.all_of([good, open_, bad]).verdict == "differs"
     assert "outside: o" in j.all_of([good, open_]).note
+    passing = j.at_most("p", noisy(8, 3), 10)
+    assert j.all_of([good, passing]).verdict == "undecided"
+    assert j.all_of([good, passing, bad]).verdict == "differs"
 
 
 def test_one_replication_has_no_interval_and_is_judged_by_its_number() -> None:
@@ -246,7 +265,7 @@ def test_a_mechanism_whose_test_also_passes_when_off_shows_nothing() -> None:
     assert "shows no mechanism" in with_switch(agrees, agrees, off).note
     assert with_switch(differs, agrees, off).verdict == "differs"
     assert with_switch(agrees, Finding("undecided", "off"), off).verdict == "undecided"
-    barely = with_switch(agrees, Finding("agrees", "off", open=True), off)
-    assert barely.verdict == "undecided"
-    assert "does not exclude that it fails" in barely.note
-    assert with_switch(differs, Finding("agrees", "off", open=True), off).verdict == "differs"
+    # The interval of the test without the mechanism has values of both kinds: 12 +- 3 about a limit of 10.
+    barely = j.all_of([j.at_least("x", noisy(12, 3), 10)])
+    assert with_switch(agrees, barely, off).verdict == "undecided"
+    assert with_switch(differs, barely, off).verdict == "differs"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lasthop.harness import Claim, Data, Record, find_study
+from lasthop.harness.stats import Estimate
 from lasthop.studies.d2d_tcp import evaluate
 from lasthop.studies.d2d_tcp.reduce import (
     LEG,
@@ -135,3 +136,18 @@ def test_a_slope_and_a_maximum_that_the_intervals_leave_open_are_undecided() -> 
     assert judged("D11", windows({**low, 16: [30.0] * 3, 32: [35.0] * 3})) == "differs"
     assert judged("D11", windows({**low, 16: [30.0] * 3, 32: [25.0, 35.0, 28.0]})) == "undecided"
     assert judged("D11", windows({8: [20.0], 16: [30.0], 32: [35.0]})) == "differs"
+
+
+@pytest.mark.parametrize(
+    ("cubic", "held"),
+    [([1.0, 1.1, 1.2], True), ([1.8, 1.0, 2.1], None), ([2.0, 3.5, 1.6], None), ([5.0, 5.1, 5.2], False)],
+)
+def test_the_fastest_return_is_undecided_while_another_may_be_as_fast(
+    cubic: list[float], held: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D21: the others return after 2.0, 2.1 and 2.2 s; the interval of the difference has t(2; 0.975) = 4.30."""
+    monkeypatch.setattr(evaluate, "_deadlock", lambda *_: [])
+    back = {v: cubic if v == "cubic" else [2.0, 2.1, 2.2] for v in evaluate.VERSIONS}
+    monkeypatch.setattr(evaluate, "_after", lambda _, version, __: Estimate.of(back[version]))
+    (check,) = evaluate.cubic(next(c for c in STUDY.claims if c.id == "D21"), windows({8: [1.0]})).checks
+    assert check.held is held

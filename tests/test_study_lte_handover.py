@@ -99,6 +99,11 @@ def test_a_correlation_that_the_runs_disagree_about_is_undecided() -> None:
         falls = record.point["speed"] < 5
         record.values["after_bps"] = 9e6 + record.point["queue"] * 1e3 * (-1.0 if falls else 1.1)  # type: ignore[index]
     assert evaluate.goodput_falls(claim("H6"), data).verdict == "undecided"
+    # Six of -1 and three of 1 have the mean -1/3; the correlation of the means is -1, and the interval has 0.
+    for record in data.runs("sweep", type="seamless"):
+        slope = -10.0 if record.point["speed"] < 6 else 1.1
+        record.values["after_bps"] = 1e8 + record.point["queue"] * 1e3 * slope  # type: ignore[index]
+    assert evaluate.goodput_falls(claim("H6"), data).verdict == "undecided"
     for i, verdict in ((9, "differs"), (0, "agrees")):
         alone = [r for r in data.records["sweep"] if r.point["speed"] == i]
         one = replace(data, records={"sweep": alone})

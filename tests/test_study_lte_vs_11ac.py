@@ -377,6 +377,11 @@ def test_three_times_is_a_band_and_nothing_lost_is_no_ratio() -> None:
         put(data, "loss_undelivered", 0.003, cc=cc, network="lte-am", size=1000)
         put(data, "loss_undelivered", 0.001, cc=cc, network="lte-am", size=3000)
     assert "not loss yeah A: s = 3x l" not in judge_claim(STUDY, CLAIMS["W56"], data).text
+    # 3 in one seed and 5 in the other: the mean is accepted, its interval reaches beyond 4 (t(1; 0.975) = 12.7).
+    for i, record in enumerate(data.runs("variants", cc="yeah", network="lte-am", size=1000)):
+        record.values["loss_undelivered"] = 0.0005 if i % 2 else 0.0055  # type: ignore[index]
+    checks = judge_claim(STUDY, CLAIMS["W56"], data).checks
+    assert [c.held for c in checks if c.shown and c.shown[0].label.startswith("ratio")] == [None]
     put(data, "loss_undelivered", 0.0, cc="yeah", network="lte-am")
     assert (
         "fails: loss of YeAH over AM: small packets 2 to 4 times large packets"

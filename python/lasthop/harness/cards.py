@@ -112,8 +112,9 @@ def comparisons(
     judged = [c for c in finding.checks if c.relation != "given"]
     n = _counts(finding, few) + same
     if len(judged) > 1:
-        held = sum(c.passed for c in judged)
-        count = Markup('<p class="count">{} of {} comparisons hold{}</p>').format(held, len(judged), n)
+        held, left = (sum(c.held is which for c in judged) for which in (True, None))
+        open_ = f", {left} {'is' if left == 1 else 'are'} undecided" if left else ""
+        count = Markup('<p class="count">{} of {} comparisons hold{}{}</p>').format(held, len(judged), open_, n)
     elif n:
         count = Markup('<p class="count">{}</p>').format(n.strip(" ,"))
     shown = len(lines) if len(lines) <= LINES else SHOWN
@@ -234,8 +235,6 @@ def _line(check: Check, scale: Scale | None, paper: float | None, words: Words) 
     held = {True: "good", False: "bad", None: "unclear"}[check.held]
     sign = {True: "✓", False: "✗", None: "?"}[check.held]
     said = {True: "holds", False: "fails", None: "undecided"}[check.held]
-    if check.passed and check.open:
-        said = "holds; more replications may turn it"
     if check.relation == "given":
         held, sign, said = "mute", "", "not judged"
     mark = Markup('<span class="sign {}" title="{}"><span aria-hidden="true">{}</span></span>').format(held, said, sign)
@@ -315,8 +314,8 @@ def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
                     left, round(right - left, 2), k if len(check.shown) > 1 else 0.5
                 )
             )
-        # Hollow: it holds, but its interval has values that the claim does not accept.
-        kind = f"s{k}" if len(check.shown) > 1 else f"{held} open" if check.passed and check.open else held
+        # Hollow: its interval has values that the claim accepts and values that it does not.
+        kind = f"s{k}" if len(check.shown) > 1 else f"{held} open" if check.held is None else held
         row = k if len(check.shown) > 1 else 0.5
         parts.append(Markup('<i class="dot {}" style="left:{}%;--row:{}"></i>').format(kind, scale.at(mean), row))
     rows = max(len(check.shown), 2)

@@ -368,11 +368,8 @@ def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
     """
     if on.verdict != "agrees":
         return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")
-    if off.verdict == "agrees" and not off.open:
-        return replace(on, verdict="differs").noting(f"the test also passes with {switch.name}: it shows no mechanism")
     if off.verdict == "agrees":
-        note = f"the test also passes with {switch.name}, but its 95 % interval does not exclude that it fails"
-        return replace(on, verdict="undecided").noting(note)
+        return replace(on, verdict="differs").noting(f"the test also passes with {switch.name}: it shows no mechanism")
     if off.verdict == "undecided":
         on = replace(on, verdict="undecided")
     return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")

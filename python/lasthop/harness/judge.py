@@ -3,12 +3,16 @@
 A study's evaluator builds its finding from these. They never see a parameter: what they judge is data, and each of
 them can say `differs`.
 
-A comparison that does not hold is **open** where the 95 % interval of what it judges, at the replications that there
-are, overlaps the band that the claim accepts: the interval of the mean for a band or a limit, that of the difference
-(paired by seed) for an order, an equality or a step. More replications may turn it. A claim is `undecided` if
-comparisons fail and each of them is open; it `differs` if one fails that is not. One replication has no interval:
-the number alone decides, and a note says so. A comparison that holds is open too where its interval reaches beyond
-what the claim accepts. It holds all the same; only of a mechanism that is off it does not show that the test passes.
+A comparison is **open** where the 95 % interval of what it judges, at the replications that there are, has values
+that the claim accepts and values that it does not: the interval of the mean for a band or a limit, that of the
+difference (paired by seed) for an order, an equality or a step. More replications may turn it, whichever side the
+mean is on. A comparison holds if all of its interval is accepted and fails if none of it is. A claim `agrees` if
+every comparison holds, it `differs` if one fails, and otherwise it is `undecided`. One replication has no interval:
+the number alone decides, and a note says so.
+
+A claim of several comparisons agrees by an intersection-union test (R. L. Berger, Technometrics 24, 1982): where one
+of them is false, the chance that all hold is no larger than that this one holds, so that the level of each is that
+of the claim, whatever their number.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ class Finding:
 
     `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader sees
     it. `evidence` says which run and which plot or table show it. `parts` are the comparisons of a claim that has
-    several, and whether each held; None: it did not, and is open.
+    several, and whether each held; None: it is open.
     """
 
     verdict: Verdict
@@ -47,8 +51,6 @@ class Finding:
     note: str = ""
     evidence: tuple[str, ...] = ()
     parts: Mapping[str, bool | None] = field(default_factory=dict)
-    #: Of one that agrees: a comparison is open, so that more replications may let it fail.
-    open: bool = False
     #: The comparisons themselves, for the report's figures.
     checks: tuple[Check, ...] = ()
     #: Of `note`, what was said beyond the notes of the comparisons.
@@ -108,7 +110,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Check:
-    """One part of a claim: passed or not, with the sentence that says so.
+    """One part of a claim: whether the mean passes, with the sentence that says so.
 
     `open`: the interval of what it judges has values that the claim accepts and others: more replications may turn it.
     `relation` and `shown` tell a figure what was compared: "band" one number with what is accepted, "order" numbers
@@ -131,8 +133,8 @@ class Check:
 
     @property
     def held(self) -> bool | None:
-        """Whether it holds; None: it does not, and is open."""
-        return True if self.passed else None if self.open else False
+        """Whether it holds; None: it is open."""
+        return None if self.open else self.passed
 
 
 def _banded(
@@ -164,21 +166,21 @@ def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, 
     passed = low <= value.mean <= high
     if interval is not None and (interval[0] < low <= interval[1] or interval[0] <= high < interval[1]):
         note = f"the 95 % interval of {name} reaches over an edge of the band {low:g}-{high:g}"
-    possible = _open(passed, interval, low, high)
+    possible = is_open(passed, interval, low, high)
     return _banded(name, value, passed, low, high, digits=digits, unit=unit, note=note, open=possible)
 
 
 def at_most(name: str, value: Estimate, high: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no larger than `high`."""
     passed = value.mean <= high
-    possible = _open(passed, value.ci95, high=high)
+    possible = is_open(passed, value.ci95, high=high)
     return _banded(name, value, passed, high=high, digits=digits, unit=unit, open=possible)
 
 
 def at_least(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
     """The mean is no smaller than `low`."""
     passed = value.mean >= low
-    return _banded(name, value, passed, low, digits=digits, unit=unit, open=_open(passed, value.ci95, low))
+    return _banded(name, value, passed, low, digits=digits, unit=unit, open=is_open(passed, value.ci95, low))
 
 
 def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "") -> Check:
@@ -233,11 +235,23 @@ def equal_within(values: Mapping[str, Estimate], percent: float, digits: int = 3
     share = spread / abs(centre) * 100 if centre else float("inf") if spread else 0.0
     limit = percent / 100 * abs(centre)
     judged = [(a, b) for a, b in combinations(values.values(), 2) if passed or abs(a.mean - b.mean) >= limit]
-    possible = [_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
+    possible = [is_open(passed, _difference(a, b), -limit, limit) for a, b in judged]
     note, open_ = f"spread {share:.2g} %", any(possible) if passed else all(possible)
     differ = plain(share, 2) if share >= 0.01 or not share else "less than 0.01"
     asked = f"equal within {percent:g} % of their mean; they differ by {differ} %"
     return Check(passed, text, dict(values), note, open_, "equal", _compared(values), unit, digits, asked)
+
+
+def not_below(values: Mapping[str, Estimate], percent: float, digits: int = 3, unit: str = "") -> Check:
+    """The first of two means is not below the second by `percent` of their mean or more."""
+    first, second = values.values()
+    limit = percent / 100 * abs(first.mean + second.mean) / 2
+    difference = first.mean - second.mean
+    passed = difference == 0 or difference > -limit
+    text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
+    asked = f"the first not below the second by {percent:g} % of their mean or more"
+    open_ = is_open(passed, _difference(first, second), -limit)
+    return Check(passed, text, dict(values), "", open_, "equal", _compared(values), unit, digits, asked)
 
 
 def monotone(
@@ -253,7 +267,7 @@ def monotone(
     steps = [step for step in every if sign * (step[1][1].mean - step[0][1].mean) < -slack]
     wrong = [f"from {x0:g} to {x1:g}" for (x0, _), (x1, _) in steps]
     forward = [_difference(y1, y0) if sign > 0 else _difference(y0, y1) for (_, y0), (_, y1) in steps or every]
-    possible = [_open(not wrong, interval, -slack) for interval in forward]
+    possible = [is_open(not wrong, interval, -slack) for interval in forward]
     text = f"{name} " + ", ".join(f"{y.mean:.3g} at {x:g}" for x, y in zip(xs, ys, strict=True))
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
@@ -300,12 +314,14 @@ def holds(text: str, passed: bool, note: str = "", open: bool = False) -> Check:
 
 
 def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
-    """Agrees when every part passes. Otherwise it names the parts that failed: undecided if all of them are open."""
+    """Agrees when every part holds. Otherwise the note names the parts that do not pass and those that are open."""
     parts = list(checks)
     failed = [part for part in parts if not part.passed]
     notes = list(dict.fromkeys(note for part in parts if part.note for note in part.note.split("; ")))
     if failed and len(parts) > 1:
         notes.insert(0, "outside: " + "; ".join(part.text for part in failed))
+    if (beyond := [part for part in parts if part.passed and part.open]) and len(parts) > 1:
+        notes.append("the 95 % interval reaches beyond what is accepted: " + "; ".join(part.text for part in beyond))
     values: dict[str, Estimate] = {}
     for part in parts:
         values.update(part.values)
@@ -313,14 +329,13 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     counts = sorted({value.n for value in values.values()})
     if counts:
         text += f" (n = {'-'.join(map(str, counts))})"
-    open_ = not failed and any(part.open for part in parts)
-    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence), open=open_, checks=tuple(parts))
+    return Finding(verdict_of(parts), text, values, "; ".join(notes), tuple(evidence), checks=tuple(parts))
 
 
 def verdict_of(checks: Iterable[Check]) -> Verdict:
-    """`agrees` if all hold, `undecided` if those that do not are all open, else `differs`."""
-    failed = [check for check in checks if not check.passed]
-    return "agrees" if not failed else "undecided" if all(check.open for check in failed) else "differs"
+    """`differs` if one fails, else `undecided` if one is open, else `agrees`."""
+    held = [check.held for check in checks]
+    return "differs" if False in held else "undecided" if None in held else "agrees"
 
 
 def contradicted(finding: Finding, why: str) -> Finding:
@@ -346,7 +361,7 @@ def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
     return None if one is None or other is None else (one[0] - other[1], one[1] - other[0])
 
 
-def _open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
+def is_open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
     """Whether the interval of what a comparison judges reaches over an edge of what is accepted, from where it is."""
     if interval is None:
         return False

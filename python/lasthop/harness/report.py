@@ -432,6 +432,7 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what was asked of them. A hollow dot is accepted, but more replications may "
-    "turn it: its interval has values that are not accepted. What needs more replications is undecided.</p>"
+    "number. A line with several dots says what was asked of them. A comparison holds if its whole interval is "
+    "accepted, and fails if none of it is. A hollow dot is undecided: its interval has values of both kinds, and more "
+    "replications may turn it.</p>"
 )

@@ -8,7 +8,7 @@ ours is printed, beside both readings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lasthop.harness import Claim, Data, Finding, NoRunsError
@@ -63,23 +63,23 @@ def counted(claim: Claim, data: Data) -> Finding | None:
 def conjunction(outcomes: Sequence[Outcome]) -> Finding:
     """False beats undecided, undecided beats untested, untested beats true."""
     tested = [o for o in outcomes if o.check is not None]
-    failed = [o for o in tested if not o.passed]
+    failed = [o for o in tested if o.check is not None and o.check.held is False]
+    undecided = [o for o in tested if o.check is not None and o.check.held is None]
     unknown = [o for o in outcomes if o.check is None]
     notes = [] if not unknown else [f"{len(unknown)} of {len(outcomes)} comparisons untested: {unknown[0].text}"]
     if not tested:
         return j.not_testable("; ".join(notes))
     notes += list(dict.fromkeys(o.check.note for o in tested if o.check and o.check.note and len(tested) <= SHOWN))
-    held = len(tested) - len(failed)
-    first = [f"fails: {o.text}" for o in failed] + [o.text for o in tested if o.passed]
+    held = [o for o in tested if o not in failed and o not in undecided]
+    first = [f"fails: {o.text}" for o in failed] + [f"undecided: {o.text}" for o in undecided] + [o.text for o in held]
     more = f"; and {len(first) - SHOWN} more" if len(first) > SHOWN else ""
-    text = f"{held} of {len(tested)} hold: {'; '.join(first[:SHOWN])}{more}"
+    text = f"{len(held)} of {len(tested)} hold: {'; '.join(first[:SHOWN])}{more}"
     values: dict[str, Estimate] = {}
     for o in tested:
         values.update(o.check.values if o.check else {})
     made = j.verdict_of([o.check for o in tested if o.check is not None])
     verdict: j.Verdict = "not-testable" if made == "agrees" and unknown else made
     parts = {o.name: o.check.held for o in tested if o.check is not None}
-    open_ = verdict == "agrees" and any(o.check.open for o in tested if o.check is not None)
     checks = tuple(o.check for o in tested if o.check is not None)
     return Finding(
         verdict,
@@ -87,7 +87,6 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
         values,
         "; ".join(notes),
         parts=parts,
-        open=open_,
         checks=checks,
         remarks=tuple(notes[:1]) if unknown else (),
     )
@@ -139,11 +138,9 @@ def _compared(check: Check, values: dict[str, Estimate]) -> j.Check:
     left, right = names
     if check.relation == "<":
         return j.ordered({left: values[left], right: values[right]}, unit=unit)
-    above = j.ordered({right: values[right], left: values[left]}, unit=unit)
-    if check.relation == ">=" and not above.passed:
-        equal = j.equal_within(values, percent, unit=unit)
-        return equal if equal.passed else replace(equal, open=equal.open or above.open)
-    return above
+    if check.relation == ">=":
+        return j.not_below(values, percent, unit=unit)
+    return j.ordered({right: values[right], left: values[left]}, unit=unit)
 
 
 def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
@@ -157,7 +154,7 @@ def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
     if left.n == right.n and all(right.samples):
         by_seed = Estimate.of([x / y for x, y in zip(left.samples, right.samples, strict=True)])
     ci95 = by_seed.ci95
-    possible = not passed and ci95 is not None and ci95[0] <= high and ci95[1] >= low
+    possible = j.is_open(passed, ci95, low, high)
     note = f"ratio {ratio:.3g}, band {low:g}-{high:g}"
     # The ratio of the means is judged; its interval is that of the ratios seed by seed.
     value = by_seed.scaled(ratio / by_seed.mean) if by_seed.mean else by_seed
