@@ -396,7 +396,7 @@ class _Heat(_Panelled):
                         ha="center",
                         va="center",
                         rotation=90 if turned else 0,
-                        color="w" if norm(value) < 0.5 else "k",
+                        color="w" if norm(value) < 0.47 else "k",  # the one with more contrast
                     )
 
     def _norm(self, means: Sequence[float]) -> Normalize:

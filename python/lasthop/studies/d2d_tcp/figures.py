@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError, TableView
-from lasthop.harness.drawing import study_figure
+from lasthop.harness.drawing import black_or_white, readable, study_figure
 from lasthop.harness.stats import Estimate
 from lasthop.studies.d2d_tcp.evaluate import MODES, VERSIONS, WAYS
 
@@ -105,7 +105,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
         place = taken.get((node, tti), 0)
         taken[node, tti] = place + 1
         offset = (2, 4 + 7 * place) if node != "b" else (2, -9 - 7 * place)
-        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=7, color=colour)
+        ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=7, color=readable(colour))
     ax.set_xlim(-1, until + 3)
     ax.set_xticks(range(0, until + 1, 5))
     ax.set_ylim(-2.8, 0.9)
@@ -221,7 +221,7 @@ def figure_7(evidence: Evidence) -> Figure:
 def _bars(ax: Axes, bars: list[tuple[str, Estimate, str]]) -> None:
     for i, (_, value, colour) in enumerate(bars):
         ax.bar(i, value.mean, color=colour, yerr=value.half_width or 0.0, capsize=3, error_kw={"linewidth": 0.8})
-        ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=7, color="white")
+        ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=7, color=black_or_white(colour))
     ax.set_xticks(
         range(len(bars)), [name.replace(", ", ",\n") for name, _, _ in bars], rotation=30, ha="right", fontsize=7
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lasthop.harness import Data, Evidence, Figure, TableView
-from lasthop.harness.drawing import decade_axis, study_figure
+from lasthop.harness.drawing import decade_axis, readable, study_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -464,7 +464,8 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
         near = abs(v + height / 2 - y) < 0.001
         ax.annotate(
             name, ((x * (right - left) + left), y * (high - low) + low), (u, v + height / 2),
-            textcoords="axes fraction", fontsize=7, color=colour, va="center", arrowprops=None if near else line,
+            textcoords="axes fraction", fontsize=7, color=readable(colour), va="center",
+            arrowprops=None if near else line,
         )  # fmt: skip
 
 
