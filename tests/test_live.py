@@ -76,8 +76,9 @@ def test_a_transfer_takes_as_long_as_the_links_say(tmp_path: Path) -> None:
     assert down["delay_min_s"] > 0.010
     measured = results.summary["live"]
     assert measured["lateness"]["departures"]["count"] > 150
-    # Packets of 1500 octets are refused by the router, which names the MTU 1400 (RFC 1191).
-    assert measured["answers_of_routers"] >= 1
+    # The phone's device has the MTU of its link, so its SYN limits segments to 1360 octets (RFC 9293 section 3.7.1) and
+    # no router has a packet that is too large.
+    assert measured["answers_of_routers"] == 0
 
 
 @namespaces
@@ -129,7 +130,7 @@ def test_a_signal_ends_the_run_with_whole_results_and_nothing_left(tmp_path: Pat
     assert (out / "manifest.json").exists()
     assert json.loads((out / "summary.json").read_text(encoding="utf-8"))["live"]["ended_by"] == "stopped"
     assert not _running("sleep", "471")
-    assert not Path(tempfile.gettempdir(), f"lasthop-hosts-{run.pid}").exists()
+    assert not list(Path(tempfile.gettempdir()).glob(f"lasthop-hosts-{run.pid}*"))
 
 
 @namespaces
@@ -141,6 +142,41 @@ def test_programs_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
         while _running("sleep", "472") and time.monotonic() < until:
             time.sleep(0.05)
         assert not _running("sleep", "472")
+
+
+@namespaces
+def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
+    # A daemon: a session of its own, which the signals to the program's group do not reach.
+    done = live(tmp_path, "--in", "server=setsid sleep 473 & sleep 0.1")
+    assert done.returncode == 0, done.stderr
+    assert not _running("sleep", "473")
+
+
+@namespaces
+def test_a_daemon_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--out", str(tmp_path / "out")]
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    words += ["--in", "server=setsid sleep 474 & echo on; sleep 475"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "on\n"
+        run.kill()
+        run.wait()
+        until = time.monotonic() + 5
+        while (_running("sleep", "474") or _running("sleep", "475")) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not _running("sleep", "474")
+        assert not _running("sleep", "475")
+
+
+@namespaces
+@pytest.mark.skipif(shutil.which("ip") is None, reason="the program ip is not installed: no device was removed")
+def test_a_device_that_is_removed_ends_the_run_with_whole_results(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = live(tmp_path, "--in", "phone=ip link del lasthop0; sleep 30", "--out", str(out))
+    assert done.returncode == 1, done.stderr
+    assert "device of phone was removed" in done.stderr, done.stderr
+    assert json.loads((out / "summary.json").read_text(encoding="utf-8"))["live"]["ended_by"] == "device-gone"
 
 
 def _running(*words: str) -> bool:
@@ -161,6 +197,14 @@ def test_a_plain_run_refuses_an_external_node(tmp_path: Path) -> None:
         (("--in", "nobody=true"), "nobody"),
         (("--in", "phone"), "NODE=..."),
         (("--late-limit", "soon", "--in", "phone=true"), "soon"),
+        (("--late-limit", "inf ms", "--in", "phone=true"), "inf ms"),
+        (("--late-limit", "-1 ms", "--in", "phone=true"), "-1 ms"),
+        (("--duration", "long", "--in", "phone=true"), "duration"),
+        (("--in", 'pho"ne=true'), 'pho"ne'),
+        (("--shell", "nowhere"), "nowhere"),
+        (("--device", "phone=lasthop-no-dev"), "there is none"),
+        (("--device", "phone=lo"), "10.0.0.3"),
+        (("--device", "phone=a", "--device", "server=a"), "share"),
         (("--device", "phone=none", "--in", "phone=true"), "device"),
         ((), "external"),
     ],

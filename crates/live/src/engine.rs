@@ -20,14 +20,27 @@ use crate::store::Store;
 pub trait Clock {
     /// Time since the run began. It does not go back.
     fn now(&mut self) -> Instant;
-    /// Returns at `until` or, before that, when a port has a packet.
-    fn wait(&mut self, until: Instant);
+    /// Returns at `until` or, before that, when a port has a packet or is gone. The result is the
+    /// moment at which the wait was over, which is before the process runs again: before it the
+    /// ports were empty. `None`: there was something at once, or `until` has passed.
+    fn wait(&mut self, until: Instant) -> Option<Instant>;
+}
+
+/// What a port has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// A packet of this length [B].
+    Packet(usize),
+    /// No packet waits.
+    Nothing,
+    /// The port is no more, and never has a packet again.
+    Gone,
 }
 
 /// Where real packets enter and leave: one for each external node.
 pub trait Port {
-    /// The next packet that waits, into `buffer`; its length. None: none waits.
-    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize>;
+    /// The next packet that waits, into `buffer`.
+    fn receive(&mut self, buffer: &mut [u8]) -> Received;
     /// Sends a packet. False: the other side did not take it.
     fn send(&mut self, packet: &[u8]) -> bool;
 }
@@ -59,8 +72,8 @@ pub struct Report {
     pub departures: Lateness,
     /// Events of the simulation: the first one due whenever the run goes on.
     pub events: Lateness,
-    /// Packets that entered: at most, since their port was empty or the run waited. How long the
-    /// system took to wake the process is not in it; it is in `events`.
+    /// Packets that entered: at most, since their port was empty or the wait was over
+    /// ([`Clock::wait`]).
     pub entries: Lateness,
     /// Packets that entered, and their octets.
     pub entered: [u64; 2],
@@ -76,6 +89,8 @@ pub struct Report {
     pub not_ip: u64,
     /// Messages of ICMP that routers have sent, and echo replies.
     pub answers: u64,
+    /// The node whose port is gone, which has ended the run.
+    pub gone: Option<NodeId>,
 }
 
 impl Report {
@@ -109,7 +124,7 @@ impl Report {
     }
 }
 
-/// A port with what the engine knows of it.
+/// A port and its node.
 struct Attached<P> {
     node: NodeId,
     port: P,
@@ -163,8 +178,8 @@ impl<C: Clock, P: Port> Engine<C, P> {
         }
     }
 
-    /// Runs to the scenario's end, or until `wish`, which gets the time, wants it to end. When the
-    /// run ended.
+    /// Runs to the scenario's end, until `wish`, which gets the time, wants it to end, or until a
+    /// port is gone ([`Report::gone`]). When the run ended.
     ///
     /// # Errors
     /// What the simulation reports.
@@ -186,14 +201,18 @@ impl<C: Clock, P: Port> Engine<C, P> {
             if now >= end && caught_up {
                 return Ok(end);
             }
-            if self.take_in(now)? || !caught_up {
+            let some = self.take_in(now)?;
+            if self.report.gone.is_some() {
+                return Ok(self.simulation.now());
+            }
+            if some || !caught_up {
                 continue;
             }
             let next = self.simulation.outside().next_event().unwrap_or(end);
             let until = next.min(ask).min(end);
-            self.clock.wait(until);
-            let woken = self.clock.now();
-            self.ports.iter_mut().for_each(|port| port.empty = woken);
+            if let Some(over) = self.clock.wait(until) {
+                self.ports.iter_mut().for_each(|port| port.empty = port.empty.max(over));
+            }
         }
     }
 
@@ -229,8 +248,8 @@ impl<C: Clock, P: Port> Engine<C, P> {
         for i in 0..self.ports.len() {
             for _ in 0..TURN {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                let len = self.ports[i].port.receive(&mut buffer);
-                if let Some(len) = len {
+                let received = self.ports[i].port.receive(&mut buffer);
+                if let Received::Packet(len) = received {
                     some = true;
                     let came = self.clock.now();
                     // What is due before the packet happens before it.
@@ -239,11 +258,18 @@ impl<C: Clock, P: Port> Engine<C, P> {
                     self.report.entries.add(late);
                     self.enter(self.ports[i].node, &mut buffer[..len]);
                     self.carry_out();
-                    self.buffer = buffer;
-                } else {
-                    self.buffer = buffer;
-                    self.ports[i].empty = now;
-                    break;
+                }
+                self.buffer = buffer;
+                match received {
+                    Received::Packet(_) => {}
+                    Received::Nothing => {
+                        self.ports[i].empty = self.ports[i].empty.max(now);
+                        break;
+                    }
+                    Received::Gone => {
+                        self.report.gone = Some(self.ports[i].node);
+                        return Ok(some);
+                    }
                 }
             }
         }
@@ -309,11 +335,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
             for departure in departures.drain(..) {
                 match departure {
                     Departure::Arrived { at, node, handle, ecn } => self.leave(at, node, handle, ecn),
-                    Departure::TooLarge { node, handle, mtu, .. } => {
-                        let packet = &self.store.get_mut(handle).octets;
-                        let answer = ip::answer(packet, self.map.addresses[&node], Trouble::TooBig(mtu));
-                        self.answer(node, answer);
-                    }
+                    Departure::TooLarge { node, handle, mtu, .. } => self.too_large(node, handle, mtu),
                     Departure::Released { handle } => self.store.release(handle),
                 }
             }
@@ -322,10 +344,29 @@ impl<C: Clock, P: Port> Engine<C, P> {
         self.departures = departures;
     }
 
+    /// `node` cannot send a packet on as it is, and answers its sender.
+    fn too_large(&mut self, node: NodeId, handle: u32, mtu: u32) {
+        let packet = &self.store.get_mut(handle).octets;
+        let Ok(header) = ip::read(packet) else { return };
+        if self.map.nodes.get(&header.src) != Some(&node) {
+            let answer = ip::answer(packet, self.map.addresses[&node], Trouble::TooBig(mtu));
+            return self.answer(node, answer);
+        }
+        // The sender's own link is too narrow, which the MTU of its device does not show. Linux
+        // takes no message from the address of the host itself: it comes from the destination's.
+        let to = self.map.nodes.get(&header.dst).map(|to| self.map.addresses[to]);
+        let answer = to.and_then(|to| ip::answer(packet, to, Trouble::TooBig(mtu)));
+        if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
+            self.report.answers += 1;
+            self.report.refused += u64::from(!self.ports[*i].port.send(&answer));
+        }
+    }
+
     /// A packet is at the node that it was sent to.
     fn leave(&mut self, at: Instant, node: NodeId, handle: u32, ecn: lasthop_units::Ecn) {
         let stored = self.store.get_mut(handle);
-        if let Some(i) = self.port_of.get(&node) {
+        // At an external node that is only on the way the hop limit ends as at a router.
+        if let Some(i) = self.port_of.get(&node).filter(|_| !stored.expires) {
             ip::set_ecn(&mut stored.octets, ecn);
             let taken = self.ports[*i].port.send(&stored.octets);
             let late = self.clock.now().since(at);

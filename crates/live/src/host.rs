@@ -19,7 +19,7 @@ use lasthop_sim::{Error, ExternalNode, Files, RunOutput, Scenario};
 use lasthop_units::{Duration, Instant, NodeId};
 use serde_json::{Value, json};
 
-use crate::engine::{Clock, Engine, Port, Report, Wish};
+use crate::engine::{Clock, Engine, Port, Received, Report, Wish};
 use crate::lateness::Lateness;
 use crate::plan::Plan;
 use crate::sys;
@@ -36,17 +36,34 @@ const GRACE: Duration = Duration::from_secs(1);
 struct Monotonic {
     start: u64,
     fds: Vec<libc::pollfd>,
+    scheduled: sys::Scheduled,
+    /// What was counted after the last wait.
+    counted: Option<[u64; 2]>,
 }
 
 impl Clock for Monotonic {
     fn now(&mut self) -> Instant {
         Instant(sys::monotonic().saturating_sub(self.start))
     }
-    fn wait(&mut self, until: Instant) {
-        let now = self.now();
-        if until > now {
-            sys::wait(&mut self.fds, until.since(now));
+    /// From the moment at which the kernel wakes a thread to the one at which that runs the kernel
+    /// counts its time as time in which it could have run; so the wait was over that much before
+    /// now. Such time before the wait, when another program took the processor, is counted too: the
+    /// result is at most too early, and not before the wait began.
+    fn wait(&mut self, until: Instant) -> Option<Instant> {
+        let began = self.now();
+        if until <= began {
+            return None;
         }
+        sys::wait(&mut self.fds, until.since(began));
+        let woken = self.now();
+        let before = std::mem::replace(&mut self.counted, self.scheduled.read());
+        let (Some([waited, runs]), Some([waited_before, runs_before])) = (self.counted, before) else {
+            return Some(woken);
+        };
+        if runs == runs_before {
+            return None;
+        }
+        Some(Instant(woken.0.saturating_sub(waited.saturating_sub(waited_before)).max(began.0)))
     }
 }
 
@@ -54,8 +71,15 @@ impl Clock for Monotonic {
 struct Tun(File);
 
 impl Port for Tun {
-    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        self.0.read(buffer).ok().filter(|len| *len > 0)
+    fn receive(&mut self, buffer: &mut [u8]) -> Received {
+        match self.0.read(buffer) {
+            Ok(len) if len > 0 => Received::Packet(len),
+            Ok(_) => Received::Nothing,
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Received::Nothing
+            }
+            Err(_) => Received::Gone,
+        }
     }
     fn send(&mut self, packet: &[u8]) -> bool {
         self.0.write(packet).is_ok()
@@ -67,9 +91,19 @@ struct Place {
     name: Box<str>,
     /// User, network and mount namespace.
     namespaces: [File; 3],
-    /// Keeps the namespace while no program runs; ends with its standard input.
+    /// The counters of the device. The file stays readable without the holder.
+    counters: File,
+    /// Keeps the namespace while no program runs, and ends with its standard input ([`GUARD`]).
     holder: Child,
 }
+
+/// Waits for the end of its input, which comes with the end of the run or of this process, and then
+/// kills every process of its network namespace: also those that have left their group.
+const GUARD: &str = "read -r _; for try in 1 2 3 4 5 6 7 8 9; do n=; for p in /proc/[0-9]*; do \
+     [ \"${p#/proc/}\" != $$ ] && [ \"$p/ns/net\" -ef /proc/self/ns/net ] && kill -9 \"${p#/proc/}\" && n=1; \
+     done; [ $n ] || exit 0; done";
+/// A guard that has not ended after so long is killed.
+const GUARD_TIME: Duration = Duration::from_secs(2);
 
 /// A program that runs.
 struct Program {
@@ -77,6 +111,8 @@ struct Program {
     command: String,
     child: Child,
     status: Option<ExitStatus>,
+    /// It is the user's shell.
+    shell: bool,
 }
 
 /// The hosts file of all namespaces, removed when these are there.
@@ -88,10 +124,13 @@ impl Hosts {
         for node in nodes {
             text += &format!("{} {}\n{} {}.ip6\n", node.v4, node.name, node.v6, node.name);
         }
-        let path = std::env::temp_dir().join(format!("lasthop-hosts-{}", std::process::id()));
-        let written = std::fs::write(&path, text);
-        written.map_err(|source| Error::File { path: path.clone(), doing: "write", source })?;
-        Ok(Hosts(path))
+        let name = format!("lasthop-hosts-{}-{}", std::process::id(), sys::monotonic());
+        let path = std::env::temp_dir().join(name);
+        // The folder is everyone's: a file or link that is there is not written to.
+        let file = File::options().write(true).create_new(true).open(&path);
+        let hosts = file.map(|file| (Hosts(path.clone()), file));
+        let written = hosts.and_then(|(hosts, mut file)| file.write_all(text.as_bytes()).map(|()| hosts));
+        written.map_err(|source| Error::File { path, doing: "write", source })
     }
 }
 
@@ -107,6 +146,9 @@ fn refused(message: String, help: &str) -> Error {
 
 /// What helps against a step that failed.
 fn remedy(step: usize, error: &io::Error) -> String {
+    if error.raw_os_error() == Some(libc::EMFILE) {
+        return "each node needs six open files: raise the limit (`ulimit -n 10000`)".to_owned();
+    }
     match step {
         1..=3 => "this system lets users make no namespaces. As root set \
                       `sysctl kernel.unprivileged_userns_clone=1` (Debian), \
@@ -129,7 +171,7 @@ fn remedy(step: usize, error: &io::Error) -> String {
 
 impl Place {
     /// A new namespace with its device.
-    fn new(node: &ExternalNode, hosts: Option<&Hosts>) -> Result<(Place, Tun), Error> {
+    fn new(node: &ExternalNode, mtu: u32, hosts: Option<&Hosts>) -> Result<(Place, Tun), Error> {
         let failed = |step: usize, error: &io::Error| {
             let what = sys::STEPS.get(step).unwrap_or(&"start");
             refused(format!("node `{}`: cannot {what}: {error}", node.name), &remedy(step, error))
@@ -137,9 +179,9 @@ impl Place {
         let other = |error: io::Error| failed(usize::MAX, &error);
         let (ours, theirs) = UnixStream::pair().map_err(other)?;
         let hosts = hosts.and_then(|hosts| CString::new(hosts.0.as_os_str().as_bytes()).ok());
-        let mut command = Command::new("cat");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        sys::Setup::new(&theirs, (node.v4, node.v6), MTU, hosts).apply(&mut command);
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(GUARD).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        sys::Setup::new(&theirs, (node.v4, node.v6), mtu, hosts).apply(&mut command);
         let started = command.spawn();
         drop(theirs);
         let received = sys::receive_descriptor(&ours);
@@ -152,19 +194,27 @@ impl Place {
             (Err(error), Some(Err(step))) => return Err(failed(usize::from(step), &error)),
             (Err(error), _) => return Err(other(error)),
         };
-        let open = |kind| File::open(format!("/proc/{}/ns/{kind}", holder.id()));
-        let namespaces = match (open("user"), open("net"), open("mnt")) {
-            (Ok(user), Ok(net), Ok(mnt)) => [user, net, mnt],
-            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                stop(&mut holder);
-                return Err(other(error));
+        let open = |file| File::open(format!("/proc/{}/{file}", holder.id()));
+        let files = || Ok(([open("ns/user")?, open("ns/net")?, open("ns/mnt")?], open("net/dev")?));
+        match files() {
+            Ok((namespaces, counters)) => {
+                let place = Place { name: node.name.clone(), namespaces, counters, holder };
+                Ok((place, Tun(File::from(tun))))
             }
-        };
-        let place = Place { name: node.name.clone(), namespaces, holder };
-        Ok((place, Tun(File::from(tun))))
+            Err(error) => {
+                stop(&mut holder);
+                Err(other(error))
+            }
+        }
     }
 
-    fn spawn(&self, mut command: Command, group: bool, to_stderr: bool) -> io::Result<Child> {
+    fn spawn(
+        &self,
+        mut command: Command,
+        group: bool,
+        to_stderr: bool,
+        slack: Duration,
+    ) -> io::Result<Child> {
         let folder = std::env::current_dir().unwrap_or_default();
         command.env("LASTHOP_NODE", &*self.name);
         sys::Join {
@@ -172,24 +222,46 @@ impl Place {
             folder: CString::new(folder.as_os_str().as_bytes()).unwrap_or_default(),
             group,
             to_stderr,
+            slack,
+            parent: std::process::id(),
         }
         .apply(&mut command);
         command.spawn()
     }
 
     /// Packets that the kernel did not put into the device because the run did not take them in
-    /// time (the device's queue was full).
-    fn lost_in_device(&self) -> u64 {
-        let path = format!("/proc/{}/net/dev", self.holder.id());
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+    /// time (the device's queue was full), and packets that it did not take out of the device. Both
+    /// are `None` where the device is gone.
+    fn lost_in_device(&mut self) -> [Option<u64>; 2] {
+        let mut text = String::new();
+        let _gone = self.counters.read_to_string(&mut text);
         let own = text.lines().find_map(|line| line.trim().strip_prefix(sys::DEVICE)?.strip_prefix(':'));
-        // Receive has eight columns, and transmit bytes, packets, errs, drop.
-        own.and_then(|columns| columns.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
+        let columns: Vec<&str> = own.unwrap_or_default().split_whitespace().collect();
+        // Receive has eight columns: bytes, packets, errs, drop and others; transmit begins as that.
+        [11, 3].map(|column| columns.get(column)?.parse().ok())
+    }
+
+    /// Kills what still runs in the namespace; the guards of several places do it at the same time.
+    fn begin_end(&mut self) {
+        if self.holder.try_wait().is_ok_and(|status| status.is_some()) {
+            // It was killed.
+            let mut guard = Command::new("/bin/sh");
+            guard.arg("-c").arg(GUARD).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            if let Ok(guard) = self.spawn(guard, true, false, sys::timer_slack()) {
+                self.holder = guard;
+            }
+        }
+        self.holder.stdin = None;
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.begin_end();
+        let until = sys::monotonic() + GUARD_TIME.0;
+        while sys::monotonic() < until && self.holder.try_wait().is_ok_and(|status| status.is_none()) {
+            sys::wait(&mut [], Duration::from_millis(1));
+        }
         stop(&mut self.holder);
     }
 }
@@ -225,6 +297,7 @@ enum Reason {
     Program,
     Failed,
     Stopped,
+    Gone,
 }
 
 impl Reason {
@@ -234,6 +307,7 @@ impl Reason {
             Reason::Program => "program",
             Reason::Failed => "program-failed",
             Reason::Stopped => "stopped",
+            Reason::Gone => "device-gone",
         }
     }
 }
@@ -245,10 +319,14 @@ struct Programs<'a> {
     running: Vec<Program>,
     waiting: Vec<(Instant, &'a str, Option<&'a str>)>,
     reason: Reason,
+    /// The timer slack that programs get.
+    slack: Duration,
+    /// The terminal as it was before a shell ran.
+    terminal: Option<sys::Terminal>,
 }
 
 impl<'a> Programs<'a> {
-    fn of(plan: &'a Plan, places: &'a [Place]) -> Programs<'a> {
+    fn of(plan: &'a Plan, places: &'a [Place], slack: Duration) -> Programs<'a> {
         let commands = plan.programs.iter().map(|(node, command)| (node.as_str(), Some(command.as_str())));
         let shell = plan.shell.iter().map(|node| (node.as_str(), None));
         let mut waiting: Vec<_> = (0..)
@@ -256,7 +334,9 @@ impl<'a> Programs<'a> {
             .map(|(i, (node, command))| (Instant(GAP.0 * i), node, command))
             .collect();
         waiting.reverse();
-        Programs { plan, places, running: Vec::new(), waiting, reason: Reason::Duration }
+        let (running, reason) = (Vec::new(), Reason::Duration);
+        let terminal = plan.shell.as_ref().and_then(|_| sys::Terminal::of_input());
+        Programs { plan, places, running, waiting, reason, slack, terminal }
     }
 
     /// Starts what is due; ends the run when its last program has ended, or one has failed.
@@ -267,8 +347,7 @@ impl<'a> Programs<'a> {
         for i in 0..self.running.len() {
             let before = self.running[i].status.is_some();
             if self.running[i].ended() && !before && self.running[i].status.is_some_and(|s| !s.success()) {
-                let shell = self.plan.shell.is_some() && i + 1 == self.running.len();
-                self.reason = if shell { Reason::Program } else { Reason::Failed };
+                self.reason = if self.running[i].shell { Reason::Program } else { Reason::Failed };
                 return Ok(Wish::End);
             }
         }
@@ -310,22 +389,24 @@ impl<'a> Programs<'a> {
         let Some(place) = self.places.iter().find(|place| &*place.name == node) else {
             return Err(refused(format!("no namespace for the node `{node}`"), "give it no `--device`"));
         };
-        let child = place.spawn(process, group, self.plan.quiet && group).map_err(|error| {
+        let child = place.spawn(process, group, self.plan.quiet && group, self.slack).map_err(|error| {
             let help = "`lasthop live --check` shows what this machine allows";
-            refused(format!("node `{node}`: cannot start a program: {error}"), help)
+            refused(format!("node `{node}`: cannot start `{command}`: {error}"), help)
         })?;
-        self.running.push(Program { node: node.into(), command: command.to_owned(), child, status: None });
+        let (node, command) = (node.into(), command.to_owned());
+        self.running.push(Program { node, command, child, status: None, shell: !group });
         Ok(())
     }
 
-    /// Asks all programs to end, then ends them.
+    /// Asks all programs to end, then ends them. Their groups' other processes end with the places.
     fn end(&mut self) -> Value {
         for p in &mut self.running {
             p.ended();
         }
         let by_itself: Vec<bool> = self.running.iter().map(|p| p.status.is_some()).collect();
         for p in self.running.iter().filter(|p| p.status.is_none()) {
-            sys::signal(p.child.id(), true, libc::SIGTERM);
+            // A shell at a terminal takes no SIGTERM. SIGHUP is the end of its terminal.
+            sys::signal(p.child.id(), !p.shell, if p.shell { libc::SIGHUP } else { libc::SIGTERM });
         }
         let until = sys::monotonic() + GRACE.0;
         while sys::monotonic() < until && !self.running.iter_mut().all(Program::ended) {
@@ -339,7 +420,39 @@ impl<'a> Programs<'a> {
                 "status": p.status.and_then(|s| s.code()).filter(|_| own),
             })
         };
-        self.running.iter().zip(by_itself).map(of).collect()
+        let found = self.running.iter().zip(by_itself).map(of).collect();
+        self.running.clear();
+        if let Some(terminal) = &self.terminal {
+            terminal.restore();
+        }
+        found
+    }
+}
+
+/// Real-time priority where it is wanted, and timers without slack, until it is dropped.
+struct Priority {
+    before: Option<sys::Schedule>,
+    slack: Duration,
+}
+
+impl Priority {
+    fn set(real_time: bool) -> io::Result<Priority> {
+        let before = if real_time { Some(sys::Schedule::now()?) } else { None };
+        if real_time {
+            sys::Schedule::real_time().set()?;
+        }
+        let slack = sys::timer_slack();
+        sys::set_timer_slack(Duration(1));
+        Ok(Priority { before, slack })
+    }
+}
+
+impl Drop for Priority {
+    fn drop(&mut self) {
+        sys::set_timer_slack(self.slack);
+        if let Some(before) = self.before {
+            let _usual = before.set();
+        }
     }
 }
 
@@ -358,19 +471,20 @@ pub fn run(
     let mut simulation = lasthop_sim::open_external(scenario, files)?;
     let nodes = simulation.outside().nodes().to_vec();
     check_names(plan, &nodes)?;
-    let (places, ports) = open_nodes(plan, &nodes)?;
+    let mtu_of = |node: NodeId| simulation.outside().mtu(node).min(MTU);
+    let (mut places, ports) = open_nodes(plan, &nodes, mtu_of)?;
     let fds = ports.iter().map(|(_, tun)| sys::readable(tun.0.as_raw_fd())).collect();
-    let slack = sys::timer_slack();
-    sys::set_timer_slack(Duration(1));
-    let real_time = plan.real_time.then(|| sys::set_real_time(true));
-    if let Some(Err(error)) = &real_time {
-        let help = "run it as root, or raise RLIMIT_RTPRIO (`ulimit -r 1`), or leave `--realtime` out";
-        return Err(refused(format!("no real-time priority: {error}"), help));
-    }
-    let mut programs = Programs::of(plan, &places);
+    let mut programs = Programs::of(plan, &places, sys::timer_slack());
     programs.prepare()?;
+    let priority = Priority::set(plan.real_time).map_err(|error| {
+        let help = "run it as root, or raise RLIMIT_RTPRIO (`ulimit -r 1`), or leave `--realtime` out";
+        refused(format!("no real-time priority: {error}"), help)
+    })?;
+    let scheduled = sys::Scheduled::of_this_thread();
+    let counted = scheduled.read();
     let (begun, used) = (sys::monotonic(), sys::thread_time());
-    let mut engine = Engine::new(simulation, Monotonic { start: begun, fds }, ports);
+    let clock = Monotonic { start: begun, fds, scheduled, counted };
+    let mut engine = Engine::new(simulation, clock, ports);
     let mut failed = None;
     let ended = engine.run(&mut |now| {
         if !alive(now.as_secs_f64()) {
@@ -383,17 +497,17 @@ pub fn run(
         })
     });
     let (wall, processor) = (sys::monotonic() - begun, Duration(sys::thread_time().0.saturating_sub(used.0)));
-    if plan.real_time {
-        let _usual = sys::set_real_time(false);
-    }
-    sys::set_timer_slack(slack);
-    let lost: Value = places
-        .iter()
-        .map(|p| (p.name.to_string(), json!(p.lost_in_device())))
-        .collect::<serde_json::Map<_, _>>()
-        .into();
-    let reason = programs.reason;
+    drop(priority);
+    let gone = engine.report.gone.map(|id| nodes.iter().find(|node| node.id == id).map(|node| &*node.name));
+    let reason = if gone.is_some() { Reason::Gone } else { programs.reason };
     let programs = programs.end();
+    let mut lost = [serde_json::Map::new(), serde_json::Map::new()];
+    for place in &mut places {
+        for (lost, count) in lost.iter_mut().zip(place.lost_in_device()) {
+            lost.insert(place.name.to_string(), json!(count));
+        }
+    }
+    places.iter_mut().for_each(Place::begin_end);
     drop(places);
     let ended = ended?;
     if let Some(error) = failed {
@@ -404,7 +518,11 @@ pub fn run(
         live["ended_s"] = json!(ended.as_secs_f64());
         live["ended_by"] = json!(reason.name());
         live["processor_share"] = json!(processor.0 as f64 / wall.max(1) as f64);
-        live["lost_before_entry"] = lost;
+        let [before, after] = lost;
+        live["lost_before_entry"] = before.into();
+        live["lost_after_exit"] = after.into();
+        live["device_gone_at"] = json!(gone);
+        live["entries_include_wake_up"] = json!(counted.is_some());
         live["programs"] = programs;
         live["nodes"] = nodes.iter().map(node_json).collect();
         live
@@ -416,8 +534,12 @@ pub fn run(
 /// The namespaces of external nodes, and the devices of all of them.
 type Opened = (Vec<Place>, Vec<(NodeId, Tun)>);
 
-/// Makes them.
-fn open_nodes(plan: &Plan, nodes: &[ExternalNode]) -> Result<Opened, Error> {
+/// Makes them. `mtu` has what a node's links take.
+fn open_nodes(
+    plan: &Plan,
+    nodes: &[ExternalNode],
+    mut mtu: impl FnMut(NodeId) -> u32,
+) -> Result<Opened, Error> {
     // The mounts keep the file; its name goes at the end.
     let hosts = Hosts::write(nodes)?;
     let (mut places, mut ports) = (Vec::new(), Vec::new());
@@ -426,7 +548,7 @@ fn open_nodes(plan: &Plan, nodes: &[ExternalNode]) -> Result<Opened, Error> {
             ports.push((node.id, open_device(node, device)?));
             continue;
         }
-        let (place, tun) = Place::new(node, Some(&hosts))?;
+        let (place, tun) = Place::new(node, mtu(node.id), Some(&hosts))?;
         places.push(place);
         ports.push((node.id, tun));
     }
@@ -447,7 +569,13 @@ fn check_names(plan: &Plan, nodes: &[ExternalNode]) -> Result<(), Error> {
             return Err(refused(format!("`{name}` is no external node"), &help));
         }
     }
-    for (name, device) in &plan.devices {
+    for (i, (name, device)) in plan.devices.iter().enumerate() {
+        if let Some((other, other_device)) =
+            plan.devices[..i].iter().find(|(other, d)| other == name || d == device)
+        {
+            let message = format!("`{name}={device}` and `{other}={other_device}` share a node or a device");
+            return Err(refused(message, "give each node one device of its own"));
+        }
         if plan.programs.iter().map(|(node, _)| node).chain(&plan.shell).any(|node| node == name) {
             let help = "start the program yourself where the device is, or leave `--device` out";
             return Err(refused(
@@ -459,19 +587,32 @@ fn check_names(plan: &Plan, nodes: &[ExternalNode]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Takes a device that exists, is up and has the node's address.
 fn open_device(node: &ExternalNode, device: &str) -> Result<Tun, Error> {
+    let (make, address, up) = (
+        format!("ip tuntap add mode tun user $USER name {device}"),
+        format!("ip addr add {}/8 dev {device}", node.v4),
+        format!("ip link set {device} up"),
+    );
+    let wrong = |what: String, help: String| {
+        refused(format!("node `{}`: cannot take the device `{device}`: {what}", node.name), &help)
+    };
+    let Some((addresses, is_up)) = sys::addresses(device) else {
+        return Err(wrong("there is none".to_owned(), format!("as root: `{make} && {address} && {up}`")));
+    };
+    if !addresses.contains(&node.v4) {
+        return Err(wrong(format!("it has not the address {}", node.v4), format!("as root: `{address}`")));
+    }
+    if !is_up {
+        return Err(wrong("it is down".to_owned(), format!("as root: `{up}`")));
+    }
     sys::open_tun(device).map(Tun).map_err(|error| {
-        let busy = error.raw_os_error() == Some(libc::EBUSY);
-        let help = if busy {
-            "another program has this device".to_owned()
-        } else {
-            let user = "ip tuntap add mode tun user $USER name";
-            format!(
-                "as root: `{user} {device} && ip addr add {}/8 dev {device} && ip link set {device} up`",
-                node.v4
-            )
+        let help = match error.raw_os_error() {
+            Some(libc::EBUSY) => "another program has this device".to_owned(),
+            Some(libc::EINVAL) => "it is no TUN device of one queue".to_owned(),
+            _ => format!("let it be yours, as root: `ip link del {device} && {make} && {address} && {up}`"),
         };
-        refused(format!("node `{}`: cannot take the device `{device}`: {error}", node.name), &help)
+        wrong(error.to_string(), help)
     })
 }
 
@@ -484,7 +625,7 @@ fn finding(what: &str, ok: bool, found: impl Into<String>, remedy: &str) -> Valu
 pub fn check() -> Value {
     let mut found = Vec::new();
     let node = ExternalNode {
-        // Nobody sends to it.
+        // No packet is sent to it.
         id: lasthop_units::Id::from_index(0),
         name: "check".into(),
         external: true,
@@ -492,7 +633,8 @@ pub fn check() -> Value {
         v6: Ipv6Addr::LOCALHOST,
     };
     found.push(
-        match Hosts::write(std::slice::from_ref(&node)).and_then(|hosts| Place::new(&node, Some(&hosts))) {
+        match Hosts::write(std::slice::from_ref(&node)).and_then(|hosts| Place::new(&node, MTU, Some(&hosts)))
+        {
             Ok((place, _)) => {
                 let own =
                     |kind: &str| std::fs::read_link(format!("/proc/{}/ns/{kind}", place.holder.id())).ok();
@@ -507,10 +649,8 @@ pub fn check() -> Value {
             }
         },
     );
-    let real_time = sys::set_real_time(true);
-    let _usual = sys::set_real_time(false);
-    found.push(match real_time {
-        Ok(()) => finding("real-time priority", true, "allowed (`--realtime`)", ""),
+    found.push(match Priority::set(true) {
+        Ok(_) => finding("real-time priority", true, "allowed (`--realtime`)", ""),
         Err(error) => {
             let help =
                 "not necessary on a free machine; as root, or with `ulimit -r 1`, `--realtime` sets it";

@@ -1,7 +1,7 @@
 //! A simulation in real time, with real packets: the emulator.
 //!
 //! [`engine`] drives a simulation with external nodes by a [`Clock`] and moves packets between it
-//! and [`Port`]s; it knows neither threads nor the system. [`run`] (Linux) makes network
+//! and [`Port`]s; it has no threads and makes no system calls. [`run`] (Linux) makes network
 //! namespaces with TUN devices, starts programs in them, and removes everything again. The same
 //! engine runs wherever there are a clock and ports: beside TUN devices of a guest whose kernel has
 //! a virtual clock, or beside queues of a test.

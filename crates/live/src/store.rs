@@ -1,6 +1,6 @@
 //! The octets of packets that are inside the simulation, by handle.
 
-/// What is known of a packet while it is inside.
+/// A packet that is inside.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     /// Its octets.
@@ -17,7 +17,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Keeps a copy of `octets` under a handle that nobody uses.
+    /// Keeps a copy of `octets` under a handle that is not in use.
     pub fn keep(&mut self, octets: &[u8], expires: bool) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
             self.packets.push(Stored::default());
@@ -33,7 +33,7 @@ impl Store {
     pub fn get_mut(&mut self, handle: u32) -> &mut Stored {
         &mut self.packets[handle as usize]
     }
-    /// Nobody uses the handle any more.
+    /// The handle is free.
     pub fn release(&mut self, handle: u32) {
         self.free.push(handle);
     }

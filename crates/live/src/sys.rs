@@ -11,6 +11,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -22,7 +23,7 @@ pub const DEVICE: &str = "lasthop0";
 
 /// The steps of making a namespace: where it has failed is reported by number.
 pub const STEPS: [&str; 9] = [
-    "follow the end of this process",
+    "make a process group",
     "make a user namespace",
     "map the user",
     "make a network namespace",
@@ -46,6 +47,25 @@ pub fn monotonic() -> u64 {
         t
     };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// What the scheduler has counted of this thread.
+pub struct Scheduled(Option<File>);
+
+impl Scheduled {
+    /// Of the thread that calls this. Linux has it with `CONFIG_SCHED_INFO`, as distributions do.
+    pub fn of_this_thread() -> Scheduled {
+        Scheduled(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// Time for which the thread could have run and did not [ns], and how often it began to run
+    /// (Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`). `None`: not counted.
+    pub fn read(&self) -> Option<[u64; 2]> {
+        let mut text = [0_u8; 96];
+        let len = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let mut numbers = std::str::from_utf8(&text[..len]).ok()?.split_ascii_whitespace().skip(1);
+        Some([numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?])
+    }
 }
 
 /// Waits until one of `fds` can be read, for `most` at most.
@@ -75,18 +95,90 @@ pub fn timer_slack() -> Duration {
     Duration(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) }.max(0) as u64)
 }
 
-/// This thread gets real-time priority, or the usual one again. Its children do not inherit it.
-///
-/// # Errors
-/// The system does not allow it.
-pub fn set_real_time(on: bool) -> io::Result<()> {
-    let policy = if on { libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK } else { libc::SCHED_OTHER };
-    // SAFETY: the structure is ours.
-    unsafe {
-        let mut parameters: libc::sched_param = zeroed();
-        parameters.sched_priority = libc::c_int::from(on);
-        checked(libc::sched_setscheduler(0, policy, &raw const parameters)).map(drop)
+/// How the system schedules this thread: policy and priority.
+#[derive(Clone, Copy)]
+pub struct Schedule(libc::c_int, libc::sched_param);
+
+impl Schedule {
+    /// As it is now.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn now() -> io::Result<Schedule> {
+        // SAFETY: the structure is ours.
+        unsafe {
+            let mut parameters: libc::sched_param = zeroed();
+            checked(libc::sched_getparam(0, &raw mut parameters))?;
+            Ok(Schedule(checked(libc::sched_getscheduler(0))?, parameters))
+        }
     }
+    /// Real-time priority, the lowest. Children of the thread do not inherit it.
+    pub fn real_time() -> Schedule {
+        // SAFETY: all zeros are valid parameters.
+        let mut parameters: libc::sched_param = unsafe { zeroed() };
+        parameters.sched_priority = 1;
+        Schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, parameters)
+    }
+    /// From now on.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn set(self) -> io::Result<()> {
+        // SAFETY: the structure is ours.
+        checked(unsafe { libc::sched_setscheduler(0, self.0, &raw const self.1) }).map(drop)
+    }
+}
+
+/// The settings of a terminal.
+pub struct Terminal(libc::termios);
+
+impl Terminal {
+    /// Those of standard input, if that is one.
+    pub fn of_input() -> Option<Terminal> {
+        // SAFETY: the structure is ours.
+        unsafe {
+            let mut settings: libc::termios = zeroed();
+            (libc::tcgetattr(0, &raw mut settings) == 0).then_some(Terminal(settings))
+        }
+    }
+    /// Sets them again, and makes the terminal this process's own again: a shell that was killed
+    /// leaves it as it was for the shell.
+    pub fn restore(&self) {
+        // SAFETY: the structure is ours. A process in the background would be stopped by SIGTTOU
+        // for either call; what the signal did before is set again.
+        unsafe {
+            let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            libc::tcsetpgrp(0, libc::getpgrp());
+            libc::tcsetattr(0, libc::TCSADRAIN, &raw const self.0);
+            libc::signal(libc::SIGTTOU, before);
+        }
+    }
+}
+
+/// The IPv4 addresses of a device, and whether it is up; `None`: there is no such device.
+pub fn addresses(device: &str) -> Option<(Vec<Ipv4Addr>, bool)> {
+    let (mut found, mut up, mut known) = (Vec::new(), false, false);
+    let mut list = std::ptr::null_mut();
+    // SAFETY: getifaddrs(3) makes the list, whose texts end with 0 and whose addresses are as long
+    // as their families say, and freeifaddrs(3) ends it.
+    unsafe {
+        checked(libc::getifaddrs(&raw mut list)).ok()?;
+        let mut next = list;
+        while let Some(entry) = next.as_ref() {
+            if CStr::from_ptr(entry.ifa_name).to_bytes() == device.as_bytes() {
+                known = true;
+                up |= entry.ifa_flags & libc::IFF_UP as libc::c_uint != 0;
+                let address = entry.ifa_addr;
+                if !address.is_null() && libc::c_int::from((*address).sa_family) == libc::AF_INET {
+                    let inet = std::ptr::read_unaligned(address.cast::<libc::sockaddr_in>());
+                    found.push(Ipv4Addr::from(inet.sin_addr.s_addr.to_ne_bytes()));
+                }
+            }
+            next = entry.ifa_next;
+        }
+        libc::freeifaddrs(list);
+    }
+    known.then_some((found, up))
 }
 
 /// The effective user.
@@ -113,8 +205,7 @@ pub fn signal(process: u32, group: bool, number: libc::c_int) {
     unsafe { libc::kill(if group { -id } else { id }, number) };
 }
 
-/// Takes over a TUN device of this name: one that exists and is this user's, or a new one where the
-/// user may make it.
+/// Takes over the TUN device of this name, which is this user's.
 ///
 /// # Errors
 /// There is no /dev/net/tun, or the device cannot be taken.
@@ -204,7 +295,9 @@ impl Setup {
 
     fn steps(&self) -> Result<(), (u8, io::Error)> {
         let at = |step: u8| move |error: io::Error| (step, error);
-        die_with_parent().map_err(at(0))?;
+        // Ctrl-C at a terminal is not for the process that keeps the namespace.
+        // SAFETY: no memory is involved.
+        checked(unsafe { libc::setpgid(0, 0) }).map_err(at(0))?;
         // SAFETY: the process has one thread: it is the child of a fork.
         let own = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
         match own {
@@ -233,9 +326,10 @@ impl Setup {
 
     /// Addresses and MTU; the device and the loopback device go up.
     fn configure(&self) -> io::Result<()> {
+        let datagrams = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
         // SAFETY: all structures are ours, and the calls get what netdevice(7) says.
         unsafe {
-            let inet = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0))?);
+            let inet = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, datagrams, 0))?);
             let ask = |call: libc::c_ulong, request: &mut libc::ifreq| {
                 checked(libc::ioctl(inet.as_raw_fd(), call as _, &raw mut *request)).map(drop)
             };
@@ -257,7 +351,7 @@ impl Setup {
             flags.ifr_ifru.ifru_flags = up;
             ask(libc::SIOCSIFFLAGS, &mut flags)?;
             // A system without IPv6 has IPv4 all the same.
-            if let Ok(inet6) = checked(libc::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0)) {
+            if let Ok(inet6) = checked(libc::socket(libc::AF_INET6, datagrams, 0)) {
                 let inet6 = OwnedFd::from_raw_fd(inet6);
                 let mut index = device();
                 ask(libc::SIOCGIFINDEX, &mut index)?;
@@ -301,10 +395,17 @@ fn socket_address(ip: Ipv4Addr) -> libc::sockaddr {
     }
 }
 
-/// The process is killed when the thread that started it ends.
-fn die_with_parent() -> io::Result<()> {
+/// The process is killed when the thread that started it ends. `parent`: the process of that.
+fn die_with_parent(parent: u32) -> io::Result<()> {
     // SAFETY: no memory is involved.
-    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0) }).map(drop)
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0))?;
+        // It may have ended before.
+        if libc::getppid() == parent as libc::pid_t {
+            return Ok(());
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ESRCH))
 }
 
 fn write_file(path: &CStr, content: &[u8]) -> io::Result<()> {
@@ -332,18 +433,27 @@ fn mount_hosts(file: &CStr) -> io::Result<()> {
 #[repr(align(8))]
 struct Control([u8; 64]);
 
+/// A message with this part of data and this room for control messages. It refers to both, which
+/// must live as long as it is in use.
+fn one_octet(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: all zeros is a valid message.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len() as _;
+    message
+}
+
 /// Sends a descriptor with one octet, [`DONE`].
 fn send_descriptor(socket: RawFd, fd: RawFd) -> io::Result<()> {
     let mut octet = [DONE];
     let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: all buffers are ours and live through the call; the room is larger than
     // CMSG_SPACE(4).
     unsafe {
-        let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
-        let mut message: libc::msghdr = zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
+        let mut message = one_octet(&mut part, &mut control);
         message.msg_controllen = libc::CMSG_SPACE(size_of::<RawFd>() as u32) as _;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         (*header).cmsg_level = libc::SOL_SOCKET;
@@ -365,16 +475,14 @@ const DONE: u8 = 0xff;
 pub fn receive_descriptor(socket: &UnixStream) -> Option<Result<OwnedFd, u8>> {
     let mut octet = [0_u8];
     let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: as in `send_descriptor`; a descriptor that comes is new and ours.
     unsafe {
-        let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
-        let mut message: libc::msghdr = zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = control.0.len() as _;
-        if libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) <= 0 {
-            return None;
+        let mut message = one_octet(&mut part, &mut control);
+        while libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) <= 0 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return None;
+            }
         }
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
@@ -393,8 +501,12 @@ pub struct Join {
     pub folder: CString,
     /// It leads a group of processes of its own, else it shares the caller's and its terminal.
     pub group: bool,
-    /// Its standard output goes to standard error.
+    /// It writes its standard output to standard error.
     pub to_stderr: bool,
+    /// The timer slack that it gets, since a process has that of the thread which starts it.
+    pub slack: Duration,
+    /// The process that starts it.
+    pub parent: u32,
 }
 
 impl Join {
@@ -405,7 +517,8 @@ impl Join {
     }
 
     fn run(&self) -> io::Result<()> {
-        die_with_parent()?;
+        die_with_parent(self.parent)?;
+        set_timer_slack(self.slack);
         // SAFETY: the descriptors are open, the text ends with 0, no other memory is involved.
         unsafe {
             if self.group {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::rc::Rc;
 
-use lasthop_live::engine::{Clock, Engine, Port, Report, Wish};
+use lasthop_live::engine::{Clock, Engine, Port, Received, Report, Wish};
 use lasthop_net::ip;
 use lasthop_net::ipv4::{Ipv4Header, checksum};
 use lasthop_sim::{Files, RunOutput, Scenario, open_external};
@@ -23,6 +23,8 @@ struct Outside {
     left: Vec<(usize, Instant, Vec<u8>)>,
     /// The clock has moved on this much further when a wait ends.
     oversleep: Duration,
+    /// From then on the second port is no more.
+    gone: Option<Instant>,
 }
 
 #[derive(Clone)]
@@ -32,24 +34,31 @@ impl Clock for Shared {
     fn now(&mut self) -> Instant {
         self.0.borrow().now
     }
-    fn wait(&mut self, until: Instant) {
+    fn wait(&mut self, until: Instant) -> Option<Instant> {
         let mut outside = self.0.borrow_mut();
-        let next = outside.waiting.iter().filter_map(|w| w.front().map(|(t, _)| *t)).min();
-        let woken = next.map_or(until, |t| t.min(until)) + outside.oversleep;
-        outside.now = outside.now.max(woken);
+        let next =
+            outside.waiting.iter().filter_map(|w| w.front().map(|(t, _)| *t)).chain(outside.gone).min();
+        let over = next.map_or(until, |t| t.min(until));
+        let sleeps = over > outside.now;
+        outside.now = outside.now.max(over + outside.oversleep);
+        sleeps.then_some(over)
     }
 }
 
 struct Side(Shared, usize);
 
 impl Port for Side {
-    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+    fn receive(&mut self, buffer: &mut [u8]) -> Received {
         let mut outside = self.0.0.borrow_mut();
         let now = outside.now;
-        let waiting = &mut outside.waiting[self.1];
-        let (_, packet) = waiting.front().filter(|(t, _)| *t <= now)?;
-        buffer[..packet.len()].copy_from_slice(packet);
-        waiting.pop_front().map(|(_, packet)| packet.len())
+        if self.1 == 1 && outside.gone.is_some_and(|gone| gone <= now) {
+            return Received::Gone;
+        }
+        let Some((_, packet)) = outside.waiting[self.1].pop_front_if(|(t, _)| *t <= now) else {
+            return Received::Nothing;
+        };
+        buffer[..packet.len()].copy_from_slice(&packet);
+        Received::Packet(packet.len())
     }
     fn send(&mut self, packet: &[u8]) -> bool {
         let mut outside = self.0.0.borrow_mut();
@@ -85,6 +94,7 @@ fn packet(to_second: bool, size: u16, ttl: u8, dont_fragment: bool, ecn: Ecn) ->
 }
 
 struct Run {
+    end: Instant,
     left: Vec<(usize, Instant, Vec<u8>)>,
     report: Report,
     output: RunOutput,
@@ -93,6 +103,16 @@ struct Run {
 
 /// a --- r --- b: 8 Mbit/s and 5 ms each, so 1000 octets need 2 (1 ms + 5 ms) = 12 ms.
 fn run(more: &str, packets: [Vec<(Instant, Vec<u8>)>; 2], oversleep: Duration) -> Run {
+    run_until(more, packets, oversleep, None)
+}
+
+/// The same, with a second port that is no more from a time on.
+fn run_until(
+    more: &str,
+    packets: [Vec<(Instant, Vec<u8>)>; 2],
+    oversleep: Duration,
+    gone: Option<Instant>,
+) -> Run {
     let text = format!(
         "[scenario]\nname = \"live\"\nduration = \"2 s\"\n\
          [node.a]\nkind = \"external\"\n[node.b]\nkind = \"external\"\n[output]\npackets = true\n\
@@ -107,16 +127,16 @@ fn run(more: &str, packets: [Vec<(Instant, Vec<u8>)>; 2], oversleep: Duration) -
         let mut outside = shared.0.borrow_mut();
         outside.waiting = packets.map(VecDeque::from);
         outside.oversleep = oversleep;
+        outside.gone = gone;
     }
     let ends = nodes.iter().filter(|n| n.external);
     let ports = ends.zip(0..).map(|(n, i)| (n.id, Side(shared.clone(), i))).collect();
     let mut engine = Engine::new(simulation, shared.clone(), ports);
     let end = engine.run(&mut |_| Wish::GoOn).unwrap();
-    assert_eq!(end, Instant::from_secs(2));
     let kept = engine.packets_inside();
     let (output, report) = engine.finish(Report::to_json).unwrap();
     let left = std::mem::take(&mut shared.0.borrow_mut().left);
-    Run { left, report, output, kept }
+    Run { end, left, report, output, kept }
 }
 
 fn ms(n: u64) -> Instant {
@@ -138,6 +158,7 @@ fn a_packet_comes_out_unchanged_when_the_links_say() {
     ip::lower_hop_limit(&mut expected, 1);
     assert_eq!((got, got[8], checksum(&got[..20])), (&expected, 63, 0));
     assert_eq!((r.report.entered[0], r.report.left[0], r.kept), (2, 2, 0));
+    assert_eq!(r.end, Instant::from_secs(2));
     assert_eq!(r.report.p99(), Duration::ZERO);
     let flows: Vec<&str> =
         r.output.summary()["flows"].as_array().unwrap().iter().map(|f| f["flow"].as_str().unwrap()).collect();
@@ -156,6 +177,40 @@ fn what_comes_too_late_is_measured() {
     assert!(at > ms(112) && at <= ms(118) + Duration(1), "{at}");
     assert!(r.report.departures.max() > Duration::ZERO, "{:?}", r.report.departures.max());
     assert!(r.report.departures.max() <= Duration::from_millis(3));
+    // The packet came at 100 ms, and the process ran 3 ms later: no more, no less.
+    assert_eq!(r.report.entries.max(), Duration::from_millis(3));
+}
+
+/// A device that is removed ends the run there; what has happened up to then is in the results.
+#[test]
+fn a_port_that_is_gone_ends_the_run() {
+    let sent = vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))];
+    let r = run_until("", [sent, vec![]], Duration::ZERO, Some(ms(500)));
+    assert!(r.end >= ms(500) && r.end <= ms(520), "{}", r.end);
+    assert!(r.report.gone.is_some());
+    assert_eq!((r.left.len(), r.output.summary()["flows"].as_array().unwrap().len()), (1, 1));
+}
+
+/// The sender's own link is narrower than its device: the message about it comes back at once, from
+/// an address that is not the sender's (Linux drops a packet from an address of its own as martian).
+#[test]
+fn a_packet_too_large_for_its_own_link_is_answered_from_elsewhere() {
+    let sent = packet(false, 1000, 64, true, Ecn::NotEct);
+    let r = run("mtu = \"900 B\"\n", [vec![], vec![(ms(100), sent.clone())]], Duration::ZERO);
+    let [(1, at, answer)] = &r.left[..] else { panic!("{:?}", r.left) };
+    let header = ip::read(answer).unwrap();
+    assert_eq!((header.src.to_string(), header.dst.to_string()), ("10.0.0.1".into(), "10.0.0.3".into()));
+    assert_eq!((&answer[20..22], &answer[26..28]), (&[3, 4][..], &900_u16.to_be_bytes()[..]));
+    assert_eq!((&answer[40..56], *at, r.kept), (&sent[12..28], ms(100), 0));
+}
+
+/// A node with a snoop agent is a router as any other.
+#[test]
+fn a_snoop_agent_lowers_the_hop_limit_too() {
+    let sent = vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))];
+    let r = run("[node.r]\nkind = \"snoop\"\ntowards = \"l2\"\n", [sent, vec![]], Duration::ZERO);
+    let [(1, _, got)] = &r.left[..] else { panic!("{:?}", r.left) };
+    assert_eq!(got[8], 63);
 }
 
 /// RFC 1191: the router before the narrow link names its MTU, from its own address.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,16 @@ from lasthop._errors import mistake
 from lasthop._files import resolved
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
-from lasthop.cli._run import _refuse_occupied, _set_option, load, numbered
+from lasthop.cli._run import (
+    _refuse_occupied,
+    _set_option,
+    capture_option,
+    force_option,
+    load,
+    numbered,
+    out_option,
+    seed_option,
+)
 
 #: Exit codes: a program has failed; something happened later than the limit.
 FAILED, LATE = 1, 4
@@ -40,7 +51,7 @@ FAILED, LATE = 1, 4
     help="Make the node this TUN device, which exists, and make no namespace for it. May be repeated.",
 )
 @_set_option
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
+@seed_option
 @click.option("--duration", metavar="TIME", help='How long at most, such as "30 s". [scenario.duration]')
 @click.option(
     "--late-limit",
@@ -51,13 +62,8 @@ FAILED, LATE = 1, 4
 )
 @click.option("--realtime", is_flag=True, help="Run with real-time priority.")
 @click.option("--check", is_flag=True, help="Say what this machine allows, and what to do.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
-@click.option(
-    "--capture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a packet capture for Wireshark, such as run.pcapng.",
-)
+@out_option
+@capture_option
 @_output.json_option
 @click.option(
     "--quiet",
@@ -65,7 +71,7 @@ FAILED, LATE = 1, 4
     is_flag=True,
     help="Print nothing but warnings and errors; what programs print goes to standard error.",
 )
-@click.option("--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder.")
+@force_option
 def live(
     scenario: str | None,
     programs: tuple[str, ...],
@@ -137,13 +143,13 @@ def _pair(option: str, text: str) -> list[str]:
 
 def _seconds(text: str) -> float:
     units = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-    number, _, unit = text.strip().partition(" ")
+    number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
     try:
-        value = float(number) * units[unit.strip()]
+        value = float(number) * units[unit]
     except (ValueError, KeyError):
         raise click.BadParameter(f"'{text}' is no time, such as \"1 ms\"", param_hint="--late-limit") from None
-    if not value > 0:
-        raise click.BadParameter(f"'{text}' is not above 0", param_hint="--late-limit")
+    if not 0 < value < math.inf:
+        raise click.BadParameter(f"'{text}' is no time above 0", param_hint="--late-limit")
     return value
 
 
@@ -177,8 +183,18 @@ def _run(
     for node, count in measured["lost_before_entry"].items():
         if count:
             _output.note(f"{count} packets of {node} were lost before they entered: its device's queue was full")
+    for node, count in measured["lost_after_exit"].items():
+        if count:
+            _output.note(f"{count} packets for {node} were lost behind its device: the kernel did not take them")
     if stopped is not None:
         raise stopped
+    if (gone := measured["device_gone_at"]) is not None:
+        click.echo(
+            f"error: the device of {gone} was removed during the run, which has ended there\n"
+            f"  help: the results up to then are complete in {folder}",
+            err=True,
+        )
+        return FAILED
     if late:
         worst = _format.duration(measured["lateness"]["p99_s"])
         click.echo(

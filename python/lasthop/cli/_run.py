@@ -51,6 +51,19 @@ _scheduler_option = click.option(
     metavar="NAME=FILE.py:CLASS",
     help="A scheduler of your own, for a cell's downlink.scheduler or uplink.scheduler to name. May be repeated.",
 )
+seed_option = click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]"
+)
+capture_option = click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] says what it holds.",
+)
+force_option = click.option(
+    "--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder."
+)
 
 
 @click.command()
@@ -58,17 +71,12 @@ _scheduler_option = click.option(
 @_set_option
 @_cc_option
 @_scheduler_option
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
-@click.option(
-    "--capture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] says what it holds.",
-)
+@seed_option
+@out_option
+@capture_option
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
-@click.option("--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder.")
+@force_option
 def run(
     scenario: str,
     sets: tuple[str, ...],

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Header, V4, V6, read};
+use super::{Header, V4, V6, WITH_PORTS, read};
 use crate::ipv4::{Ipv4Header, checksum, checksum_of_parts};
 
 /// What went wrong with a packet.
@@ -16,7 +16,7 @@ pub enum Trouble {
     NoListener,
 }
 
-/// The protocol numbers of ICMP and ICMPv6.
+/// The protocol numbers of ICMP and ICMPv6; every node has these.
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 /// An error message of IPv4 is at most this long (RFC 1812 section 4.3.2.3) [B].
@@ -28,12 +28,14 @@ const HOP_LIMIT: u8 = 64;
 
 /// The message that the router `router` sends to the source of `packet`. None where none may be
 /// sent: about an ICMP error, about a fragment with an offset, and from or to a group (RFC 1122
-/// section 3.2.2, RFC 4443 section 2.4 e); where `router` has no address of the packet's version.
+/// section 3.2.2, RFC 4443 section 2.4 e), and about a message of ICMP that has no listener.
 pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> Option<Vec<u8>> {
     let header = read(packet).ok()?;
-    if header.later_fragment || is_error(packet, &header) {
+    let listens = trouble == Trouble::NoListener && matches!(header.protocol, ICMP | ICMPV6);
+    if header.later_fragment || listens || is_error(packet, &header) {
         return None;
     }
+    let with_ports = WITH_PORTS.contains(&header.protocol);
     match (header.src, header.dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             let no_host = |a: Ipv4Addr| a.is_multicast() || a.is_broadcast() || a.is_unspecified();
@@ -44,7 +46,7 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
                 // RFC 1191 section 4: the MTU stands in the low half of the unused word.
                 Trouble::TooBig(mtu) => (3, 4, mtu.min(0xffff)),
                 Trouble::HopLimit => (11, 0, 0),
-                Trouble::NoListener => (3, if header.ports == [0; 2] { 2 } else { 3 }, 0),
+                Trouble::NoListener => (3, if with_ports { 3 } else { 2 }, 0),
             };
             let kept = packet.len().min(MOST_V4 - V4 - 8);
             Some(v4(router.0, src, &message(kind, code, rest, &packet[..kept], &[])))
@@ -57,8 +59,8 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
             let (kind, code, rest) = match trouble {
                 Trouble::TooBig(mtu) => (2, 0, mtu),
                 Trouble::HopLimit => (3, 0, 0),
-                Trouble::NoListener if header.ports == [0; 2] => (4, 1, 6),
-                Trouble::NoListener => (1, 4, 0),
+                Trouble::NoListener if with_ports => (1, 4, 0),
+                Trouble::NoListener => (4, 1, 6),
             };
             let kept = packet.len().min(MOST_V6 - V6 - 8);
             Some(v6(router.1, src, kind, code, rest, &packet[..kept]))
@@ -67,9 +69,10 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
     }
 }
 
-/// The answer of the host to which `packet` goes if that is an echo request ("ping").
+/// The answer of the host to which `packet` is sent if that is an echo request ("ping"). None where
+/// it is a fragment: the request is not whole.
 pub fn echo_reply(packet: &[u8]) -> Option<Vec<u8>> {
-    let header = read(packet).ok()?;
+    let header = read(packet).ok().filter(|header| !header.fragment)?;
     let body = body_of(packet, &header)?;
     let rest = u32::from_be_bytes([*body.get(4)?, *body.get(5)?, *body.get(6)?, *body.get(7)?]);
     match (header.src, header.dst, header.protocol, body[0]) {
@@ -81,10 +84,9 @@ pub fn echo_reply(packet: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// What follows the headers of IP in a packet that is no fragment.
+/// What follows the headers of IP in a packet of a protocol without ports.
 fn body_of<'a>(packet: &'a [u8], header: &Header) -> Option<&'a [u8]> {
-    let with_ports = header.ports != [0; 2];
-    if with_ports || header.later_fragment {
+    if WITH_PORTS.contains(&header.protocol) || header.later_fragment {
         return None;
     }
     packet.get(packet.len().checked_sub(header.data as usize)?..)

@@ -34,6 +34,8 @@ pub struct Header {
     pub len: u32,
     /// Octets behind the headers of IP and, where it is TCP or UDP, of the transport.
     pub data: u32,
+    /// It is a fragment.
+    pub fragment: bool,
     /// It is a fragment with an offset: the transport's header is not in it.
     pub later_fragment: bool,
 }
@@ -97,6 +99,7 @@ fn read_v4(p: &[u8]) -> Result<Header, NotIp> {
         hop_limit: p[8],
         len: p.len() as u32,
         data,
+        fragment: part,
         later_fragment,
     })
 }
@@ -136,6 +139,7 @@ fn read_v6(p: &[u8]) -> Result<Header, NotIp> {
         hop_limit: p[7],
         len: p.len() as u32,
         data,
+        fragment: part,
         later_fragment,
     })
 }

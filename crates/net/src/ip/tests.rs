@@ -98,6 +98,26 @@ fn an_echo_request_is_answered_with_its_own_data() {
     assert_eq!(echo_reply(&v4(0, 64, 0, 17, &[0; 8])), None);
 }
 
+/// The first fragment of a request is not the whole request.
+#[test]
+fn a_fragment_of_an_echo_request_has_no_answer() {
+    assert_eq!(echo_reply(&v4(0, 64, 0x2000, 1, &[8, 0, 0, 0, 0xab, 0xcd, 0, 1])), None);
+}
+
+/// RFC 1122 section 3.2.2.1: code 3 (port) where the protocol has ports, also in a first fragment,
+/// else code 2 (protocol). ICMP is there at every host, so no message says that it is not.
+#[test]
+fn a_router_says_whether_port_or_protocol_is_unreachable() {
+    let kind = |p: &[u8]| answer(p, ROUTER, Trouble::NoListener).map(|m| [m[20], m[21]]);
+    let udp = [0x30, 0x39, 0, 53, 0, 8, 0, 0];
+    assert_eq!(kind(&v4(0, 64, 0, 17, &udp)), Some([3, 3]));
+    assert_eq!(kind(&v4(0, 64, 0x2000, 17, &udp)), Some([3, 3]));
+    assert_eq!(kind(&v4(0, 64, 0, 47, &udp)), Some([3, 2]));
+    // A timestamp request, and an echo reply that was not asked for.
+    assert_eq!(kind(&v4(0, 64, 0, 1, &[13, 0, 0, 0, 0, 0, 0, 0])), None);
+    assert_eq!(kind(&v4(0, 64, 0, 1, &[0, 0, 0, 0, 0, 0, 0, 0])), None);
+}
+
 #[test]
 fn ports_are_read_behind_extension_headers_and_not_in_later_fragments() {
     let udp = [0x30, 0x39, 0x00, 0x35, 0, 12, 0, 0, 1, 2, 3, 4];

@@ -18,7 +18,7 @@ use super::place::DropPoint;
 use crate::access::{Adapter, Cause, FlowOf, Wiring};
 use crate::event::End;
 use crate::observe::{ObservationPoint, Observer, address, address6};
-use crate::route::Edge;
+use crate::route::{Edge, Port};
 use crate::spec::{self, Spec};
 use crate::transport::{Payload, RealPayload, Transport};
 
@@ -266,12 +266,26 @@ impl Outside<'_> {
         let mut way = Vec::new();
         let mut node = from;
         while node != to && way.len() <= external.nodes.len() {
-            let port = self.0.routes.port(node, to)?;
+            let port = match self.0.routes.port(node, to)? {
+                // An agent has taken over the routes of its node.
+                Port::Snoop(agent) => self.0.routes.port_of(&self.0.snoops[agent as usize].ports, to)?,
+                port => port,
+            };
             node = external.edges.iter().find(|e| e.from == node && e.port == port)?.to;
             way.push(node);
         }
         way.pop();
         Some(way)
+    }
+
+    /// The smallest MTU of the ways out of a node [B]; `u32::MAX` where none has one.
+    pub fn mtu(&self, node: NodeId) -> u32 {
+        let edges = self.0.external.0.iter().flat_map(|external| &external.edges);
+        let ways = edges.filter(|e| e.from == node).filter_map(|e| match e.port {
+            Port::Access(access, entry) => Some(self.0.accesses[access].mtu(entry)),
+            Port::Snoop(_) => None,
+        });
+        ways.min().unwrap_or(u32::MAX)
     }
 
     /// When the next event is due.
