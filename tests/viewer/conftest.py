@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,3 +75,13 @@ def explained() -> Results:
 def long() -> Results:
     """A handover with more packets than a file carries."""
     return lh.Scenario.load("lte-handover").with_({"output.packets": True}).run()
+
+
+def shown(sheet: Sheet) -> tuple[float, float]:
+    """The stretch of time that the bar names."""
+    # What has changed is drawn with the next frame.
+    sheet.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    text = sheet.page.locator(".bar output").inner_text()
+    found = re.fullmatch(r"([\d.]+) s to ([\d.]+) s", text)
+    assert found, text
+    return float(found[1]), float(found[2])

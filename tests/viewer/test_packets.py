@@ -1,0 +1,117 @@
+"""Packets and tables on the page: followed through the layers, and kept in a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from lasthop import Results
+from lasthop.report import run_report
+from lasthop.viewer import Viewer
+from tests.viewer.conftest import Sheet, shown
+
+
+def test_a_table_is_filtered(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    page.get_by_text("Show a table").click()
+    page.locator("#tables select").select_option("tcp")
+    expect(page.get_by_text(f"{drive.tcp.num_rows} of {drive.tcp.num_rows} rows")).to_be_visible()
+    page.get_by_label("Filter rows").fill("snd_cwnd > 40 and flow = download")
+    wanted = sum(r["snd_cwnd"] > 40 and r["flow"] == "download" for r in drive.tcp.to_pylist())
+    expect(page.get_by_text(f"{wanted} of {drive.tcp.num_rows} rows")).to_be_visible()
+
+
+def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    canvas = page.locator("canvas.ways")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".life caption")).to_contain_text("Packet 0 of download")
+    rows = page.locator(".life tbody tr")
+    expect(rows.first).to_contain_text("sent at server")
+    steps = sum(r["packet"] == 0 for r in drive.steps.to_pylist())
+    told = sum(r["packet"] == 0 for r in drive.packets.to_pylist())
+    expect(rows).to_have_count(steps + told)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".life caption")).not_to_contain_text("Packet 0 of")
+    expect(page.get_by_text("output.explain = true").last).to_be_visible()
+
+
+def test_packets_are_drawn_through_the_layers_where_the_run_has_recorded_them(
+    explained: Results, drive: Results, sheet: Sheet, tmp_path: Path
+) -> None:
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    page.locator("canvas.ways").scroll_into_view_if_needed()
+    senders = {r["packet"]: r["node"] for r in explained.packets.to_pylist() if r["event"] == "sent"}
+    lanes = {(r["stage"], r["where"], senders[r["packet"]]) for r in explained.stages.to_pylist()}
+    page.wait_for_function(f"() => document.querySelector('canvas.ways').clientHeight === {len(lanes) * 22 + 40}")
+    layered = page.locator("canvas.ways").screenshot()
+    page.get_by_label("Drawn").select_option("nodes")
+    page.wait_for_function("() => document.querySelector('canvas.ways').clientHeight === 120")
+    assert page.locator("canvas.ways").screenshot() != layered
+    sheet.opened(run_report(drive), tmp_path)
+    expect(page.locator("#packets")).to_contain_text("output.explain=true")
+    assert sheet.wrong == []
+
+
+def test_a_packet_is_followed_from_its_writing_to_its_acknowledgement(explained: Results, sheet: Sheet) -> None:
+    with Viewer({"run": explained}) as viewer:
+        sheet.open(viewer.address)
+        page = sheet.page
+        page.locator("canvas.ways").focus()
+        for _ in range(9):
+            page.keyboard.press("ArrowRight")
+        expect(page.locator(".life caption")).to_contain_text("Packet 8 of ftp")
+        told = [row.locator("td").all_inner_texts() for row in page.locator(".life tbody tr").all()]
+    rows = [r for r in explained.packets.to_pylist() if r["packet"] == 8]
+    sent, received = rows[0], rows[-1]
+    stages = [r for r in explained.stages.to_pylist() if r["packet"] == 8]
+    words = [row[3] for row in told]
+    for stage in stages:
+        row = told[words.index(f"{stage['stage']} ({stage['where']})")]
+        assert float(row[1].removesuffix(" ms")) == pytest.approx(
+            (stage["start_ns"] - sent["time_s"] * 1e9) / 1e6, abs=1e-3
+        )
+        assert float(row[2].removesuffix(" ms")) == pytest.approx((stage["end_ns"] - stage["start_ns"]) / 1e6, abs=1e-3)
+    written = next(w for w in words if w.startswith("written by the application"))
+    assert words.index(written) < words.index("sent at server") < words.index("received at ue")
+    assert "in order at ue: the application can read it" in words
+    end = sent["seq"] + sent["len"]
+    ack = next(
+        r
+        for r in explained.packets.to_pylist()
+        if r["event"] == "received" and r["node"] == "server" and r["ack"] is not None and r["ack"] >= end
+    )
+    assert f"acknowledged to server by packet {ack['packet']}" in words
+    assert received["event"] == "received"
+    assert sheet.wrong == []
+
+
+def test_a_long_run_keeps_the_packets_of_some_stretches(long: Results, sheet: Sheet, tmp_path: Path) -> None:
+    html = run_report(long)
+    assert len(html) < 3_000_000
+    sheet.opened(html, tmp_path)
+    page = sheet.page
+    notice = page.locator(".excerpt")
+    expect(notice).to_contain_text("lasthop view shows all of them")
+    handover = notice.get_by_role("button", name=re.compile("handover"))
+    found = re.search(r"([\d.]+) s to ([\d.]+) s", handover.inner_text())
+    assert found
+    handover.click()
+    low, high = shown(sheet)
+    assert low == pytest.approx(float(found[1]), rel=1e-3)
+    assert high == pytest.approx(float(found[2]), rel=1e-3)
+    all_packets = [r for r in long.packets.to_pylist() if r["event"] == "sent" and low <= r["time_s"] < high]
+    expect(page.get_by_text(re.compile(r"packets of this file between"))).to_be_visible()
+    # Every packet of the stretch is there: `Tables` has as many sent ones as the run.
+    page.get_by_text("Show a table").click()
+    page.locator("#tables select").select_option("packets")
+    page.get_by_label("Filter rows").fill(f"event = sent and time_s >= {low} and time_s < {high}")
+    expect(page.get_by_text(re.compile(rf"^{len(all_packets):,} of [\d,]+ rows"))).to_be_visible()
+    assert sheet.wrong == []
