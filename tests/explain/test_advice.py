@@ -238,3 +238,14 @@ def test_a_table_that_was_removed_is_named(folder: Path, table: str) -> None:
     found = explain(Results.load(folder))
     assert not found.budget.exact
     assert f"The run wrote the table `{table}`" in found.budget.notes[0]
+
+
+def test_a_faster_link_is_advised_where_sending_takes_the_largest_part() -> None:
+    # A datagram of 1428 octets takes 44.6 ms at 256 kbit/s, the wire 5 ms, and the next follows after 100 ms.
+    slow = WIRED.replace('"10 Mbit/s"', '"256 kbit/s"').replace('"25 ms"', '"5 ms"')
+    slow += 'transport = "udp"\napp = { kind = "cbr", rate = "112 kbit/s", size = "1400 B" }\n'
+    found = explain(Scenario.parse(slow).with_(["output.explain=true"]).run(), "f")
+    assert [p.cause.name for p in found.budget.parts[:2]] == ["serialization", "propagation"]
+    assert [a.text for a in found.advice] == [
+        "The largest part is the sending of packets at path.forward: only a faster link shortens it."
+    ]

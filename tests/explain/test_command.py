@@ -60,6 +60,13 @@ def test_a_change_is_tried(tiny_window: Path) -> None:
     assert "goodput" in words
 
 
+def test_a_change_is_tried_of_a_run_with_a_capture(tmp_path: Path) -> None:
+    made = Scenario.parse(WIRED).with_(["flow.f.tcp.receive_buffer=16 kB", 'output.capture.interfaces=["drops"]'])
+    made.run(out=tmp_path / "run")
+    numbers = json.loads(lasthop("explain", str(tmp_path / "run"), "--try", "--json").output)["tried"][0]["numbers"]
+    assert numbers["goodput_bps"]["after"] > 2 * numbers["goodput_bps"]["before"]
+
+
 def test_an_estimate_says_so(tmp_path: Path) -> None:
     Scenario.parse(WIRED).with_(["scenario.duration=1 s"]).run(out=tmp_path / "run")
     said = lasthop("explain", str(tmp_path / "run")).output

@@ -13,7 +13,7 @@ from lasthop._registry import default_queue, limited_queues
 from lasthop.explain._model import WORDS, Budget, Cause, Part
 from lasthop.explain._route import Route
 from lasthop.explain._settings import flow_table, tcp_setting
-from lasthop.explain._tables import columns_of, happenings, scenario_of
+from lasthop.explain._tables import columns_of, happenings, scenario_of, without_capture
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -198,7 +198,7 @@ def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]
             "the run used congestion controls or schedulers of your own, which its folder does not hold",
             "try the change with `lasthop run` and your code",
         )
-    scenario = Scenario.parse(text, f"{results.manifest.get('name')} (manifest)")
+    scenario = Scenario.parse(without_capture(text), f"{results.manifest.get('name')} (manifest)")
     before = _numbers(results, flow)
     tried = []
     for one in advice:
@@ -496,8 +496,13 @@ def _mode_switch(case: _Case, place: str) -> Advice:
     )
 
 
-def _serialization(_case: _Case, part: Part) -> Advice | None:
-    return Advice(f"The flow has the whole rate of {part.cause.place}: only a faster link makes it faster.", [])
+def _serialization(case: _Case, part: Part) -> Advice | None:
+    # Beside a larger cause a faster link is no advice: the flow does not use the rate that there is.
+    if part is not case.budget.parts[0]:
+        return None
+    return Advice(
+        f"The largest part is the sending of packets at {part.cause.place}: only a faster link shortens it.", []
+    )
 
 
 RULES: dict[str, Rule] = {

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lasthop._errors import mistake
+from lasthop._values import to_toml
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -107,6 +108,20 @@ def scenario_of(results: Results) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, TypeError, AttributeError):
         return {}
     return {name: value for name, value in scenario.items() if isinstance(value, dict)}
+
+
+def without_capture(text: str) -> str:
+    """A scenario without `[output.capture]`, for a run without a folder that the file could be in.
+
+    A text that cannot be read is returned as it is: its reader says what is wrong.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text
+    if tables.get("output", {}).pop("capture", None) is None:
+        return text
+    return "\n".join(f"{name} = {to_toml(table)}" for name, table in tables.items())
 
 
 @dataclass(frozen=True)
