@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -177,6 +178,44 @@ def test_a_device_that_is_removed_ends_the_run_with_whole_results(tmp_path: Path
     assert done.returncode == 1, done.stderr
     assert "device of phone was removed" in done.stderr, done.stderr
     assert json.loads((out / "summary.json").read_text(encoding="utf-8"))["live"]["ended_by"] == "device-gone"
+
+
+@namespaces
+@pytest.mark.skipif(
+    not (shutil.which("ip") and shutil.which("ping") and shutil.which("unshare"))
+    or subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode != 0,
+    reason="no ip, ping, or unshare -rn here: no device was given by name",
+)
+def test_a_device_that_exists_is_taken_when_it_is_up_and_has_the_address(tmp_path: Path) -> None:
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    run = f"{sys.executable} -m lasthop live {tmp_path}/wire.toml --late-limit '1 s' --out {tmp_path}/out"
+    run += " --device server=tun7 --in phone='ping -c 2 -i 0.2 server'"
+    steps = (
+        f"ip tuntap add mode tun name tun7; {run}; ip addr add 10.0.0.1/8 dev tun7; {run}; ip link set tun7 up; {run}"
+    )
+    words = ["unshare", "-rn", "sh", "-c", steps]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert "it has not the address 10.0.0.1" in done.stderr, done.stderr
+    assert "it is down" in done.stderr, done.stderr
+    assert done.stdout.count("2 received") == 1, done.stdout + done.stderr
+
+
+@namespaces
+def test_a_shell_runs_in_the_node_and_its_flows_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    out = tmp_path / "out"
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--late-limit", "1 s"]
+    words += ["--in", f"server={python(SERVE)}", "--shell", "phone", "--set", "output.explain=true", "--out", str(out)]
+    typed = f"{python(FETCH)}\nexit 3\n"
+    shell = {**os.environ, "SHELL": "/bin/sh"}
+    done = subprocess.run(words, input=typed, env=shell, capture_output=True, text=True, timeout=60, check=False)
+    # What a shell ends with is not a failure of the run.
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("200000 "), done.stdout
+    words = [sys.executable, "-m", "lasthop", "explain", str(out)]
+    explained = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "tcp/10.0.0.1:7000>10.0.0.3:" in explained
+    assert "l1.forward" in explained
 
 
 def _running(*words: str) -> bool:
