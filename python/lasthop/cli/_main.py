@@ -17,6 +17,7 @@ from lasthop.cli._describe import describe
 from lasthop.cli._explain import explain
 from lasthop.cli._export import export, ss
 from lasthop.cli._judge import judge
+from lasthop.cli._linux import linux
 from lasthop.cli._live import live
 from lasthop.cli._packetdrill import packetdrill
 from lasthop.cli._report import report
@@ -127,7 +128,7 @@ def main() -> None:
 
 
 _VERBS = (
-    *(run, live, sweep, validate, describe, report, results, compare, explain, timeline, view, export, ss),
+    *(run, live, linux, sweep, validate, describe, report, results, compare, explain, timeline, view, export, ss),
     *(study, judge, scenarios),
 )
 
