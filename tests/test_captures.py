@@ -1,13 +1,21 @@
-"""Captures that cannot be written end the run with an error, and leave nothing that looks whole."""
+"""Captures that cannot be written end the run with an error; Wireshark's analysis of TCP in the bundled scenarios.
+
+`crates/sim/tests` have the frames themselves, and the analysis where it is compared with more tables.
+"""
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from lasthop import Scenario
+from lasthop._bundled import bundled
 
 RUN = (sys.executable, "-m", "lasthop", "run", "dumbbell", "--set", "scenario.duration=20 s")
 
@@ -54,3 +62,56 @@ def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     assert "No space left" in done.stderr
     assert "free space" in done.stderr
     assert not (tmp_path / "t.pcapng").exists()
+
+
+#: How long each is run [s], the sender, and whether it repeats segments by then.
+ANALYSED = {
+    "lte-7-sites": (0.3, "server", False),
+    "lte-ack-delay": (1, "server", False),
+    "lte-bufferbloat": (2, "server", True),
+    "lte-drive": (1, "server", False),
+    "lte-fading": (1, "server", False),
+    "lte-qos": (2, "server", True),
+    "lte-radio-aware": (2, "server", True),
+    "lte-rlc-am": (2, "server", True),
+    "lte-schedulers": (1, "server", False),
+    "lte-two-way": (2, "server", True),
+    "lte-um-am": (2, "server", True),
+    "web-over-umts": (3, "server", False),
+    "wifi-download": (2, "server", True),
+}
+#: The lists of `crates/sim/tests/captures_tcp.rs`.
+IN_RUST = {
+    *("change-during-run", "dumbbell", "split-and-snoop", "trace-link"),
+    *("lte-download", "lte-handover", "lte-rlc-um", "lte-upload", "sidelink", "umts-download"),
+    *("wifi-beside-lte", "wifi-slow-station"),
+}
+WITHOUT_TCP = {"lte-reuse", "sidelink-multicast"}
+
+
+def test_wiresharks_analysis_has_every_bundled_scenario() -> None:
+    assert {*ANALYSED, *IN_RUST, *WITHOUT_TCP} == set(bundled())
+
+
+@pytest.mark.skipif(
+    shutil.which("tshark") is None and "LASTHOP_NEEDS_TSHARK" not in os.environ, reason="tshark is not installed"
+)
+@pytest.mark.parametrize("name", ANALYSED)
+def test_wireshark_finds_the_retransmissions_of_the_sender_and_no_others(name: str, tmp_path: Path) -> None:
+    seconds, sender, repeats = ANALYSED[name]
+    capture = tmp_path / "run.pcapng"
+    keys = [f"scenario.duration={seconds} s", "output.packets=true", f'output.capture.interfaces=["{sender}"]']
+    results = Scenario.load(name).with_(keys).run(capture=capture)
+    ours = [
+        row["packet"]
+        for row in results.table("packets").to_pylist()
+        if row["node"] == sender and row["event"] == "sent" and row["retransmission"]
+    ]
+    # A segment that is sent again soon is "out of order" to Wireshark.
+    marks = "tcp.analysis.retransmission or tcp.analysis.out_of_order"
+    wanted = ["-Y", f"frame.packet_flags_direction == 2 and ({marks})", "-T", "fields", "-e", "frame.packet_id"]
+    command = ["tshark", "-n", "-r", str(capture), *wanted]
+    environ = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    said = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=300).stdout
+    assert [int(line) for line in said.split()] == ours
+    assert bool(ours) == repeats
