@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,3 +96,10 @@ class HandMade:
 def small(**changes: object) -> HandMade:
     """Two congestion controls on a lossy link, three seeds."""
     return HandMade({"flow.ftp.tcp.cc": ["reno", "cubic"], "link.path.loss": ["0 %", "2 %"]}, **changes)  # type: ignore[arg-type]
+
+
+def start_of_process_s() -> float:
+    """The time that an interpreter takes now to import campaigns [s]: longer on a busy machine."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import lasthop.campaign.conduct"], check=True)
+    return time.monotonic() - began

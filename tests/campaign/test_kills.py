@@ -14,7 +14,7 @@ import pytest
 
 from lasthop.campaign.conduct import conduct
 from lasthop.campaign.sequential import Rule
-from tests.campaign.plans import HandMade
+from tests.campaign.plans import HandMade, start_of_process_s
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills a group of processes, as POSIX has them")
 
@@ -53,8 +53,9 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
     """Starts the campaign until it ends by itself; the first `kills` times it is killed at a random moment."""
     began = time.monotonic()
     conduct(plan(size), folder / "undisturbed", using="threads", jobs=2, out=folder / "expected")
-    # A process begins in about a second; kills fall into its start, its runs, its writes and the end.
     whole = time.monotonic() - began
+    # Kills are spread over the start of a process and its workers, its runs, its writes and the end.
+    start = start_of_process_s()
     moments = random.Random(seed)
     path = {**os.environ, "PYTHONPATH": str(ROOT)}
     script = folder / "campaign.py"
@@ -71,7 +72,7 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait = moments.uniform(0.2, 1.5 + 2 * whole / kills) if killed < kills else 600.0
+        wait = moments.uniform(0.2, 4 * start + 2 * whole / kills) if killed < kills else 600.0
         try:
             _, said = process.communicate(timeout=wait)
         except subprocess.TimeoutExpired:
