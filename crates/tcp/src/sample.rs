@@ -193,6 +193,9 @@ pub struct Congestion {
     pub flight: f64,
     /// The timer expired once more for the same segment: the window has been cut already.
     pub repeated: bool,
+    /// Of the segments that a timeout takes for lost, the one that [`AckSample::loss`] would name.
+    /// What an ACK takes for lost comes with its [`AckSample`].
+    pub loss: Option<LossSample>,
 }
 
 /// What is known when the handshake is done.

@@ -92,7 +92,7 @@ impl Bench {
 
     fn congestion(&mut self, signal: Signal, repeated: bool) -> Congestion {
         self.before = (self.cc.cwnd(), self.cc.ssthresh());
-        Congestion { now: self.now, signal, flight: self.cc.cwnd(), repeated }
+        Congestion { now: self.now, signal, flight: self.cc.cwnd(), repeated, loss: None }
     }
 
     #[allow(clippy::too_many_lines)] // an arm for each operation

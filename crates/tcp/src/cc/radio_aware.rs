@@ -146,12 +146,7 @@ impl<B: CongestionControl> RadioAware<B> {
     /// The base algorithm goes on from the window in force, in congestion avoidance.
     fn fall_back(&mut self, now: Instant) {
         if let Some(window) = self.guided.take() {
-            self.base.on_congestion(&Congestion {
-                now,
-                signal: Signal::Loss,
-                flight: window,
-                repeated: false,
-            });
+            self.base.on_congestion(&Congestion { now, flight: window, ..Congestion::default() });
             self.base.set_cwnd(window);
         }
         self.readings.forget();
@@ -191,7 +186,7 @@ impl<B: CongestionControl> RadioAware<B> {
         // The path has shown what it holds: what came through, not what the window was.
         self.guided = None;
         let flight = window.min(came).max(FLOOR);
-        self.base.on_congestion(&Congestion { now, signal: Signal::Loss, flight, repeated: false });
+        self.base.on_congestion(&Congestion { now, flight, ..Congestion::default() });
         self.distrust(now);
     }
 

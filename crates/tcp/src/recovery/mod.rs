@@ -69,7 +69,7 @@ impl SenderView<'_> {
                 octets as f64 / f64::from(self.mss)
             }
         };
-        Congestion { now: self.now, signal: Signal::Loss, flight, repeated }
+        Congestion { now: self.now, signal: Signal::Loss, flight, repeated, loss: None }
     }
 }
 

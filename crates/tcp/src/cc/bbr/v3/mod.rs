@@ -322,7 +322,7 @@ impl Bbr3 {
         self.undo = Undo { state: None, short: self.short, inflight_longterm: self.inflight_longterm };
     }
 
-    /// "HandleLostPacket" for what an ACK made known as lost.
+    /// "HandleLostPacket" for what an ACK or a timeout made known as lost.
     fn handle_lost(&mut self, now: Instant, loss: LossSample, app_limited: bool) {
         if !self.short.loss_in_round {
             self.short.loss_round_delivered = self.delivered;
@@ -395,9 +395,14 @@ impl CongestionControl for Bbr3 {
     fn on_congestion(&mut self, _: &Congestion) {
         self.save_state_upon_loss();
     }
-    fn on_timeout(&mut self, _: &Congestion) {
+    fn on_timeout(&mut self, c: &Congestion) {
         self.save_state_upon_loss();
         self.previous = CaState::Loss;
+        // "HandleLostPacket" where the packets are marked, that is after the state is saved and
+        // before anything can be undone. C.app_limited of the newest sample stands for the packet's.
+        if let Some(loss) = c.loss {
+            self.handle_lost(c.now, loss, self.sample.rate_sample.app_limited);
+        }
         // "OnEnterRTO": C.inflight + 1, and all that was in flight is taken for lost.
         self.cwnd = 1.0;
     }

@@ -131,6 +131,24 @@ fn a_probe_that_loses_more_than_two_per_cent_sets_the_long_term_bound_and_goes_d
     assert_eq!((*f.b.state, f.b.inflight_longterm), (State::Refill, f64::INFINITY), "spurious");
 }
 
+/// OnEnterRTO saves the state, then HandleLostPacket is called for what the timeout marks as lost
+/// (sections "Per-Loss Steps" and "Saving State Upon Loss Recovery" of the draft at 4ce5e87), so
+/// that HandleSpuriousLossDetection finds undo_state = ProbeBW_UP: back by way of REFILL.
+#[test]
+fn a_timeout_in_up_goes_down_and_its_undo_comes_back() {
+    let mut f = fluid();
+    f.run(1.9);
+    f.b.state.go(State::Up);
+    f.b.probe.is_sample = true;
+    let cwnd = f.b.cwnd;
+    let loss = Some(LossSample { sent_in_flight: 80 * MSS, lost: 2 * MSS });
+    f.b.on_timeout(&Congestion { loss, ..Congestion::default() });
+    assert_eq!((*f.b.state, f.b.cwnd), (State::Down, 1.0));
+    assert!((f.b.inflight_longterm - 79.591_836).abs() < 1e-5, "{}", f.b.inflight_longterm);
+    f.b.on_undo(0.0, 0.0);
+    assert_eq!((*f.b.state, f.b.inflight_longterm, f.b.cwnd), (State::Refill, f64::INFINITY, cwnd));
+}
+
 /// The path of [`fluid`] in ProbeBW after 1.9 s, in this state, and a moment 6 s later.
 fn idle(state: State) -> (Bbr3, u64, u64) {
     let mut f = fluid();

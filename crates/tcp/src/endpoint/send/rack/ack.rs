@@ -4,7 +4,7 @@
 use lasthop_units::Duration;
 
 use super::super::detector::{Ack, LossRecovery};
-use crate::cc::{AckSample, CongestionControl, LossSample, Signal};
+use crate::cc::{AckSample, CongestionControl, Signal};
 use crate::endpoint::rtt::echoed_time;
 use crate::recovery::{AckDigest, CaState, Delivered};
 
@@ -123,6 +123,7 @@ impl LossRecovery<'_> {
         let state = self.fly.recovery.state();
         // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
         let in_any_order = d.news && self.fly.rack.reordering > self.conn.config.loss.dup_threshold;
+        let loss = self.take_loss();
         let sample = AckSample {
             now: self.now,
             acked: if d.una_moved {
@@ -136,12 +137,7 @@ impl LossRecovery<'_> {
             total_delivered: self.fly.delivered,
             marked,
             lost: (self.fly.rack.total_lost - d.lost_before) * mss,
-            loss: self
-                .fly
-                .rack
-                .loss
-                .take()
-                .map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss }),
+            loss,
             in_flight: u64::from(self.fly.rack.in_flight()) * mss,
             una: self.seq.una,
             nxt: self.seq.nxt,

@@ -111,7 +111,8 @@ impl LossRecovery<'_> {
         }
         self.fly.rack.lose_everything(false);
         // ssthresh has been lowered; the algorithm resets what it resets at a timeout.
-        self.fly.cc.on_timeout(&self.congestion_now(true));
+        let congestion = Congestion { loss: self.take_loss(), ..self.congestion_now(true) };
+        self.fly.cc.on_timeout(&congestion);
         self.fly.cc.set_cwnd(f64::from(self.fly.rack.in_flight()) + segments);
         self.fly.rack.high = watch.high;
         self.fly.frto.looking = false;

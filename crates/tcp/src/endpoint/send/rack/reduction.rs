@@ -2,7 +2,7 @@
 
 use super::super::detector::LossRecovery;
 use super::super::prr::Prr;
-use crate::cc::{Congestion, CongestionControl, Signal};
+use crate::cc::{Congestion, CongestionControl, LossSample, Signal};
 use crate::config::WindowReduction;
 use crate::endpoint::meters::Event;
 use crate::recovery::{AckDigest, CaState};
@@ -14,7 +14,15 @@ impl LossRecovery<'_> {
     }
 
     pub(super) fn congestion_now(&self, repeated: bool) -> Congestion {
-        Congestion { now: self.now, signal: Signal::Loss, flight: self.fly.cc.cwnd().floor(), repeated }
+        let flight = self.fly.cc.cwnd().floor();
+        Congestion { now: self.now, signal: Signal::Loss, flight, repeated, loss: None }
+    }
+
+    /// The losses that no sample has reported yet, in octets.
+    pub(super) fn take_loss(&mut self) -> Option<LossSample> {
+        let mss = u64::from(self.conn.negotiated.mss);
+        let loss = self.fly.rack.loss.take();
+        loss.map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss })
     }
 
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
@@ -125,7 +133,7 @@ impl LossRecovery<'_> {
         if self.fly.undo.una.is_none() || cut {
             self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
         }
-        let congestion = Congestion { repeated: !cut, ..self.congestion_now(false) };
+        let congestion = Congestion { loss: self.take_loss(), ..self.congestion_now(!cut) };
         self.fly.cc.on_timeout(&congestion);
         self.fly.frto.looking = fresh || repeated;
         self.fly.rack.high = self.seq.max;
