@@ -163,13 +163,16 @@ class Evaluation:
             if isinstance(part, Unknown):
                 return part
         if any(isinstance(part, Steps) for part in parts):
-            return joined([p if isinstance(p, Steps) else float(p) for p in parts], combine, what)
+            whole = combine if truth else _finite(combine)
+            return joined([p if isinstance(p, Steps) else float(p) for p in parts], whole, what)
         with np.errstate(all="ignore"):
             try:
                 value = combine(*(np.float64(p) for p in parts))
             except (ArithmeticError, ValueError):
                 value = np.float64(math.nan)
         value = float(value)
+        if math.isinf(value) and all(math.isfinite(p) for p in parts):
+            return Unknown(f"{what} has no finite value: a division by 0, or a number above 1.8e308")
         if math.isnan(value):
             return Unknown(f"{what} has no value")
         return bool(value) if truth else value
@@ -419,6 +422,17 @@ class Evaluation:
         except (LasthopError, MetricError) as error:
             return Unknown(str(error).partition("\n")[0])
         return outcome.value if outcome.value is not None else Unknown(outcome.reason or "no value")
+
+
+def _finite(combine: Callable[..., Any]) -> Callable[..., Any]:
+    """The same without a value where finite ones give an infinite one: where a divisor is 0."""
+
+    def combined(*columns: Any) -> Any:
+        found = np.asarray(combine(*columns), dtype=float)
+        given = np.logical_and.reduce([np.isfinite(column) for column in np.broadcast_arrays(*columns)])
+        return np.where(np.isinf(found) & given, math.nan, found)
+
+    return combined
 
 
 def _chain(operators: Sequence[str], values: Sequence[Any]) -> Any:

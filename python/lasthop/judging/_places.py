@@ -66,7 +66,7 @@ class Places:
         try:
             if path.stat().st_size > _MOST_OCTETS:
                 raise mistake(f"'{path}' is too large for a file of cases", "name a TOML file with [case] tables")
-            text = path.read_bytes().decode()
+            text = path.read_bytes().decode("utf-8-sig")  # editors of Windows write a mark first
         except OSError as error:
             raise mistake(f"cannot read '{path}': {error.strerror}", "check the name and the rights") from error
         except UnicodeDecodeError as error:

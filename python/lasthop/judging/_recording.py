@@ -208,6 +208,8 @@ class Recording:
         """Values from the first moment on and before the last one, and how long each holds [s]."""
         if last.row <= first.row:
             return Unknown(f"the interval from {first.time_s:.6g} s to {last.time_s:.6g} s is empty")
+        if not len(self.times):
+            return Unknown("the run has no table `cc`: set output.cc")
         if last.instant == first.instant and last.time_s <= first.time_s:
             return Unknown(f"no instant lies between two events of one ACK at {first.time_s:.6g} s")
         inside = (steps.at > first.instant) & (steps.at < last.instant)

@@ -94,13 +94,16 @@ def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
         remedy = diagnostic.get("help")
         if diagnostic.get("severity") != "error":
             continue
-        at: Key = (*case.key, "scenario")
+        at: Key = (*case.key, "paths", path.name)  # without a key: a number that follows from the path's
         if key:
             parts = tuple(int(p) if p.isdigit() else p for p in key.replace('"', "").split("."))
             own: Key = (*case.key, "paths", path.name, "scenario", *parts)
             at = own if file.has(own) else (*case.key, "scenario", *parts)
             if parts[0] == "scenario" and not file.has(at):  # `duration` may stand at the top of a case's scenario
                 at = (*case.key, *parts)
+            if not file.has(at):  # a key of the base, whose value follows from the path
+                at = (*case.key, "paths", path.name)
+                remedy = remedy or f"`{key}` follows from the values of the path"
         found.append(file.error(at, f"scenario of path '{path.name}': {diagnostic['message']}", remedy))
     return together(found) if found else error
 
@@ -150,6 +153,8 @@ def _filled(value: Any, case: Case, path: CasePath, control: str, key: Key) -> A
         at: Key = (*case.key, *key)
         own: Key = (*case.key, "paths", path.name, *key)
         at = own if file.has(own) else at
+        if not file.has(at) and key[:2] == ("scenario", "scenario"):  # `duration` may stand at the top
+            at = (*case.key, *key[1:])
         raise file.error(at, error.message, error.help, (error.first, error.last)) from error
     return _written(number, dimension)
 

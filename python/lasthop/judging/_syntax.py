@@ -267,7 +267,9 @@ class _Parser:
         tree = self._primary()
         if self._token().text == "^":
             self._at += 1
-            right = self._primary()
+            right = self._primary() if self._token().text not in ("-", "+") else self._sign()
+            if self._token().text == "^":
+                self._fail("a power of a power", "parentheses say which comes first: (a ^ b) ^ c", self._token())
             return Binary(tree.first, right.last, "^", tree, right)
         return tree
 

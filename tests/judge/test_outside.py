@@ -1,0 +1,87 @@
+"""Cases of somebody else: odd ones that are right, and values that no number can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lasthop as lh
+from lasthop import LasthopError
+
+HERE = Path(__file__).parent
+CASE = """[case]
+id = "X"
+title = "t"
+source = "s"
+pass = ["{check}"]
+[case.paths]
+p = {{ rate = "{rate}", rtt = "40 ms" }}
+[case.scenario]
+{scenario}
+"""
+
+
+def test_odd_cases_that_are_right(tmp_path: Path) -> None:
+    found = lh.judge("cubic", [HERE / "outside.toml"], store=tmp_path / "store", jobs=1)
+    assert {row.id: row.verdict for row in found.rows} == {
+        "O1": "pass", "O2": "pass", "O3": "pass", "O4": "shown", "O5": "pass", "O6": "pass", "O7": "pass",
+        "O8": "inconclusive", "O9": "pass", "O10.x_y-Z": "pass",
+    }, [row.why for row in found.rows]  # fmt: skip
+    page = (found.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page  # a title is text
+
+
+def judged(tmp_path: Path, check: str = "1 > 0", scenario: str = "", rate: str = "1 Mbit/s") -> tuple[str, str]:
+    """Verdict and reason of a case."""
+    file = tmp_path / "x.toml"
+    file.write_text(CASE.format(check=check, scenario=scenario, rate=rate), encoding="utf-8-sig")
+    (row,) = lh.judge("reno", [file], store=tmp_path / "store", jobs=1).rows
+    return row.verdict, row.why
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        ("1 / 0 > 1", "a division by 0"),
+        ("10 ^ 400 > 1", "a number above 1.8e308"),
+        ("log2(0) < 0", "a division by 0"),
+        ("sqrt(0 - 1) >= 0", "has no value"),
+        ("all(cwnd / 0 > 1, start, end)", "not known"),
+        ("largest(delivered, 0 s, start, end) > 0", "0 intervals"),
+    ],
+)
+def test_what_is_no_number_decides_nothing(check: str, why: str, tmp_path: Path) -> None:
+    verdict, said = judged(tmp_path, check)
+    assert verdict == "inconclusive"
+    assert why in said
+
+
+def test_no_bound_is_a_number() -> None:
+    import numpy as np
+
+    from lasthop.judging._evaluation import _finite
+
+    assert list(_finite(np.add)(np.array([np.inf, 1.0]), 1.0)) == [np.inf, 2.0]
+
+
+def test_a_run_without_the_table_of_variables_is_inconclusive(tmp_path: Path) -> None:
+    verdict, why = judged(tmp_path, "max(cwnd, start, end) > 1", 'output.cc = "off"')
+    assert verdict == "inconclusive"
+    assert "set output.cc" in why
+
+
+@pytest.mark.parametrize(
+    ("scenario", "rate", "place"),
+    [('duration = "{nope} * 3"', "1 Mbit/s", "9:13"), ("", "1e300 bit/s", "7:5")],
+)
+def test_a_wrong_value_is_shown_where_it_is_written(scenario: str, rate: str, place: str, tmp_path: Path) -> None:
+    with pytest.raises(LasthopError) as error:
+        judged(tmp_path, scenario=scenario, rate=rate)
+    assert f"x.toml:{place}\n" in str(error.value)
+
+
+def test_a_power_of_a_power_needs_parentheses(tmp_path: Path) -> None:
+    with pytest.raises(LasthopError, match="a power of a power"):
+        judged(tmp_path, "2 ^ 3 ^ 2 = 512")
+    assert judged(tmp_path, "2 ^ -1 = 0.5")[0] == "pass"
