@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help page page-picture page-references demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
+.PHONY: help page page-picture page-references scorecards demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
 	slow ray golden properties bench bench-check swarm build lock clean
 
 help: ## show this list
@@ -103,6 +103,9 @@ page-picture: $(VENV)/.tools build ## renew the pictures of reports in README an
 
 page-references: $(VENV)/.tools build ## renew the pictures that the page is compared with, after a change of its looks on purpose
 	LASTHOP_RENEW_REFERENCES=1 $(BIN)/python -m pytest -q tests/viewer/test_references.py
+
+scorecards: $(VENV)/.tools build ## renew the scorecards of all built-in congestion controls in the docs (docs/concepts/scorecards.md)
+	$(BIN)/python docs/draw_scorecards.py
 
 properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
 	$(BIN)/python -m tests.table_properties
