@@ -1,8 +1,9 @@
 """Draws the pictures of docs/concepts/calibration.md and the map of docs/guides/radio-networks.md; prints tables.
 
-By hand: `python docs/draw_calibration.py`. Curves are surveys of the scenarios in docs/calibration, points are
-published figures: an independent Monte Carlo program's for the cases of TR 36.814, and medians over the companies
-that took part in 3GPP's calibrations (TR 36.873 clause 8.2, R1-165974) for the others.
+By hand: `python docs/draw_calibration.py`. Curves are surveys of the scenarios in docs/calibration,
+points are published figures: an independent Monte Carlo program's for the cases of TR 36.814, and
+medians over the companies that took part in 3GPP's calibrations (TR 36.873 clause 8.2, R1-165974)
+for the others.
 """
 
 from __future__ import annotations

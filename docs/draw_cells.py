@@ -2,8 +2,9 @@
 
     python docs/draw_cells.py        needs cargo, valgrind, numpy and matplotlib; some minutes
 
-It prints the page's tables. The SINRs come from an example of the crate `lte`. The cost is counted in instructions,
-which do not depend on what else the machine does: those of a longer run less those of a shorter one.
+It prints the page's tables. The SINRs come from an example of the crate `lte`. The cost is counted
+in instructions, which do not depend on what else the machine does: those of a longer run less those
+of a shorter one.
 """
 
 from __future__ import annotations

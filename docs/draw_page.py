@@ -2,8 +2,8 @@
 
     make page-picture
 
-It runs `lte-handover` and the quick form of `umts-vegas`. It needs Chromium (Debian's package `chromium`). Fonts are
-those of the machine, so that two machines give two pictures.
+It runs `lte-handover` and the quick form of `umts-vegas`. It needs Chromium (Debian's package
+`chromium`). Fonts are those of the machine, so that two machines give two pictures.
 """
 
 from __future__ import annotations

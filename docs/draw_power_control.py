@@ -2,8 +2,8 @@
 
     python docs/draw_power_control.py        needs cargo and matplotlib; some minutes
 
-Mean and 5 % point of the uplink of 57 sectors over P0 and alpha, counted by the example `spectral_efficiency` of the
-crate `lte`.
+Mean and 5 % point of the uplink of 57 sectors over P0 and alpha, counted by the example
+`spectral_efficiency` of the crate `lte`.
 """
 
 from __future__ import annotations

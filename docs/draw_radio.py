@@ -2,8 +2,8 @@
 
     python docs/draw_radio.py        needs cargo, numpy and matplotlib
 
-The curves are read from the generated Rust table, the fading is printed by an example of the crate: what is drawn is
-what runs.
+The curves are read from the generated Rust table, the fading is printed by an example of the crate:
+what is drawn is what runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs/images"
 RADIO = ROOT / "crates/radio"
 CLASS_OF = {512: 4, 1024: 5, 6144: 8}  # places of code block sizes in a row of curves
-# SINR at BLER 10 % of an independent family, CQI 1 to 15 (the test in src/lte/bler.rs has the same).
+# SINR at BLER 10 % of an independent family, CQI 1 to 15 (the test in src/lte/bler.rs has the
+# same).
 OTHERS = (-6.75, -4.96, -2.96, -1.01, 0.96, 2.88, 4.92, 6.70, 8.72, 10.51, 12.45, 14.35, 16.07, 17.88, 19.97)
 
 

@@ -2,8 +2,9 @@
 
     LASTHOP_SHARED=DIR python docs/draw_recordings.py
 
-DIR holds `data/linux-6.1-tcp`. Our curves and the table of bars are written by the test that holds the bars,
-`crates/tcp/tests/linux_recordings.rs`, which is run for it. What is committed needs no recordings to be built.
+DIR holds `data/linux-6.1-tcp`. Our curves and the table of bars are written by the test that holds
+the bars, `crates/tcp/tests/linux_recordings.rs`, which is run for it. What is committed needs no
+recordings to be built.
 """
 
 from __future__ import annotations

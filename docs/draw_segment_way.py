@@ -2,7 +2,8 @@
 
     python docs/draw_segment_way.py
 
-The drawing is data (`LANES`, `STEPS`) and a few rectangles; the output has no dates and no random ids.
+The drawing is data (`LANES`, `STEPS`) and a few rectangles; the output has no dates and no random
+ids.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python docs/fill_bench.py
 
-A second table comes from target/bench-rlc-am.json. The page names the machine and the commit on which the figures were
-taken. Nothing else in the page changes.
+A second table comes from target/bench-rlc-am.json. The page names the machine and the commit on
+which the figures were taken. Nothing else in the page changes.
 """
 
 from __future__ import annotations

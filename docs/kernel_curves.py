@@ -1,7 +1,7 @@
 """Congestion windows of a real Linux and of Lasthop on one another: what the pages beside the recordings share.
 
-`draw_recordings.py` and `draw_two_flows.py` use it. Our curves and the table of bars come from a test of
-`lasthop-tcp` that writes them to the folder LASTHOP_CURVES.
+`draw_recordings.py` and `draw_two_flows.py` use it. Our curves and the table of bars come from a
+test of `lasthop-tcp` that writes them to the folder LASTHOP_CURVES.
 """
 
 from __future__ import annotations

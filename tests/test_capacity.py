@@ -52,8 +52,8 @@ def test_the_recording_of_a_replayed_trace_is_the_trace_again(tmp_path: Path) ->
     trace = [40, 55, 55, 120, 300, 301, 302, 650, 900, 1000]
     (tmp_path / "cell.down").write_text("".join(f"{ms}\n" for ms in trace))
     found = capacity.record(scenario('trace = "cell.down"\ndelay = "20 ms"', base=tmp_path), "phone", base=tmp_path)
-    # A packet of 1500 octets takes one opportunity and is received 20 ms later; the recording has it at the end of that
-    # millisecond. The trace loops once: after its last line at 1000 ms.
+    # A packet of 1500 octets takes one opportunity and is received 20 ms later; the recording has
+    # it at the end of that millisecond. The trace loops once: after its last line at 1000 ms.
     expected = [ms + shift + 21 for shift in (0, 1000) for ms in trace]
     # The last line closes the trace at the end of the run.
     assert opportunities(found) == [ms for ms in expected if ms <= 2000] + [2000]
@@ -93,8 +93,8 @@ def test_over_a_link_with_a_rate_the_replay_loses_little() -> None:
 
 
 def test_a_trace_of_one_load_misses_what_a_control_of_another_load_gets() -> None:
-    # LTE with one UE: the trace was recorded with blocks that were always full, which a sender with a small window is
-    # not given before it asks; Vegas over the trace is faster than over the cell.
+    # LTE with one UE: the trace was recorded with blocks that were always full, which a sender with
+    # a small window is not given before it asks; Vegas over the trace is faster than over the cell.
     found = capacity.compare(capacity.record(lh.Scenario.load("lte-download"), "phone"), "vegas")
     assert found.goodput_error > 0.5
     assert found.ks > 0.3

@@ -1,9 +1,10 @@
 """In the network of LTE the state of UEs and what their eNBs know of them lie apart; few objects reach both.
 
-`Ue` is the state of the terminal, `UeContext` that of its eNB (`crates/lte/src/network/state`); the parts of each are
-the structs of `state` that its fields name. A struct reaches a part if it holds it or a struct that reaches it,
-directly or by a reference. One that reaches parts of both ends could let an end read what only the other one knows,
-so each is listed here with its reason, and so is each function whose parameters reach both.
+`Ue` is the state of the terminal, `UeContext` that of its eNB (`crates/lte/src/network/state`); the
+parts of each are the structs of `state` that its fields name. A struct reaches a part if it holds
+it or a struct that reaches it, directly or by a reference. One that reaches parts of both ends
+could let an end read what only the other one knows, so each is listed here with its reason, and so
+is each function whose parameters reach both.
 """
 
 from __future__ import annotations

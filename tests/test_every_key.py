@@ -1,6 +1,7 @@
 """Every key of a scenario with values that nobody means: refused at its place, or a run that ends.
 
-The keys come from the reference that the program prints, so a new key is tried without being named here.
+The keys come from the reference that the program prints, so a new key is tried without being named
+here.
 """
 
 from __future__ import annotations
@@ -124,8 +125,8 @@ GOOD = {
     "text": ['"x"'],
     "value": ['"infinity"'],
 }
-#: Wall time of a run of 40 ms of simulated time [s], on a machine that is busy. A run that is slow for a reason (a
-#: source of 100 Tbit/s) is stopped, which is what a user would do.
+#: Wall time of a run of 40 ms of simulated time [s], on a machine that is busy. A run that is slow
+#: for a reason (a source of 100 Tbit/s) is stopped, which is what a user would do.
 LONGEST = 3.0
 
 

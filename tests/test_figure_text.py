@@ -15,7 +15,8 @@ from tests.figure_text import faint
 
 @pytest.mark.parametrize(
     ("colour", "ratio"),
-    # Published pairs: 21:1 is the largest (WCAG 2.2), #767676 the lightest grey that meets 4.5:1 on white (WebAIM).
+    # Published pairs: 21:1 is the largest (WCAG 2.2), #767676 the lightest grey that meets 4.5:1 on
+    # white (WebAIM).
     [("#000000", 21.0), ("#ffffff", 1.0), ("#767676", 4.54), ("#777777", 4.48), ("#0000ff", 8.59), ("#ff0000", 4.0)],
 )
 def test_contrast_to_white(colour: str, ratio: float) -> None:

@@ -97,7 +97,8 @@ def test_one_failing_part_makes_a_claim_differ_and_is_named() -> None:
 def noisy(mean: float, half: float) -> Estimate:
     """An estimate of five values whose 95 % interval is mean +- half.
 
-    The deviation of (-d, -d, 0, d, d) is d (divisor 4), and half = t d / sqrt(5) with t(4; 0.975) = 2.776.
+    The deviation of (-d, -d, 0, d, d) is d (divisor 4), and half = t d / sqrt(5) with t(4; 0.975) =
+    2.776.
     """
     d = half * math.sqrt(5) / 2.776
     return Estimate.of([mean - d, mean - d, mean, mean + d, mean + d])
@@ -265,7 +266,8 @@ def test_a_mechanism_whose_test_also_passes_when_off_shows_nothing() -> None:
     assert "shows no mechanism" in with_switch(agrees, agrees, off).note
     assert with_switch(differs, agrees, off).verdict == "differs"
     assert with_switch(agrees, Finding("undecided", "off"), off).verdict == "undecided"
-    # The interval of the test without the mechanism has values of both kinds: 12 +- 3 about a limit of 10.
+    # The interval of the test without the mechanism has values of both kinds: 12 +- 3 about a limit
+    # of 10.
     barely = j.all_of([j.at_least("x", noisy(12, 3), 10)])
     assert with_switch(agrees, barely, off).verdict == "undecided"
     assert with_switch(differs, barely, off).verdict == "differs"

@@ -469,7 +469,8 @@ def test_identical_scenarios_run_once(folder: Path) -> None:
     run(folder, backend)
     hashes = [s.hash() for s in backend.ran]
     assert len(hashes) == len(set(hashes))
-    # Sets x (rates 3 x 3; extra: "other" only, "usual" is the rates' first point) x ..., and the reading's overlap.
+    # Sets x (rates 3 x 3; extra: "other" only, "usual" is the rates' first point) x ..., and the
+    # reading's overlap.
     assert len(hashes) > 9 * 2
 
 

@@ -1,14 +1,16 @@
 """The modules of a crate stand in one downward order, at every level: none uses, over others, what uses it.
 
-The rule. The modules that stand in one folder (the children of `a`: `a/b.rs`, `a/c.rs`, `a/d/`) use each other without
-a circle. What a file below `a/d/` names of a file below `a/b` counts as a use of `b` by `d`, and a name that a module
-only hands on (`pub use`, or a `use` that its children see) counts for the file that defines it.
+The rule. The modules that stand in one folder (the children of `a`: `a/b.rs`, `a/c.rs`, `a/d/`) use
+each other without a circle. What a file below `a/d/` names of a file below `a/b` counts as a use of
+`b` by `d`, and a name that a module only hands on (`pub use`, or a `use` that its children see)
+counts for the file that defines it.
 
-The own file of `a` (`a.rs` or `a/mod.rs`) is no child and has no place in the order of its children. It is what they
-have in common: the type of which they implement a part each (`impl Endpoint` in `endpoint/input.rs`), the trait that
-they all implement, constants; and it is their front, which calls them. So it may use its children, and they may use
-what it defines. To the outside own file and children are one module, `a`, which has its place among its neighbours.
-What the rule does not see: method calls, and a circle that is closed by the own file alone.
+The own file of `a` (`a.rs` or `a/mod.rs`) is no child and has no place in the order of its
+children. It is what they have in common: the type of which they implement a part each (`impl
+Endpoint` in `endpoint/input.rs`), the trait that they all implement, constants; and it is their
+front, which calls them. So it may use its children, and they may use what it defines. To the
+outside own file and children are one module, `a`, which has its place among its neighbours. What
+the rule does not see: method calls, and a circle that is closed by the own file alone.
 """
 
 from __future__ import annotations
@@ -230,14 +232,15 @@ def test_a_circle_is_found_at_every_level() -> None:
     assert set(circles(three)["crate::m"]) == {"low", "mid", "top"}
 
 
-#: Where else than in adapters and spec files `sim` may name a radio technology: rows; ARCHITECTURE.md argues others.
+#: Where else than in adapters and spec files `sim` may name a radio technology: rows;
+#: ARCHITECTURE.md argues others.
 TECHNOLOGY = {
     *("spec/bearer", "spec/kinds", "spec/mod", "probe"),
     *("survey", "describe", "extensions", "lib", "spec/layout", "spec/scenario_profile", "track"),
     *("spec/hint", "spec/hint_pitfalls"),
 }
-#: Crates that are of no single radio technology: those of no protocol, and TCP. Files of `spec` in its list of accesses
-#: of which this is true.
+#: Crates that are of no single radio technology: those of no protocol, and TCP. Files of `spec` in
+#: its list of accesses of which this is true.
 SHARED = {crate.replace("-", "_") for crate, protocol in protocols().items() if protocol in {None, "tcp"}}
 SHARED_FILES = {"access", "at", "links", "bearer"}
 TEXT = re.compile(r"'(?:[^'\\]|\\.)'|\"((?:[^\"\\]|\\.)*)\"")
@@ -266,9 +269,9 @@ def spec_files(names: Names) -> set[str]:
 def technology(names: Names) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What names a radio technology in code, and in texts, as the lists of accesses say.
 
-    Of code: the crates that adapters use, what `spec` has of these crates, of its own files that use them and of those
-    in the list of accesses, and the fields of `Spec` whose types are among that. Of texts: what those files say that
-    they make nodes of.
+    Of code: the crates that adapters use, what `spec` has of these crates, of its own files that
+    use them and of those in the list of accesses, and the fields of `Spec` whose types are among
+    that. Of texts: what those files say that they make nodes of.
     """
     crate = crates_of_technologies(names)
     below = {m: text for m, text in names.texts.items() if m[:1] == ("spec",) and len(m) > 1}

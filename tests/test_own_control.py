@@ -148,7 +148,8 @@ class Paced(Recorder):
 
 def test_a_pacing_rate_is_the_rate() -> None:
     flow = own(Paced).run().flows.to_pylist()[0]
-    # 1448 octets of data in the 1480 octets that a segment has with its TCP header (20 + 12 of timestamps).
+    # 1448 octets of data in the 1480 octets that a segment has with its TCP header (20 + 12 of
+    # timestamps).
     assert flow["goodput_bps"] == pytest.approx(500e3 * 1448 / 1480, rel=0.01)
     assert flow["retransmits"] == 0
 

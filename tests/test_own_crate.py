@@ -37,10 +37,11 @@ def test_the_template_crate_builds_is_tested_and_runs() -> None:
     assert '"name":"aimd"' in out
     rates = [float(r) for r in re.findall(r"(\d+\.\d+) Mbit/s", out)]
     reno, aimd, gentle = rates
-    # A queue of 30 packets is below the 34 segments of the bandwidth-delay product (10 Mbit/s x 40 ms / 1500 B = 33.3):
-    # half of 63 leaves the link idle for a while, 0.7 and 0.9 of it do not.
+    # A queue of 30 packets is below the 34 segments of the bandwidth-delay product (10 Mbit/s x 40
+    # ms / 1500 B = 33.3): half of 63 leaves the link idle for a while, 0.7 and 0.9 of it do not.
     assert reno < aimd <= gentle + 0.05 < 9.65 + 0.05
-    # The scheduler of the same crate is that of examples/own_scheduler.py: the call gets through where it would starve.
+    # The scheduler of the same crate is that of examples/own_scheduler.py: the call gets through
+    # where it would starve.
     lines = [line.split(maxsplit=3) for line in cargo("run", "--bin", "cell").splitlines()]
     arrived = {name: float(share.rstrip("%")) for share, _, _, name in lines}
     assert arrived["fdmt"] < 50

@@ -174,7 +174,8 @@ def test_sequence_numbers_count_from_the_start_of_the_stream(made_up: Results) -
     axes = axes_of(made_up.plot.sequence("ftp"))
     assert np.asarray(axes.lines[0].get_ydata()).max() == pytest.approx(299 * 1.460 + 0.001)
     assert legend_of(made_up.plot.sequence("ftp")) == ["sent", "retransmitted", "acknowledged"]
-    # The first packet shown of these two seconds is sent again: what comes before it is not below zero.
+    # The first packet shown of these two seconds is sent again: what comes before it is not below
+    # zero.
     later = axes_of(made_up.plot.sequence("ftp", t=(10.05, 12)))
     lowest = min(float(np.min(np.asarray(line.get_ydata()))) for line in later.lines)
     assert lowest == pytest.approx(100 * 1.460 + 0.001)

@@ -1,7 +1,7 @@
 """Commands that messages, help texts, docs and scenarios name: their verbs, options and subjects exist.
 
-`crates/sim/tests/printed_commands.rs` applies the `--set`s of `lasthop run`; here are the other commands, and those
-inside the warnings and errors of the crates.
+`crates/sim/tests/printed_commands.rs` applies the `--set`s of `lasthop run`; here are the other
+commands, and those inside the warnings and errors of the crates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Remedies that errors and warnings write as `key = value`: set, they end the mistake and make no other.
 
-Every such remedy in the sources is provoked here, or listed with the reason why it cannot be set as it is.
+Every such remedy in the sources is provoked here, or listed with the reason why it cannot be set as
+it is.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """No type of the crates grows into an object that everything may touch: 25 fields, 60 methods.
 
-What a macro makes of rows is counted by the rows. A type may have more where the comment above it says
-`More than 25 fields:` or `More than 60 methods:` and why.
+What a macro makes of rows is counted by the rows. A type may have more where the comment above it
+says `More than 25 fields:` or `More than 60 methods:` and why.
 
-A function without `self` whose first parameter is `&mut T` counts as a method of `T`: it can change all of a `T`, and
-differs from a method in notation alone. What a trait asks for counts once, where the trait declares it. With `&T` or
-`T` a function does not count: it leaves no `T` behind in another state, so a type that is read by many, as a scenario
-by its checks, is not what this test is about.
+A function without `self` whose first parameter is `&mut T` counts as a method of `T`: it can change
+all of a `T`, and differs from a method in notation alone. What a trait asks for counts once, where
+the trait declares it. With `&T` or `T` a function does not count: it leaves no `T` behind in
+another state, so a type that is read by many, as a scenario by its checks, is not what this test is
+about.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ LEFT_OUT = re.compile(
 )
 
 
-#: `macro_rules! NAME`, its body; what it is called with, at the left margin or by a macro that hands rows on.
+#: `macro_rules! NAME`, its body; what it is called with, at the left margin or by a macro that
+#: hands rows on.
 MACRO = re.compile(r"^macro_rules! (?P<name>\w+) \{\n(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
 CALL = re.compile(r"^(?P<name>\w+)! \{\n(?P<rows>.*?)^\}", re.MULTILINE | re.DOTALL)
 HANDED_ON = re.compile(r"^ *\$\w+! \{\n(?P<rows>.*?)^ *\}\n    \};", re.MULTILINE | re.DOTALL)

@@ -83,7 +83,8 @@ def test_two_thirds_of_the_way_is_asking() -> None:
 
 
 def test_what_comes_after_the_report_waits_for_the_next_request() -> None:
-    # Requests at 0, 13 and 60; packet 2 comes at 6, after the report of 5, and goes with the second request.
+    # Requests at 0, 13 and 60; packet 2 comes at 6, after the report of 5, and goes with the second
+    # request.
     steps = burst(0, 1) + burst(13, 2) + burst(60, 3)
     packets = [packet(0, 1, "a", "sent"), packet(6, 2, "a", "sent"), packet(60, 3, "a", "sent")]
     assert waiting(steps_of(steps), packets_of(packets), "a") == (1.0, 7.0, 13.0)

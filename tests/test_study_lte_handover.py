@@ -99,7 +99,8 @@ def test_a_correlation_that_the_runs_disagree_about_is_undecided() -> None:
         falls = record.point["speed"] < 5
         record.values["after_bps"] = 9e6 + record.point["queue"] * 1e3 * (-1.0 if falls else 1.1)  # type: ignore[index]
     assert evaluate.goodput_falls(claim("H6"), data).verdict == "undecided"
-    # Six of -1 and three of 1 have the mean -1/3; the correlation of the means is -1, and the interval has 0.
+    # Six of -1 and three of 1 have the mean -1/3; the correlation of the means is -1, and the
+    # interval has 0.
     for record in data.runs("sweep", type="seamless"):
         slope = -10.0 if record.point["speed"] < 6 else 1.1
         record.values["after_bps"] = 1e8 + record.point["queue"] * 1e3 * slope  # type: ignore[index]
@@ -204,7 +205,8 @@ def test_a_recovery_belongs_to_what_dropped_its_segment() -> None:
         "again": np.array([False, False, False, True, True, True]),
     }
     events = [{"time_s": t, "kind": k} for t, k in [(1.5, "recovery-enter"), (2.5, "recovery-enter"), (3.5, "rto")]]
-    # A second recovery at 2.7 s that sends nothing: the hole at 1 was filled before, and the ACK of it is under way.
+    # A second recovery at 2.7 s that sends nothing: the hole at 1 was filled before, and the ACK of
+    # it is under way.
     events.insert(2, {"time_s": 2.7, "kind": "recovery-enter"})
     tcp = pa.table({"time_s": [1.5, 2.5, 2.7, 3.5], "snd_una": [0, 1, 1, 2]})
     found = reduce.answers(events, packets, tcp, 1.0)

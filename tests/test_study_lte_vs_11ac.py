@@ -202,7 +202,8 @@ def test_loss_is_counted_three_ways_over_packets_sent() -> None:
 
 
 def test_a_packet_whose_fragments_are_dropped_is_lost_once() -> None:
-    # Two flows of 1000 packets with 3 dropped fragments each, of two packets; beside them an ACK (number 9).
+    # Two flows of 1000 packets with 3 dropped fragments each, of two packets; beside them an ACK
+    # (number 9).
     tables = {"flows": flows(lost_dropped=3), "drops": drops([1, 1, 2, 3, 3, 9, 4])}
     assert reduce_cell(a_run(tables))["loss_dropped"] == pytest.approx(4 / 2000)
 
@@ -225,7 +226,8 @@ def test_airtime_counts_both_ways_of_each_station() -> None:
 
 
 def test_a_dip_at_the_start_is_measured_against_the_later_mean() -> None:
-    # 1 s bins of 8, 2, 10, 10, ... after a silent second: the lowest of the first five over the mean of the later.
+    # 1 s bins of 8, 2, 10, 10, ... after a silent second: the lowest of the first five over the
+    # mean of the later.
     time = np.arange(0.0, 12.0)
     total = np.cumsum([0.0, 0.0, 8.0, 2.0, *[10.0] * 8])
     assert start_dip(np.stack([time, total])) == pytest.approx(0.2)
@@ -377,7 +379,8 @@ def test_three_times_is_a_band_and_nothing_lost_is_no_ratio() -> None:
         put(data, "loss_undelivered", 0.003, cc=cc, network="lte-am", size=1000)
         put(data, "loss_undelivered", 0.001, cc=cc, network="lte-am", size=3000)
     assert "not loss yeah A: s = 3x l" not in judge_claim(STUDY, CLAIMS["W56"], data).text
-    # 3 in one seed and 5 in the other: the mean is accepted, its interval reaches beyond 4 (t(1; 0.975) = 12.7).
+    # 3 in one seed and 5 in the other: the mean is accepted, its interval reaches beyond 4 (t(1;
+    # 0.975) = 12.7).
     for i, record in enumerate(data.runs("variants", cc="yeah", network="lte-am", size=1000)):
         record.values["loss_undelivered"] = 0.0005 if i % 2 else 0.0055  # type: ignore[index]
     checks = judge_claim(STUDY, CLAIMS["W56"], data).checks

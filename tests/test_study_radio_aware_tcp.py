@@ -37,13 +37,14 @@ def test_an_estimate_of_the_queue_drifts_by_the_error_of_the_rate() -> None:
 
 
 def test_an_estimate_that_takes_too_much_off_stands_at_zero() -> None:
-    # From 300 B: 200, 100, 0, 0, then up to 100 and down to 0 again: three of the six steps end at 0.
+    # From 300 B: 200, 100, 0, 0, then up to 100 and down to 0 again: three of the six steps end at
+    # 0.
     assert stuck(np.asarray([0.0, -100.0, -200.0, -300.0, -400.0, -300.0, -400.0]), 300.0) == 0.5
 
 
 def test_a_burst_lasts_from_its_first_octet_to_its_last_acknowledgement() -> None:
-    # Two bursts of 2 MB: the first begins between 0.1 and 0.2 s and is acknowledged at 0.5 s; the second leaves at once
-    # between 0.6 and 0.7 s and is acknowledged at 0.9 s; of a third half is.
+    # Two bursts of 2 MB: the first begins between 0.1 and 0.2 s and is acknowledged at 0.5 s; the
+    # second leaves at once between 0.6 and 0.7 s and is acknowledged at 0.9 s; of a third half is.
     mb = 1_000_000
     tcp = pa.table(
         {

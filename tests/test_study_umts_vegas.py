@@ -95,7 +95,8 @@ def test_error_free_transmission_times_of_equation_4() -> None:
 def test_minimum_rtt_on_the_grid_of_ttis() -> None:
     # paper: 2 * 40.4 + 0.5 = 81.3 -> 90, + 20 = 110 -> 120, + 20 = 140 ms.
     assert model.minimum_rtt_s(0.0404) == pytest.approx(0.140)
-    # calibrated: 58.5 -> 60, + 20 = 80: the uplink TTI that starts then is missed -> 100, + 20 = 120 ms.
+    # calibrated: 58.5 -> 60, + 20 = 80: the uplink TTI that starts then is missed -> 100, + 20 =
+    # 120 ms.
     assert model.minimum_rtt_s(0.029) == pytest.approx(0.120)
 
 

@@ -43,7 +43,8 @@ def test_a_map_is_a_grid(sites: lh.Scenario) -> None:
     table = sites.radio_map(100, area=(-200, -100, 200, 100))
     assert table.num_rows == 5 * 3
     assert table["x_m"].to_pylist()[:6] == [-200, -100, 0, 100, 200, -200]
-    # One period of the wrapped ground to the side: the same antennas and distances; shadowing apart, the same SINR.
+    # One period of the wrapped ground to the side: the same antennas and distances; shadowing
+    # apart, the same SINR.
     plain = sites.set("radio.shadowing", "0 dB")
     moved = (500 * 2.5, 500 * math.sqrt(3) / 2)  # the lattice vector (2, 1) of seven sites
     here = plain.radio_map(100, area=(-200, -100, 200, 100))["sinr_db"].to_pylist()

@@ -1,6 +1,7 @@
 """The profile for Wireshark: tshark reads it, and with it RLC and MAC decode down to IP.
 
-Where tshark is not installed the tests that need it say so; with LASTHOP_NEEDS_TSHARK in the environment they fail.
+Where tshark is not installed the tests that need it say so; with LASTHOP_NEEDS_TSHARK in the
+environment they fail.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def test_frames_of_rlc_are_recognised_and_followed(tmp_path: Path) -> None:
 
 
 def test_frames_of_pdcp_are_recognised(tmp_path: Path) -> None:
-    # With a header, of the user plane, not compressed; numbers of 12 bits, downlink, bearer 1, UE 1.
+    # With a header, of the user plane, not compressed; numbers of 12 bits, downlink, bearer 1, UE
+    # 1.
     context = b"pdcp-lte\x00\x02\x00\x02\x0c\x03\x01\x0d\x00\x01\x0e\x00\x01\x01"
     frames = [tagged(13, "pdcp_lte_udp", context + PDCP)]
     assert protocols(tmp_path, frames) == ["exported_pdu:pdcp-lte:ip:udp:data"]

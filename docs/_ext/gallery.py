@@ -1,7 +1,7 @@
 """The gallery: every congestion control over the same three links, drawn from runs that `make docs` makes.
 
-One figure per link; small multiples, window above round trip for each control. Runs take a few seconds; a figure is
-drawn again only when its scenarios or the extension have changed.
+One figure per link; small multiples, window above round trip for each control. Runs take a few
+seconds; a figure is drawn again only when its scenarios or the extension have changed.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: 
         fig = style.Figure(figsize=(7.6, 1.75 * rows), layout="constrained")
         grid = fig.subplots(2 * rows, columns, sharex=True, squeeze=False, height_ratios=[1.25, 1] * rows)
         curves = [curve(r) for _, r in runs]
-        # `none` has no window: its column holds a number above every window, which would flatten all others.
+        # `none` has no window: its column holds a number above every window, which would flatten
+        # all others.
         windows = [c["cwnd"] for (name, _), c in zip(runs, curves, strict=True) if name != "none"]
         top = [max(max(w) for w in windows) * 1.08, max(max(c["rtt"]) for c in curves) * 1.08]
         for i in range(rows * columns):

@@ -1,8 +1,8 @@
 """Writes docs/reference/generated before Sphinx reads the pages.
 
-Nothing there is written by hand: the scenario's keys come from `lasthop._core.json_schema()`, the plug-ins and
-tables from `lasthop._core.describe()`, the command line from click, the Python pages from docstrings, the
-project's pages from the files at the repository's root.
+Nothing there is written by hand: the scenario's keys come from `lasthop._core.json_schema()`, the
+plug-ins and tables from `lasthop._core.describe()`, the command line from click, the Python pages
+from docstrings, the project's pages from the files at the repository's root.
 """
 
 from __future__ import annotations

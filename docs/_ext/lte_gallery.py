@@ -1,7 +1,7 @@
 """Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for guides/lte-cells.md and guides/wifi.md.
 
-Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by hand. A picture is
-drawn again only when the scenario, this file or the package's core has changed.
+Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by
+hand. A picture is drawn again only when the scenario, this file or the package's core has changed.
 """
 
 from __future__ import annotations
@@ -450,7 +450,8 @@ def column(table: Any, flow: str, name: str, scale: float) -> tuple[Any, Any]:
 def rate(r: Any, flow: str, step: float = 0.2) -> tuple[Any, Any]:
     """Payload that arrives at the receiver [Mbit/s], in intervals of `step` seconds.
 
-    Acknowledged octets stand still while an octet is missing, and then jump by all that has arrived since.
+    Acknowledged octets stand still while an octet is missing, and then jump by all that has arrived
+    since.
     """
     x, y = column(r.tcp, flow, "bytes_arrived", 8e-6)
     edges = np.arange(0, x[-1] + step / 2, step)

@@ -24,8 +24,8 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
     """The file that `scenario` means: a path, or the name of a bundled scenario where no such file exists.
 
     Raises:
-        LasthopError: neither; a text with a slash or a dot is always a path, and where it is the name of a bundled
-            scenario with `.toml`, the message has that name.
+        LasthopError: neither; a text with a slash or a dot is always a path, and where it is the
+            name of a bundled scenario with `.toml`, the message has that name.
     """
     return _file(scenario, "scenario", bundled())
 
@@ -34,7 +34,8 @@ def campaign_file(campaign: str | PathLike[str]) -> Path:
     """The file that `campaign` means: a path, or the name of a bundled campaign where no such file exists.
 
     Raises:
-        LasthopError: as for `scenario_file`; of the name of a bundled scenario the message says how to vary it.
+        LasthopError: as for `scenario_file`; of the name of a bundled scenario the message says how
+            to vary it.
     """
     name = str(campaign)
     if name in bundled() and name not in campaigns() and not is_there(Path(campaign)):

@@ -1,9 +1,10 @@
 """The command's first and last act: what SIGINT, SIGTERM and SIGHUP do, from the first import to the exit.
 
-While the modules are imported there is nothing to clean up, so a signal ends the process at once. Afterwards a signal
-raises `Stopped` in the main thread, which removes what is not finished on its way out. A thread watches that this
-happens: where the main thread does not come back to Python soon (it reads a slow file, or writes a large table), the
-thread removes unfinished result folders and ends the process.
+While the modules are imported there is nothing to clean up, so a signal ends the process at once.
+Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its
+way out. A thread watches that this happens: where the main thread does not come back to Python soon
+(it reads a slow file, or writes a large table), the thread removes unfinished result folders and
+ends the process.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def main() -> None:
         command(prog_name="lasthop")
     except SystemExit as end:
         if guard.stopped:
-            # Everything is cleaned up; taking the interpreter and its libraries down would take as long again.
+            # Everything is cleaned up; taking the interpreter and its libraries down would take as
+            # long again.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(end.code if isinstance(end.code, int) else 1)

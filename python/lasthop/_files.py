@@ -1,7 +1,8 @@
 """Files and folders that appear whole or not at all; the core writes them.
 
-Both are written beside their name as `NAME.PROCESS.partial` and renamed when all is written: a full disk or Ctrl-C
-leaves what was there before. Symbolic links stand for what they point to; a device or a pipe is refused.
+Both are written beside their name as `NAME.PROCESS.partial` and renamed when all is written: a full
+disk or Ctrl-C leaves what was there before. Symbolic links stand for what they point to; a device
+or a pipe is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def write_all_whole(files: Mapping[Path, str | bytes]) -> list[str]:
     """Writes files, with the folders that they need: all of them, or none.
 
     Returns:
-        A sentence for each unfinished file of these names that a killed process had left: it was removed, or why not.
+        A sentence for each unfinished file of these names that a killed process had left: it was
+            removed, or why not.
 
     Raises:
         LasthopError: one of them is a folder or no regular file, or cannot be written.

@@ -45,10 +45,12 @@ class Scenario:
         """Reads a scenario file.
 
         Args:
-            path: a TOML file, or the name of a bundled scenario such as "lte-handover" where there is no such file.
+            path: a TOML file, or the name of a bundled scenario such as "lte-handover" where there
+                is no such file.
             set: keys to override, a mapping or texts `key=value`.
             cc: congestion controls of your own by the name that `tcp.cc` uses.
-            schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
+            schedulers: schedulers of cells of your own by the name that
+                `cell.NAME.downlink.scheduler` uses.
 
         Raises:
             LasthopError: the file has a mistake; the message shows where and what to do.
@@ -74,7 +76,8 @@ class Scenario:
             base_dir: where relative paths in the scenario start; None: the current folder.
             set: keys to override, a mapping or texts `key=value`.
             cc: congestion controls of your own by the name that `tcp.cc` uses.
-            schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
+            schedulers: schedulers of cells of your own by the name that
+                `cell.NAME.downlink.scheduler` uses.
         """
         core = _core.Scenario.parse(plain_text(text, name), name, base_dir, assignments(set), *_own(cc, schedulers))
         return cls(core, cc, schedulers)
@@ -137,8 +140,8 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`.
 
-        Each call of `set` and `with_` checks the whole scenario. Keys that are right only together, such as a queue's
-        `min_packets` and `max_packets`, are changed in one `with_`.
+        Each call of `set` and `with_` checks the whole scenario. Keys that are right only together,
+        such as a queue's `min_packets` and `max_packets`, are changed in one `with_`.
 
         Raises:
             LasthopError: the changed scenario has a mistake.
@@ -150,7 +153,8 @@ class Scenario:
 
             s.with_cc({"aimd": Aimd}, {"flow.ftp.tcp.cc": "aimd"})
 
-        A class derives from `lasthop.CongestionControl`. A run makes an object of it for each end of each flow.
+        A class derives from `lasthop.CongestionControl`. A run makes an object of it for each end
+        of each flow.
         """
         every = {**self._cc, **cc}
         core = self._core.with_own(*_own(every, self._schedulers), assignments(set))
@@ -161,7 +165,8 @@ class Scenario:
 
             s.with_schedulers({"edf": Edf}, {"cell.enb.downlink.scheduler": "edf"})
 
-        A class derives from `lasthop.Scheduler`. A run makes an object of it for each cell and direction that names it.
+        A class derives from `lasthop.Scheduler`. A run makes an object of it for each cell and
+        direction that names it.
         """
         every = {**self._schedulers, **schedulers}
         core = self._core.with_own(*_own(self._cc, every), assignments(set))
@@ -192,18 +197,20 @@ class Scenario:
         """Runs to the end.
 
         Args:
-            out: a folder for the results (Parquet tables, summary, manifest). With it, memory stays flat however
-                long the run; without it, the tables are kept in memory. Folders that killed runs left beside it are
-                removed, with a warning.
-            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about every 50 ms or
-                more often.
-            replace: results of an earlier run in `out` are replaced, once the new ones are complete.
-            capture: a file for a packet capture, such as "run.pcapng"; `[output.capture]` of the scenario says what it
-                holds. Until it is complete, `.partial` stands behind its name. An earlier file is replaced.
+            out: a folder for the results (Parquet tables, summary, manifest). With it, memory stays
+                flat however long the run; without it, the tables are kept in memory. Folders that
+                killed runs left beside it are removed, with a warning.
+            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about
+                every 50 ms or more often.
+            replace: results of an earlier run in `out` are replaced, once the new ones are
+                complete.
+            capture: a file for a packet capture, such as "run.pcapng"; `[output.capture]` of the
+                scenario says what it holds. Until it is complete, `.partial` stands behind its
+                name. An earlier file is replaced.
 
         Raises:
-            FolderInUseError: `out` holds something (with `replace`: something else than results), or another run is
-                writing it.
+            FolderInUseError: `out` holds something (with `replace`: something else than results),
+                or another run is writing it.
             TypeError: `progress` is neither True, False nor a function.
         """
         if out is not None:
@@ -216,10 +223,12 @@ class Scenario:
     def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
         """What every UE receives before anything is sent: a row for each UE and drop (table `geometry`).
 
-        Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power; no fading.
+        Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power;
+        no fading.
 
         Args:
-            drops: how often places, shadowing and lines of sight are drawn, 1 to 100,000; each drop has the next seed.
+            drops: how often places, shadowing and lines of sight are drawn, 1 to 100,000; each drop
+                has the next seed.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
 
         Raises:
@@ -241,7 +250,8 @@ class Scenario:
 
         Args:
             step: distance of neighbouring places [m].
-            area: x and y of the lower left and the upper right corner [m]; None: all sites and the ground around them.
+            area: x and y of the lower left and the upper right corner [m]; None: all sites and the
+                ground around them.
             height: of the receiver [m]; None: the UE's.
             ue: the UE table whose receiver is carried around; None: the first.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
@@ -258,7 +268,8 @@ class Scenario:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the text and the overrides, read again; relative paths in it start where they did.
 
-        Your own congestion controls and schedulers are pickled by name: the other process imports their module.
+        Your own congestion controls and schedulers are pickled by name: the other process imports
+        their module.
         """
         text, name, sets = self._core.source()
         return _restored, (text, name, str(self._core.base_dir.absolute()), sets, self._cc, self._schedulers)
@@ -283,8 +294,8 @@ def run_many(
 ) -> list[Results]:
     """Runs scenarios side by side, in one process. The results do not depend on `jobs`.
 
-    Congestion controls and schedulers written in Python work here too, but take turns: their callbacks share one
-    interpreter.
+    Congestion controls and schedulers written in Python work here too, but take turns: their
+    callbacks share one interpreter.
 
     Args:
         scenarios: what to run.

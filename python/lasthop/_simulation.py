@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Simulation:
     """A run that is driven step by step.
 
-    When nothing is changed between the steps, the results are those of `Scenario.run`, byte for byte.
+    When nothing is changed between the steps, the results are those of `Scenario.run`, byte for
+    byte.
 
         sim = Scenario.load("umts.toml").simulate()
         sim.step_until("30 s")
@@ -27,8 +28,9 @@ class Simulation:
         print(sim.tcp_info("ftp")["snd_cwnd"])
         results = sim.finish()
 
-    One thread, the one that made it, uses a simulation; every other gets a RuntimeError. A forked child may go on with
-    a copy that keeps its results in memory; with one that writes a folder it gets a RuntimeError.
+    One thread, the one that made it, uses a simulation; every other gets a RuntimeError. A forked
+    child may go on with a copy that keeps its results in memory; with one that writes a folder it
+    gets a RuntimeError.
     """
 
     def __init__(

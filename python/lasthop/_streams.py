@@ -22,8 +22,8 @@ _ATOMIC = 512
 class _Descriptor(io.FileIO):
     """A descriptor for text whose reader may be absent.
 
-    When the reader has closed its end (`| head`), the rest is discarded: the work of the command must not
-    depend on it. After a signal no write waits for a reader.
+    When the reader has closed its end (`| head`), the rest is discarded: the work of the command
+    must not depend on it. After a signal no write waits for a reader.
     """
 
     def __init__(self, number: int) -> None:

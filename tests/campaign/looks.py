@@ -1,27 +1,33 @@
 """The exact coverage of the rule of `lasthop.campaign.sequential` for normal samples, without random numbers.
 
-Derivation. The samples are normal with mean 0 and standard deviation 1; d is the target's half-width. At look k, with
-n_k samples, SS_k is the sum of squares about the sample mean. By Helmert's transformation SS_k is the sum of n_k - 1
-squares of independent standard normal variates, of which the first n_j - 1 sum to SS_j at each earlier look j, and all
-of them are independent of the sample mean at n_k. Hence:
+Derivation. The samples are normal with mean 0 and standard deviation 1; d is the target's
+half-width. At look k, with n_k samples, SS_k is the sum of squares about the sample mean. By
+Helmert's transformation SS_k is the sum of n_k - 1 squares of independent standard normal variates,
+of which the first n_j - 1 sum to SS_j at each earlier look j, and all of them are independent of
+the sample mean at n_k. Hence:
 
-* SS_k - SS_(k-1) is chi-square with n_k - n_(k-1) degrees of freedom, independent of SS_1 ... SS_(k-1).
-* The rule stops at the first look with c_k sqrt(SS_k / (n_k - 1) / n_k) < d, and at the last one in any case. This is
-  an event of SS_1 ... SS_k alone, so the mean at the stop is still normal with variance 1 / n_k.
-* Given SS_k, the interval of half-width h = c_k sqrt(SS_k / (n_k - 1) / n_k) covers 0 with probability
-  2 Phi(h sqrt(n_k)) - 1 = erf(c_k sqrt(SS_k / (n_k - 1) / 2)).
+* SS_k - SS_(k-1) is chi-square with n_k - n_(k-1) degrees of freedom, independent of SS_1 ...
+  SS_(k-1).
+* The rule stops at the first look with c_k sqrt(SS_k / (n_k - 1) / n_k) < d, and at the last one in
+  any case. This is an event of SS_1 ... SS_k alone, so the mean at the stop is still normal with
+  variance 1 / n_k.
+* Given SS_k, the interval of half-width h = c_k sqrt(SS_k / (n_k - 1) / n_k) covers 0 with
+  probability 2 Phi(h sqrt(n_k)) - 1 = erf(c_k sqrt(SS_k / (n_k - 1) / 2)).
 
-`coverage` carries the distribution of SS_k over the campaigns that have not stopped, on a grid of step `step`, from
-look to look (a convolution by FFT) and sums the probability of covering where they stop.
+`coverage` carries the distribution of SS_k over the campaigns that have not stopped, on a grid of
+step `step`, from look to look (a convolution by FFT) and sums the probability of covering where
+they stop.
 
-`python -m tests.campaign.looks` prints the table of `sequential.py`: for each level and smallest number of replications
-the largest per-look alpha at which the coverage is at least the level for every target.
+`python -m tests.campaign.looks` prints the table of `sequential.py`: for each level and smallest
+number of replications the largest per-look alpha at which the coverage is at least the level for
+every target.
 
-`missed` is for an interval at another level than the rule's, of a multiple of the rule's metric. The rule stops by its
-own critical values c_k, the interval at the stop has others, c'_k. It misses 0 with the probability
-erfc(c'_k sqrt(SS_k / (n_k - 1) / 2)). At levels near 1 it misses where SS_k is far below the grid's step, so the first
-look is integrated by itself, over the logarithm of SS_1. Later looks have at least the SS_1 at which the first one did
-not stop. `python -m tests.campaign.looks others` prints the table of `stopped.py`: the largest alpha' over alpha at
+`missed` is for an interval at another level than the rule's, of a multiple of the rule's metric.
+The rule stops by its own critical values c_k, the interval at the stop has others, c'_k. It misses
+0 with the probability erfc(c'_k sqrt(SS_k / (n_k - 1) / 2)). At levels near 1 it misses where SS_k
+is far below the grid's step, so the first look is integrated by itself, over the logarithm of SS_1.
+Later looks have at least the SS_1 at which the first one did not stop. `python -m
+tests.campaign.looks others` prints the table of `stopped.py`: the largest alpha' over alpha at
 which an interval misses with at most alpha, for every target and each level of the rule.
 """
 
@@ -188,8 +194,8 @@ def most_missed(looks: Sequence[int], alpha_rule: float, alpha: float, step: flo
 def ratio_of_others(first: int, alpha: float) -> float:
     """The largest alpha' / alpha at which an interval misses with at most `alpha`, rounded down to three digits.
 
-    At 1e-3 and below 3 % are taken off: with a fourth of the step it is up to 1.6 % smaller, and between two levels up
-    to 1.3 %.
+    At 1e-3 and below 3 % are taken off: with a fourth of the step it is up to 1.6 % smaller, and
+    between two levels up to 1.3 %.
     """
     least = 1.0
     looks = looks_from(first, 15 * first)

@@ -15,8 +15,9 @@ FloatArray = npt.NDArray[np.float64]
 class MM1Wait:
     """The mean waiting time in queue of the customers of an M/M/1 queue with service rate 1.
 
-    Wq = rho / (mu - lambda) = rho / (1 - rho). An arriving customer in steady state finds the server idle with
-    probability 1 - rho, else its wait is exponential with the rate mu - lambda = 1 - rho.
+    Wq = rho / (mu - lambda) = rho / (1 - rho). An arriving customer in steady state finds the
+    server idle with probability 1 - rho, else its wait is exponential with the rate mu - lambda = 1
+    - rho.
     """
 
     rho: float
@@ -34,8 +35,9 @@ class MM1Wait:
     def each(self, rng: np.random.Generator, n: int) -> FloatArray:
         """The waits of all customers of `n` replications.
 
-        Lindley's recursion W(i+1) = max(0, W(i) + X(i)), with service minus interarrival time X, has the solution
-        W(i) = max(W(0) + C(i), C(i) - min of C(0) ... C(i)) with the partial sums C.
+        Lindley's recursion W(i+1) = max(0, W(i) + X(i)), with service minus interarrival time X,
+        has the solution W(i) = max(W(0) + C(i), C(i) - min of C(0) ... C(i)) with the partial sums
+        C.
         """
         first = np.where(rng.random(n) < self.rho, rng.standard_exponential(n) / (1 - self.rho), 0.0)
         sums = np.zeros((n, self.customers))

@@ -72,8 +72,8 @@ def stalls(run):
 NUMBER = 3
 """
 
-#: What is written instead of what; the line and the beginning of the text to which the message points; a part of the
-#: message, and of the remedy.
+#: What is written instead of what; the line and the beginning of the text to which the message
+#: points; a part of the message, and of the remedy.
 BROKEN = [
     ("seeds = 3", "seed = 3", "4:seed", "unknown key `seed`", "did you mean `seeds`"),
     ("[axis.cc]", "[axes.cc]", "11:axes", "unknown key `axes`", "did you mean `axis`"),

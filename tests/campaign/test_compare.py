@@ -24,11 +24,12 @@ def one(a: dict[Any, float], b: dict[Any, float], **keywords: Any) -> Difference
 
 
 def test_a_pair_by_hand() -> None:
-    # Differences 3, 1, 2, 4, 5: mean 3, sum of squares about it 4 + 4 + 1 + 1 + 0 = 10, s = sqrt(10/4) = 1.581139,
-    # standard error s / sqrt(5) = 0.707107. t(4, 97.5 %) = 2.776445: half-width 1.963243. T = 3 / 0.707107 = 3 sqrt(2);
-    # with 4 degrees sin a = T / sqrt(4 + T^2) = sqrt(18/22), p = 1 - sin a (3 - sin^2 a) / 2 = 0.013236.
-    # Variances: of a (13, 21, 32, 44, 55: mean 33) 1150 / 4 = 287.5 ; of b (10, 20, 30, 40, 50) 1000 / 4 = 250;
-    # of the difference 2.5: factor 537.5 / 2.5 = 215.
+    # Differences 3, 1, 2, 4, 5: mean 3, sum of squares about it 4 + 4 + 1 + 1 + 0 = 10, s =
+    # sqrt(10/4) = 1.581139, standard error s / sqrt(5) = 0.707107. t(4, 97.5 %) = 2.776445:
+    # half-width 1.963243. T = 3 / 0.707107 = 3 sqrt(2); with 4 degrees sin a = T / sqrt(4 + T^2) =
+    # sqrt(18/22), p = 1 - sin a (3 - sin^2 a) / 2 = 0.013236. Variances: of a (13, 21, 32, 44, 55:
+    # mean 33) 1150 / 4 = 287.5 ; of b (10, 20, 30, 40, 50) 1000 / 4 = 250; of the difference 2.5:
+    # factor 537.5 / 2.5 = 215.
     found = one(seeds(13, 21, 32, 44, 55), seeds(10, 20, 30, 40, 50))
     assert (found.n, found.unpaired, found.mean) == (5, 0, 3.0)
     assert (found.low, found.high) == pytest.approx((3 - 1.963243, 3 + 1.963243), abs=1e-6)
@@ -55,8 +56,8 @@ def test_pairs_are_formed_by_seed_and_not_by_place() -> None:
 
 
 def test_an_interval_with_zero_is_undecided_and_says_how_many_pairs_it_needs() -> None:
-    # Differences -1, 0, 1, 2, 3: mean 1, s = sqrt(10/4). c(n-1) s / sqrt(n) < 1 needs n > 2.5 c^2: at n = 12,
-    # c = 2.2010 and 2.5 c^2 = 12.11; at n = 13, c = 2.1788 and 2.5 c^2 = 11.87.
+    # Differences -1, 0, 1, 2, 3: mean 1, s = sqrt(10/4). c(n-1) s / sqrt(n) < 1 needs n > 2.5 c^2:
+    # at n = 12, c = 2.2010 and 2.5 c^2 = 12.11; at n = 13, c = 2.1788 and 2.5 c^2 = 11.87.
     found = one(seeds(-1, 0, 1, 2, 3), seeds(0, 0, 0, 0, 0))
     assert (found.answer, found.reason, found.pairs_needed) == ("undecided", c.CONTAINS_ZERO, 13)
 
@@ -103,8 +104,8 @@ def test_a_pair_without_two_common_seeds_does_not_widen_the_others() -> None:
 
 
 def test_the_interval_of_the_variance_factor_covers_that_of_a_known_correlation() -> None:
-    # Equal variances and correlation 0.8: 1 / (1 - 0.8) = 5. Of 2,000 samples the standard error of a share near
-    # 95 % is 0.5 %.
+    # Equal variances and correlation 0.8: 1 / (1 - 0.8) = 5. Of 2,000 samples the standard error of
+    # a share near 95 % is 0.5 %.
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(2000):
@@ -115,18 +116,20 @@ def test_the_interval_of_the_variance_factor_covers_that_of_a_known_correlation(
 
 
 def test_the_interval_of_the_variance_factor_by_hand() -> None:
-    # The pair above: sums 23, 41, 62, 84, 105 and differences 3, 1, 2, 4, 5. Products about the means 63 and 3:
-    # (-40)(0) + (-22)(-2) + (-1)(-1) + 21 * 1 + 42 * 2 = 150; squares 1600 + 484 + 1 + 441 + 1764 = 4290, and 10;
-    # r^2 = 22500 / 42900 = 0.524476. t(3, 97.5 %) = 3.182446, k = 1 + 2 * 0.475524 * 10.127965 / 3 = 4.210722,
-    # k + sqrt(k^2 - 1) = 8.300977. Ratio of variances 429: (429 / 8.300977 + 1) / 2, (429 * 8.300977 + 1) / 2.
+    # The pair above: sums 23, 41, 62, 84, 105 and differences 3, 1, 2, 4, 5. Products about the
+    # means 63 and 3: (-40)(0) + (-22)(-2) + (-1)(-1) + 21 * 1 + 42 * 2 = 150; squares 1600 + 484 +
+    # 1 + 441 + 1764 = 4290, and 10; r^2 = 22500 / 42900 = 0.524476. t(3, 97.5 %) = 3.182446, k = 1
+    # + 2 * 0.475524 * 10.127965 / 3 = 4.210722, k + sqrt(k^2 - 1) = 8.300977. Ratio of variances
+    # 429: (429 / 8.300977 + 1) / 2, (429 * 8.300977 + 1) / 2.
     found = one(seeds(13, 21, 32, 44, 55), seeds(10, 20, 30, 40, 50))
     assert found.variance_factor_low == pytest.approx(26.340, abs=1e-2)
     assert found.variance_factor_high == pytest.approx(1781.06, abs=0.5)
 
 
 def test_the_variance_factor_is_that_of_a_known_correlation() -> None:
-    # Equal variances and correlation r: (1 + 1) / (2 - 2 r) = 1 / (1 - r); 10 for r = 0.9, 1 for r = 0, 1/2 for r = -1.
-    # With 20,000 pairs the relative standard error of a ratio of variances is below 2 sqrt(1 / 20000) = 0.014.
+    # Equal variances and correlation r: (1 + 1) / (2 - 2 r) = 1 / (1 - r); 10 for r = 0.9, 1 for r
+    # = 0, 1/2 for r = -1. With 20,000 pairs the relative standard error of a ratio of variances is
+    # below 2 sqrt(1 / 20000) = 0.014.
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((2, 20_000))
     for r in (0.9, 0.0, -1.0):
@@ -135,8 +138,9 @@ def test_the_variance_factor_is_that_of_a_known_correlation() -> None:
 
 
 def test_holm_in_a_worked_example() -> None:
-    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; the last is raised to 0.06. At 3.5 % two
-    # are rejected, where Bonferroni (times 4: 0.02, 0.04, 0.12, 0.16) rejects one.
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; the last is raised to
+    # 0.06. At 3.5 % two are rejected, where Bonferroni (times 4: 0.02, 0.04, 0.12, 0.16) rejects
+    # one.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.01, 0.04, 0.03, 0.005], family=6) == pytest.approx([0.05, 0.12, 0.12, 0.03])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
@@ -208,7 +212,8 @@ MEANS = [(0.0, 0.0, 0.0), (0.0, 0.0, 4.0), (0.0, 0.5, 3.0)]
 
 @pytest.mark.parametrize("means", MEANS)
 def test_simultaneous_coverage_of_400_comparisons(means: tuple[float, float, float]) -> None:
-    # Bonferroni promises at least 95 %; 2.5 standard errors of 400 comparisons, sqrt(0.05 * 0.95 / 400) = 0.011.
+    # Bonferroni promises at least 95 %; 2.5 standard errors of 400 comparisons, sqrt(0.05 * 0.95 /
+    # 400) = 0.011.
     cover, wrong, false = simultaneous(400, 6, means, seed=9)
     assert cover >= 0.95 - 2.5 * 0.011
     assert max(wrong, false) <= 0.05 + 2.5 * 0.011
@@ -218,8 +223,8 @@ def test_simultaneous_coverage_of_400_comparisons(means: tuple[float, float, flo
 @pytest.mark.parametrize("means", MEANS)
 @pytest.mark.parametrize("n", [5, 20])
 def test_simultaneous_coverage_of_3000_comparisons(means: tuple[float, float, float], n: int) -> None:
-    # The same with sqrt(0.05 * 0.95 / 3000) = 0.0040. The pairs share variants, so the coverage is above Bonferroni's
-    # bound, but not far: at most 97.5 %.
+    # The same with sqrt(0.05 * 0.95 / 3000) = 0.0040. The pairs share variants, so the coverage is
+    # above Bonferroni's bound, but not far: at most 97.5 %.
     cover, wrong, false = simultaneous(3000, n, means, seed=10)
     print(f"{means}, {n} seeds: {100 * cover:.1f} % cover, {100 * wrong:.1f} % wrong, {100 * false:.1f} % false")
     assert 0.95 - 2.5 * 0.0040 <= cover <= 0.975

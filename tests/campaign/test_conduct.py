@@ -309,7 +309,7 @@ def test_a_rule_about_what_is_not_measured_is_refused(tmp_path: Path) -> None:
         conduct(plan, tmp_path)
 
 
-# ---------------------------------------------------------------------- progress, stopping, executors
+# ---------------------------------------- progress, stopping, executors
 
 
 def test_progress_counts_to_the_end(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
     began = time.monotonic()
     conduct(plan(size), folder / "undisturbed", using="threads", jobs=2, out=folder / "expected")
     whole = time.monotonic() - began
-    # Kills are spread over the start of a process and its workers, its runs, its writes and the end.
+    # Kills are spread over the start of a process and its workers, its runs, its writes and the
+    # end.
     start = start_of_process_s()
     moments = random.Random(seed)
     path = {**os.environ, "PYTHONPATH": str(ROOT)}

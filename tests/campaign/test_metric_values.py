@@ -222,7 +222,8 @@ RUN = made(
         {"flow": "a", "end_s": 10.0, "goodput_bps": 1e6, "timeouts": 0, "completion_s": None, "app_bytes": 250_000},
         {"flow": "b", "end_s": 10.0, "goodput_bps": 3e6, "timeouts": 2, "completion_s": 4.0, "app_bytes": 750_000},
     ],
-    # In force: 100 from 1 s to 3 s, 400 to 4 s, 0 to the end at 10 s; of the other queue 50 from 0 s on.
+    # In force: 100 from 1 s to 3 s, 400 to 4 s, 0 to the end at 10 s; of the other queue 50 from 0
+    # s on.
     queues=[*queue((1.0, 100), (3.0, 400), (4.0, 0)), *queue((0.0, 50), name="l.reverse")],
     tcp=[
         {"time_s": t, "flow": "a", "rtt_us": rtt, "ca_state": state, "bytes_acked": n}
@@ -290,7 +291,8 @@ RUN = made(
         ("count(tcp)", 4),
         ('share(tcp.ca_state = "loss")', 2 / 3),
         ('share(tcp.ca_state != "loss")', 1 / 3),
-        # Kleene: unknown or true is true, unknown and false is false; at 2 s and 3 s one side is unknown.
+        # Kleene: unknown or true is true, unknown and false is false; at 2 s and 3 s one side is
+        # unknown.
         ('count(tcp.rtt_us > 20 ms or tcp.ca_state = "loss")', 3),
         ('share(tcp.rtt_us > 20 ms or tcp.ca_state = "loss")', 3 / 4),
         ('share(tcp.rtt_us > 20 ms and tcp.ca_state = "loss")', 1 / 2),

@@ -63,7 +63,8 @@ elif what == "kill":
 elif what == "die":
     plan = small(measures=(*GOODPUT, Own("kill")))
 elif what == "memory":
-    # More than two stores of 80 MB hold: all that is in work is finished before the second result is taken.
+    # More than two stores of 80 MB hold: all that is in work is finished before the second result
+    # is taken.
     plan = small(keep=("packets", "tcp"), seeds=range(1, 5))
     object.__setattr__(plan, "base", plan.base.with_({"scenario.duration": "200 s", "link.path.rate": "60 Mbit/s"}))
     def progress(event):

@@ -89,8 +89,9 @@ def test_looks_are_at_min_then_each_time_a_fifth_more_and_at_max() -> None:
 
 
 def test_one_look_by_hand() -> None:
-    # Mean 12; deviations -2, -1, 0, 1, 2: no skewness; sum of squares 10, s^2 = 10 / 4 = 2.5. min = max is one look, so
-    # c is the plain t value of 4 degrees of freedom, 2.776445: half-width 2.776445 * sqrt(2.5 / 5) = 1.963243.
+    # Mean 12; deviations -2, -1, 0, 1, 2: no skewness; sum of squares 10, s^2 = 10 / 4 = 2.5. min =
+    # max is one look, so c is the plain t value of 4 degrees of freedom, 2.776445: half-width
+    # 2.776445 * sqrt(2.5 / 5) = 1.963243.
     samples = [10.0, 11.0, 12.0, 13.0, 14.0]
     found = Rule("x", 0.95, 1.97, False, 5, 5).interval(samples)
     assert (found.mean, found.n, found.reached) == (12.0, 5, True)
@@ -103,8 +104,8 @@ def test_one_look_by_hand() -> None:
 
 
 def test_skewed_samples_move_the_interval_by_halls_transformation() -> None:
-    # Deviations from the mean 2: -1, -1, -1, -1, 4. Second moment 20/5 = 4, third (64 - 4)/5 = 12, g = 12/8 = 1.5,
-    # s^2 = 20/4 = 5, s/sqrt(5) = 1. b = 1.5 / (6 sqrt(5)) = 0.1118034.
+    # Deviations from the mean 2: -1, -1, -1, -1, 4. Second moment 20/5 = 4, third (64 - 4)/5 = 12,
+    # g = 12/8 = 1.5, s^2 = 20/4 = 5, s/sqrt(5) = 1. b = 1.5 / (6 sqrt(5)) = 0.1118034.
     found = Rule("x", 0.95, 1.0, False, 5, 5).interval([1.0, 1.0, 1.0, 1.0, 6.0])
     b, c = 1.5 / (6 * math.sqrt(5)), 2.776445
     # At each end the transformed statistic T = (2 - end) / 1 is +c or -c.
@@ -184,7 +185,8 @@ def test_a_sample_that_is_no_number_is_refused_with_its_place(bad: float) -> Non
 
 
 def test_chi_square_probabilities_for_the_calibration_are_those_of_the_table() -> None:
-    # Abramowitz and Stegun, table 26.8: upper 5 % points 3.841, 5.991, 7.815, 18.307 of 1, 2, 3, 10 degrees.
+    # Abramowitz and Stegun, table 26.8: upper 5 % points 3.841, 5.991, 7.815, 18.307 of 1, 2, 3, 10
+    # degrees.
     for df, point in ((1, 3.84146), (2, 5.99147), (3, 7.81473), (10, 18.3070)):
         assert looks.chi_square_cdf(np.array([point]), df)[0] == pytest.approx(0.95, abs=2e-6)
 
@@ -198,8 +200,8 @@ def test_plain_t_values_at_each_look_cover_too_rarely() -> None:
 
 
 def test_the_calibration_agrees_with_random_normal_samples() -> None:
-    # 4,000 campaigns of the t interval without the adjustment for skewness; the standard error of the coverage is below
-    # sqrt(0.06 * 0.94 / 4000) = 0.0038, the bar 3 of them.
+    # 4,000 campaigns of the t interval without the adjustment for skewness; the standard error of
+    # the coverage is below sqrt(0.06 * 0.94 / 4000) = 0.0038, the bar 3 of them.
     schedule, target, alpha = looks.looks_from(10, 60), 0.5, _ALPHA_LOOK[0.95][10]
     rng = np.random.default_rng(11)
     samples = rng.standard_normal((4000, 60))
@@ -247,7 +249,8 @@ def test_the_worst_coverage_of_normal_samples_is_the_level_for_each_entry_and_ot
 
 # Measured coverage of the rule as it is, adjustment for skewness included.
 
-#: (process, rule): M/M/1 waiting times and AR(1) series at targets that stop at the first looks, in between, and late.
+#: (process, rule): M/M/1 waiting times and AR(1) series at targets that stop at the first looks, in
+#: between, and late.
 CASES = [
     pytest.param(process, text, id=f"{name} {text}")
     for name, process, texts in (
@@ -266,8 +269,8 @@ CASES = [
 
 @pytest.mark.parametrize(("process", "text"), CASES)
 def test_coverage_of_200_campaigns(process: MM1Wait | AR1, text: str) -> None:
-    # 93 % to 97 %, widened by 2.5 standard errors of a share of 200 campaigns whose true value is at the bar:
-    # sqrt(0.93 * 0.07 / 200) = 0.018, sqrt(0.97 * 0.03 / 200) = 0.012.
+    # 93 % to 97 %, widened by 2.5 standard errors of a share of 200 campaigns whose true value is
+    # at the bar: sqrt(0.93 * 0.07 / 200) = 0.018, sqrt(0.97 * 0.03 / 200) = 0.012.
     covered, _ = campaigns(process, text, 200, seed=21)
     assert 0.93 - 2.5 * 0.018 <= covered <= 0.97 + 2.5 * 0.012
 
@@ -275,8 +278,8 @@ def test_coverage_of_200_campaigns(process: MM1Wait | AR1, text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("process", "text"), CASES)
 def test_coverage_of_two_times_1000_campaigns(process: MM1Wait | AR1, text: str) -> None:
-    # The standard error of a share near 95 % is 0.7 % for 1,000 campaigns, so that one of many cases can miss 93 % by
-    # chance alone: the bars are for both sets together.
+    # The standard error of a share near 95 % is 0.7 % for 1,000 campaigns, so that one of many
+    # cases can miss 93 % by chance alone: the bars are for both sets together.
     sets = [campaigns(process, text, 1000, seed) for seed in (2026, 2027)]
     shares = [covered for covered, _ in sets]
     print(f"{process} {text}: {[f'{100 * s:.1f} %' for s in shares]} covered, {sets[0][1]:.1f} replications")
@@ -309,10 +312,12 @@ def test_the_processes_have_their_means() -> None:
     rng = np.random.default_rng(5)
     for process in (MM1Wait(0.5, 500), MM1Wait(0.8, 500), AR1(0.9, 10.0, 100)):
         drawn = process.draw(rng, 4000)
-        # Within 4 standard errors, also with runs that are short against the correlation: steady from the first step.
+        # Within 4 standard errors, also with runs that are short against the correlation: steady
+        # from the first step.
         assert abs(drawn.mean() - process.mean) < 4 * drawn.std() / math.sqrt(4000)
-    # Variance of the mean of T steps: (1 / (1 - phi^2)) (1 / T) (1 + 2 sum of (1 - k/T) phi^k over k < T). The relative
-    # standard error of a variance from 4,000 samples is sqrt(2 / 4000) = 0.022.
+    # Variance of the mean of T steps: (1 / (1 - phi^2)) (1 / T) (1 + 2 sum of (1 - k/T) phi^k over
+    # k < T). The relative standard error of a variance from 4,000 samples is sqrt(2 / 4000) =
+    # 0.022.
     phi, steps = 0.9, 100
     inside = 1 + 2 * sum((1 - k / steps) * phi**k for k in range(1, steps))
     assert drawn.var() == pytest.approx(inside / steps / (1 - phi**2), rel=4 * 0.022)

@@ -173,7 +173,8 @@ def test_plain_t_intervals_of_a_multiple_miss_too_often() -> None:
 def families(text: str, count: int, seed: int) -> float:
     """The share of campaigns in which all three differences of three queues are covered.
 
-    The queues share their random numbers; each has its own stop, and is compared over the seeds that two have.
+    The queues share their random numbers; each has its own stop, and is compared over the seeds
+    that two have.
     """
     rule = Rule.parse(text)
     rng = np.random.default_rng(seed)

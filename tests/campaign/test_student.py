@@ -16,8 +16,8 @@ def test_p_values_of_one_two_and_four_degrees_of_freedom_have_closed_forms(t: fl
     # P(|T| < t) = t / sqrt(2 + t^2); one minus it without cancellation.
     root = math.sqrt(2 + t * t)
     assert two_sided_p(t, 2) == pytest.approx(2 / (root * (root + t)), rel=1e-11)
-    # Abramowitz and Stegun 26.7.4: P(|T| < t) = sin a (1 + cos^2 a / 2) with tan a = t / 2. With u = 1 - sin a,
-    # sin a (3 - sin^2 a) / 2 = 1 - u^2 (3 - u) / 2.
+    # Abramowitz and Stegun 26.7.4: P(|T| < t) = sin a (1 + cos^2 a / 2) with tan a = t / 2. With u
+    # = 1 - sin a, sin a (3 - sin^2 a) / 2 = 1 - u^2 (3 - u) / 2.
     u = (4 / (4 + t * t)) / (1 + t / math.sqrt(4 + t * t))
     assert two_sided_p(t, 4) == pytest.approx(u * u * (3 - u) / 2, rel=1e-11)
 

@@ -112,10 +112,12 @@ BORDER = 'radio={ position = ["375 m", "20 m", "1.5 m"], mobility = { kind = "li
 PLANTS = {
     # 16 kB a round trip of 51.3 ms are 2.6 Mbit/s of 10.
     "a tiny receive window": Plant(WIRED, ("flow.f.tcp.receive_buffer=16 kB",), "receive-window", ""),
-    # Messages of 100 B every 10 ms wait, by Nagle's rule, for an ACK that the receiver delays by up to 200 ms. The
-    # sender's limit is `small-segment`, and the receiver has most of the octets meanwhile. All of it is TCP's default.
+    # Messages of 100 B every 10 ms wait, by Nagle's rule, for an ACK that the receiver delays by up
+    # to 200 ms. The sender's limit is `small-segment`, and the receiver has most of the octets
+    # meanwhile. All of it is TCP's default.
     "the delayed-ACK timer": Plant(WIRED, (MESSAGES,), "delayed-ack", "client"),
-    # The same with an ACK for each segment: the messages wait for the ACK of the one before, a round trip.
+    # The same with an ACK for each segment: the messages wait for the ACK of the one before, a
+    # round trip.
     "Nagle": Plant(WIRED, (MESSAGES, "flow.f.tcp.ack_every=1"), "small-segment", ""),
     "pauses of the application": Plant(
         WIRED,
@@ -130,7 +132,8 @@ PLANTS = {
     "an RLC buffer that is too large": Plant(
         UMTS, ("bearer.dch.rlc.am.buffer_bytes=1 MB", "flow.f.tcp.receive_buffer=1 MB"), "rlc-queue", "dch"
     ),
-    # A reading of 100 B every 100 ms goes up: each waits half of 80 ms for an occasion, and for the answer.
+    # A reading of 100 B every 100 ms goes up: each waits half of 80 ms for an occasion, and for the
+    # answer.
     "a long period of scheduling requests": Plant(
         LTE,
         (
@@ -140,11 +143,13 @@ PLANTS = {
         "scheduling-request",
         "phone",
     ),
-    # With a window of a few segments, as small devices have it, no later ACK makes up for one that is lost.
+    # With a window of a few segments, as small devices have it, no later ACK makes up for one that
+    # is lost.
     "an uplink that loses ACKs": Plant(
         WIRED, ("link.path.reverse.loss=30 %", "flow.f.tcp.receive_buffer=6 kB"), "ack-lost", "path.reverse"
     ),
-    # With one FIFO for all, as many packets go to the slow station as to the fast one: it has the airtime.
+    # With one FIFO for all, as many packets go to the slow station as to the fast one: it has the
+    # airtime.
     "the airtime of a slow station": Plant(
         "wifi-slow-station",
         ('ap.home.buffer={ kind = "fifo", packets = 300 }', "scenario.duration=6 s"),
@@ -152,15 +157,16 @@ PLANTS = {
         "near-1",
         "fast-1",
     ),
-    # 4 of the link's 10 Mbit/s pass: what exceeds them is dropped, and the window is small after each loss.
+    # 4 of the link's 10 Mbit/s pass: what exceeds them is dropped, and the window is small after
+    # each loss.
     "a policer": Plant(
         WIRED,
         ('link.path.forward.queue={ kind = "policer", rate = "4 Mbit/s", burst = "20 kB" }',),
         "congestion-window",
         "path.forward",
     ),
-    # A walk along the border of two cells, without hysteresis: a handover each time that fading makes the other one
-    # the better. 80 ms without a cell each: the UE has to find the new one.
+    # A walk along the border of two cells, without hysteresis: a handover each time that fading
+    # makes the other one the better. 80 ms without a cell each: the UE has to find the new one.
     "a storm of handovers": Plant(
         "lte-handover",
         (
@@ -172,10 +178,12 @@ PLANTS = {
         "car",
         "download",
     ),
-    # The access point receives both stations at 15 dB, each station the other at 12 dB less: too weak to defer.
+    # The access point receives both stations at 15 dB, each station the other at 12 dB less: too
+    # weak to defer.
     "a hidden station": Plant(HIDDEN, (), "retry", "left"),
     # Kinds of network that the thirteen do not have.
-    # A fifth of all blocks is lost, and a window of 8 kB, as early phones had it, waits for RLC to repeat them.
+    # A fifth of all blocks is lost, and a window of 8 kB, as early phones had it, waits for RLC to
+    # repeat them.
     "bad radio of UMTS": Plant(
         UMTS, ("bearer.dch.downlink.bler=20 %", "flow.f.tcp.receive_buffer=8 kB"), "rlc-retransmission", "dch"
     ),
@@ -185,14 +193,16 @@ PLANTS = {
     "a queue that is too long on a wired link": Plant(
         WIRED, ("link.path.queue.packets=2000", "flow.f.tcp.receive_buffer=8 MB"), "queue", "path.forward"
     ),
-    # At 2 % a window of 1/sqrt(p) segments or so is far below the 43 that the path holds (Mathis et al., 1997).
+    # At 2 % a window of 1/sqrt(p) segments or so is far below the 43 that the path holds (Mathis et
+    # al., 1997).
     "losses on a wired link": Plant(WIRED, ("link.path.forward.loss=2 %",), "congestion-window", "path.forward"),
     # A call beside two stations that always have something to send waits for the channel.
     "contention in Wi-Fi": Plant(NEAR, (), "contention", "left"),
 }
 
-#: What an estimated cause stands for, where that is more than what its name says: what the way takes at least, and what
-#: no table shows. Whatever is sent waits for its acknowledgement while the way passes it on.
+#: What an estimated cause stands for, where that is more than what its name says: what the way
+#: takes at least, and what no table shows. Whatever is sent waits for its acknowledgement while the
+#: way passes it on.
 COVERS: dict[str, tuple[str, ...]] = {
     "path": (*BUSY, *HELD, *TRANSIT),
     "queues": (*BUSY, *HELD),

@@ -42,12 +42,14 @@ def check(exact: Budget, estimated: Budget, bound: float) -> None:
             assert "--set output.explain=true" in note
 
 
-#: How far an estimate may be from the exact budget, to either side [share of the whole]. Samples have three errors:
-#: 1. 40 to 200 of them, 100 ms apart, of which a few round trips are alike: one half is right to 7 to 14 points.
-#: 2. In LTE everything happens on the grid of TTIs, and so do samples: of what comes in a TTI and leaves some ms later
+#: How far an estimate may be from the exact budget, to either side [share of the whole]. Samples
+#: have three errors: 1. 40 to 200 of them, 100 ms apart, of which a few round trips are alike: one
+#: half is right to 7 to 14 points. 2. In LTE everything happens on the grid of TTIs, and so do
+#: samples: of what comes in a TTI and leaves some ms later
 #:    they always see all. `lte-bufferbloat` has 25 points of ACKs by that.
-#: 3. Of a queue that several flows share they do not show whose packets wait: 22 points in `change-during-run`.
-#: Measured over the 90 flows below on 2026-11-23: 3.4 points in the median, 24.7 at most.
+#: 3. Of a queue that several flows share they do not show whose packets wait: 22 points in
+#: `change-during-run`. Measured over the 90 flows below on 2026-11-23: 3.4 points in the median,
+#: 24.7 at most.
 BOUND = 0.25
 #: Flows of a scenario that are compared, and the shortest that has samples enough [s].
 FLOWS, SHORTEST = 8, 4.0
@@ -59,7 +61,8 @@ SECONDS = {"dumbbell": 20.0}
 def test_an_estimate_is_near_the_exact_budget_of_a_planted_cause(name: str) -> None:
     """The planted cause is the first of the estimate too, or one of those that it names first as alike.
 
-    Of the scheduling requests it is the second: their first part, up to the smallest, every packet waits for.
+    Of the scheduling requests it is the second: their first part, up to the smallest, every packet
+    waits for.
     """
     plant = PLANTS[name]
     exact, estimated = both(plant.run(), plant.flow)

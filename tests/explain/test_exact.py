@@ -64,8 +64,9 @@ def test_delays_of_a_path_of_two_links_are_their_serialization_and_propagation()
 def test_a_window_of_one_segment_waits_for_a_round_trip_each_time() -> None:
     """Of a round trip the links serialize a data packet and its ACK; the rest of it the window is what limits.
 
-    Data packets have 1500 B (1.2 ms and 12 ms), ACKs 52 B with timestamps (41.6 us and 416 us), propagation takes
-    60 ms: 73.6576 ms in all. Full round trips lie between the first and the last of the ones cut out below.
+    Data packets have 1500 B (1.2 ms and 12 ms), ACKs 52 B with timestamps (41.6 us and 416 us),
+    propagation takes 60 ms: 73.6576 ms in all. Full round trips lie between the first and the last
+    of the ones cut out below.
     """
     keys = (
         "flow.f.transport=tcp",
@@ -210,8 +211,8 @@ def test_on_every_bundled_scenario_causes_add_up_and_stages_have_no_gap(name: st
             check_budget(results, row)
 
 
-#: What comes later than that: scenario, keys, seconds of the run, the event. A car that begins nearer to the border of
-#: the cells is there sooner.
+#: What comes later than that: scenario, keys, seconds of the run, the event. A car that begins
+#: nearer to the border of the cells is there sooner.
 MOMENTS: list[tuple[str, dict[str, Any], float, str]] = [
     ("lte-handover", {"ue.car.radio.position": ["415 m", "20 m", "1.5 m"]}, 2, "handover-complete"),
     (

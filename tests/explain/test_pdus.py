@@ -69,8 +69,8 @@ def test_unacknowledged_mode_of_lte() -> None:
 def test_unacknowledged_mode_of_umts() -> None:
     """429 B need 11 PDUs of 40 B (TS 25.322 clause 9.2.1.3: 1 B of the 41 is the number): packet n begins in 11 n.
 
-    The first octet of the first is the length indicator that says so (LI 111 1100): it carries 39 B. Numbers have 7
-    bits: 11 x 12 = 132 is 4. All are lost in the TTI of packet 12.
+    The first octet of the first is the length indicator that says so (LI 111 1100): it carries 39
+    B. Numbers have 7 bits: 11 x 12 = 132 is 4. All are lost in the TTI of packet 12.
     """
     (loss,) = losses(UMTS, "bearer.air.rlc.mode=um", SLOW)
     assert (loss.packet, loss.stage) == (12, "transmission")

@@ -15,7 +15,8 @@ def ints(*values: int) -> Ints:
 
 
 def test_the_unit_that_is_left_goes_to_the_largest_fraction() -> None:
-    # 10 among 1:1:1 is 3 1/3 each: one more for the first of equals. 7 among 5:3 is 4 3/8 and 2 5/8.
+    # 10 among 1:1:1 is 3 1/3 each: one more for the first of equals. 7 among 5:3 is 4 3/8 and 2
+    # 5/8.
     assert divide(ints(10), ints(1, 1, 1)[:, None])[:, 0].tolist() == [4, 3, 3]
     assert divide(ints(7), ints(5, 3)[:, None])[:, 0].tolist() == [4, 3]
     assert divide(ints(7), ints(0, 0)[:, None])[:, 0].tolist() == [0, 0]

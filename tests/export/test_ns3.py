@@ -112,7 +112,8 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
 
 
 RADIO = [(t, "ann", cell) for t, cell in ((1.0, "a"), (2.0, "b"), (4.0, "b"), (5.0, "c"), (6.0, "a"), (7.0, "a"))]
-#: In the interval to 2 s from a to b, in that to 5 s without a handover, in that to 6 s to b and back.
+#: In the interval to 2 s from a to b, in that to 5 s without a handover, in that to 6 s to b and
+#: back.
 MOVES = [(1.6, "ann", "b"), (5.2, "ann", "b"), (5.4, "ann", "a")]
 
 
@@ -195,7 +196,8 @@ def test_pdus_of_rlc_are_those_of_its_counters(tmp_path: Path) -> None:
         # STATUS PDUs are counted with the data that they are about.
         counted = last[direction]["pdus_new"] + last[direction]["pdus_retx"] + last[other]["status_pdus"]
         assert sum(line["nTxPDUs"] for line in lines) == counted > 0
-        # What has not arrived is on the air: eight HARQ processes, each with a data PDU and a STATUS PDU at most.
+        # What has not arrived is on the air: eight HARQ processes, each with a data PDU and a
+        # STATUS PDU at most.
         assert 0 <= sum(line["nTxPDUs"] - line["nRxPDUs"] for line in lines) <= 16
         assert sum(line["RxBytes"] for line in lines) <= sum(r["bytes"] for r in radio if r["direction"] == direction)
         assert all(line["end"] == line["start"] + 0.25 for line in lines)

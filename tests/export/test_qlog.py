@@ -38,7 +38,8 @@ def rules() -> str:
     body = re.search(r"\nLogFile = \{(.*?)\}", text, re.DOTALL)
     assert body
     text = text.replace("~LogFile", body[1])
-    # Section 3.5.1: a bareword before a colon is a text. The validator takes `time` for the type of the prelude.
+    # Section 3.5.1: a bareword before a colon is a text. The validator takes `time` for the type of
+    # the prelude.
     text = text.replace("    time: float64", '    "time": float64')
     # Section 3.9: a socket that nothing fills adds nothing. The validator lets it match everything.
     return re.sub(r"\n *\* \$\$[\w-]+-extension", "", text)

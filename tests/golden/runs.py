@@ -1,6 +1,7 @@
 """The golden runs: bundled scenarios, plug-ins, runs of the studies, scenarios of the swarm.
 
-A run may be shorter than its source: `GoldenRun.at_most` says how long it lasts, and the constants below say why.
+A run may be shorter than its source: `GoldenRun.at_most` says how long it lasts, and the constants
+below say why.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from lasthop.harness.definition import Axis, Group, ParameterSet, Point, Study, 
 
 HERE = Path(__file__).resolve().parent
 
-#: Simulated time of a bundled scenario that writes down everything [s]: packets and steps are many rows.
+#: Simulated time of a bundled scenario that writes down everything [s]: packets and steps are many
+#: rows.
 EVERYTHING_S = 3.0
 
-#: Simulated time of a run for one plug-in [s]: slow start, a loss, its recovery, and some rounds after it.
+#: Simulated time of a run for one plug-in [s]: slow start, a loss, its recovery, and some rounds
+#: after it.
 PLUG_IN_S = 8.0
 
 #: Simulated time of a study's runs [s]: past slow start and the first losses.

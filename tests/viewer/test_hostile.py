@@ -61,7 +61,8 @@ def test_a_truncated_table_is_named_and_the_rest_is_shown(sheet: Sheet, tmp_path
     whole = (folder / "tcp.parquet").read_bytes()
     pq.ParquetFile(folder / "tcp.parquet").close()
     with Viewer({"run": Results.load(folder)}) as viewer:
-        # The end of the file, where Parquet keeps its schema, is intact when the page asks for the index.
+        # The end of the file, where Parquet keeps its schema, is intact when the page asks for the
+        # index.
         sheet.page.route("**/table/0/tcp*", lambda route: _cut(route, folder, whole))
         sheet.open(viewer.address)
         expect(sheet.page.locator("[role=alert]").first).to_contain_text("tcp")

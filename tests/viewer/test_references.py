@@ -1,8 +1,9 @@
 """The page looks as it did: pictures of it beside references, with a tolerance.
 
-What moves pictures from machine to machine is text. So letters are not drawn (other tests read them), and all text has
-the font that Matplotlib carries (DejaVu Sans), so that lines break at the same words. The results are made up: those of
-the simulator may change on purpose. `make page-references` renews the references.
+What moves pictures from machine to machine is text. So letters are not drawn (other tests read
+them), and all text has the font that Matplotlib carries (DejaVu Sans), so that lines break at the
+same words. The results are made up: those of the simulator may change on purpose. `make
+page-references` renews the references.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from lasthop.viewer import standalone, standalone_campaign
 
 REFERENCES = Path(__file__).parent / "references"
 FONT = Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
-#: For a distance of colours (of 255) the share of pixels that may be further away. Large distances are new or moved
-#: lines: the thinnest one over the width of a chart has 0.05 % of a picture. Small ones are other colours of areas, and
-#: the antialiasing at edges, which differs between versions of Chromium.
+#: For a distance of colours (of 255) the share of pixels that may be further away. Large distances
+#: are new or moved lines: the thinnest one over the width of a chart has 0.05 % of a picture. Small
+#: ones are other colours of areas, and the antialiasing at edges, which differs between versions of
+#: Chromium.
 TOLERANCE = {96: 3e-4, 8: 4e-3}
 SECONDS = 20.0
 

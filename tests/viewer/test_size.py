@@ -56,7 +56,8 @@ def test_nothing_moves_while_the_page_opens(
         expect(sheet.page.locator("#why")).to_contain_text("All causes")
         expect(sheet.page.locator("figure.bands .u-over")).to_have_count(1)
         sheet.page.wait_for_timeout(500)
-        # What comes later may be longer than the place that is kept for it; below 0.1 it counts as good (Web Vitals).
+        # What comes later may be longer than the place that is kept for it; below 0.1 it counts as
+        # good (Web Vitals).
         assert sheet.page.evaluate("window.shifts") < (0.02 if quick else 0.1)
 
 

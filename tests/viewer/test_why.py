@@ -81,7 +81,8 @@ def test_zooming_into_bands_asks_for_shorter_intervals(
         coarse = step()
         for _ in range(5):
             sheet.page.keyboard.press("+")
-        # 10 s in 240 intervals are 42 ms each; 0.3 s are seen then, and a file has 7680 intervals of 1.3 ms.
+        # 10 s in 240 intervals are 42 ms each; 0.3 s are seen then, and a file has 7680 intervals
+        # of 1.3 ms.
         sheet.page.wait_for_function(
             "() => Number(/in steps of ([0-9.]+) ms/.exec(document.querySelector('figure.bands').innerText)?.[1]) < 5",
             timeout=20_000,

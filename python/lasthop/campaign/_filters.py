@@ -1,7 +1,8 @@
 """Conditions on the labels of a campaign's axes, such as `not (aqm == 'none' and buffer > 100 kB)`.
 
-A closed language: names of axes, texts in quotes, numbers with or without a unit, `true`, `false`, the comparisons
-`== != < <= > >=`, `in [...]`, `and`, `or`, `not` and parentheses. Nothing in it reaches Python.
+A closed language: names of axes, texts in quotes, numbers with or without a unit, `true`, `false`,
+the comparisons `== != < <= > >=`, `in [...]`, `and`, `or`, `not` and parentheses. Nothing in it
+reaches Python.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ LARGEST = 1e300
 def moments(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation (divisor n - 1), of correctly rounded sums, free of overflow and underflow.
 
-    Equal values have exactly their value as the mean and 0 as the deviation. One value has the deviation 0; without a
-    value both are NaN.
+    Equal values have exactly their value as the mean and 0 as the deviation. One value has the
+    deviation 0; without a value both are NaN.
     """
     if not values:
         return math.nan, math.nan
@@ -51,8 +51,8 @@ def checked(samples: Sequence[float], what: str, seeds: Sequence[Hashable] | Non
     """The samples as floats.
 
     Raises:
-        LasthopError: if one is not a finite number up to `LARGEST` in magnitude; it names `what` and the seed, or
-            without `seeds` the place in order of seed, counted from 1.
+        LasthopError: if one is not a finite number up to `LARGEST` in magnitude; it names `what`
+            and the seed, or without `seeds` the place in order of seed, counted from 1.
     """
     values = [float(v) for v in samples]
     for i, v in enumerate(values):

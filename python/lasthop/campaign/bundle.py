@@ -1,10 +1,12 @@
 """A campaign with the files that it names, so that what was run can be run again: from any folder, and after an edit.
 
     DIR/campaign.toml   the campaign, every default spelled out
-    DIR/files/          the base scenario, own code with what it imports from beside it, traces and tracks
+    DIR/files/          the base scenario, own code with what it imports from beside it, traces and
+    tracks
 
-Copies lie to one another as the originals do, so relative paths in a scenario and imports of a module mean the same.
-What a scenario names by an absolute path stays there. A bundled scenario is named, not copied.
+Copies lie to one another as the originals do, so relative paths in a scenario and imports of a
+module mean the same. What a scenario names by an absolute path stays there. A bundled scenario is
+named, not copied.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Bundle:
 
     Attributes:
         base: what `campaign.base` says then.
-        places: what entries of `[cc]`, `[scheduler]` and `python` of metrics say then, by table and name.
+        places: what entries of `[cc]`, `[scheduler]` and `python` of metrics say then, by table and
+            name.
         stays: what cannot be copied, because it has no file of its own: its names.
     """
 

@@ -16,11 +16,13 @@ from lasthop.campaign.work import Overtime, one_line, overtime
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: A run whose worker or node dies is made again so often: on a cluster that is seldom the run's own fault.
+#: A run whose worker or node dies is made again so often: on a cluster that is seldom the run's own
+#: fault.
 RETRIES = 2
 #: A cluster that does not take a connection in this time [s] is not there.
 ANSWER_S = 5.0
-#: Results that come within this time are taken together [s]; twice as many tasks as processors wait meanwhile.
+#: Results that come within this time are taken together [s]; twice as many tasks as processors wait
+#: meanwhile.
 _TOGETHER_S = 0.02
 
 
@@ -28,7 +30,8 @@ class Ray:
     """Tasks of a Ray cluster: that of `RAY_ADDRESS`, or of `ray.init` before, or one of this machine alone.
 
     Args:
-        workers: how many runs at a time; 0: as many as the cluster has processors, also when it grows.
+        workers: how many runs at a time; 0: as many as the cluster has processors, also when it
+            grows.
         limit_s: time after which a run is given up [s]; None: never.
 
     Raises:
@@ -69,7 +72,8 @@ class Ray:
                     ahead[remote.remote(there, task, self._limit_s)] = task
                 if not ahead:
                     return
-                # Several at a time: a large cluster has thousands in work, and each question is about all of them.
+                # Several at a time: a large cluster has thousands in work, and each question is
+                # about all of them.
                 finished, _ = ray.wait(list(ahead), num_returns=len(ahead), timeout=_TOGETHER_S, fetch_local=False)
                 if not finished:
                     finished, _ = ray.wait(list(ahead), num_returns=1, fetch_local=False)

@@ -1,30 +1,37 @@
 """Paired comparison of variants that share their random numbers: differences, intervals, and what is undecided.
 
-Two variants run with the same seeds see the same channel and the same arrivals. The difference of a metric is taken
-seed by seed, and its mean has the variance of the paired differences, which is smaller than that of two independent
-sets of runs if the variants respond alike to the random numbers. `Difference.variance_factor` states by how much.
+Two variants run with the same seeds see the same channel and the same arrivals. The difference of a
+metric is taken seed by seed, and its mean has the variance of the paired differences, which is
+smaller than that of two independent sets of runs if the variants respond alike to the random
+numbers. `Difference.variance_factor` states by how much.
 
-Over the m pairs of a comparison that have two common seeds or more (another pair has no interval that could be wrong):
+Over the m pairs of a comparison that have two common seeds or more (another pair has no interval
+that could be wrong):
 
-* `interval` is the Student t interval at the level 1 - (1 - level) / m. By Bonferroni's inequality all of the intervals
-  together cover their means with at least the level, whatever the dependence between pairs (which share variants).
-* `answer` follows from this interval alone: "higher" or "lower" if it excludes zero, else "undecided". So the chance of
-  one or more wrong answers, a wrong sign included, is at most 1 - level.
-* `p_holm` is the p-value of "the means are equal" after S. Holm's correction (A simple sequentially rejective
-  multiple test procedure, Scandinavian Journal of Statistics 6, 1979, 65-70). It is never above Bonferroni's, so
-  each answer other than "undecided" has p_holm <= 1 - level.
+* `interval` is the Student t interval at the level 1 - (1 - level) / m. By Bonferroni's inequality
+  all of the intervals together cover their means with at least the level, whatever the dependence
+  between pairs (which share variants).
+* `answer` follows from this interval alone: "higher" or "lower" if it excludes zero, else
+  "undecided". So the chance of one or more wrong answers, a wrong sign included, is at most 1 -
+  level.
+* `p_holm` is the p-value of "the means are equal" after S. Holm's correction (A simple sequentially
+  rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979, 65-70). It is never
+  above Bonferroni's, so each answer other than "undecided" has p_holm <= 1 - level.
 
-Holm's test may reject equality (`differs`) for a pair whose interval still contains zero. Intervals that agree with
-Holm's test in each case exist, but they are half-lines from zero that do not depend on the size of the difference:
-with one pair left the test spends the whole error probability on it and leaves none for the size of the other
-differences. (W. Brannath, L. Kluge, M. Scharpenberg, arXiv:2402.13719, discuss such intervals.) Here a pair of this
-kind is "undecided" with the reason `NOT_SETTLED`: the means differ, sign and size need more seeds.
+Holm's test may reject equality (`differs`) for a pair whose interval still contains zero. Intervals
+that agree with Holm's test in each case exist, but they are half-lines from zero that do not depend
+on the size of the difference: with one pair left the test spends the whole error probability on it
+and leaves none for the size of the other differences. (W. Brannath, L. Kluge, M. Scharpenberg,
+arXiv:2402.13719, discuss such intervals.) Here a pair of this kind is "undecided" with the reason
+`NOT_SETTLED`: the means differ, sign and size need more seeds.
 
-The t interval is exact for normal differences. A difference of two runs that share their random numbers is closer
-to symmetric than either metric. Rank and sign tests are not offered: they answer for the median, and with n pairs
-their smallest two-sided p-value is 2^(1-n), 0.0625 for the five seeds of a common sweep.
+The t interval is exact for normal differences. A difference of two runs that share their random
+numbers is closer to symmetric than either metric. Rank and sign tests are not offered: they answer
+for the median, and with n pairs their smallest two-sided p-value is 2^(1-n), 0.0625 for the five
+seeds of a common sweep.
 
-Where a stopping rule has chosen the number of seeds, intervals and p-values allow for it (`lasthop.campaign.stopped`).
+Where a stopping rule has chosen the number of seeds, intervals and p-values allow for it
+(`lasthop.campaign.stopped`).
 """
 
 from __future__ import annotations
@@ -71,15 +78,17 @@ class Difference:
         p: two-sided p-value of this pair alone; 1 below the smallest number of pairs.
         p_holm: the p-value after Holm's correction over all pairs of the comparison.
         differs: whether Holm's test rejects that the means are equal.
-        variance_factor: (variance of first + variance of second) / variance of the difference: how many times more
-            seeds independent runs need for an interval as narrow. Below 1, pairing costs. Infinite if the
-            difference does not vary; NaN below two pairs or if neither variant varies.
+        variance_factor: (variance of first + variance of second) / variance of the difference: how
+            many times more seeds independent runs need for an interval as narrow. Below 1, pairing
+            costs. Infinite if the difference does not vary; NaN below two pairs or if neither
+            variant varies.
         variance_factor_low: lower end of its own 95 % interval; 0 without one.
         variance_factor_high: upper end; infinity without one.
         answer: "higher" if `first` is higher, "lower" if it is lower, or "undecided".
         reason: why the answer is "undecided", one of the constants of this module; empty otherwise.
-        pairs_needed: an estimate of the pairs at which the interval excludes zero if the mean and the standard
-            deviation stay as they are; None if decided, without an estimate, or above 10,000.
+        pairs_needed: an estimate of the pairs at which the interval excludes zero if the mean and
+            the standard deviation stay as they are; None if decided, without an estimate, or above
+            10,000.
     """
 
     first: str
@@ -106,7 +115,8 @@ class Comparison:
 
     Attributes:
         level: level at which all intervals together cover, 0 to 1.
-        family: number of differences that the correction is for: those with an interval, if the caller named no number.
+        family: number of differences that the correction is for: those with an interval, if the
+            caller named no number.
         differences: one for each pair, in the order of the pairs.
     """
 
@@ -134,16 +144,18 @@ def compare(
     Args:
         samples: for each variant the metric by seed.
         level: level at which all intervals together cover, 0.5 to 0.999999.
-        pairs: the pairs to compare; each unordered pair of variants, in the order of `samples`, if None.
-        family: the number of differences that are reported together, if that is more than these pairs (the same
-            pairs at other points of a grid, other metrics). Their intervals then cover together at `level`;
-            p-values of the others count as 1, which is the safe side.
+        pairs: the pairs to compare; each unordered pair of variants, in the order of `samples`, if
+            None.
+        family: the number of differences that are reported together, if that is more than these
+            pairs (the same pairs at other points of a grid, other metrics). Their intervals then
+            cover together at `level`; p-values of the others count as 1, which is the safe side.
         min_pairs: common seeds below which a pair is "undecided", at least 2.
-        rule: the stopping rule that has chosen the number of seeds of each variant, by this metric or another one.
+        rule: the stopping rule that has chosen the number of seeds of each variant, by this metric
+            or another one.
 
     Raises:
-        LasthopError: if an argument is out of range, a pair names an unknown variant or the same variant twice, or
-            a value is not a finite number.
+        LasthopError: if an argument is out of range, a pair names an unknown variant or the same
+            variant twice, or a value is not a finite number.
     """
     chosen = list(combinations(samples, 2)) if pairs is None else [(a, b) for a, b in pairs]
     _check_arguments(samples, chosen, level, family, min_pairs)
@@ -169,16 +181,17 @@ def compare(
 def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     """Holm's adjusted p-values, in the order of `p_values`.
 
-    The i-th smallest of m p-values (i from 0) is multiplied by m - i; an adjusted value is at least that of each
-    smaller p-value and at most 1. Rejecting the adjusted values up to alpha keeps the chance of one or more false
-    rejections at most alpha, whatever the dependence (Holm 1979).
+    The i-th smallest of m p-values (i from 0) is multiplied by m - i; an adjusted value is at least
+    that of each smaller p-value and at most 1. Rejecting the adjusted values up to alpha keeps the
+    chance of one or more false rejections at most alpha, whatever the dependence (Holm 1979).
 
     Args:
         p_values: p-values, each in 0 to 1.
         family: m, if it is more than the number of p-values; the others count as 1.
 
     Raises:
-        LasthopError: if a value is not in 0 to 1 or `family` is smaller than the number of p-values.
+        LasthopError: if a value is not in 0 to 1 or `family` is smaller than the number of
+            p-values.
     """
     m = len(p_values) if family is None else family
     if m < len(p_values):
@@ -235,10 +248,11 @@ class _Pair:
     def variance_factor_ends(self, factor: float) -> tuple[float, float]:
         """The 95 % interval of the factor, for a fixed number of pairs of normal samples.
 
-        With the sum s and the difference d of the values of a seed it is (var s / var d + 1) / 2. The interval of the
-        ratio of variances of two correlated normal samples is that of E. J. G. Pitman (A note on normal correlation,
-        Biometrika 31, 1939, 9-12): w (k -+ sqrt(k^2 - 1)), with the ratio w, the correlation r of s and d, and
-        k = 1 + 2 (1 - r^2) t^2 / (n - 2) for the t of n - 2 degrees of freedom.
+        With the sum s and the difference d of the values of a seed it is (var s / var d + 1) / 2.
+        The interval of the ratio of variances of two correlated normal samples is that of E. J. G.
+        Pitman (A note on normal correlation, Biometrika 31, 1939, 9-12): w (k -+ sqrt(k^2 - 1)),
+        with the ratio w, the correlation r of s and d, and k = 1 + 2 (1 - r^2) t^2 / (n - 2) for
+        the t of n - 2 degrees of freedom.
         """
         if self.n < 3 or self.stdev == 0.0 or not math.isfinite(factor):
             return (0.0, math.inf) if math.isfinite(factor) else (factor, factor)

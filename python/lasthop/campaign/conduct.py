@@ -1,12 +1,13 @@
 """Plan, store and executor together: what the store does not have is run, what it has is taken.
 
-Runs are made in the order of their seeds, so that all points have some replications early. With a stopping rule each
-point has its own looks (`lasthop.campaign.sequential`): the runs of its next look follow as soon as those of the last
-one are there, whatever the others do.
+Runs are made in the order of their seeds, so that all points have some replications early. With a
+stopping rule each point has its own looks (`lasthop.campaign.sequential`): the runs of its next
+look follow as soon as those of the last one are there, whatever the others do.
 
-A run that fails is a row without values and a reason, and is made again by the next call. Its point gets no further
-looks in this call. A metric that has no value in a run is a fact about the run: the rule counts the runs that have
-one, up to its largest number of replications in all, and gives up a point that has none at its first look.
+A run that fails is a row without values and a reason, and is made again by the next call. Its point
+gets no further looks in this call. A metric that has no value in a run is a fact about the run: the
+rule counts the runs that have one, up to its largest number of replications in all, and gives up a
+point that has none at its first look.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class Event:
     elapsed_s: float
     #: Runs made in a second; 0 before the first.
     rate: float
-    #: Time until the planned runs are there, if those ahead are like those made [s]; None before the first.
+    #: Time until the planned runs are there, if those ahead are like those made [s]; None before
+    #: the first.
     eta_s: float | None
 
     @staticmethod
@@ -119,25 +121,28 @@ def conduct(
     """Makes the runs of a campaign that the store does not have, and returns the results.
 
     Args:
-        plan: the campaign, checked where it was made: a point that makes no scenario is a run that fails.
+        plan: the campaign, checked where it was made: a point that makes no scenario is a run that
+            fails.
         store: where finished runs are kept; None: `store.default_path`.
-        using: an executor or its name (threads, processes, ray); None: threads, or processes where runs call Python
-            code.
+        using: an executor or its name (threads, processes, ray); None: threads, or processes where
+            runs call Python code.
         jobs: runs at a time; 0: one per processor.
-        shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of the part.
+        shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of
+            the part.
         out: the folder of the results, written at the end; None: they stay in memory.
-        force: results in `out` that this campaign would not give again are replaced, see `results.check_target`.
+        force: results in `out` that this campaign would not give again are replaced, see
+            `results.check_target`.
         command: the words that started the campaign, for campaign.json.
-        time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never. An executor that is
-            given as an object has a limit of its own.
-        finished_only: no run is made: the results are those of the runs that the store has. Where some are missing
-            they are marked as incomplete.
+        time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never.
+            An executor that is given as an object has a limit of its own.
+        finished_only: no run is made: the results are those of the runs that the store has. Where
+            some are missing they are marked as incomplete.
         progress: gets an `Event` after each run.
         also: writes further files into the folder, see `CampaignResults.write`.
 
     Raises:
-        LasthopError: the store cannot be written, `out` holds something else or is being written by another process,
-            or there is no such executor.
+        LasthopError: the store cannot be written, `out` holds something else or is being written by
+            another process, or there is no such executor.
         KeyboardInterrupt: Ctrl-C; what is finished is in the store.
     """
     refuse_in_worker()
@@ -172,7 +177,8 @@ def conduct(
     path = Path(out)
     kept.notes += check_target(path, plan, kept.path, force, finished_only)
     kept.notes += clear_stale(path)
-    # The folder is claimed now: another process that would write it is refused before its first run.
+    # The folder is claimed now: another process that would write it is refused before its first
+    # run.
     with whole_folder(path, replaces=EARLIER) as partial:
         toml, can_be_run = plan.bundle(partial)
         for attempt in range(_REPAIRS):
@@ -221,7 +227,8 @@ class _Course(Iterator[Task]):
         self._ahead = ((p, i) for i in range(first) for p in self._points if self._mine(p, i))
         self._more: deque[tuple[int, int]] = deque()
         self._ready: deque[Task] = deque()
-        #: Runs in work by key, with the replications that wait for them, and what the store had of each.
+        #: Runs in work by key, with the replications that wait for them, and what the store had of
+        #: each.
         self._waiting: dict[str, tuple[list[tuple[int, int]], dict[str, Entry]]] = {}
         self._values: dict[tuple[int, int], array[float]] = {}
         self._keys: dict[tuple[int, int], str] = {}
@@ -274,7 +281,8 @@ class _Course(Iterator[Task]):
     def with_tables(self, task: Task) -> Task:
         """The task with the kept tables of its run, if all that it wants may follow from them.
 
-        They are read now, and not when the task is found to be missing: few tasks at a time hold tables.
+        They are read now, and not when the task is found to be missing: few tasks at a time hold
+        tables.
         """
         wanted = [self.plan.measures[i].tables for i in task.measures]
         if task.keep or COST not in self._waiting[task.key][1] or not wanted or not all(wanted):
@@ -519,11 +527,14 @@ class Estimate:
     probes: int
     #: Processor time of a probe [s]: the least, the mean, the most.
     run_s: tuple[float, float, float]
-    #: Relative half-width of the 95 % interval of the mean run (Student's t over the probes); None from one probe.
+    #: Relative half-width of the 95 % interval of the mean run (Student's t over the probes); None
+    #: from one probe.
     spread: float | None
-    #: Time on `workers` at a time [s]: of the least runs at the lower end of that interval, of the most at the upper.
+    #: Time on `workers` at a time [s]: of the least runs at the lower end of that interval, of the
+    #: most at the upper.
     seconds: tuple[float, float]
-    #: What the store would take [octets]: of the least and of the most runs, at the mean of the probes.
+    #: What the store would take [octets]: of the least and of the most runs, at the mean of the
+    #: probes.
     octets: tuple[int, int]
     workers: int
     executor: str
@@ -540,8 +551,8 @@ def dry_run(
 ) -> Estimate:
     """Estimates time and disk from some runs, which are spread evenly over those that are missing. Writes nothing.
 
-    Runs of different points take different times, and the probes are few: the estimate says so by its spread. With
-    fewer missing runs than processors the time is that of the longest.
+    Runs of different points take different times, and the probes are few: the estimate says so by
+    its spread. With fewer missing runs than processors the time is that of the longest.
 
     Args:
         plan: the campaign.

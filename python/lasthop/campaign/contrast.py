@@ -45,9 +45,10 @@ def contrasts(
 ) -> list[Contrast]:
     """Compares the labels of an axis, pair by pair, at each combination of the other labels.
 
-    All intervals together cover at `level` (Bonferroni), and p-values are corrected over all differences (Holm): over
-    pairs, combinations of other labels, and metrics. Runs without a value are left out, and a pair without two common
-    seeds does not count: it has no interval. With a stopping rule intervals and p-values allow for it.
+    All intervals together cover at `level` (Bonferroni), and p-values are corrected over all
+    differences (Holm): over pairs, combinations of other labels, and metrics. Runs without a value
+    are left out, and a pair without two common seeds does not count: it has no interval. With a
+    stopping rule intervals and p-values allow for it.
 
     Args:
         data: the results.
@@ -57,7 +58,8 @@ def contrasts(
         min_pairs: common seeds below which a pair is "undecided", at least 2.
 
     Raises:
-        LasthopError: there is no such axis or metric, the axis has one label, or an argument is out of range.
+        LasthopError: there is no such axis or metric, the axis has one label, or an argument is out
+            of range.
     """
     data.require_axis(by)
     chosen = [data.require_metric(m) for m in (list(data.units) if metrics is None else metrics)]

@@ -85,18 +85,21 @@ class Campaign:
             seeds=10,
         )
 
-    Everything is checked when the campaign is made: keys, values of each axis, metrics, conditions, names. Nothing is
-    run. Campaigns pickle.
+    Everything is checked when the campaign is made: keys, values of each axis, metrics, conditions,
+    names. Nothing is run. Campaigns pickle.
 
     Args:
         base: the scenario that is varied: a `Scenario`, a file, or the name of a bundled scenario.
-        axes: what is varied: a scenario key and its values, or a name and a table with the keys of `[axis.NAME]`.
-        metrics: what is kept of each run by name: an expression (docs, Metrics), a function that takes `Results` and
-            returns a number or None, or a table with the keys of `[metric.NAME]`.
+        axes: what is varied: a scenario key and its values, or a name and a table with the keys of
+            `[axis.NAME]`.
+        metrics: what is kept of each run by name: an expression (docs, Metrics), a function that
+            takes `Results` and returns a number or None, or a table with the keys of
+            `[metric.NAME]`.
         name: names the result folder; None: made of the base and the axes.
         description: one sentence.
         set: scenario keys to override in every run, a mapping or texts `key=value`.
-        seeds: how many from 1 on, a list, or `{"first": 1, "count": 5}`; None: 5, or the `min` of `until`.
+        seeds: how many from 1 on, a list, or `{"first": 1, "count": 5}`; None: 5, or the `min` of
+            `until`.
         until: the stopping rule, such as "ci95(goodput) < 2 %".
         keep: tables that are kept whole of every run.
         where: conditions on the labels of the axes; a point stays where all hold.
@@ -163,10 +166,11 @@ class Campaign:
         """Reads a campaign file.
 
         Args:
-            path: a TOML file, or the name of a bundled campaign such as "bufferbloat" where there is no such file.
-            set: keys to override, a mapping or texts `key=value`. A key of the campaign's own tables
-                (`campaign.seeds`, `axis.cc.values`) changes the file, any other is a scenario's key and changes each
-                run.
+            path: a TOML file, or the name of a bundled campaign such as "bufferbloat" where there
+                is no such file.
+            set: keys to override, a mapping or texts `key=value`. A key of the campaign's own
+                tables (`campaign.seeds`, `axis.cc.values`) changes the file, any other is a
+                scenario's key and changes each run.
             limit: more runs than this are refused; None: what the file says, else 100,000.
 
         Raises:
@@ -355,7 +359,8 @@ class Campaign:
         """The scenario of a run: base, `[set]`, the point's overrides, the seed, own policies.
 
         Raises:
-            LasthopError: the point makes no scenario (only where a campaign has too many points to try all before).
+            LasthopError: the point makes no scenario (only where a campaign has too many points to
+                try all before).
         """
         core = self._common.core.with_set([*job.point.overrides, f"scenario.seed={job.seed}"])
         return Scenario(core, self._cc, self._schedulers)
@@ -377,15 +382,17 @@ class Campaign:
 
         Args:
             out: a folder for the results, figures and report; None: results stay in memory.
-            store: where finished runs are kept; None: the folder of the variable LASTHOP_STORE, else `results/store`.
-            using: who makes the runs: "threads", "processes" or "ray"; None: threads, or processes where Python code
-                takes part.
+            store: where finished runs are kept; None: the folder of the variable LASTHOP_STORE,
+                else `results/store`.
+            using: who makes the runs: "threads", "processes" or "ray"; None: threads, or processes
+                where Python code takes part.
             jobs: runs at a time; 0: one per processor.
             shard: (i, n): only part i of n, 1 to n.
             force: results in `out` that this campaign would not give again are replaced.
-            time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never.
-            finished_only: no run is made: the results are those of the runs that the store has, marked as incomplete
-                where some are missing.
+            time_limit_s: time after which a run is given up [s]: a failure with a reason; None:
+                never.
+            finished_only: no run is made: the results are those of the runs that the store has,
+                marked as incomplete where some are missing.
             progress: gets a `lasthop.campaign.conduct.Event` after each run.
 
         Raises:
@@ -414,7 +421,8 @@ class Campaign:
             out: their folder; None: `results/NAME`, where `lasthop sweep` leaves them.
 
         Raises:
-            LasthopError: there are none, they are those of another campaign, or they are incomplete.
+            LasthopError: there are none, they are those of another campaign, or they are
+                incomplete.
         """
         found = CampaignResults.load(Path(out) if out is not None else Path("results") / self.name)
         if found.about["digest"] != self.digest:
@@ -434,10 +442,12 @@ class Campaign:
         """As `to_toml`, to be run from a file in `folder`.
 
         Args:
-            folder: it gets copies of the files that the campaign names: base, own code, traces and tracks.
+            folder: it gets copies of the files that the campaign names: base, own code, traces and
+                tracks.
 
         Returns:
-            The text, and whether it can be run: not where a class or a function has no file of its own.
+            The text, and whether it can be run: not where a class or a function has no file of its
+                own.
 
         Raises:
             LasthopError: a file cannot be copied.
@@ -606,7 +616,8 @@ class Campaign:
     def _check_flows(self, base: _core.Scenario, faults: Faults) -> None:
         """Whether the flows that metrics name are there at some point: a metric of no flow never has a value.
 
-        The flows of a table with a count, and those to several UEs, are called as the table with more behind it.
+        The flows of a table with a count, and those to several UEs, are called as the table with
+        more behind it.
         """
         named = [(m.name, m.metric.flows()) for m in self._measures if isinstance(m, Expression)]
         if not any(flows for _, flows in named):

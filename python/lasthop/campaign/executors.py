@@ -2,8 +2,9 @@
 
     for task, made in executor.run(work, tasks): ...
 
-Each takes a task when it has room for one, so few wait, and gives outcomes in any order. What is made of a task depends
-on the task alone, so the results of a campaign do not depend on the executor.
+Each takes a task when it has room for one, so few wait, and gives outcomes in any order. What is
+made of a task depends on the task alone, so the results of a campaign do not depend on the
+executor.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: The core asks some 20 times a second whether a run is to stop. A run that is over its limit for so long [s] is in
-#: code of the user's, which does not ask; one that does not react to an exception in so long [s] is in a system call.
+#: The core asks some 20 times a second whether a run is to stop. A run that is over its limit for
+#: so long [s] is in code of the user's, which does not ask; one that does not react to an exception
+#: in so long [s] is in a system call.
 _GRACE_S = 0.3
 _STUCK_S = 2.0
 #: A wait takes no longer [s], so that limits and signals are seen.
 _ASKED_S = 0.5
-#: Exit code of a worker that would begin a campaign of its own; none that people or Python use (sysexits.h ends at 78).
+#: Exit code of a worker that would begin a campaign of its own; none that people or Python use
+#: (sysexits.h ends at 78).
 _NO_GUARD = 79
 
 WorkOf: TypeAlias = "Callable[[T, Callable[[], bool]], R]"
@@ -73,11 +76,12 @@ class Executor(Protocol):
 
         Args:
             work: what is done; where it runs in other processes, it pickles.
-            tasks: asked for the next task when there is room. An iterator that has ended is asked again after each
-                outcome, so it may go on: outcomes can lead to further tasks.
+            tasks: asked for the next task when there is room. An iterator that has ended is asked
+                again after each outcome, so it may go on: outcomes can lead to further tasks.
 
         Yields:
-            Each task with its result or its failure, in any order. Closing the generator stops all work.
+            Each task with its result or its failure, in any order. Closing the generator stops all
+            work.
         """
 
 
@@ -93,13 +97,16 @@ def executor(name: str | None, jobs: int = 0, by_processes: bool = False, limit_
 
     Args:
         name: threads, processes or ray; None: threads, or processes where `by_processes`.
-        jobs: how many runs at a time, from 0 on; 0: one per processor (`cores`), with Ray those of the cluster.
-        by_processes: whether runs hold the interpreter's lock, so that threads would wait for one another.
-        limit_s: time after which a run is given up [s], a failure; None: it may take as long as it takes.
+        jobs: how many runs at a time, from 0 on; 0: one per processor (`cores`), with Ray those of
+            the cluster.
+        by_processes: whether runs hold the interpreter's lock, so that threads would wait for one
+            another.
+        limit_s: time after which a run is given up [s], a failure; None: it may take as long as it
+            takes.
 
     Raises:
-        LasthopError: there is no executor of that name, `jobs` is below 0, `limit_s` is not above 0, or Ray is not
-            installed.
+        LasthopError: there is no executor of that name, `jobs` is below 0, `limit_s` is not above
+            0, or Ray is not installed.
     """
     if limit_s is not None and not limit_s > 0:
         raise mistake(f"a time limit of {limit_s:g} s for a run", "give a time above 0")
@@ -154,7 +161,8 @@ class Threads:
                 if not ahead:
                     return
                 with suppress(queue.Empty):
-                    # Not without end: a signal may reach another thread, which does not wake this one.
+                    # Not without end: a signal may reach another thread, which does not wake this
+                    # one.
                     given, outcome = done.get(timeout=_ASKED_S)
                     if given in ahead:
                         ahead.remove(given)
@@ -162,7 +170,8 @@ class Threads:
                 for place, thread in enumerate(crew):
                     late = thread.overdue(self.limit_s)
                     if late is not None and late in ahead:
-                        # It is in code that nothing interrupts, such as a system call: another thread goes on.
+                        # It is in code that nothing interrupts, such as a system call: another
+                        # thread goes on.
                         thread.thread.name = "lasthop-given-up"
                         crew[place] = _Thread(work, inbox, done, stopped)
                         ahead.remove(late)
@@ -193,7 +202,8 @@ class _Thread(Generic[T, R]):
         #: What it does, since when [s], and when an exception was raised in it [s].
         self._busy: tuple[_Given[T], float] | None = None
         self._interrupted_at: float | None = None
-        #: Held while it begins and ends a task: an exception that is raised meanwhile meets this task and no other.
+        #: Held while it begins and ends a task: an exception that is raised meanwhile meets this
+        #: task and no other.
         self._gate = threading.Lock()
         self._limit_s = 0.0
         self.thread = threading.Thread(target=self._serve, name="lasthop-run", daemon=True)
@@ -267,7 +277,8 @@ def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | Non
 class Processes:
     """Worker processes of this machine, each with an interpreter of its own.
 
-    A worker that dies takes the run with it that it was making: a failure with a reason. Another takes its place.
+    A worker that dies takes the run with it that it was making: a failure with a reason. Another
+    takes its place.
     """
 
     name = "processes"
@@ -327,8 +338,9 @@ class Processes:
 class _Worker(Generic[T, R]):
     """A worker process, as its parent sees it.
 
-    It says that it is there, gets the work, says that it has read it, then gets tasks and gives results in their order.
-    Nothing is sent before the other side reads, so neither waits for the other.
+    It says that it is there, gets the work, says that it has read it, then gets tasks and gives
+    results in their order. Nothing is sent before the other side reads, so neither waits for the
+    other.
     """
 
     def __init__(self, work: bytes) -> None:

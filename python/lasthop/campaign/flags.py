@@ -43,7 +43,8 @@ def campaign_of(
 
     Args:
         base: a scenario file, or the name of a bundled scenario.
-        axes: `KEY=A,B,C`, or `KEY=FROM..TO:STEP` (`:xFACTOR`, `:#COUNT`); `NAME:KEY=...` names the axis.
+        axes: `KEY=A,B,C`, or `KEY=FROM..TO:STEP` (`:xFACTOR`, `:#COUNT`); `NAME:KEY=...` names the
+            axis.
         metrics: `NAME=EXPRESSION`, or `NAME=FILE.py:FUNCTION`.
         name: of the campaign; None: made of the base and the axes.
         seeds: see `seeds_of`; None: 5, or the `min` of `until`.

@@ -36,7 +36,8 @@ def load(folder: Path, text: str) -> Any:
     """The object that `FILE.py:NAME` means; the file is looked for in `folder`.
 
     Raises:
-        LasthopError: the text has another form, there is no such file or name, or the file cannot be loaded.
+        LasthopError: the text has another form, there is no such file or name, or the file cannot
+            be loaded.
     """
     file, _, attribute = text.rpartition(":")
     if not file or not attribute.isidentifier():
@@ -180,10 +181,10 @@ def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> 
     Args:
         name: how the campaign calls it.
         found: the class or function.
-        place: where it was loaded from. The digest is that of the file that is named there and of the name in it, which
-            need not be the object's own: two objects of one function have the same `__qualname__`. None: the object is
-            what its module has under its own name (`check_named`). What was typed into a prompt has no file: its code
-            counts then.
+        place: where it was loaded from. The digest is that of the file that is named there and of
+            the name in it, which need not be the object's own: two objects of one function have the
+            same `__qualname__`. None: the object is what its module has under its own name
+            (`check_named`). What was typed into a prompt has no file: its code counts then.
     """
     if place is not None:
         file, _, qualified = place[0].rpartition(":")
@@ -202,8 +203,9 @@ def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> 
 def check_named(what: str, found: Callable[..., Any]) -> None:
     """A class or function of Python's is what its module has under its name.
 
-    Only then do sources and name say what it does. They say neither the arguments of a `functools.partial`, nor the
-    variables that an inner function or class has taken along, nor the attributes of an object that can be called.
+    Only then do sources and name say what it does. They say neither the arguments of a
+    `functools.partial`, nor the variables that an inner function or class has taken along, nor the
+    attributes of an object that can be called.
 
     Raises:
         TypeError: it is something else; `what` names it.
@@ -243,8 +245,10 @@ class Function:
         name: its column in the results.
         unit: the unit of what it returns; `1` for a plain number.
         tables: the tables that it reads, as far as it says.
-        call: the function: takes a `lasthop.Results`, returns a number, or None where the run has none.
-        place: `FILE.py:NAME` and the folder of the campaign, for other processes; None: it pickles by its name.
+        call: the function: takes a `lasthop.Results`, returns a number, or None where the run has
+            none.
+        place: `FILE.py:NAME` and the folder of the campaign, for other processes; None: it pickles
+            by its name.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """What a campaign varies: axes, points and seeds.
 
-Each point has the same seeds (common random numbers): what differs between two points of one seed is what the axes
-change, as far as the simulation draws its random numbers by purpose and not in turn (docs, Randomness).
+Each point has the same seeds (common random numbers): what differs between two points of one seed
+is what the axes change, as far as the simulation draws its random numbers by purpose and not in
+turn (docs, Randomness).
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Axis:
     Attributes:
         name: its name, a column of the results.
         keys: the scenario keys that it changes.
-        labels: what its values are called in the results, in order: all texts, all numbers or all booleans.
+        labels: what its values are called in the results, in order: all texts, all numbers or all
+            booleans.
         unit: the unit of the labels if the values are quantities, such as "kB".
         settings: for each label the overrides `key=value`.
     """

@@ -21,8 +21,8 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-#: Nor are files but those of its tables, network, Python variables (which are no tables) or these settings; progress
-#: would go to stdout, among the rows.
+#: Nor are files but those of its tables, network, Python variables (which are no tables) or these
+#: settings; progress would go to stdout, among the rows.
 _CLOSE = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",
@@ -69,9 +69,9 @@ class Answer:
 def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
     """The answer to one SQL query, batch by batch, for the block.
 
-    The dialect is DuckDB's, which is close to PostgreSQL's. Arrow tables are read where they are, without a copy; of a
-    Parquet file only the columns that the query names. Memory is that of the query itself, as in a sort or a join, and
-    of a batch of rows.
+    The dialect is DuckDB's, which is close to PostgreSQL's. Arrow tables are read where they are,
+    without a copy; of a Parquet file only the columns that the query names. Memory is that of the
+    query itself, as in a sort or a join, and of a batch of rows.
 
     Args:
         sql: one SELECT (also WITH, FROM, DESCRIBE, EXPLAIN).

@@ -25,7 +25,8 @@ class Ranked:
     Attributes:
         labels: its labels, in the order of the axes.
         estimate: the mean with its interval.
-        ranks: the smallest and largest rank that it may have, 1 for the highest mean; None: not computed.
+        ranks: the smallest and largest rank that it may have, 1 for the highest mean; None: not
+            computed.
     """
 
     labels: Labels
@@ -36,10 +37,11 @@ class Ranked:
 def ranking(data: Tidy, metric: str, level: float = 0.95, *, min_pairs: int = DEFAULT_MIN_PAIRS) -> list[Ranked]:
     """Sorts the points by their mean, the highest first; points without a value are last.
 
-    The ranks of a point follow from the paired differences to all others: with k points surely higher and l surely
-    lower, its rank is from k + 1 to m - l, of m points. "Surely" is the simultaneous interval of all m (m - 1) / 2
-    differences over common seeds (Student, Bonferroni; with a stopping rule as in `lasthop.campaign.stopped`), so that
-    all ranks together hold with at least `level`.
+    The ranks of a point follow from the paired differences to all others: with k points surely
+    higher and l surely lower, its rank is from k + 1 to m - l, of m points. "Surely" is the
+    simultaneous interval of all m (m - 1) / 2 differences over common seeds (Student, Bonferroni;
+    with a stopping rule as in `lasthop.campaign.stopped`), so that all ranks together hold with at
+    least `level`.
 
     Args:
         data: the results.

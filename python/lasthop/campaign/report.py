@@ -106,8 +106,9 @@ def _drawn(spec: FigureSpec, results: CampaignResults) -> Figure | str:
 def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure | str]] | None = None) -> str:
     """The report of a campaign as one HTML document, which needs no other file: the page of `lasthop view`, and more.
 
-    After the page's charts, which a cursor moves through, it has what was swept, the figures, the points with their
-    intervals, failures with their reasons, plan and cost, and the command that repeats it.
+    After the page's charts, which a cursor moves through, it has what was swept, the figures, the
+    points with their intervals, failures with their reasons, plan and cost, and the command that
+    repeats it.
 
     Args:
         results: the results of a campaign.

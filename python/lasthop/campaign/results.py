@@ -7,8 +7,9 @@
     DIR/campaign.toml       the campaign, every default spelled out; it can be run as it is
     DIR/files/              copies of the files that it names
 
-The columns of the table are the labels of the axes, `seed`, and the metrics with their units in the metadata. It is
-sorted by point, then seed, and depends on the campaign and the build alone: each executor gives the same octets.
+The columns of the table are the labels of the axes, `seed`, and the metrics with their units in the
+metadata. It is sorted by point, then seed, and depends on the campaign and the build alone: each
+executor gives the same octets.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ ABOUT = "campaign.json"
 FILE = "campaign.toml"
 TABLES = "tables"
 COPIES = "files"
-#: What a folder of results may hold beside `ABOUT`, so that it may be replaced: also what is drawn from them.
+#: What a folder of results may hold beside `ABOUT`, so that it may be replaced: also what is drawn
+#: from them.
 EARLIER = Earlier(ABOUT, ("name", "digest", "runs"), (TABLE, FAILURES, FILE, TABLES, COPIES, "figures", "report.html"))
 
 Kept: TypeAlias = "Callable[[str], Iterator[tuple[int, pa.Table]]]"
@@ -128,7 +130,8 @@ class CampaignResults:
     def kept(self, name: str) -> pa.Table:
         """A table of `keep`, of all runs: labels and `seed` of the run, then its own columns.
 
-        A column of its own that is called as an axis is there as `TABLE.COLUMN`: with an axis `cc`, `flows.cc`.
+        A column of its own that is called as an axis is there as `TABLE.COLUMN`: with an axis `cc`,
+        `flows.cc`.
 
         Raises:
             LasthopError: the campaign did not keep it.
@@ -229,9 +232,9 @@ class CampaignResults:
 def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finished_only: bool = False) -> list[str]:
     """Whether the results of a campaign may be written to a folder, asked before the first run.
 
-    Results that the campaign would give again are replaced: those of the same campaign with other seeds or another
-    rule, and those of an earlier form of it whose base, points, metrics and tables it still has, also with other
-    own code.
+    Results that the campaign would give again are replaced: those of the same campaign with other
+    seeds or another rule, and those of an earlier form of it whose base, points, metrics and tables
+    it still has, also with other own code.
 
     Args:
         path: the folder.
@@ -244,7 +247,8 @@ def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finis
         Notes for the user: that results of another form are replaced.
 
     Raises:
-        LasthopError: the folder holds something else, or results that this campaign would not give again.
+        LasthopError: the folder holds something else, or results that this campaign would not give
+            again.
     """
     real, kept = path.resolve(), store.resolve()
     if real == kept or real in kept.parents or kept in real.parents:

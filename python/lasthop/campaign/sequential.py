@@ -1,61 +1,69 @@
 """When a campaign has enough replications of a point: the rule behind `until = "ci95(goodput) < 2 %"`.
 
-The rule is a **fixed schedule of looks** with critical values that are calibrated for repeated looks.
+The rule is a **fixed schedule of looks** with critical values that are calibrated for repeated
+looks.
 
 * Looks are at `min` replications, then each time at a fifth more (rounded up), and at `max`.
-* At a look with n replications, sample mean m and sample standard deviation s, the interval is the Student t interval
-  m ± c s / sqrt(n), adjusted for skewness (below). Here c is the critical value of a two-sided t test with n - 1
-  degrees of freedom at the probability `alpha_look`.
-* The rule stops at the first look at which half of the interval's width is below the target, and at `max` in any case.
+* At a look with n replications, sample mean m and sample standard deviation s, the interval is the
+  Student t interval m ± c s / sqrt(n), adjusted for skewness (below). Here c is the critical value
+  of a two-sided t test with n - 1 degrees of freedom at the probability `alpha_look`.
+* The rule stops at the first look at which half of the interval's width is below the target, and at
+  `max` in any case.
 
-An interval that is checked again and again until it is narrow stops too often where s is too small by chance. With
-plain t values at each look, its coverage is then below the level that it states. `alpha_look` is smaller than
-1 - level for this reason. It is the largest value at which the t interval at the stop covers the mean of normal samples
-with at least the stated level, whatever the target is. `tests/campaign/looks.py` derives and computes it without
-random numbers: for normal samples the look of the stop depends on the sums of squares only, whose increments
-between looks are independent chi-square variates, and the sample mean is independent of them. Without a second look
+An interval that is checked again and again until it is narrow stops too often where s is too small
+by chance. With plain t values at each look, its coverage is then below the level that it states.
+`alpha_look` is smaller than 1 - level for this reason. It is the largest value at which the t
+interval at the stop covers the mean of normal samples with at least the stated level, whatever the
+target is. `tests/campaign/looks.py` derives and computes it without random numbers: for normal
+samples the look of the stop depends on the sums of squares only, whose increments between looks are
+independent chi-square variates, and the sample mean is independent of them. Without a second look
 (`min` = `max`) it is 1 - level.
 
-The mean of a queue's delay or of a download time is skewed to the right. The t interval then misses the mean more
-often on one side than it gains on the other. With the sample skewness g and b = g / (6 sqrt(n)), the Edgeworth
-expansion of the t statistic T = (m - mean) sqrt(n) / s makes T + b (2 T^2 + 1) normal up to terms in 1 / n. The
-monotone form ((1 + 2 b T)^3 - 1) / (6 b) + b differs from it in b^2 only (P. Hall, On the removal of skewness by
-transformation, Journal of the Royal Statistical Society B 54, 1992, 221-228). Solving it for T at ±c gives the
-interval's ends. Sequential procedures for simulations use adjustments of this kind (A. Tafazzoli and J. R. Wilson,
-Skart: a skewness- and autoregression-adjusted batch-means procedure for simulation analysis, IIE Transactions 43,
-2011, 110-128). It raises the coverage of M/M/1 waiting times by up to a percentage point, and lowers that of normal
-samples by about half of one.
+The mean of a queue's delay or of a download time is skewed to the right. The t interval then misses
+the mean more often on one side than it gains on the other. With the sample skewness g and b = g /
+(6 sqrt(n)), the Edgeworth expansion of the t statistic T = (m - mean) sqrt(n) / s makes T + b (2
+T^2 + 1) normal up to terms in 1 / n. The monotone form ((1 + 2 b T)^3 - 1) / (6 b) + b differs from
+it in b^2 only (P. Hall, On the removal of skewness by transformation, Journal of the Royal
+Statistical Society B 54, 1992, 221-228). Solving it for T at ±c gives the interval's ends.
+Sequential procedures for simulations use adjustments of this kind (A. Tafazzoli and J. R. Wilson,
+Skart: a skewness- and autoregression-adjusted batch-means procedure for simulation analysis, IIE
+Transactions 43, 2011, 110-128). It raises the coverage of M/M/1 waiting times by up to a percentage
+point, and lowers that of normal samples by about half of one.
 
 Why this rule:
 
-* Stein's procedure in two stages (C. Stein, A two-sample test for a linear hypothesis whose power is independent of
-  the variance, Annals of Mathematical Statistics 16, 1945, 243-258) covers exactly, but only for normal samples and
-  an absolute target. It takes the variance from the first stage alone. With a first stage of 10 it needs (2.262 /
-  1.960)^2 = 1.33 times the replications of a known variance, and their number has the spread of an estimate from 10
-  samples.
-* Confidence sequences (S. R. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, Time-uniform, nonparametric, nonasymptotic
-  confidence sequences, Annals of Statistics 49, 2021, 1055-1080) are valid at all times and for each reason to
-  stop, which is more than is needed here: this rule looks at the width alone. They pay for it with wider intervals.
-* Repeated confidence intervals (C. Jennison and B. W. Turnbull, Exact calculations for sequential t, chi-square and
-  F tests, Biometrika 78, 1991, 133-141) cover at all looks at once, for the same price. Here the interval covers at
-  the look where the rule stops. The exact calculation over a fixed schedule is the same idea.
-* The purely sequential procedure (Y. S. Chow and H. Robbins, On the asymptotic theory of fixed-width sequential
-  confidence intervals for the mean, Annals of Mathematical Statistics 36, 1965, 457-462) covers as the target goes
-  to zero. The calibration gives the level at each target.
+* Stein's procedure in two stages (C. Stein, A two-sample test for a linear hypothesis whose power
+  is independent of the variance, Annals of Mathematical Statistics 16, 1945, 243-258) covers
+  exactly, but only for normal samples and an absolute target. It takes the variance from the first
+  stage alone. With a first stage of 10 it needs (2.262 / 1.960)^2 = 1.33 times the replications of
+  a known variance, and their number has the spread of an estimate from 10 samples.
+* Confidence sequences (S. R. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, Time-uniform,
+  nonparametric, nonasymptotic confidence sequences, Annals of Statistics 49, 2021, 1055-1080) are
+  valid at all times and for each reason to stop, which is more than is needed here: this rule looks
+  at the width alone. They pay for it with wider intervals.
+* Repeated confidence intervals (C. Jennison and B. W. Turnbull, Exact calculations for sequential
+  t, chi-square and F tests, Biometrika 78, 1991, 133-141) cover at all looks at once, for the same
+  price. Here the interval covers at the look where the rule stops. The exact calculation over a
+  fixed schedule is the same idea.
+* The purely sequential procedure (Y. S. Chow and H. Robbins, On the asymptotic theory of
+  fixed-width sequential confidence intervals for the mean, Annals of Mathematical Statistics 36,
+  1965, 457-462) covers as the target goes to zero. The calibration gives the level at each target.
 
 Limits:
 
-* The calibration is exact for independent normal samples, an absolute target and no adjustment for skewness. The
-  tests measure the rule as it is on M/M/1 waiting times and on AR(1) series, whose means over a run are normal, for
-  absolute and relative targets. The further a metric is from normal (rare events, maxima, shares near 0 or 1), the
-  larger `min` must be. Measured at 95 %: waiting times with rho = 0.9 and runs of 4,000 customers (skewness 1.8) at
-  a target of 15 % are covered in 91.7 % of 2,000 campaigns with min 10 and in 93.8 % with min 20. With rho = 0.8
-  and 2,000 customers (skewness 1.6) at a target of 10 % it is 93.9 % and 95.6 % of 4,000.
-* The interval is for the stop of this rule. It does not hold for another reason to stop that depends on the mean, such
-  as "until the two variants differ".
-* A metric with the same value in each of the first `min` replications has an interval of width zero and ends there. A
-  rare event that none of them has seen is not excluded.
-* A relative target is relative to the sample mean. At a mean near zero it is not reached before `max`.
+* The calibration is exact for independent normal samples, an absolute target and no adjustment for
+  skewness. The tests measure the rule as it is on M/M/1 waiting times and on AR(1) series, whose
+  means over a run are normal, for absolute and relative targets. The further a metric is from
+  normal (rare events, maxima, shares near 0 or 1), the larger `min` must be. Measured at 95 %:
+  waiting times with rho = 0.9 and runs of 4,000 customers (skewness 1.8) at a target of 15 % are
+  covered in 91.7 % of 2,000 campaigns with min 10 and in 93.8 % with min 20. With rho = 0.8 and
+  2,000 customers (skewness 1.6) at a target of 10 % it is 93.9 % and 95.6 % of 4,000.
+* The interval is for the stop of this rule. It does not hold for another reason to stop that
+  depends on the mean, such as "until the two variants differ".
+* A metric with the same value in each of the first `min` replications has an interval of width zero
+  and ends there. A rare event that none of them has seen is not excluded.
+* A relative target is relative to the sample mean. At a mean near zero it is not reached before
+  `max`.
 * At `max` the interval may be wider than the target; `Interval.reached` says so.
 """
 
@@ -90,8 +98,8 @@ class Interval:
     """A mean over replications with its confidence interval at the look that decides.
 
     Attributes:
-        mean: sample mean of the first `n` replications, in the metric's unit; NaN without a replication. It is not the
-            middle of the interval if the samples are skewed.
+        mean: sample mean of the first `n` replications, in the metric's unit; NaN without a
+            replication. It is not the middle of the interval if the samples are skewed.
         low: lower end of the interval; minus infinity before the first look.
         high: upper end of the interval; infinity before the first look.
         n: replications that the interval is made of, in order of seed.
@@ -117,7 +125,8 @@ class Rule:
     Attributes:
         metric: name of the metric.
         level: confidence level: 0.9, 0.95 or 0.99.
-        target: the half-width to reach: a share of the mean's magnitude if `relative`, else in the metric's unit.
+        target: the half-width to reach: a share of the mean's magnitude if `relative`, else in the
+            metric's unit.
         relative: whether the target is relative to the mean.
         min: replications before the first look, 5 to 1,000,000.
         max: the largest number of replications, `min` to 1,000,000.
@@ -165,14 +174,14 @@ class Rule:
     def parse(text: str) -> Rule:
         """Read a rule from its text.
 
-        The form is `ci95(METRIC) < TARGET`, optionally followed by `, min N` and `, max N`. The level is 90, 95 or
-        99. The target is the interval's half-width, "plus or minus": `2 %` of the mean, or a plain number in the
-        metric's unit. Names of metrics consist of letters, digits, `_`, `-` and `.`, and begin with a letter or
-        `_`.
+        The form is `ci95(METRIC) < TARGET`, optionally followed by `, min N` and `, max N`. The
+        level is 90, 95 or 99. The target is the interval's half-width, "plus or minus": `2 %` of
+        the mean, or a plain number in the metric's unit. Names of metrics consist of letters,
+        digits, `_`, `-` and `.`, and begin with a letter or `_`.
 
         Raises:
-            LasthopError: if the text has another form or a value is out of its range. The message gives the column,
-                counted from 1.
+            LasthopError: if the text has another form or a value is out of its range. The message
+                gives the column, counted from 1.
         """
         return _Parser(text).rule()
 
@@ -188,8 +197,10 @@ class Rule:
             samples: the metric of each replication in order of seed, without gaps.
 
         Returns:
-            The replications at the next look, more than there are samples; None when the rule has stopped. The
-            answer for some samples does not change when more follow: replications beyond the look at which the rule
+            The replications at the next look, more than there are samples; None when the rule has
+            stopped. The
+            answer for some samples does not change when more follow: replications beyond the look
+                at which the rule
             stops are not used, so an executor may run ahead without an effect on the result.
 
         Raises:
@@ -245,7 +256,8 @@ class Rule:
 def _schedule(first: int, last: int) -> tuple[int, ...]:
     """The replications at each look: `first`, each time a fifth more (rounded up), and `last`.
 
-    The step trades rounds for replications: steps of a half need fewer rounds and overshoot further.
+    The step trades rounds for replications: steps of a half need fewer rounds and overshoot
+    further.
     """
     looks = [first]
     while looks[-1] < last:
@@ -256,8 +268,8 @@ def _schedule(first: int, last: int) -> tuple[int, ...]:
 def unskewed(z: float, bias: float) -> float:
     """Where the interval of a skewed metric ends, in standard errors of its mean.
 
-    It is the t of ((1 + 2 b t)^3 - 1) / (6 b) + b = z, with b = `bias`: t = (r - 1) / (2 b) with r the cube root of
-    1 + 6 b (z - b); r^3 - 1 = (r - 1) (r^2 + r + 1) removes the division by b.
+    It is the t of ((1 + 2 b t)^3 - 1) / (6 b) + b = z, with b = `bias`: t = (r - 1) / (2 b) with r
+    the cube root of 1 + 6 b (z - b); r^3 - 1 = (r - 1) (r^2 + r + 1) removes the division by b.
     """
     cube = 1 + 6 * bias * (z - bias)
     root = math.copysign(abs(cube) ** (1 / 3), cube)
@@ -361,8 +373,9 @@ def _shortened(text: str) -> str:
 
 _NUMBER = r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 
-#: The probability outside of a look's interval for normal samples, by level and `min`; `python -m tests.campaign.looks`
-#: prints it. It hardly depends on `max`: the looks that stop too early are the first ones.
+#: The probability outside of a look's interval for normal samples, by level and `min`; `python -m
+#: tests.campaign.looks` prints it. It hardly depends on `max`: the looks that stop too early are
+#: the first ones.
 _ALPHA_LOOK: dict[float, dict[int, float]] = {
     0.9: {
         5: 0.0659,

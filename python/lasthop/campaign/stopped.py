@@ -1,19 +1,22 @@
 """Intervals and p-values of samples whose number a stopping rule has chosen by another metric, or at another level.
 
-A stopping rule (`lasthop.campaign.sequential`) ends a point where the standard deviation of its metric is small by
-chance more often than where it is large. A metric that goes along with the rule's has a small standard deviation there
-too, and so has a difference between two points. Its t interval covers less often than it states.
+A stopping rule (`lasthop.campaign.sequential`) ends a point where the standard deviation of its
+metric is small by chance more often than where it is large. A metric that goes along with the
+rule's has a small standard deviation there too, and so has a difference between two points. Its t
+interval covers less often than it states.
 
-For normal samples the mean is independent of all sums of squares and products, so of the stop, if the target is
-absolute. What the choice costs is then a matter of the standard deviation alone, and it costs most where the metric
-is a multiple of the rule's: where they are independent it costs nothing. `look_alpha` gives the probability at
-which the t interval of such a multiple covers at its level for each target. It is computed like the rule's own critical
-values (`tests/campaign/looks.py`): the exact coverage at the stop, for each level of the rule and each target. For
-metrics in between, for relative targets, for differences of two points of which each has its own stop, and for skewed
-metrics the tests measure the coverage (`tests/campaign/test_stopped.py`).
+For normal samples the mean is independent of all sums of squares and products, so of the stop, if
+the target is absolute. What the choice costs is then a matter of the standard deviation alone, and
+it costs most where the metric is a multiple of the rule's: where they are independent it costs
+nothing. `look_alpha` gives the probability at which the t interval of such a multiple covers at its
+level for each target. It is computed like the rule's own critical values
+(`tests/campaign/looks.py`): the exact coverage at the stop, for each level of the rule and each
+target. For metrics in between, for relative targets, for differences of two points of which each
+has its own stop, and for skewed metrics the tests measure the coverage
+(`tests/campaign/test_stopped.py`).
 
-The intervals hold for the stop of the rule. They do not hold for a campaign that somebody repeats with more seeds until
-a difference is decided.
+The intervals hold for the stop of the rule. They do not hold for a campaign that somebody repeats
+with more seeds until a difference is decided.
 """
 
 from __future__ import annotations
@@ -57,7 +60,8 @@ def look_alpha(alpha: float, rule: Rule | None) -> float:
 
     Args:
         alpha: the probability that the interval does not cover, above 0 to 1.
-        rule: the rule that chose the number of samples; None, or one with a single look: `alpha` itself.
+        rule: the rule that chose the number of samples; None, or one with a single look: `alpha`
+            itself.
 
     Returns:
         At most `alpha`.
@@ -74,7 +78,8 @@ def stopped_p(p: float, rule: Rule | None) -> float:
 
     Args:
         p: the p-value that the test has for a fixed number of samples, 0 to 1.
-        rule: the rule that chose the number of samples; None, or one with a single look: `p` itself.
+        rule: the rule that chose the number of samples; None, or one with a single look: `p`
+            itself.
 
     Returns:
         At least `p`, at most 1.
@@ -100,14 +105,15 @@ def _ratios(first: int) -> tuple[float, ...]:
     return _RATIOS[_MINS[bisect_right(_MINS, first) - 1]]
 
 
-#: Levels of intervals as the probability outside of them. Between two of them the smaller one's ratio holds, and
-#: below the last one that of the last.
+#: Levels of intervals as the probability outside of them. Between two of them the smaller one's
+#: ratio holds, and below the last one that of the last.
 _ALPHAS = (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 #: 1 - 0.9 is 0.09999999999999998.
 _ROUNDED = 1 - 1e-12
-#: `look_alpha` over `alpha` for each of `_ALPHAS`, by the rule's `min`; `python -m tests.campaign.looks others`
-#: prints it. Far out the ratio grows again (such an interval misses where the rule stops at its first look); the table
-#: has the smallest one so far, and for `min` 8 no larger one than for 10.
+#: `look_alpha` over `alpha` for each of `_ALPHAS`, by the rule's `min`; `python -m
+#: tests.campaign.looks others` prints it. Far out the ratio grows again (such an interval misses
+#: where the rule stops at its first look); the table has the smallest one so far, and for `min` 8
+#: no larger one than for 10.
 _RATIOS: dict[int, tuple[float, ...]] = {
     5: (0.661, 0.571, 0.415, 0.299, 0.265, 0.265, 0.265, 0.265),
     6: (0.707, 0.625, 0.467, 0.326, 0.264, 0.264, 0.264, 0.264),

@@ -1,18 +1,21 @@
 """Finished runs on disk, by content: what one campaign has run, each later one finds again.
 
-    STORE/runs/ENGINE/XX/NAME.parquet   some finished runs: rows (run, item, name, value, reason, content)
-    STORE/damaged/                      files that were not whole, set aside
-    STORE/index.sqlite                  a cache of the rows, which `Store.index` makes anew from the files
+    STORE/runs/ENGINE/XX/NAME.parquet   some finished runs: rows (run, item, name, value, reason,
+    content) STORE/damaged/                      files that were not whole, set aside
+    STORE/index.sqlite                  a cache of the rows, which `Store.index` makes anew from the
+    files
 
-The files are the truth. NAME is the digest of the file's content, XX its first two characters. A file is written
-beside its name, brought to the disk (`fsync` of the file, then of the folder) and renamed, and is never changed. So
-two processes or two machines never write one name with different contents, and no lock is needed. A file whose digest
-is not its name is not whole: it is named in `Store.notes` and set aside, and its runs are made again.
+The files are the truth. NAME is the digest of the file's content, XX its first two characters. A
+file is written beside its name, brought to the disk (`fsync` of the file, then of the folder) and
+renamed, and is never changed. So two processes or two machines never write one name with different
+contents, and no lock is needed. A file whose digest is not its name is not whole: it is named in
+`Store.notes` and set aside, and its runs are made again.
 
-The index is written in the same way and never changed in its place. Readers open it with SQLite's `immutable=1`, which
-takes no lock (https://www.sqlite.org/uri.html), so it is safe where a file system has none. It covers files by name,
-size and time of change; those that it does not cover are read. Each entry in it has a digest, which is checked when the
-entry is used: an altered value is no result, and the index is made anew.
+The index is written in the same way and never changed in its place. Readers open it with SQLite's
+`immutable=1`, which takes no lock (https://www.sqlite.org/uri.html), so it is safe where a file
+system has none. It covers files by name, size and time of change; those that it does not cover are
+read. Each entry in it has a digest, which is checked when the entry is used: an altered value is no
+result, and the index is made anew.
 """
 
 from __future__ import annotations
@@ -45,13 +48,15 @@ VARIABLE = "LASTHOP_STORE"
 #: The store where nothing names one.
 DEFAULT = Path("results") / "store"
 
-#: Work that a kill may cost: runs are written when so much of it waits [s of processor time, for each worker].
+#: Work that a kill may cost: runs are written when so much of it waits [s of processor time, for
+#: each worker].
 UNSAVED_S = 2.0
 #: ... or so many octets of kept tables.
 UNSAVED_OCTETS = 32_000_000
 #: So many files that the index does not cover are worth a new index.
 _WORTH_INDEXING = 64
-#: Unfinished files of other machines are of killed processes after this time [s], those of this machine after this.
+#: Unfinished files of other machines are of killed processes after this time [s], those of this
+#: machine after this.
 _STALE_ELSEWHERE_S = 86_400.0
 _STALE_HERE_S = 60.0
 
@@ -112,7 +117,8 @@ def run_key(scenario_hash: str, code: str = "") -> str:
     """Names a run by all that its tables depend on, as 64 hex digits.
 
     Args:
-        scenario_hash: `Scenario.hash`: effective scenario with seed, files that it reads, versions of own policies.
+        scenario_hash: `Scenario.hash`: effective scenario with seed, files that it reads, versions
+            of own policies.
         code: digest of own policies in Python and what they import, or empty.
     """
     hasher = hashlib.blake2b(digest_size=32)
@@ -139,11 +145,13 @@ class Store:
         store.put(key, entries, cost_s=0.3)
         store.flush()
 
-    One thread at a time uses a store. Any number of processes, on any number of machines, may use its folder.
+    One thread at a time uses a store. Any number of processes, on any number of machines, may use
+    its folder.
 
     Args:
         path: the folder; None: that of `default_path`.
-        workers: how many make runs for it: `put` writes when `UNSAVED_S` seconds of work for each of them wait.
+        workers: how many make runs for it: `put` writes when `UNSAVED_S` seconds of work for each
+            of them wait.
 
     Raises:
         LasthopError: the folder cannot be read, or its name is empty.
@@ -196,8 +204,8 @@ class Store:
         """The content of an entry: a kept table.
 
         Raises:
-            LostError: the entry is not there any more, or its file is not whole; it is set aside then, and `get` does
-                not find its runs.
+            LostError: the entry is not there any more, or its file is not whole; it is set aside
+                then, and `get` does not find its runs.
         """
         for entry in self._waiting.get(run, ()):
             if entry.item == item and entry.content is not None:
@@ -338,10 +346,12 @@ class Store:
         Args:
             run: its key.
             entries: what is known of it.
-            cost_s: the processor time that it took [s]; a kill costs about `UNSAVED_S` of it for each worker.
+            cost_s: the processor time that it took [s]; a kill costs about `UNSAVED_S` of it for
+                each worker.
 
         Raises:
-            LasthopError: the file cannot be written, as on a full disk; what waited is not in the store then.
+            LasthopError: the file cannot be written, as on a full disk; what waited is not in the
+                store then.
         """
         entries = list(entries)
         self._waiting.setdefault(run, []).extend(entries)
@@ -354,7 +364,8 @@ class Store:
         """Writes what waits.
 
         Raises:
-            LasthopError: it cannot be written. It is forgotten: the next call of the campaign makes these runs again.
+            LasthopError: it cannot be written. It is forgotten: the next call of the campaign makes
+                these runs again.
         """
         waiting = [(run, entry) for run, entries in self._waiting.items() for entry in entries]
         self._waiting, self._cost, self._octets = {}, 0.0, 0

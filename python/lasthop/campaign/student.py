@@ -1,7 +1,8 @@
 """Student's t distribution: tail probability and quantile, by the incomplete beta function.
 
-Sources: M. Abramowitz and I. A. Stegun (eds.), Handbook of Mathematical Functions (1964): 26.5.8 (continued fraction of
-the incomplete beta function), 26.5.2 (its symmetry), 26.7.1 (the t distribution as an incomplete beta function).
+Sources: M. Abramowitz and I. A. Stegun (eds.), Handbook of Mathematical Functions (1964): 26.5.8
+(continued fraction of the incomplete beta function), 26.5.2 (its symmetry), 26.7.1 (the t
+distribution as an incomplete beta function).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from functools import lru_cache
 _EPSILON = 1e-15
 #: Replaces a zero denominator in the modified Lentz method.
 _TINY = 1e-300
-#: More steps than the continued fraction needs below `_MAX_DF`: it needs about the root of the larger parameter.
+#: More steps than the continued fraction needs below `_MAX_DF`: it needs about the root of the
+#: larger parameter.
 _MAX_STEPS = 20_000
 #: The largest count of degrees of freedom that the functions take.
 _MAX_DF = 10_000_000

@@ -100,7 +100,8 @@ class Tidy:
 
     Attributes:
         table: the table.
-        order: for some axes all labels in the order of the campaign; of the others the order is that of the rows.
+        order: for some axes all labels in the order of the campaign; of the others the order is
+            that of the rows.
         rule: the campaign's stopping rule, which says how intervals are computed (`estimate`).
         ended: for points that the rule left early why it did, by their labels.
 
@@ -223,9 +224,10 @@ class Tidy:
     def estimate(self, metric: str, runs: Mapping[int, float | None], level: float, ended: str = "") -> Estimate:
         """The mean of a metric over the runs of one point, with its interval.
 
-        Without a stopping rule it is the Student t interval. A rule chooses the number of seeds by the values of its
-        metric. The rule's metric has the rule's own interval at the rule's level; at other levels, and for other
-        metrics, the interval is that of `lasthop.campaign.stopped`, which allows for the choice.
+        Without a stopping rule it is the Student t interval. A rule chooses the number of seeds by
+        the values of its metric. The rule's metric has the rule's own interval at the rule's level;
+        at other levels, and for other metrics, the interval is that of `lasthop.campaign.stopped`,
+        which allows for the choice.
 
         Args:
             metric: name of the metric.

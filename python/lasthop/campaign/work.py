@@ -43,9 +43,11 @@ class Task:
     measures: tuple[int, ...]
     #: The wanted tables.
     keep: tuple[str, ...]
-    #: Tables that were kept of an earlier run, from which the measures may follow: name, and content as in the store.
+    #: Tables that were kept of an earlier run, from which the measures may follow: name, and
+    #: content as in the store.
     tables: tuple[tuple[str, bytes], ...] = ()
-    #: The scenario, of which `key` is the key. It stays in its process: another one reads it from its own plan.
+    #: The scenario, of which `key` is the key. It stays in its process: another one reads it from
+    #: its own plan.
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -101,8 +103,8 @@ class Work:
 
     Args:
         plan: the campaign.
-        limit_s: time after which the core gives a run up [s], a failure; None: never. Code of the user's is the
-            executor's to stop.
+        limit_s: time after which the core gives a run up [s], a failure; None: never. Code of the
+            user's is the executor's to stop.
     """
 
     def __init__(self, plan: Plan, limit_s: float | None = None) -> None:

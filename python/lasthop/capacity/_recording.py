@@ -38,8 +38,8 @@ class Recording:
         duration: length of the run [s].
         times: when each packet was received, rising [s].
         sizes: its octets of IP.
-        buffer: the most octets that stood in front of a packet of a TCP sender (CUBIC); None: it lost nothing, so no
-            limit was found.
+        buffer: the most octets that stood in front of a packet of a TCP sender (CUBIC); None: it
+            lost nothing, so no limit was found.
         least_delay: the least one-way delay of a small packet over an idle hop [s].
         back_delay: the mean one-way delay of a small packet against the data over an idle hop [s].
         offered: what the sender offered [bit/s]; None for a TCP sender.
@@ -76,11 +76,13 @@ def record(
         node: the node whose last hop is recorded.
         direction: "down" records what reaches the node, "up" what leaves it.
         peer: the other end of the flow; None: that of the first flow of the node.
-        under: the congestion control of a TCP sender; None: UDP at a rate that the hop cannot carry.
+        under: the congestion control of a TCP sender; None: UDP at a rate that the hop cannot
+            carry.
         base: where relative paths in the scenario start.
 
     Raises:
-        LasthopError: the node has no flow and no peer; the hop carries whatever is offered; nothing arrives.
+        LasthopError: the node has no flow and no peer; the hop carries whatever is offered; nothing
+            arrives.
     """
     stage = scene(scenario, node, peer, base)
     ahead, back = _idle_delays(stage, direction)

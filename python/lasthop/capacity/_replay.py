@@ -36,7 +36,8 @@ class Comparison:
         cc: the congestion control.
         hop: over the scenario itself.
         trace: over the replay.
-        ks: the largest difference of the two distributions of one-way delay (Kolmogorov and Smirnov), 0 to 1.
+        ks: the largest difference of the two distributions of one-way delay (Kolmogorov and
+            Smirnov), 0 to 1.
     """
 
     cc: str

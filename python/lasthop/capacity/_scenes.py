@@ -61,8 +61,8 @@ def scene(scenario: Scenario, node: str, peer: str | None, base: Path | None) ->
     """The scenario without the flows that end at `node`.
 
     Raises:
-        LasthopError: no flow ends at the node and no peer is given; a flow has the name of the recorded one; a trigger
-            watches a flow that is left out.
+        LasthopError: no flow ends at the node and no peer is given; a flow has the name of the
+            recorded one; a trigger watches a flow that is left out.
     """
     data = tomllib.loads(scenario.to_toml())
     flows: dict[str, Any] = data.get("flow", {})

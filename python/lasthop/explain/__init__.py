@@ -68,7 +68,8 @@ def explain(
         end_s: only until this moment [s].
 
     Raises:
-        LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of another version.
+        LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of
+            another version.
     """
     row = flow_row(results, flow)
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))

@@ -1,7 +1,8 @@
 """The budget of a flow of a run that was made without `output.explain`: estimated from samples.
 
-The rule is that of the exact budget (`_exact`); where octets are is taken from samples (`_sender`, `_samples`). What
-leaves the same traces in all samples is one cause, and a note says that they cannot be told apart.
+The rule is that of the exact budget (`_exact`); where octets are is taken from samples (`_sender`,
+`_samples`). What leaves the same traces in all samples is one cause, and a note says that they
+cannot be told apart.
 """
 
 from __future__ import annotations

@@ -1,16 +1,22 @@
 """The budget of a flow from the tables `stages`, `limits` and `packets`: exact to the nanosecond.
 
-Of a TCP flow each moment has one limit: what its sender was waiting for. While that is the application or the
-handshake, the moment is theirs. In all other cases octets are outstanding, and the rule is:
+Of a TCP flow each moment has one limit: what its sender was waiting for. While that is the
+application or the handshake, the moment is theirs. In all other cases octets are outstanding, and
+the rule is:
 
-1. While outstanding octets wait where the way is in use or blocked (a queue, a grant, the channel), the moment is
-   divided among the places where octets wait, by octets: a larger window would only have made more of them wait there.
-2. Else each octet counts alike. Those that are held back (a retransmission below IP, a delayed ACK, an ACK that was
-   lost) have their share of the moment. The rest belongs to the sender's limit: with a larger window, or a loss
-   repaired sooner, more would have been on its way. If everything is sent, it belongs to what the octets pass.
+1. While outstanding octets wait where the way is in use or blocked (a queue, a grant, the channel),
+the moment is
+   divided among the places where octets wait, by octets: a larger window would only have made more
+   of them wait there.
+2. Else each octet counts alike. Those that are held back (a retransmission below IP, a delayed ACK,
+an ACK that was
+   lost) have their share of the moment. The rest belongs to the sender's limit: with a larger
+   window, or a loss repaired sooner, more would have been on its way. If everything is sent, it
+   belongs to what the octets pass.
 
-An octet is outstanding from its sending until an acknowledgement of it reaches the sender; `_packets` says where it is.
-What has no place there has its share as `unaccounted`: the tables do not fit each other, or a stage is missing.
+An octet is outstanding from its sending until an acknowledgement of it reaches the sender;
+`_packets` says where it is. What has no place there has its share as `unaccounted`: the tables do
+not fit each other, or a stage is missing.
 """
 
 from __future__ import annotations
@@ -53,7 +59,8 @@ def exact_budget(
     Its timeline has so many intervals.
 
     Raises:
-        LasthopError: a table is missing or of another version, nothing of the flow is in the interval.
+        LasthopError: a table is missing or of another version, nothing of the flow is in the
+            interval.
     """
     columns_of(results, "flows", ("end_s",))
     if row["transport"] == "tcp":
@@ -132,7 +139,8 @@ class _Account:
     def _all_lost(self, weights: Ints) -> NDArray[np.bool_]:
         """All outstanding octets are lost: no ACK will come, only the timer helps.
 
-        The table `limits` says so once the timer has expired; at the end of the run it may not have.
+        The table `limits` says so once the timer has expired; at the end of the run it may not
+        have.
         """
         lost = np.where(self._is_lost, weights, 0).sum(axis=0)
         all_of_them: NDArray[np.bool_] = (lost > 0) & (lost == weights.sum(axis=0))

@@ -93,7 +93,8 @@ def _last_stages(results: Results, lost: dict[int, tuple[str, str]]) -> dict[int
         *(rows[c].take(order).to_pylist() for c in ("packet", "stage", "where")), strict=True
     ):
         place_of_loss, cause = lost[number]
-        # What finds a place full is not in it; between gateway and eNB the place is the bearer already.
+        # What finds a place full is not in it; between gateway and eNB the place is the bearer
+        # already.
         refused = cause.endswith("-full") and stage not in QUEUES
         found[number] = stage if place == place_of_loss and not refused else ENTRY
     return found
@@ -102,7 +103,8 @@ def _last_stages(results: Results, lost: dict[int, tuple[str, str]]) -> dict[int
 def _blocks(results: Results, numbers: list[int], pdus: dict[int, list[Pdu]]) -> dict[int, str]:
     """The transport block of LTE that carried the PDU of each packet, where the run has the table `steps`.
 
-    Without the table `pdus`, that which carried any part of the packet last: it need not be the one that was lost.
+    Without the table `pdus`, that which carried any part of the packet last: it need not be the one
+    that was lost.
     """
     if "steps" not in results.table_names or not numbers:
         return {}

@@ -32,7 +32,8 @@ CLAUSES = {
     "nothing": "the connection was closed",
 }
 
-#: Stages in which the way itself is in use or blocked for the flow, in words: more octets would wait here too.
+#: Stages in which the way itself is in use or blocked for the flow, in words: more octets would
+#: wait here too.
 BUSY = {
     "host": "the processing time of the host",
     "queue": "the queue of a wired link",
@@ -68,8 +69,8 @@ TRANSIT = {
     "core": "the core network",
 }
 
-#: Where octets are whose packet has arrived before others, and those that were lost and not yet sent again: they count,
-#: and make the moment the limit's alone.
+#: Where octets are whose packet has arrived before others, and those that were lost and not yet
+#: sent again: they count, and make the moment the limit's alone.
 HOLE, LOST = "hole", "lost"
 
 #: Drops by which a snoop agent keeps duplicates back.
@@ -99,7 +100,8 @@ WORDS = {
 class Cause:
     """Why time passed, and where."""
 
-    #: A key of `WORDS`; of an estimate also several with `|` between them, if samples cannot tell them apart.
+    #: A key of `WORDS`; of an estimate also several with `|` between them, if samples cannot tell
+    #: them apart.
     name: str
     #: Link direction, bearer, mobile or node; empty where there is none.
     place: str = ""
@@ -173,7 +175,8 @@ class Loss:
     size: int
     #: The stage in which it was; None: not recorded.
     stage: str | None
-    #: The segment or datagram, and the PDU and transport block that it was lost in, as far as the run says.
+    #: The segment or datagram, and the PDU and transport block that it was lost in, as far as the
+    #: run says.
     pdu: str | None
     retransmission: bool | None
     #: The PDUs of RLC or 802.11 in which it was lost; none: not recorded, or it was in none.
@@ -194,9 +197,9 @@ class Timeline:
 class Budget:
     """What the time of a flow went into.
 
-    The times of `parts` add up to `whole_ns` exactly. Of a TCP flow the whole is the time from the opening of the
-    connection to the end of the transfer (or the part of it that was asked for); of a UDP flow, the one-way delays of
-    all packets that arrived, added up.
+    The times of `parts` add up to `whole_ns` exactly. Of a TCP flow the whole is the time from the
+    opening of the connection to the end of the transfer (or the part of it that was asked for); of
+    a UDP flow, the one-way delays of all packets that arrived, added up.
     """
 
     flow: str

@@ -1,14 +1,15 @@
 """Where the outstanding octets of a TCP flow are, from the tables `stages` and `packets`.
 
-An octet that was sent is outstanding until an acknowledgement of it reaches the sender. Until then it has one place at
-each moment:
+An octet that was sent is outstanding until an acknowledgement of it reaches the sender. Until then
+it has one place at each moment:
 
 - that of its packet;
-- the receiver, from the arrival of its packet until an ACK leaves that covers it (`hole` while octets before it are
-  missing, `delayed-ack` then);
-- that of the ACK, until it arrives; if another ACK arrives first, only until that one leaves; if the ACK is lost, it is
-  `ack-lost` until an ACK leaves that arrives;
-- `lost`, from the loss of its packet until its octets are sent again; after that the new packet stands for them.
+- the receiver, from the arrival of its packet until an ACK leaves that covers it (`hole` while
+  octets before it are missing, `delayed-ack` then);
+- that of the ACK, until it arrives; if another ACK arrives first, only until that one leaves; if
+  the ACK is lost, it is `ack-lost` until an ACK leaves that arrives;
+- `lost`, from the loss of its packet until its octets are sent again; after that the new packet
+  stands for them.
 
 A packet that was sent again without need is outstanding as well.
 """
@@ -101,7 +102,8 @@ class Packets:
     def _acknowledged(self) -> tuple[Ints, Ints]:
         """For each packet, the first ACK of its octets that leaves, and the one that brings the news; -1: none.
 
-        That is the first to arrive; if none arrives until the end of the run, the first that is not lost.
+        That is the first to arrive; if none arrives until the end of the run, the first that is not
+        lost.
         """
         upto = np.maximum.accumulate(self._acks.ack)
         first = _first_of(upto, self._data.end)

@@ -7,7 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-#: A step from one group of nodes to another: what kind of table leads there, its name, along its direction or against.
+#: A step from one group of nodes to another: what kind of table leads there, its name, along its
+#: direction or against.
 Step = tuple[str, str, bool]
 
 

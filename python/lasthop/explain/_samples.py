@@ -1,7 +1,8 @@
 """Where the octets of a flow wait, from the tables that are sampled: `queues`, `rlc` with `radio`, and `wifi`.
 
-A sample says what was so at one moment. Some stages leave the same traces in it: they are one cause then, whose name
-has all of them (`scheduling-request|grant-wait`). The table `events` says when a UE's link was interrupted.
+A sample says what was so at one moment. Some stages leave the same traces in it: they are one cause
+then, whose name has all of them (`scheduling-request|grant-wait`). The table `events` says when a
+UE's link was interrupted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 SERVED = 0.5
 #: The length of a TTI of LTE [s].
 TTI = 1e-3
-#: From this share of PPDUs without an answer on, what waits at a station waits for their repetition.
+#: From this share of PPDUs without an answer on, what waits at a station waits for their
+#: repetition.
 UNANSWERED = 0.2
 #: A queue of more transport blocks or Wi-Fi bursts than this waits for what is before it.
 BURSTS = 3

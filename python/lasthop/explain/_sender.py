@@ -1,9 +1,10 @@
 """What the time of a TCP sender went into, estimated from its samples in the table `tcp` and those of queues.
 
-A sample stands for the time since the one before it. It says how many octets are outstanding, and how many of them have
-arrived (`bytes_arrived`): those are at the receiver or in acknowledgements, the others in packets. Of what has arrived
-and is in no queue, the part beyond what the way back holds at the flow's rate is held by the receiver; or its ACK was
-lost, if `drops` has one since the sender's last advance.
+A sample stands for the time since the one before it. It says how many octets are outstanding, and
+how many of them have arrived (`bytes_arrived`): those are at the receiver or in acknowledgements,
+the others in packets. Of what has arrived and is in no queue, the part beyond what the way back
+holds at the flow's rate is held by the receiver; or its ACK was lost, if `drops` has one since the
+sender's last advance.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ SAMPLE = (
     *("time_s", "flow", "ca_state", "snd_cwnd", "rtt_us", "min_rtt_us", "rto_us", "unacked", "sacked", "total_retrans"),
     *("bytes_arrived", "snd_una", "snd_nxt", "rwnd_bytes", "notsent_bytes", "pacing_rate_bps"),
 )
-#: A dropped packet of the flow is an acknowledgement up to this size: headers and their options [B].
+#: A dropped packet of the flow is an acknowledgement up to this size: headers and their options
+#: [B].
 ACK_SIZE = 80
 #: The rate of a flow at a sample is that of so many samples before and after it.
 AROUND = 5
@@ -127,8 +129,9 @@ class Sender:
     def _places(self, i: int, moment: int) -> tuple[dict[Cause, float], dict[Cause, float], float]:
         """Octets that wait where the way is in use or blocked, those that are held back, and a probability.
 
-        It is that of the flow having packets where something waits: 1 if all there is its own. Of one flow among many
-        a bunch of packets passes the queue, and is in it for the queue's share of its way.
+        It is that of the flow having packets where something waits: 1 if all there is its own. Of
+        one flow among many a bunch of packets passes the queue, and is in it for the queue's share
+        of its way.
         """
         r = self._rows[i]
         outstanding = r["snd_nxt"] - r["snd_una"]
@@ -148,7 +151,8 @@ class Sender:
             busy = {Cause("queues"): outstanding * (1 - r["min_rtt_us"] / r["rtt_us"])}
         rest = arrived - sum(acks.values())
         held.update(self._at_receiver(i, rest) if rest > 0 else {})
-        # All its round trips may have waited: no path is shorter than twice the smallest delay of data.
+        # All its round trips may have waited: no path is shorter than twice the smallest delay of
+        # data.
         least = min((r["min_rtt_us"] or r["rtt_us"]) / 1e6, 2 * self._way_back_s)
         waits = max(r["rtt_us"] / 1e6 - least, 0.0)
         passing = waits / (waits + self._way_back_s) if waits > 0 else 0.0
@@ -161,11 +165,13 @@ class Sender:
         lost_at, place = self._lost["ack"][n] if n >= 0 else (-1, "")
         if lost_at >= until:
             return {Cause("ack-lost", place): octets}
-        # What is there by chance at one moment is no delay: the mean of the samples around it counts.
+        # What is there by chance at one moment is no delay: the mean of the samples around it
+        # counts.
         mean = float(np.mean(self._arrived[max(i - AROUND, 0) : i + AROUND + 1]))
         late = min(octets, mean - self._rates[i] * self._way_back_s)
         if late > 0 and lost_at >= since:
-            # A loss between two samples: whether the acknowledgement that came was a later one is not known.
+            # A loss between two samples: whether the acknowledgement that came was a later one is
+            # not known.
             return {Cause("ack-lost|delayed-ack" if self._every > 1 else "ack-lost", place): late}
         if self._every > 1 and late > 0:
             return {Cause("delayed-ack", self._dst): min(late, self._every * self._segment)}

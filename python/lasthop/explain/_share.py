@@ -16,8 +16,9 @@ CHUNK = 1 << 14
 def divide(length: Ints, weights: Ints) -> Ints:
     """Divides each length among the rows of `weights`, to the unit.
 
-    The unit that is left over when all shares are rounded down goes to the largest fraction, the next one to the next
-    (Hamilton's method); of equal ones to the first. A column without weight gets nothing.
+    The unit that is left over when all shares are rounded down goes to the largest fraction, the
+    next one to the next (Hamilton's method); of equal ones to the first. A column without weight
+    gets nothing.
 
     Args:
         length: one length for each column, not negative.
@@ -28,7 +29,8 @@ def divide(length: Ints, weights: Ints) -> Ints:
     """
     if not weights.size:
         return np.zeros_like(weights)
-    # Products have to fit into 63 bits: with intervals below a quarter of an hour, weights keep 22 bits.
+    # Products have to fit into 63 bits: with intervals below a quarter of an hour, weights keep 22
+    # bits.
     while int(length.max(initial=0)) * int(weights.max(initial=0)) >= 1 << 62:
         weights = np.where(weights > 0, np.maximum(weights >> 1, 1), 0)
     total = weights.sum(axis=0)
@@ -75,8 +77,8 @@ def sweep(stays: Stays, keys: int, moments: Ints, take: object) -> None:
         stays: what is where; all ends are among `moments`.
         keys: how many places there are.
         moments: ascending moments between which nothing changes.
-        take: is called with (first, weights): the number of the first interval of a chunk, and the weight in each
-            place (rows) during each of its intervals (columns).
+        take: is called with (first, weights): the number of the first interval of a chunk, and the
+            weight in each place (rows) during each of its intervals (columns).
     """
     n = len(moments) - 1
     at = np.concatenate([np.searchsorted(moments, stays.start), np.searchsorted(moments, stays.end)])

@@ -1,7 +1,8 @@
 """How much of what waits at a place is a flow's own, where others pass the place too.
 
-What a flow has at a place is taken to be in proportion to what it has on its way: of a TCP flow the octets that are
-outstanding at that moment, of a UDP flow the product of its mean rate and its mean delay (Little's law).
+What a flow has at a place is taken to be in proportion to what it has on its way: of a TCP flow the
+octets that are outstanding at that moment, of a UDP flow the product of its mean rate and its mean
+delay (Little's law).
 """
 
 from __future__ import annotations

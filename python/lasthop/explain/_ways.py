@@ -1,7 +1,8 @@
 """The ways of packets from the table `stages`: for each packet the one life that counts.
 
-A packet may be cut into fragments and copied on its way. Of these the way of a packet is that of the fragment that
-completes it, or of the copy that arrives first, and before that of what it was made from.
+A packet may be cut into fragments and copied on its way. Of these the way of a packet is that of
+the fragment that completes it, or of the copy that arrives first, and before that of what it was
+made from.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class Ways:
 def _life(parts: dict[int, list[Row]], received: list[int] | None, dropped: list[int], lost: int) -> list[Row]:
     """The rows that count of a packet in parts, backwards from the one that arrived.
 
-    Between the loss of one part and the making of the next, it was lost. A packet that never arrives is lost with the
-    first of its fragments, but with the last of its copies.
+    Between the loss of one part and the making of the next, it was lost. A packet that never
+    arrives is lost with the first of its fragments, but with the last of its copies.
     """
     for rows in parts.values():
         rows.sort()

@@ -20,7 +20,8 @@ def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> li
     Args:
         budget: what is described.
         timeouts: how often the retransmission timer has expired.
-        depth: how much waited at the place of a part, in words; empty: not known, or no more than the path holds.
+        depth: how much waited at the place of a part, in words; empty: not known, or no more than
+            the path holds.
     """
     worth = [p for p in budget.parts if budget.share(p) >= WORTH][:MOST] or budget.parts[:1]
     found = [_of_part(budget, p, depth(p), first=i == 0) for i, p in enumerate(worth)]

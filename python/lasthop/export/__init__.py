@@ -2,8 +2,8 @@
 
 CSV, qlog, Perfetto, ns-3's FlowMonitor XML and LTE text files, lines like those of `ss -i`.
 
-Each export is a folder that appears whole or not at all. Its `export.json` says what it was made from, what is
-estimated and what is left out; `README.txt` says it in words.
+Each export is a folder that appears whole or not at all. Its `export.json` says what it was made
+from, what is estimated and what is left out; `README.txt` says it in words.
 """
 
 from __future__ import annotations
@@ -92,14 +92,18 @@ def export_run(
 
     Args:
         results: the run, in memory or in a folder.
-        format: a key of `FORMATS`: "csv", "flowmonitor", "ns3", "perfetto", "qlog", "qvis" or "sqlog".
-        out: the folder to write; absent, empty, or an earlier export of the same format, which is replaced.
-        flow: only this flow; None: all. "flowmonitor" and "ns3" take neither a flow nor an interval.
+        format: a key of `FORMATS`: "csv", "flowmonitor", "ns3", "perfetto", "qlog", "qvis" or
+            "sqlog".
+        out: the folder to write; absent, empty, or an earlier export of the same format, which is
+            replaced.
+        flow: only this flow; None: all. "flowmonitor" and "ns3" take neither a flow nor an
+            interval.
         from_s: only what happened at this moment or later, in seconds of virtual time.
         to_s: only what happened before this moment, in seconds of virtual time; more than `from_s`.
 
     Raises:
-        LasthopError: the format is unknown, the run lacks the tables that it needs, or the folder holds something else.
+        LasthopError: the format is unknown, the run lacks the tables that it needs, or the folder
+            holds something else.
     """
     if format not in FORMATS:
         raise mistake(f"there is no export format '{format}'", f"the formats are: {', '.join(FORMATS)}")

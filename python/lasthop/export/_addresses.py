@@ -1,7 +1,7 @@
 """Addresses and ports for formats that want some: the simulation names nodes and flows instead.
 
-The assignment depends only on the names in the table `flows`, so two exports of the same run agree, and those of two
-runs with the same nodes and flows.
+The assignment depends only on the names in the table `flows`, so two exports of the same run agree,
+and those of two runs with the same nodes and flows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 #: The first node's address; the others follow in the order of their names.
 FIRST_ADDRESS = IPv4Address("10.0.0.1")
-#: Ports of the nodes `src`: dynamic ports (RFC 6335, section 6), one for each flow in the order of the table.
+#: Ports of the nodes `src`: dynamic ports (RFC 6335, section 6), one for each flow in the order of
+#: the table.
 FIRST_PORT, PORTS = 49152, 16384
 #: Port of the nodes `dst`; the next one for each further 16384 flows.
 PEER_PORT = 5001

@@ -1,7 +1,8 @@
 """The statistics of ns-3's FlowMonitor, as its `SerializeToXmlFile` writes them.
 
-A flow of FlowMonitor is one direction of a connection, so a flow of Lasthop becomes two. Definitions follow ns-3's
-src/flow-monitor/model/flow-monitor.cc; the classifier's part follows ipv4-flow-classifier.cc.
+A flow of FlowMonitor is one direction of a connection, so a flow of Lasthop becomes two.
+Definitions follow ns-3's src/flow-monitor/model/flow-monitor.cc; the classifier's part follows
+ipv4-flow-classifier.cc.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 FILE = "flowmon.xml"
 
-#: `MaxPerHopDelay`: a packet that was neither received nor dropped is lost when it was sent so long before the end.
+#: `MaxPerHopDelay`: a packet that was neither received nor dropped is lost when it was sent so long
+#: before the end.
 MAX_PER_HOP_DELAY_NS = 10_000_000_000
 #: `FlowInterruptionsMinTime`.
 MIN_INTERRUPTION_NS = 500_000_000

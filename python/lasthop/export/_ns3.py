@@ -1,8 +1,8 @@
 """The text files of ns-3's LTE module that the tables of a run can fill.
 
-Names, column lines and formats of the files of MAC are those of ns-3's src/lte/helper/mac-stats-calculator.cc; for
-those of RLC and PDCP see `_ns3_bearers`. Files of which the tables lack columns are not written; the README names the
-columns.
+Names, column lines and formats of the files of MAC are those of ns-3's
+src/lte/helper/mac-stats-calculator.cc; for those of RLC and PDCP see `_ns3_bearers`. Files of which
+the tables lack columns are not written; the README names the columns.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def ns3_content(results: Results) -> Content:
     """Files of MAC from `steps`, `radio` and `events`, of PDCP from `stages`, of RLC from `rlc_pdus` or `rlc`.
 
     Raises:
-        LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`, or no LTE cell.
+        LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`, or no LTE
+            cell.
     """
     if not {"steps", "stages", "rlc_pdus"} & set(results.table_names):
         raise mistake(
@@ -149,7 +150,8 @@ def ns3_content(results: Results) -> Content:
 class Cells:
     """Which cell served a UE when, as far as the tables `radio` and `events` tell it.
 
-    `radio` names the cell at the end of an interval, `events` the moment at which a UE leaves for another one.
+    `radio` names the cell at the end of an interval, `events` the moment at which a UE leaves for
+    another one.
     """
 
     #: Ends of the intervals in seconds.
@@ -190,7 +192,8 @@ class Cells:
         """The cell of a UE at a time; None: not known."""
         intervals, cells = self.serving.get(ue, ([], []))
         times, targets = self.moves.get(ue, ([], []))
-        # A block that starts at an interval's end is of the next one; at the end of the run it is of the last.
+        # A block that starts at an interval's end is of the next one; at the end of the run it is
+        # of the last.
         k = bisect_right(self.ends, time_s) - (time_s == self.ends[-1] if self.ends else 0)
         i = bisect_left(intervals, k)
         if i == len(intervals) or intervals[i] != k:

@@ -1,7 +1,8 @@
 """ns-3's statistics of radio bearers: `DlPdcpStats.txt`, `DlRlcStats.txt` and those of the uplink.
 
-Columns and number formats are those of ns-3's src/lte/helper/radio-bearer-stats-calculator.cc, standard deviations
-those of its MinMaxAvgTotalCalculator: with count - 1 below the sum, 0 of a single value.
+Columns and number formats are those of ns-3's src/lte/helper/radio-bearer-stats-calculator.cc,
+standard deviations those of its MinMaxAvgTotalCalculator: with count - 1 below the sum, 0 of a
+single value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The way of packets as a trace for Perfetto's viewer (ui.perfetto.dev), with counters of senders and queues.
 
-Tracks form a tree: a flow has its packets on their way, its sender's counters and states; below "nodes" each node has
-the packets that it sends and receives; below "layers" each place has a track for each stage of packets there (with the
-table `stages`); "drops" and "queues" are by place. A packet is a slice from sending to delivery
-or drop. Perfetto's flow arrows lead from the sending node to the receiving one. Virtual time is Perfetto's boot clock.
+Tracks form a tree: a flow has its packets on their way, its sender's counters and states; below
+"nodes" each node has the packets that it sends and receives; below "layers" each place has a track
+for each stage of packets there (with the table `stages`); "drops" and "queues" are by place. A
+packet is a slice from sending to delivery or drop. Perfetto's flow arrows lead from the sending
+node to the receiving one. Virtual time is Perfetto's boot clock.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def perfetto_content(results: Results, selection: Selection) -> Content:
     """`run.pftrace` from the tables `packets`, `stages`, `tcp`, `queues` and `events`.
 
     Raises:
-        LasthopError: the library `perfetto` is not installed, the run has no table `packets`, or there is no such flow.
+        LasthopError: the library `perfetto` is not installed, the run has no table `packets`, or
+            there is no such flow.
     """
     try:
         import perfetto.trace_builder.proto_builder  # noqa: F401

@@ -1,8 +1,9 @@
 """What TCP senders did as qlog: the IETF's schema as JSON and JSON-SEQ, and the older form that qvis reads.
 
-The drafts define events of QUIC and HTTP/3, none of TCP. The events here have a schema of their own, `tcp.cddl` beside
-this file, in the namespace `tcp`. Names and fields are those of the QUIC events wherever TCP has the same quantity, so
-that a QUIC sender will differ from a TCP sender in the namespace alone.
+The drafts define events of QUIC and HTTP/3, none of TCP. The events here have a schema of their
+own, `tcp.cddl` beside this file, in the namespace `tcp`. Names and fields are those of the QUIC
+events wherever TCP has the same quantity, so that a QUIC sender will differ from a TCP sender in
+the namespace alone.
 """
 
 from __future__ import annotations
@@ -263,7 +264,8 @@ class _Numbers:
 
     def __init__(self) -> None:
         self._next = 0
-        #: First octet, octet behind the last and number of each segment that is not acknowledged, in this order.
+        #: First octet, octet behind the last and number of each segment that is not acknowledged,
+        #: in this order.
         self._flying: list[tuple[int, int, int]] = []
 
     def sent(self, row: dict[str, Any]) -> tuple[int, list[int]]:

@@ -24,7 +24,8 @@ ROWS_AT_ONCE = 20_000
 PACKETS = ("time_s", "packet", "flow", "node", "event", "size", "seq", "ack", "len", "flags", "retransmission")
 EVENTS = ("time_s", "source", "kind", "value", "detail")
 
-#: At one moment: what arrives, a timer, what follows from either, what is sent then, and the sample of what is left.
+#: At one moment: what arrives, a timer, what follows from either, what is sent then, and the sample
+#: of what is left.
 _ARRIVES, _EXPIRES, _STATE, _SENDS, _SAMPLED = range(5)
 
 
@@ -44,8 +45,8 @@ class Sender:
 class Happening:
     """Something that a sender did or saw.
 
-    `kind` is "sent", "received" (`row`: of the table `packets`), "sample" (`row`: of the table `tcp`), "state" (`row`:
-    old, new, trigger) or "rto" (`row`: of the table `events`).
+    `kind` is "sent", "received" (`row`: of the table `packets`), "sample" (`row`: of the table
+    `tcp`), "state" (`row`: old, new, trigger) or "rto" (`row`: of the table `events`).
     """
 
     time_s: float

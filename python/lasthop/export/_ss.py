@@ -1,8 +1,9 @@
 """The state of TCP senders at a moment, in the words of `ss -i`.
 
-Names, order, conditions and number formats are those of `tcp_stats_print` in iproute2's misc/ss.c. Fields that the
-table `tcp` does not have (wscale, mss, segs_out, delivery_rate, busy and others) do not appear.
-One condition differs: ss.c hides a timeout of exactly 3 s, which old kernels had before the first sample.
+Names, order, conditions and number formats are those of `tcp_stats_print` in iproute2's misc/ss.c.
+Fields that the table `tcp` does not have (wscale, mss, segs_out, delivery_rate, busy and others) do
+not appear. One condition differs: ss.c hides a timeout of exactly 3 s, which old kernels had before
+the first sample.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from lasthop.export._content import needed
 if TYPE_CHECKING:
     from lasthop._results import Results
 
-#: Thresholds of so many segments or more are not shown, as ss.c does it: Linux's infinity is 0x7fffffff.
+#: Thresholds of so many segments or more are not shown, as ss.c does it: Linux's infinity is
+#: 0x7fffffff.
 _NO_THRESHOLD = 0xFFFF
 
 
@@ -46,10 +48,12 @@ def sockets_at(results: Results, at_s: float, flow: str | None = None) -> list[S
     Args:
         results: the run; it needs the table `tcp`.
         at_s: the moment in seconds of virtual time, from 0 to the end of the run.
-        flow: only this flow; None: all that have a sample by then, in the order of the table `flows`.
+        flow: only this flow; None: all that have a sample by then, in the order of the table
+            `flows`.
 
     Raises:
-        LasthopError: no table `tcp`, no such flow, no sample by then, or a moment after the end of the run.
+        LasthopError: no table `tcp`, no such flow, no sample by then, or a moment after the end of
+            the run.
     """
     table = needed(results, "flows", ("flow", "src", "dst", "cc", "end_s"))
     end_s = pc.max(table["end_s"]).as_py()

@@ -1,12 +1,14 @@
 """The study harness: published claims as data, our runs beside them, a verdict for each.
 
-A study is a folder with `study.toml` (parameter sets, grids of runs, readings), `claims.toml` (what the source
-says and how it is tested), `scenario.toml` (the base scenario) and `study.py` (how runs are reduced, claims judged,
-figures drawn). `run_study` makes the runs and writes a folder with a report. Nothing here depends on any one study.
+A study is a folder with `study.toml` (parameter sets, grids of runs, readings), `claims.toml` (what
+the source says and how it is tested), `scenario.toml` (the base scenario) and `study.py` (how runs
+are reduced, claims judged, figures drawn). `run_study` makes the runs and writes a folder with a
+report. Nothing here depends on any one study.
 
-The rules: a parameter set lists the provenance of each value, and at most five of them are calibrated, for all
-claims together; each claim is shown again at +-20 % of each calibrated value; a claim about a mechanism must fail
-when the mechanism is switched off; a claim that differs is shown with the run that turns it.
+The rules: a parameter set lists the provenance of each value, and at most five of them are
+calibrated, for all claims together; each claim is shown again at +-20 % of each calibrated value; a
+claim about a mechanism must fail when the mechanism is switched off; a claim that differs is shown
+with the run that turns it.
 """
 
 from lasthop.harness.conduct import (

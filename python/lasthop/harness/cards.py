@@ -1,8 +1,9 @@
 """A claim of a study as a card: what the source says, the test, ours beside it as a small figure, the verdict.
 
-The figure is HTML: a line for each comparison with its numbers as dots with 95 % intervals over what the claim
-accepts. Comparisons that rank or equate numbers of one unit share a scale. One number with a band has a scale of its
-own, on which the band has a third of the width: the question is whether the dot is within it.
+The figure is HTML: a line for each comparison with its numbers as dots with 95 % intervals over
+what the claim accepts. Comparisons that rank or equate numbers of one unit share a scale. One
+number with a band has a scale of its own, on which the band has a third of the width: the question
+is whether the dot is within it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ VERDICTS: dict[str, tuple[str, str]] = {
 }
 #: From so many replications on nothing is said of their number.
 ENOUGH = 10
-#: With more lines than these the card shows the first ones (what fails comes first) and folds the others.
+#: With more lines than these the card shows the first ones (what fails comes first) and folds the
+#: others.
 LINES, SHOWN = 8, 6
-#: Of a reading or an ablation with more lines than these those are shown that come out otherwise than on the card.
+#: Of a reading or an ablation with more lines than these those are shown that come out otherwise
+#: than on the card.
 SAME = 3
-#: A shared scale is no narrower than this share of its largest mean: numbers that are nearly equal look so.
+#: A shared scale is no narrower than this share of its largest mean: numbers that are nearly equal
+#: look so.
 NARROWEST = 0.1
 #: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
 LOGARITHMIC = 30.0
@@ -89,9 +93,10 @@ def comparisons(
         finding: the comparisons.
         paper: the source's number, marked where the finding judges one number only.
         words: how labels are said.
-        base: of a reading or an ablation the finding on the card. Of many comparisons those that come out as there
-            are left out.
-        few: whether to say that there are fewer replications than `ENOUGH`. In the quick form the report says it once.
+        base: of a reading or an ablation the finding on the card. Of many comparisons those that
+            come out as there are left out.
+        few: whether to say that there are fewer replications than `ENOUGH`. In the quick form the
+            report says it once.
     """
     checks = list(finding.checks)
     if not checks:
@@ -360,7 +365,8 @@ def _before_numbers(text: str) -> str:
 def _common(labels: Sequence[str], sign: str) -> str:
     """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB.
 
-    What distinguishes them stands beside their numbers; it is the label where they have nothing in common.
+    What distinguishes them stands beside their numbers; it is the label where they have nothing in
+    common.
     """
     first, last = _shared_words(labels)
     words = labels[0].split(" ")

@@ -55,7 +55,8 @@ class StudyInfo:
     summary: str
     source: str
     folder: Path
-    #: Processor time of one core by form, "quick" and "full" [min]; what was not measured is absent.
+    #: Processor time of one core by form, "quick" and "full" [min]; what was not measured is
+    #: absent.
     cpu_minutes: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -97,25 +98,28 @@ def run_study(
 ) -> StudyResult:
     """Runs a study and writes its folder.
 
-    Finished runs go to the store, as the values of their reducers. A later call takes those of the same scenario,
-    build and reducer from there, so that a study that was stopped goes on.
+    Finished runs go to the store, as the values of their reducers. A later call takes those of the
+    same scenario, build and reducer from there, so that a study that was stopped goes on.
 
     Args:
         name: a bundled study, or a folder with a study.toml.
         quick: the short form that the study declares (fewer seeds, shorter runs).
         reps: the number of replications, from 1 on; None: as the study says.
         jobs: runs at a time; 0: one per processor. Results do not depend on it.
-        using: an executor of campaigns or its name (threads, processes, ray); None: threads. Nor on that.
+        using: an executor of campaigns or its name (threads, processes, ray); None: threads. Nor on
+            that.
         store: where finished runs are kept; None: `lasthop.campaign.store.default_path`.
-        out: the folder to write; None: `results/<study>`, `results/<study>-quick`. An earlier result of the study
-            there is replaced, and one study at a time may write it.
+        out: the folder to write; None: `results/<study>`, `results/<study>-quick`. An earlier
+            result of the study there is replaced, and one study at a time may write it.
         parameter_sets: the sets to run; None: all.
-        progress: gets an `Event` after each run; ablations add to its total when all else is judged.
+        progress: gets an `Event` after each run; ablations add to its total when all else is
+            judged.
         backend: what reads and runs scenarios; None: the simulator.
         fresh: makes every run anew.
 
     Raises:
-        StudyError: there is no such study, it has a mistake, a run of it has failed, or `out` holds something else.
+        StudyError: there is no such study, it has a mistake, a run of it has failed, or `out` holds
+            something else.
         LasthopError: the store cannot be read or written, or there is no such executor.
     """
     started = time.monotonic()
@@ -149,7 +153,8 @@ def remake_study(folder: str | Path, *, backend: Backend | None = None) -> tuple
         backend: what reads scenarios; None: the simulator.
 
     Raises:
-        StudyError: the folder holds no result, or one without its runs, or the study asks for other runs now.
+        StudyError: the folder holds no result, or one without its runs, or the study asks for other
+            runs now.
     """
     folder = Path(folder)
     kept = Recorded(folder)
@@ -178,7 +183,8 @@ def estimate_study(
 ) -> Estimate:
     """What `run_study` would take, by some of its runs that are missing; writes nothing. Arguments: see there.
 
-    The least are the runs that are made in any case, the most those with every ablation, as if each claim differed.
+    The least are the runs that are made in any case, the most those with every ablation, as if each
+    claim differed.
 
     Raises:
         StudyError: there is no such study, or it has a mistake.

@@ -1,7 +1,7 @@
 """What a study is: `study.toml`, `claims.toml`, `scenario.toml` and `study.py` in one folder, read and checked.
 
-Everything that a run of the study does is written in these files as data; `study.py` only holds what data cannot
-say: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
+Everything that a run of the study does is written in these files as data; `study.py` only holds
+what data cannot say: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ Point = Mapping[str, Any]
 class Value:
     """One value of a parameter set, and where it comes from.
 
-    `keys` maps scenario keys to values in the scenario's notation; most values have one key. `tag` is the
-    provenance: P (stated in the paper), D (derived by arithmetic from P), C (default of the tool that the authors
-    used), S (a standard), R (our recommendation), X (fitted with a scratch model).
+    `keys` maps scenario keys to values in the scenario's notation; most values have one key. `tag`
+    is the provenance: P (stated in the paper), D (derived by arithmetic from P), C (default of the
+    tool that the authors used), S (a standard), R (our recommendation), X (fitted with a scratch
+    model).
     """
 
     name: str
@@ -54,7 +55,8 @@ class Value:
     source: str
     calibrated: bool = False
     integer: bool = False
-    #: Factors of the sensitivity runs in place of 1 +- step: for values of which the model has only some.
+    #: Factors of the sensitivity runs in place of 1 +- step: for values of which the model has only
+    #: some.
     factors: tuple[float, ...] = ()
     #: The value of the set that its own one extends, if it takes the place of one.
     instead_of: Value | None = None
@@ -122,7 +124,8 @@ class Group:
     axes: tuple[Axis, ...] = ()
     #: The parameter sets that these runs are made under; None: every one.
     sets: tuple[str, ...] | None = None
-    #: Why one replication of each point is enough to judge by. Without a reason, claims on single runs are undecided.
+    #: Why one replication of each point is enough to judge by. Without a reason, claims on single
+    #: runs are undecided.
     one_run: str = ""
 
     def under(self, parameter_set: ParameterSet) -> bool:
@@ -142,8 +145,9 @@ class Group:
 class Variation:
     """Another way to run the same grids: a reading of the source, a mechanism off, an ablation, a value +-20 %.
 
-    `overrides` apply to the points that match `where` (axis -> labels), those of each row of `also` to the points that
-    match its own; the others stay as they are in the base, so that nothing is run twice.
+    `overrides` apply to the points that match `where` (axis -> labels), those of each row of `also`
+    to the points that match its own; the others stay as they are in the base, so that nothing is
+    run twice.
     """
 
     name: str
@@ -154,7 +158,8 @@ class Variation:
     about: str = ""
     #: The parameter sets that it is run under; None: every one.
     sets: tuple[str, ...] | None = None
-    #: What evaluators find in the claim's settings beside its own: another way to count the same runs.
+    #: What evaluators find in the claim's settings beside its own: another way to count the same
+    #: runs.
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: Further overrides for points of their own.
     also: tuple[tuple[Mapping[str, tuple[Any, ...]], tuple[str, ...]], ...] = ()
@@ -196,7 +201,8 @@ class Claim:
     about: str = ""
     switch: Variation | None = None
     ablations: tuple[Variation, ...] = ()
-    #: How the report says labels of comparisons, and single words of those that it has no words for.
+    #: How the report says labels of comparisons, and single words of those that it has no words
+    #: for.
     labels: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -408,7 +414,8 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
 def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> dict[Any, tuple[str, ...]]:
     """`options = {label = [overrides]}`, or `values = [...]` with a `set` template and `also` for single values.
 
-    `extends = "name"` begins with the options of the table `[axis.name]`, which several groups may share.
+    `extends = "name"` begins with the options of the table `[axis.name]`, which several groups may
+    share.
     """
     options: dict[Any, tuple[str, ...]] = {}
     if "extends" in axis:
@@ -518,8 +525,8 @@ _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 def scaled(value: Any, factor: float, integer: bool = False) -> Any:
     """A value times `factor`; `integer` rounds.
 
-    It is a number, a text that starts with one (`"28 ms"`), a list of such values, or a table, of which each quantity
-    with a unit is scaled.
+    It is a number, a text that starts with one (`"28 ms"`), a list of such values, or a table, of
+    which each quantity with a unit is scaled.
     """
     if factor == 1.0:
         return value

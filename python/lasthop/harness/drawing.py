@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.typing import ColorType
 
-#: Inches: the text width of a two-column paper (IEEE and ACM: both columns and the gap between them).
+#: Inches: the text width of a two-column paper (IEEE and ACM: both columns and the gap between
+#: them).
 WIDTH = 7.16
 #: The contrast that text of normal size has at least (WCAG 2.2, success criterion 1.4.3, level AA).
 LEAST_CONTRAST = 4.5

@@ -100,8 +100,8 @@ def check_target(study: Study, folder: Path) -> None:
 def claimed(folder: Path) -> Iterator[None]:
     """Holds `<folder>.lock` while a study works for `folder` and the runs that are kept beside it.
 
-    The operating system holds the lock: it ends with its process, however that ends, and a file that was left
-    has no meaning. On a file system without locks nothing is held.
+    The operating system holds the lock: it ends with its process, however that ends, and a file
+    that was left has no meaning. On a file system without locks nothing is held.
 
     Raises:
         StudyError: Another study holds it; the message names its process.
@@ -119,8 +119,8 @@ def claimed(folder: Path) -> Iterator[None]:
                 holder = os.read(lock, 1000).decode(errors="replace").strip() or "no process is named"
                 message = f"{folder} is being written by another study ({holder})"
                 raise StudyError(f"{message}: wait until it has ended, or name another folder")
-            # Its holder may have removed the file between `open` and here: then the lock excludes no other
-            # process.
+            # Its holder may have removed the file between `open` and here: then the lock excludes
+            # no other process.
             if _same_file(lock, path):
                 os.ftruncate(lock, 0)
                 os.write(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())

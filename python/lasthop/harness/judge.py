@@ -1,18 +1,19 @@
 """From numbers to verdicts: bands, orders, equalities, trends, shares, mechanisms.
 
-A study's evaluator builds its finding from these. They never see a parameter: what they judge is data, and each of
-them can say `differs`.
+A study's evaluator builds its finding from these. They never see a parameter: what they judge is
+data, and each of them can say `differs`.
 
-A comparison is **open** where the 95 % interval of what it judges, at the replications that there are, has values
-that the claim accepts and values that it does not: the interval of the mean for a band or a limit, that of the
-difference (paired by seed) for an order, an equality or a step. More replications may turn it, whichever side the
-mean is on. A comparison holds if all of its interval is accepted and fails if none of it is. A claim `agrees` if
-every comparison holds, it `differs` if one fails, and otherwise it is `undecided`. One replication has no interval:
-the number alone decides, and a note says so.
+A comparison is **open** where the 95 % interval of what it judges, at the replications that there
+are, has values that the claim accepts and values that it does not: the interval of the mean for a
+band or a limit, that of the difference (paired by seed) for an order, an equality or a step. More
+replications may turn it, whichever side the mean is on. A comparison holds if all of its interval
+is accepted and fails if none of it is. A claim `agrees` if every comparison holds, it `differs` if
+one fails, and otherwise it is `undecided`. One replication has no interval: the number alone
+decides, and a note says so.
 
-A claim of several comparisons agrees by an intersection-union test (R. L. Berger, Technometrics 24, 1982): where one
-of them is false, the chance that all hold is no larger than that this one holds, so that the level of each is that
-of the claim, whatever their number.
+A claim of several comparisons agrees by an intersection-union test (R. L. Berger, Technometrics 24,
+1982): where one of them is false, the chance that all hold is no larger than that this one holds,
+so that the level of each is that of the claim, whatever their number.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ ORDER_REPLICATIONS = 10
 class Finding:
     """What an evaluator found: a verdict and everything that it rests on.
 
-    `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader sees
-    it. `evidence` says which run and which plot or table show it. `parts` are the comparisons of a claim that has
-    several, and whether each held; None: it is open.
+    `values` are the numbers judged, by name, as estimates over replications. `text` is our value as
+    a reader sees it. `evidence` says which run and which plot or table show it. `parts` are the
+    comparisons of a claim that has several, and whether each held; None: it is open.
     """
 
     verdict: Verdict
@@ -112,10 +113,11 @@ class Shown:
 class Check:
     """One part of a claim: whether the mean passes, with the sentence that says so.
 
-    `open`: the interval of what it judges has values that the claim accepts and others: more replications may turn it.
-    `relation` and `shown` tell a figure what was compared: "band" one number with what is accepted, "order" numbers
-    that rise from one to the next, "equal" numbers that agree, "trend" a course, "given" one number that is not judged,
-    "fact" nothing but the text. `asked` says what is asked of "equal" numbers and of a "trend", as a reader sees it.
+    `open`: the interval of what it judges has values that the claim accepts and others: more
+    replications may turn it. `relation` and `shown` tell a figure what was compared: "band" one
+    number with what is accepted, "order" numbers that rise from one to the next, "equal" numbers
+    that agree, "trend" a course, "given" one number that is not judged, "fact" nothing but the
+    text. `asked` says what is asked of "equal" numbers and of a "trend", as a reader sees it.
     """
 
     passed: bool
@@ -199,9 +201,9 @@ def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
 def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> Check:
     """Each value is smaller than the next beyond the 95 % interval of their difference.
 
-    Replications are paired by seed (common random numbers) where both have the same number of them; else the two
-    intervals must not meet. One replication has no interval: then the order of the numbers alone decides, and the
-    note says so.
+    Replications are paired by seed (common random numbers) where both have the same number of them;
+    else the two intervals must not meet. One replication has no interval: then the order of the
+    numbers alone decides, and the note says so.
     """
     names = list(values)
     failed, notes, possible = [], [], []

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 #: A number, with half its interval and its unit.
 _NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+(e[-+]?\d+)?)?)( ?[%a-zA-Z/]+)?")
-#: A table with more columns has smaller letters, one with more rows is folded: `data/` has its numbers.
+#: A table with more columns has smaller letters, one with more rows is folded: `data/` has its
+#: numbers.
 COLUMNS, ROWS = 9, 24
 #: What a parameter set's claims come to, as the overview says it.
 COUNTS = {

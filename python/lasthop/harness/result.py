@@ -66,7 +66,8 @@ class ClaimResult:
     def unturned(self) -> list[str] | None:
         """Of a claim that differs, what no ablation turns: failed comparisons, or the claim itself.
 
-        None: every comparison that failed holds in one of the ablations, or the claim agrees in one of them.
+        None: every comparison that failed holds in one of the ablations, or the claim agrees in one
+        of them.
         """
         if self.finding.verdict != "differs" or any(f.verdict == "agrees" for _, f in self.ablations):
             return None

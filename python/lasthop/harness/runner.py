@@ -1,7 +1,8 @@
 """From grids to reduced runs: expand, find in the store, have the rest made by an executor of campaigns.
 
-What is wanted of a run are the values of its reducers. They stand in the store under the run's key, which is that of
-the same run in a campaign, and under the digest of the reducer's sources: any study that wants the same finds them.
+What is wanted of a run are the values of its reducers. They stand in the store under the run's key,
+which is that of the same run in a campaign, and under the digest of the reducer's sources: any
+study that wants the same finds them.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class Runner:
         """Makes all runs of the requests and returns the data of each (set, variation), in order of first request.
 
         Raises:
-            StudyError: runs have failed, a reducer has, or it returned no values. Finished runs are in the store.
+            StudyError: runs have failed, a reducer has, or it returned no values. Finished runs are
+                in the store.
             LasthopError: the store cannot be written.
         """
         plan = [(request, list(self._expand(request))) for request in requests]

@@ -1,7 +1,7 @@
 """What a reducer's values depend on beside its run: a digest of its sources and of the libraries it uses.
 
-Sources are the file of the function, every module that it imports from the package or from beside it, transitively,
-and the data files next to `study.py`. Libraries count by their versions.
+Sources are the file of the function, every module that it imports from the package or from beside
+it, transitively, and the data files next to `study.py`. Libraries count by their versions.
 """
 
 from __future__ import annotations

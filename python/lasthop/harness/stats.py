@@ -1,7 +1,7 @@
 """The statistics that claims are judged by: estimates with confidence intervals, time-weighted means, shares.
 
-A replication is one run; its index is its seed, so that two points of a grid with the same seeds share their
-random numbers and differences can be taken pair by pair.
+A replication is one run; its index is its seed, so that two points of a grid with the same seeds
+share their random numbers and differences can be taken pair by pair.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Estimate:
     def text(self, digits: int = 3, unit: str = "") -> str:
         """`5.12 ± 0.08 s`: the mean and half the interval, to one place.
 
-        Half the interval has two significant digits, and the mean ends where it does; neither goes beyond `digits` of
-        the mean by more than one place.
+        Half the interval has two significant digits, and the mean ends where it does; neither goes
+        beyond `digits` of the mean by more than one place.
         """
         half = self.half_width
         after = f" {unit}" if unit else ""
@@ -125,7 +125,8 @@ def _rounded(x: float, places: int) -> str:
 def student_t_975(df: int) -> float:
     """The 97.5 % quantile of Student's t with `df` degrees of freedom, good to 5e-4.
 
-    Up to 30 from the table in every textbook; beyond, the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5).
+    Up to 30 from the table in every textbook; beyond, the Cornish-Fisher expansion (Abramowitz and
+    Stegun 26.7.5).
     """
     if df < 1:
         raise ValueError(f"no t quantile for {df} degrees of freedom")
@@ -142,7 +143,8 @@ def student_t_975(df: int) -> float:
 class StepSeries:
     """A quantity that keeps its value from one sample to the next: a congestion window, a queue.
 
-    Statistics are weighted by time, from `start` to `end`; samples before `start` only give the value there.
+    Statistics are weighted by time, from `start` to `end`; samples before `start` only give the
+    value there.
     """
 
     time_s: FloatArray
@@ -197,7 +199,8 @@ def share_on_grid(values: FloatArray, step: float, tolerance: float) -> float:
     bins = max(1, round(step / tolerance))
     phase = np.mod(values, step) / step
     counts = np.bincount(np.floor(phase * bins).astype(int) % bins, minlength=bins)
-    # Two neighbouring bins of one tolerance each: a window of +-tolerance wherever the cluster falls.
+    # Two neighbouring bins of one tolerance each: a window of +-tolerance wherever the cluster
+    # falls.
     return float((counts + np.roll(counts, -1)).max() / len(values))
 
 

@@ -20,7 +20,8 @@ def packed(values: Mapping[str, Any]) -> bytes:
     """Values as octets: the same values give the same octets.
 
     Raises:
-        NotPlainError: one of them is something else than numbers, text, lists, tuples, dicts and NumPy's arrays.
+        NotPlainError: one of them is something else than numbers, text, lists, tuples, dicts and
+            NumPy's arrays.
     """
     text = json.dumps(_encoded(dict(values)), separators=(",", ":"))
     return gzip.compress(text.encode(), compresslevel=1, mtime=0)

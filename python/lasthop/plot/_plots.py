@@ -32,8 +32,8 @@ Range: TypeAlias = "tuple[float | None, float | None] | None"
 class Plots:
     """Figures of a run's results.
 
-    Every method returns a matplotlib figure of one 3.5-inch column; `savefig("x.pdf")` or `("x.svg")` gives vectors
-    and the same bytes each time. Common arguments:
+    Every method returns a matplotlib figure of one 3.5-inch column; `savefig("x.pdf")` or
+    `("x.svg")` gives vectors and the same bytes each time. Common arguments:
 
     * `flow`: which flows, by name or pattern (`"web*"`); None: all that have data.
     * `t`: time range `(from, to)` [s].
@@ -120,9 +120,10 @@ class Plots:
     ) -> Figure:
         """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
 
-        The payload that arrived at the receiver, each byte once, in order or not. TCP flows need samples
-        (`output.tcp`), between which the rate is taken as constant; other flows need `output.packets = true`. The
-        figure names those that it leaves out because nothing of them was recorded.
+        The payload that arrived at the receiver, each byte once, in order or not. TCP flows need
+        samples (`output.tcp`), between which the rate is taken as constant; other flows need
+        `output.packets = true`. The figure names those that it leaves out because nothing of them
+        was recorded.
         """
         fig, axes = new_figure("Time (s)", "", width, height)
         curves = list(self._arrived(flow))
@@ -150,8 +151,8 @@ class Plots:
     ) -> Figure:
         """Sequence trace of one TCP flow at its sender: data sent, retransmissions, acknowledgements [bytes].
 
-        Numbers count from the start of the stream, whatever time is shown. Needs `output.packets = true`. `flow` may
-        be left out when the run has only one.
+        Numbers count from the start of the stream, whatever time is shown. Needs `output.packets =
+        true`. `flow` may be left out when the run has only one.
         """
         name, sender = self._one_flow(flow)
         here = _between(self._packets(), t)
@@ -187,8 +188,8 @@ class Plots:
         """What waits over time: the queues of links and the RLC buffers of radio bearers.
 
         Args:
-            queue: which, by name or pattern; a radio bearer's are called `"dch.downlink"`; None: those that
-                come to at least a tenth of the fullest.
+            queue: which, by name or pattern; a radio bearer's are called `"dch.downlink"`; None:
+                those that come to at least a tenth of the fullest.
             t: time range [s].
             unit: "packets" or "bytes".
             width: inches.
@@ -227,8 +228,9 @@ class Plots:
         """The radio of UEs in LTE cells over time, a line per UE, a point per `output.interval`.
 
         Args:
-            quantity: "sinr" (effective, dB), "cqi", "mcs", "power" (PUSCH, dBm), "rate" (new transport blocks, Mbit/s),
-                "blocks" (resource blocks in a TTI with a transmission) or "errors" (not decoded, percent).
+            quantity: "sinr" (effective, dB), "cqi", "mcs", "power" (PUSCH, dBm), "rate" (new
+                transport blocks, Mbit/s), "blocks" (resource blocks in a TTI with a transmission)
+                or "errors" (not decoded, percent).
             ue: which UEs, by node name or pattern; None: all.
             direction: "downlink" or "uplink".
             t: time range [s].

@@ -46,7 +46,8 @@ def radio_figure(
         raise mistake(f"no direction is called {direction!r}; there are: downlink, uplink")
     rows = table.filter(pc.equal(table["direction"], direction))
     names = [str(name) for name in pc.unique(rows["ue"]).to_pylist()]
-    # A UE has its number among all of the table: the same colour in each direction and for each quantity.
+    # A UE has its number among all of the table: the same colour in each direction and for each
+    # quantity.
     numbers = {str(name): i for i, name in enumerate(pc.unique(table["ue"]).to_pylist())}
     wanted = [n for n in names if ue is None or any(fnmatchcase(n, p) for p in ([ue] if isinstance(ue, str) else ue))]
     if not wanted:

@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 
 from lasthop._errors import mistake
 
-# Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for them, is absent.
+# Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for
+# them, is absent.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
 
@@ -22,8 +23,8 @@ COLUMN_INCHES = 3.5
 GOLDEN = 0.618
 LEGEND_MOST = 9
 
-#: What files say of themselves, by format: no date, so that the same figure gives the same bytes. Of other formats
-#: matplotlib takes no metadata, not even none of them.
+#: What files say of themselves, by format: no date, so that the same figure gives the same bytes.
+#: Of other formats matplotlib takes no metadata, not even none of them.
 _METADATA: dict[str, dict[str, None]] = {
     "eps": {},
     "pdf": {"CreationDate": None},

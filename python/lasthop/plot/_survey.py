@@ -40,7 +40,8 @@ def distribution(
     Args:
         surveys: tables of `Scenario.geometry` by the name of their curve.
         column: "coupling_gain_db", "geometry_db", "sinr_db" or "rsrp_dbm".
-        references: published points to draw beside the curve of the same name: percents (0 to 100) and values.
+        references: published points to draw beside the curve of the same name: percents (0 to 100)
+            and values.
         width: inches.
         height: inches; None: the golden ratio.
     """

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
 
-# Two per printed dot of a 3.5-inch column at 300 dpi would be 2100; half of that is beyond what an eye resolves.
+# Two per printed dot of a 3.5-inch column at 300 dpi would be 2100; half of that is beyond what an
+# eye resolves.
 BUCKETS = 1000
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from lasthop._results import Results
 
-#: Steps that carry no packet: they belong to a packet when its sender takes them while the packet waits.
+#: Steps that carry no packet: they belong to a packet when its sender takes them while the packet
+#: waits.
 ASKING = ("request", "grant", "report", "report-heard")
 COLOURS = {
     "sent": OKABE_ITO[0],

@@ -36,8 +36,8 @@ def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
 
     A `wide` figure takes the whole width of the page; on a small screen it can be moved sideways.
 
-    The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save image as" gives
-    a usable .svg. The same figure gives the same bytes.
+    The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save
+    image as" gives a usable .svg. The same figure gives the same bytes.
     """
     # Percent-encoded text is shorter than base64 of it.
     data = Markup(quote(compact(svg_bytes(fig).decode("utf-8")), safe=_PLAIN))
@@ -56,8 +56,9 @@ def table_html(
 ) -> str:
     """A table. Cells are escaped unless they are `markupsafe.Markup`.
 
-    `classes`: a text is the class of the whole table; a sequence gives one class to each column. The style sheet
-    has "num" (right-aligned figures), "wide" (wraps, takes the space), "good", "bad", "unclear" and "mute".
+    `classes`: a text is the class of the whole table; a sequence gives one class to each column.
+    The style sheet has "num" (right-aligned figures), "wide" (wraps, takes the space), "good",
+    "bad", "unclear" and "mute".
     """
     if isinstance(classes, str):
         table_class, column_class = classes, [""] * len(headers)
@@ -86,7 +87,8 @@ def svg_bytes(fig: Figure) -> bytes:
     return out.getvalue()
 
 
-#: What stays as it is in the address of a figure: neither the end of an attribute nor of the address.
+#: What stays as it is in the address of a figure: neither the end of an attribute nor of the
+#: address.
 _PLAIN = " !$()*+,/:;=?@[]^{|}~'"
 _NOT_DRAWN = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE[^>]*>", re.DOTALL)
 _DECIMALS = re.compile(r"(?<![\w.])-?\d+\.\d{3,}")
@@ -95,12 +97,14 @@ _DECIMALS = re.compile(r"(?<![\w.])-?\d+\.\d{3,}")
 def compact(svg: str) -> str:
     """A figure in fewer characters: lengths to 0.01 points, and only what is drawn.
 
-    Matplotlib writes six decimals of a point. Factors of `scale(...)` keep theirs, since they multiply glyphs.
+    Matplotlib writes six decimals of a point. Factors of `scale(...)` keep theirs, since they
+    multiply glyphs.
     """
     parts = re.split(r"(scale\([^)]*\))", _NOT_DRAWN.sub("", svg))
     parts[::2] = [_DECIMALS.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), part) for part in parts[::2]]
     text = re.sub(r"\s+", " ", re.sub(r">\s+<", "><", "".join(parts)))
-    # In an address a double quote takes three characters. Between single ones an apostrophe would end the value.
+    # In an address a double quote takes three characters. Between single ones an apostrophe would
+    # end the value.
     return text if "'" in text else text.replace('"', "'")
 
 

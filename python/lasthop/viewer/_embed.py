@@ -26,15 +26,18 @@ if TYPE_CHECKING:
 
 #: Rows of a table that a file carries. Longer tables of samples are thinned to it.
 ROWS = 30_000
-#: Rows of the tables of packets together; of more, the file has the packets of some stretches of the run.
+#: Rows of the tables of packets together; of more, the file has the packets of some stretches of
+#: the run.
 PACKET_ROWS = 120_000
-#: Tables whose rows are counted or belong together: left out where they are longer, because a part of them misleads.
+#: Tables whose rows are counted or belong together: left out where they are longer, because a part
+#: of them misleads.
 WHOLE = ("limits", "drops", "events")
 #: Rows that a table of samples keeps.
 LEAST_ROWS = 2000
 #: Characters that finer bands of causes take in a file.
 BANDS = 240_000
-#: Characters that the tables of a file take: the longest tables of samples are thinned further until they fit.
+#: Characters that the tables of a file take: the longest tables of samples are thinned further
+#: until they fit.
 MOST = 2_600_000 - BANDS
 #: The place in the page for what it carries.
 _SLOT = "<!--data-->"

@@ -56,7 +56,8 @@ class Excerpt:
 def excerpt(results: Results, most: int) -> Excerpt | None:
     """Stretches around the start, handovers, outages, timeouts, changes and the first drop, and in the middle.
 
-    They are of one length, the longest with which the tables of packets keep at most so many rows together.
+    They are of one length, the longest with which the tables of packets keep at most so many rows
+    together.
 
     Args:
         results: a run.

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 FLOWS = 8
 #: So many causes of a flow have a colour and a band of their own; the others are one band.
 BANDS = 7
-#: Rows of the longest table that an exact explanation reads, and an estimate: more would keep the page waiting.
+#: Rows of the longest table that an exact explanation reads, and an estimate: more would keep the
+#: page waiting.
 EXACT_ROWS = 2_000_000
 ESTIMATE_ROWS = 300_000
 #: Intervals of a part that the page asks for, and the most of the whole that a file carries.
 FINER, FINEST = 960, 7680
-#: Up to so many rows the page waits for the explanation; of more it shows the rest of the run first.
+#: Up to so many rows the page waits for the explanation; of more it shows the rest of the run
+#: first.
 QUICK_ROWS = 60_000
 
 
@@ -120,8 +122,8 @@ def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str
 def finest(results: Results, most: int) -> dict[str, str]:
     """The timelines of all flows in as many intervals as fit into so many characters, as a file carries them.
 
-    By flow: base64 of gzip of 16 bits for each share, band by band, in 65535ths, and of each interval's whole in the
-    same way as a share of the largest.
+    By flow: base64 of gzip of 16 bits for each share, band by band, in 65535ths, and of each
+    interval's whole in the same way as a share of the largest.
     """
     if not _is_exact(results):
         return {}

@@ -53,9 +53,10 @@ def index(
 
     Args:
         runs: the runs; labels are what the page calls them.
-        kept: rows that a copy has of a table, by the run's number and the table's name; tables without an entry are
-            not in the copy. None: there is no copy, all tables are there.
-        excerpts: the stretches of time whose packets a copy has, by the run's number; without an entry it has all.
+        kept: rows that a copy has of a table, by the run's number and the table's name; tables
+            without an entry are not in the copy. None: there is no copy, all tables are there.
+        excerpts: the stretches of time whose packets a copy has, by the run's number; without an
+            entry it has all.
     """
     described = [_run(str(i), label, results, kept) for i, (label, results) in enumerate(runs.items())]
     for number, stretches in (excerpts or {}).items():
@@ -239,7 +240,8 @@ def _metres(place: object) -> tuple[float, float] | None:
 def arrow(table: pa.Table, columns: Sequence[str] | None = None) -> memoryview:
     """A table as an Arrow IPC stream of one batch.
 
-    Numbers are float64 with NaN for what is missing, texts are in a dictionary with "" for what is missing.
+    Numbers are float64 with NaN for what is missing, texts are in a dictionary with "" for what is
+    missing.
 
     Raises:
         LasthopError: it lacks a column.

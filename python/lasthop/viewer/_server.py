@@ -31,8 +31,8 @@ HOST = "127.0.0.1"
 class Viewer:
     """A server that shows runs until it is closed.
 
-    Only who knows the token in its address gets an answer, only under the name of the loopback interface, and nothing
-    but the page, the index and tables of these runs.
+    Only who knows the token in its address gets an answer, only under the name of the loopback
+    interface, and nothing but the page, the index and tables of these runs.
     """
 
     def __init__(
@@ -49,7 +49,8 @@ class Viewer:
             runs: runs by the labels that the page gives them.
             port: the TCP port; 0: a free one.
             campaign: a campaign to show instead of runs.
-            document: an HTML document without scripts to serve instead of the page: the report of a study.
+            document: an HTML document without scripts to serve instead of the page: the report of a
+                study.
 
         Raises:
             LasthopError: the port is not free.
@@ -153,7 +154,8 @@ class Viewer:
                 """Answers, or refuses without saying what there is."""
                 token, _, rest = self.path.removeprefix("/").partition("/")
                 host = self.headers.get("Host", "")
-                # Another name in `Host` is a page elsewhere whose name was made to resolve to this machine.
+                # Another name in `Host` is a page elsewhere whose name was made to resolve to this
+                # machine.
                 known = host in [f"{name}:{viewer.port}" for name in (HOST, "localhost")]
                 if not known or not secrets.compare_digest(token.encode(), viewer.token.encode()):
                     text = b"The address is not complete: use the one that `lasthop view` printed."

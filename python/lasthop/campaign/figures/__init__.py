@@ -5,8 +5,9 @@
     figure = draw(FigureSpec("delay", "line", metric=("rtt",), x="buffer", lines="cc"), results)
     figure.savefig("delay.pdf")
 
-A figure is one column of a paper wide, 85 mm, or both, 180 mm. All letters have 8 pt. Curves differ in colour (the
-palette of Okabe and Ito), marker and dashes. Titles come from the names of axes and metrics and their units.
+A figure is one column of a paper wide, 85 mm, or both, 180 mm. All letters have 8 pt. Curves differ
+in colour (the palette of Okabe and Ito), marker and dashes. Titles come from the names of axes and
+metrics and their units.
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ class _Panelled:
         if width_mm(shown) <= panel_mm:
             axes.set_xlabel(shown)
         elif place.column == columns // 2:
-            # A middle panel is in the middle of the figure, that right of the middle has less room on its right.
+            # A middle panel is in the middle of the figure, that right of the middle has less room
+            # on its right.
             axes.set_xlabel(broken(shown, self.width - 16 if columns % 2 else panel_mm * max(1, columns - 1)))
 
     def y_title(self, axes: Axes, name: str, grid: _panels.Grid) -> None:
@@ -525,11 +526,12 @@ class _Distribution(_Panelled):
     def _band(self, shares: Any, share: Any) -> tuple[Any, Any] | None:
         """The interval of each share.
 
-        Over runs: the band of Dvoretzky, Kiefer and Wolfowitz with Massart's constant (Annals of Probability 18, 1990,
-        1269-1283), sqrt(ln(2 / alpha) / 2 n), which covers the whole curve; none for few runs, where it is wider
-        than half of the figure, nor where the runs of several points are pooled. With a stopping rule alpha is divided
-        by its looks: a band that covers at each of them covers at the one where it stops (Bonferroni). Over rows,
-        which depend on each other: the interval of the mean of the runs' shares, at each value for itself.
+        Over runs: the band of Dvoretzky, Kiefer and Wolfowitz with Massart's constant (Annals of
+        Probability 18, 1990, 1269-1283), sqrt(ln(2 / alpha) / 2 n), which covers the whole curve;
+        none for few runs, where it is wider than half of the figure, nor where the runs of several
+        points are pooled. With a stopping rule alpha is divided by its looks: a band that covers at
+        each of them covers at the one where it stops (Bonferroni). Over rows, which depend on each
+        other: the interval of the mean of the runs' shares, at each value for itself.
         """
         n, rule = len(shares), self.data.rule
         if n < 2 or (self.spec.column is None and (self.spec.over or n < LEAST_BANDED)):

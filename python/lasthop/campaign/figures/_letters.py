@@ -14,7 +14,8 @@ from matplotlib.textpath import text_to_path
 POINTS = 8.0
 #: Comes with matplotlib: the same letters everywhere.
 FONT = "DejaVu Sans"
-#: Fonts that may stand in for it where it lacks a letter, the first one that is installed and has the letter.
+#: Fonts that may stand in for it where it lacks a letter, the first one that is installed and has
+#: the letter.
 _FURTHER = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -49,8 +50,8 @@ _standing_in: list[str] = []
 def drawable(text: str) -> str:
     """`text` with the letters that no installed font has as their code points: `[U+7F13]`.
 
-    A letter that DejaVu Sans lacks is drawn in another font where one of a list of common fonts has it. Control
-    characters and ends of lines become spaces.
+    A letter that DejaVu Sans lacks is drawn in another font where one of a list of common fonts has
+    it. Control characters and ends of lines become spaces.
     """
     plain = "".join(c if c.isprintable() else " " for c in text)
     return "".join(c if _has_letter(c) else f"[U+{ord(c):04X}]" for c in plain)

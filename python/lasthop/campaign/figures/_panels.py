@@ -174,9 +174,9 @@ def legend_rows(labels: Sequence[str], title: str, room_mm: float) -> int:
 def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, vertical: bool = False) -> None:
     """Ticks of an axis along which the labels of a campaign stand.
 
-    A tick stands at each label. Quantities whose texts have no room side by side are written at every second label,
-    or every third and so on; other labels are turned. Quantities on a linear `scale` that are crowded at one end have
-    ticks in the unit's own steps.
+    A tick stands at each label. Quantities whose texts have no room side by side are written at
+    every second label, or every third and so on; other labels are turned. Quantities on a linear
+    `scale` that are crowded at one end have ticks in the unit's own steps.
     """
     texts = list(places.texts)
     need = 0.0 if vertical else _side_by_side(texts)
@@ -201,7 +201,8 @@ def value_ticks(
 ) -> None:
     """Ticks of an axis of values from `low` to `high` [`unit`]: decades, the unit's own steps, or 1, 2, 5.
 
-    There are about `most` of them, or fewer where their texts would meet side by side on `panel_mm`.
+    There are about `most` of them, or fewer where their texts would meet side by side on
+    `panel_mm`.
     """
     for count in range(most, 0, -1):
         at = _ticks(scale, unit, low, high, count)

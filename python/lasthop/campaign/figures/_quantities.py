@@ -13,7 +13,8 @@ from lasthop.campaign.tidy import Label
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ%]+)(?:/([A-Za-z]+))?\s*\Z")
 
-#: Units that are written in another one where values are large or small; a unit that the user chose stays.
+#: Units that are written in another one where values are large or small; a unit that the user chose
+#: stays.
 _LADDERS: dict[str, tuple[str, ...]] = {
     "bit/s": ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
     "B/s": ("B/s", "kB/s", "MB/s", "GB/s"),
@@ -94,8 +95,8 @@ def quantity(label: Label, unit: str = "") -> tuple[float, Unit] | None:
 def shown_unit(unit: str, largest: float) -> tuple[float, str]:
     """The factor and the unit in which values up to `largest` [`unit`] are easily read.
 
-    Base units (`bit/s`, `B`, `s`, `us`, `m`) go to a multiple; a unit that is a multiple already was somebody's
-    choice and stays.
+    Base units (`bit/s`, `B`, `s`, `us`, `m`) go to a multiple; a unit that is a multiple already
+    was somebody's choice and stays.
     """
     ladder = _LADDERS.get(unit)
     if ladder is None or not math.isfinite(largest) or largest <= 0:
@@ -138,7 +139,8 @@ def number(value: float) -> str:
 def measured(mean: float, low: float, high: float) -> str:
     """A mean with its interval: `31.23 ± 0.43`, or `19.1 (16.2 to 37.8)` where the mean is not in the middle.
 
-    The half-width has two significant digits, and the mean as many decimals. Without an interval: the mean alone.
+    The half-width has two significant digits, and the mean as many decimals. Without an interval:
+    the mean alone.
     """
     half = (high - low) / 2 if math.isfinite(low) and math.isfinite(high) else math.inf
     if math.isfinite(half) and math.isfinite(mean) and abs(low + half - mean) > 0.05 * half:

@@ -94,8 +94,9 @@ class FigureSpec:
 
     Attributes:
         name: its name, that of the files too: letters, digits, `_`, `-`.
-        kind: "line" (mean and interval along an axis), "heat" (mean over two axes), "cdf" (distribution over runs, or
-            over the rows of a kept table), "rank" (points sorted by their mean, with intervals).
+        kind: "line" (mean and interval along an axis), "heat" (mean over two axes), "cdf"
+            (distribution over runs, or over the rows of a kept table), "rank" (points sorted by
+            their mean, with intervals).
         metric: names of metrics; empty: the campaign's first one.
         x: axis along the horizontal axis; None: the first axis that nothing else uses (line, heat).
         y: axis along the vertical axis; None: the next such axis (heat).
@@ -190,8 +191,8 @@ class FigureSpec:
             keep: tables that are kept; None: not known.
 
         Raises:
-            FigureError: an axis, label, metric or table that the campaign does not have, or an axis with several
-                labels that the figure neither shows nor chooses from.
+            FigureError: an axis, label, metric or table that the campaign does not have, or an axis
+                with several labels that the figure neither shows nor chooses from.
         """
         for key in ("x", "y", "lines", "columns", "rows"):
             if (axis := getattr(self, key)) is not None and axis not in axes:

@@ -1,7 +1,7 @@
 """Metrics of campaigns: expressions over the tables of a run, such as `p95(tcp("ftp").rtt_us) in ms`.
 
-The language is Lasthop's own (docs/guides/metrics.md has its grammar). Nothing in it reaches Python: a name is a
-table, a column, a function or a unit, or the metric is refused.
+The language is Lasthop's own (docs/guides/metrics.md has its grammar). Nothing in it reaches
+Python: a name is a table, a column, a function or a unit, or the metric is refused.
 
     metric = Metric.parse("goodput", 'flow("ftp").goodput_bps in Mbit/s')
     metric.unit, metric.tables  # "Mbit/s", {"flows"}
@@ -29,7 +29,8 @@ from lasthop.campaign.metrics._terms import Compute
 
 __all__ = ["Metric", "MetricError", "Outcome", "evaluate_all"]
 
-#: A metric is a column of the results: its name is one in SQL and in the stopping rule without quotes.
+#: A metric is a column of the results: its name is one in SQL and in the stopping rule without
+#: quotes.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: So much of a long text is shown on either side of the mistake.
 _SHOWN = 60
@@ -60,7 +61,8 @@ class Outcome:
 class Metric:
     """A named expression over the tables of a run, checked, with its unit.
 
-    Equal metrics have equal names and trees, whatever their spaces and parentheses. Pickles as name and text.
+    Equal metrics have equal names and trees, whatever their spaces and parentheses. Pickles as name
+    and text.
     """
 
     name: str

@@ -1,8 +1,10 @@
 """From tree to computation: what fits together in a metric, and how to compute it.
 
-All that is wrong in a metric whatever the run is found here, before any run. What depends on the run is `Absent`.
+All that is wrong in a metric whatever the run is found here, before any run. What depends on the
+run is `Absent`.
 
-Sums are numpy's pairwise sums, whose order does not depend on the processor; a dot product's (BLAS) does.
+Sums are numpy's pairwise sums, whose order does not depend on the processor; a dot product's (BLAS)
+does.
 """
 
 from __future__ import annotations

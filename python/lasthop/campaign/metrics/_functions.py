@@ -24,7 +24,8 @@ class Stretch:
         """The window in this run.
 
         Raises:
-            Absent: it reaches over the end of the run, so that its mean would be that of another window.
+            Absent: it reaches over the end of the run, so that its mean would be that of another
+                window.
         """
         run = tables.end()
         last = max((s for s in (self.start, self.end) if s is not None), default=None)
@@ -44,7 +45,8 @@ class Bounds:
     def contain(self, tables: Tables, facts: TableFacts) -> Mask:
         """The rows inside: start <= time < end; of a table over intervals start < time <= end.
 
-        Both put each row into one of two adjacent windows. An interval's row has the time of the interval's end.
+        Both put each row into one of two adjacent windows. An interval's row has the time of the
+        interval's end.
         """
         if self.start is None and self.end is None:
             return np.ones(tables.length(facts.name), np.bool_)

@@ -1,7 +1,7 @@
 """From text to tree: a recursive descent over tokens.
 
-It knows tables, columns and functions by name, so that a misspelt one is found where it stands. What fits together
-(kinds, rows, units) is the business of `_compile`.
+It knows tables, columns and functions by name, so that a misspelt one is found where it stands.
+What fits together (kinds, rows, units) is the business of `_compile`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from lasthop.campaign.metrics._syntax import (
     Window,
 )
 
-#: Parentheses and signs within each other; each takes some ten calls, of which Python allows a thousand.
+#: Parentheses and signs within each other; each takes some ten calls, of which Python allows a
+#: thousand.
 MOST_NESTED = 25
 #: Nodes of a tree: a chain of additions is as deep as it is long.
 MOST_NODES = 200

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-#: Named units: dimension, and the factor to the dimension's base (SI brochure, 9th edition; IEC 80000-13 for KiB).
+#: Named units: dimension, and the factor to the dimension's base (SI brochure, 9th edition; IEC
+#: 80000-13 for KiB).
 _NAMED: dict[str, tuple[str, Fraction]] = {
     "ns": ("time", Fraction(1, 10**9)),
     "us": ("time", Fraction(1, 10**6)),

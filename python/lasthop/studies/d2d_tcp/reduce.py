@@ -68,7 +68,7 @@ def requests_per_s(run: Run, node: str) -> float:
     return float(sent or 0) / (run.duration_s - WARM_UP_S)
 
 
-# --- one segment, TTI by TTI ------------------------------------------------------------------------------------------
+# --- one segment, TTI by TTI ----------------------------
 
 
 def reduce_steps(run: Run) -> dict[str, Any]:
@@ -182,7 +182,8 @@ def asking_share(steps: Steps, packets: Packets, node: str, peer: str) -> float:
 def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, float]:
     """Packets that come after the report of a request and before its data block, and must be asked for anew.
 
-    How many; how long they wait for the next request in the mean [ms]; the shortest time between two requests [TTI].
+    How many; how long they wait for the next request in the mean [ms]; the shortest time between
+    two requests [TTI].
     """
     asks = steps.asks(node)
     if len(asks) < 3:
@@ -250,7 +251,7 @@ def shown_segment(steps: Steps, packets: Packets) -> dict[str, Any]:
     return {"moments": rows, "ack_received": int(first[0]) if len(first) else -1}
 
 
-# --- mode switches ----------------------------------------------------------------------------------------------------
+# --- mode switches ----------------------------
 
 
 def switches_of(run: Run) -> list[tuple[float, str, float]]:
@@ -415,7 +416,7 @@ def _between(table: pa.Table, start: float, end: float) -> Any:
     return pc.and_(pc.greater_equal(time, start), pc.less(time, end))
 
 
-# --- several pairs ----------------------------------------------------------------------------------------------------
+# --- several pairs ----------------------------
 
 
 def reduce_pairs(run: Run) -> dict[str, Any]:

@@ -87,9 +87,10 @@ def reduce_drive(run: Run) -> dict[str, Any]:
 def answers(events: list[dict[str, Any]], packets: dict[str, Any], tcp: pa.Table, t0: float) -> dict[str, float]:
     """TCP's recoveries and timeouts in the time after the handover, by what became of the segment that each began with.
 
-    `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full queue. `spurious`: not
-    dropped at all. The segment is the first that is sent again at that moment. A recovery that follows the one before
-    at once may send nothing, since its hole was repeated in the one before: then it is the first unacknowledged one.
+    `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full
+    queue. `spurious`: not dropped at all. The segment is the first that is sent again at that
+    moment. A recovery that follows the one before at once may send nothing, since its hole was
+    repeated in the one before: then it is the first unacknowledged one.
     """
     sampled, snd_una = column(tcp, "time_s"), column(tcp, "snd_una")
     counts = dict.fromkeys(("by_handover", "by_queue", "spurious", "timeouts", "spurious_timeouts"), 0.0)
@@ -123,8 +124,8 @@ def window_kept(run: Run, t0: float) -> float:
 def packet_table(run: Run) -> dict[str, Any]:
     """Data packets of the download: when each was sent, received, forwarded over X2 and discarded at the handover.
 
-    NaN: it was not. And when something else dropped it, by which cause ("": nothing did), its first byte, its
-    bytes, and whether it is a repetition.
+    NaN: it was not. And when something else dropped it, by which cause ("": nothing did), its first
+    byte, its bytes, and whether it is a repetition.
     """
     table = run.table("packets")
     table = table.filter(pc.and_(pc.equal(table["flow"], "ftp"), pc.greater(table["len"], 0)))
@@ -179,7 +180,8 @@ def fresh_bytes(packets: dict[str, Any], chosen: Any) -> float:
 def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     """Arrays for the figures: cwnd over time, segments around the handover, goodput by 100 ms."""
     tcp = run.table("tcp")
-    # All that was under way at the handover, however long it had waited, and what was sent after it.
+    # All that was under way at the handover, however long it had waited, and what was sent after
+    # it.
     known = np.fmax(packets["received"], np.fmax(packets["discarded"], packets["dropped"]))
     ended = np.where(np.isnan(known), packets["sent"], known)
     near = (ended > t0 - 1.0) & (packets["sent"] < t0 + AFTER_S)

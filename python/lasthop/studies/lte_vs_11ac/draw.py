@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 #: Colour by network and filled or hollow by size: the same in every figure.
 COLOURS = {"lte-am": "#0072b2", "lte-um": "#d55e00", "11ac": "#009e73"}
 FILLS = {1000: "full", 3000: "none"}
-#: Lines of variants: dashes by group, and a colour and a mark of its own for each, because many lie upon another.
+#: Lines of variants: dashes by group, and a colour and a mark of its own for each, because many lie
+#: upon another.
 GROUP_DASHES = {"loss-based": "-", "delay-based": "--", "loss-delay-based": ":"}
 LINES = {
     "bic": ("#0072b2", "o"),

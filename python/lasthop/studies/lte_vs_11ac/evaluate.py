@@ -1,9 +1,9 @@
 """How the claims are judged: one evaluator reads each claim's test (statement.py) and compares estimates.
 
-A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it; it is undecided if
-the intervals of all parts that fail reach into what the claim accepts. With none failing it agrees only if every part
-was tested, else it is not testable and says which parts held. What the paper says and denies elsewhere is ambiguous:
-ours is printed, beside both readings.
+A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it;
+it is undecided if the intervals of all parts that fail reach into what the claim accepts. With none
+failing it agrees only if every part was tested, else it is not testable and says which parts held.
+What the paper says and denies elsewhere is ambiguous: ours is printed, beside both readings.
 """
 
 from __future__ import annotations

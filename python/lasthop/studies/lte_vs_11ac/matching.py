@@ -1,7 +1,8 @@
 """The paper's product: which variant, packet size and RLC mode suit each load and metric best, with ties.
 
-A combination ties with the best when the 95 % interval of their difference, seed by seed, holds zero, or when they
-differ by less than the metric's percentage of equality; without replications only the percentage decides.
+A combination ties with the best when the 95 % interval of their difference, seed by seed, holds
+zero, or when they differ by less than the metric's percentage of equality; without replications
+only the percentage decides.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def reduce_cell(run: Run) -> dict[str, Any]:
 def dropped_packets(run: Run, flows: pa.Table) -> float:
     """Data packets of which something was dropped: `lost_dropped` counts fragments singly, of 3000 B up to three times.
 
-    The table `drops` has the fragments of a packet under its number, and ACKs, which are never fragmented, beside them.
+    The table `drops` has the fragments of a packet under its number, and ACKs, which are never
+    fragmented, beside them.
     """
     drops = run.table("drops")
     acks = drops.num_rows - float(column(flows, "lost_dropped").sum())
@@ -112,7 +113,8 @@ def acknowledged(tcp: pa.Table) -> FloatArray:
 def start_dip(acked: FloatArray) -> float:
     """The lowest of the first seconds in which something was acknowledged, over the mean of all later ones.
 
-    The table is sampled once a second. A flow that starts well has about 1; a deep dip is below a half.
+    The table is sampled once a second. A flow that starts well has about 1; a deep dip is below a
+    half.
     """
     time, total = acked
     rate = np.diff(total) / np.diff(time)

@@ -18,7 +18,8 @@ class Spread:
 
     #: Largest minus smallest mean, in percent of their mean.
     percent: float
-    #: Pairs whose paired 95 % interval does not hold zero and whose means differ by more than "equal" allows.
+    #: Pairs whose paired 95 % interval does not hold zero and whose means differ by more than
+    #: "equal" allows.
     apart: int
     #: All pairs.
     pairs: int

@@ -1,7 +1,8 @@
 """Eleven TCP variants over LTE and 802.11ac: what `lasthop.harness` looks up by name.
 
-Claims are written as comparisons (`statement.py`) and judged by one evaluator (`evaluate.py`); 802.11ac is a network
-like the others that has no runs yet, so that what needs it stays untested until it has.
+Claims are written as comparisons (`statement.py`) and judged by one evaluator (`evaluate.py`);
+802.11ac is a network like the others that has no runs yet, so that what needs it stays untested
+until it has.
 """
 
 from lasthop.studies.lte_vs_11ac.evaluate import statement

@@ -47,7 +47,8 @@ def number(value: float | None) -> float:
 def reduce_download(run: Run) -> dict[str, Any]:
     """A full buffer: goodput, round trip, delay, losses and when they happened."""
     down = flow(run, "down")
-    # Behind a proxy the last hop is a connection of its own; the flow's own packets end at the proxy.
+    # Behind a proxy the last hop is a connection of its own; the flow's own packets end at the
+    # proxy.
     last = next((f for f in run.table("flows").to_pylist() if f["flow"].startswith("down@")), down)
     drops = column(of_flow(run.table("drops"), "down"), "time_s")  # most are the background's: millions
     parts = np.histogram(drops, bins=6, range=(1.0, run.duration_s))[0]
@@ -88,7 +89,8 @@ def reduce_objects(run: Run) -> dict[str, Any]:
 def burst_times(tcp: Any) -> FloatArray:
     """How long each burst took at its sender, from its first octet to the last acknowledgement.
 
-    The sender begins and ends the uplink's delay later than the receiver asks and has it. Samples come every 10 ms.
+    The sender begins and ends the uplink's delay later than the receiver asks and has it. Samples
+    come every 10 ms.
     """
     when, acked = column(tcp, "time_s"), column(tcp, "bytes_acked")
     sent = np.maximum.accumulate(column(tcp, "snd_nxt"))
@@ -171,8 +173,8 @@ def reduce_trace(run: Run) -> dict[str, Any]:
 def reduce_prediction(run: Run) -> dict[str, Any]:
     """What is told against what is served, and how far an estimate of the queue runs from the real one.
 
-    Reports carry the moment at which they were taken. By then layer 2 has got what had left the sender one wire's
-    delay before.
+    Reports carry the moment at which they were taken. By then layer 2 has got what had left the
+    sender one wire's delay before.
     """
     hints, tcp = run.table("hints"), of_flow(run.table("tcp"), "down")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")
@@ -184,12 +186,14 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     mean = np.asarray([rate[(time >= a) & (time < a + WINDOW_S)].mean() for a in edges[:-1]])
     error = float(np.abs(mean - served).mean() / served.mean())
     late = time > 3.0
-    # Octets that have left the sender and could be at layer 2, and what the rates told say that left it.
+    # Octets that have left the sender and could be at layer 2, and what the rates told say that
+    # left it.
     arrived = np.interp(time[late] - wire_delay(run), when, sent)
     gone = np.concatenate(([0.0], np.cumsum(rate[late][:-1] / 8 * np.diff(time[late]))))
     estimate, queue = arrived - gone, real[late]
     alone = {age: drift(time[late], estimate, queue, age) for age in AGES_S}
-    # Each report that comes, one a period, corrects it; where none tells the queue it is left alone for all of the run.
+    # Each report that comes, one a period, corrects it; where none tells the queue it is left alone
+    # for all of the run.
     every = float(np.median(np.diff(time[late]))) if told else float(time[late][-1] - time[late][0]) / 2
     scenario = tomllib.loads(run.scenario.to_toml())
     return {

@@ -11,7 +11,8 @@ DL_TTI_S, DL_BLOCKS = 0.010, 12
 UL_TTI_S, UL_BLOCKS = 0.020, 4
 BLOCK_BYTES = 40
 
-#: A segment as IP sees it (512 + 20 + 20), with its PDCP header, and as the paper counts throughput.
+#: A segment as IP sees it (512 + 20 + 20), with its PDCP header, and as the paper counts
+#: throughput.
 PACKET_BYTES, PDU_BYTES, COUNTED_BYTES = 552, 553, 532
 MAX_WINDOW = 64
 
@@ -38,9 +39,10 @@ def transmission_time_s(packet_bytes: int, blocks: int, tti_s: float) -> float:
 def minimum_rtt_s(one_way_s: float) -> float:
     """The smallest RTT that a grid of TTIs allows, for a one-way delay outside the radio (wired + RNC to Node B).
 
-    ceil20(ceil10(2w + 0.5 ms) + 20) + 20 ms: 0.5 ms for serialisation on the 10 Mbit/s link; two downlink TTIs for a
-    packet, one uplink TTI for its ACK. Data that arrives at the instant a TTI starts goes with the next one, and the
-    ACK comes out of the UE at such an instant, so the outer ceiling is strict.
+    ceil20(ceil10(2w + 0.5 ms) + 20) + 20 ms: 0.5 ms for serialisation on the 10 Mbit/s link; two
+    downlink TTIs for a packet, one uplink TTI for its ACK. Data that arrives at the instant a TTI
+    starts goes with the next one, and the ACK comes out of the UE at such an instant, so the outer
+    ceiling is strict.
     """
     ms = one_way_s * 1e3
     downlink_start = math.ceil((2 * ms + 0.5) / 10) * 10

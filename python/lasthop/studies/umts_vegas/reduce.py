@@ -130,11 +130,13 @@ def reduce_datagrams(run: Run) -> dict[str, Any]:
     at = dict(zip(got["packet"].tolist(), got["time"].tolist(), strict=True))
     pairs = [(t, at[p]) for p, t in zip(sent["packet"].tolist(), sent["time"].tolist(), strict=True) if p in at]
     starts, ends = np.array(pairs).T
-    # One that was sent before its forerunner arrived may have waited for it and not for a block of its own.
+    # One that was sent before its forerunner arrived may have waited for it and not for a block of
+    # its own.
     alone = np.concatenate([[True], np.maximum.accumulate(ends)[:-1] < starts[1:]])
     starts, ends = starts[alone], ends[alone]
     delays = ends - starts
-    # The error-free delay depends on where in the TTI the datagram comes: compare with its own phase.
+    # The error-free delay depends on where in the TTI the datagram comes: compare with its own
+    # phase.
     phase = np.round(np.mod(starts, UL_TTI_S) * 1e3).astype(int)
     extra = np.concatenate([delays[phase == p] - delays[phase == p].min() for p in np.unique(phase)])
     late = extra[extra > 1e-3]

@@ -1,7 +1,8 @@
 """TCP Vegas and Reno over a UMTS dedicated channel: what `lasthop.harness` looks up by name.
 
-Throughput is counted as in the paper: received TCP segments with their 20 B TCP header (`rx_segment_bytes`), as a
-share of the channel's 384 kbit/s. 532 of the 553 B that PDCP hands down make the 96 % of an error-free channel.
+Throughput is counted as in the paper: received TCP segments with their 20 B TCP header
+(`rx_segment_bytes`), as a share of the channel's 384 kbit/s. 532 of the 553 B that PDCP hands down
+make the 96 % of an error-free channel.
 """
 
 from lasthop.studies.umts_vegas.evaluate import (
