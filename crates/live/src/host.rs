@@ -237,7 +237,8 @@ impl Place {
         let _gone = self.counters.read_to_string(&mut text);
         let own = text.lines().find_map(|line| line.trim().strip_prefix(sys::DEVICE)?.strip_prefix(':'));
         let columns: Vec<&str> = own.unwrap_or_default().split_whitespace().collect();
-        // Receive has eight columns: bytes, packets, errs, drop and others; transmit begins as that.
+        // Receive has eight columns: bytes, packets, errs, drop and others; transmit begins as
+        // that.
         [11, 3].map(|column| columns.get(column)?.parse().ok())
     }
 

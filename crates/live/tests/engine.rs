@@ -192,7 +192,8 @@ fn a_port_that_is_gone_ends_the_run() {
 }
 
 /// The sender's own link is narrower than its device: the message about it comes back at once, from
-/// an address that is not the sender's (Linux drops a packet from an address of its own as martian).
+/// an address that is not the sender's (Linux drops a packet from an address of its own as
+/// martian).
 #[test]
 fn a_packet_too_large_for_its_own_link_is_answered_from_elsewhere() {
     let sent = packet(false, 1000, 64, true, Ecn::NotEct);
