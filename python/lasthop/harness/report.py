@@ -263,12 +263,17 @@ def _turned(base: Finding, ablated: Finding) -> str:
 def _folded_sensitivity(result: ClaimResult) -> Markup:
     if not result.sensitivity:
         return Markup("")
-    same = sum(c.finding.verdict == result.finding.verdict for c in result.sensitivity)
+    verdicts = [c.finding.verdict for c in result.sensitivity]
+    if result.finding.verdict == "undecided":
+        # They may have one seed, by which nothing is undecided.
+        counts = ((verdicts.count(v), words) for v, words in COUNTS.items())
+        said = f"of {len(verdicts)} changed values " + ", ".join(f"{n} {words}" for n, words in counts if n)
+    else:
+        same = verdicts.count(result.finding.verdict)
+        said = f"{same} of {len(verdicts)} changed values give the same verdict"
     rows = [(c.value.name, c.value.text(c.factor), pill(c.finding.verdict), c.finding.text) for c in result.sensitivity]
     table = _html_table(("value", "is", "verdict", "ours"), rows, ["", "", "", "half"])
-    return Markup(
-        "<details><summary>Sensitivity: {} of {} changed values give the same verdict</summary>{}</details>"
-    ).format(same, len(result.sensitivity), table)
+    return Markup("<details><summary>Sensitivity: {}</summary>{}</details>").format(said, table)
 
 
 def _figures(figures: Sequence[Figure]) -> Markup:

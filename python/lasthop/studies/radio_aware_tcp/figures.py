@@ -291,7 +291,8 @@ def figure_1(data: Data) -> Figure:
     (dashed,) = other.plot(xs, trip, "s--", color=COLOURS["queue"], label="round trip")
     other.set_ylim(0, None)
     other.set_ylabel("round trip / 5 ms")
-    ax.legend(handles=[line, dashed], frameon=False, fontsize=7, loc="lower right")
+    # On the axes that are drawn last: their grid would cross the legend of the others.
+    other.legend(handles=[line, dashed], frameon=False, fontsize=7, loc="lower right")
     columns = {"bdp": xs, "goodput_share": rate, "rtt_over_5ms": trip}
     caption = "Normal TCP: goodput over the air-link rate and mean round trip over 5 ms, against the layer-2 buffer."
     return Figure("fig1", "Figure 1", caption, fig, {"fig1": columns})
