@@ -146,6 +146,22 @@ def test_a_hollow_dot_is_undecided() -> None:
     assert "1 of 3 comparisons hold, 1 is undecided, 3 replications" in Tags(several).text
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ([5.0] * 10, "4 more comparisons, which hold"),
+        ([4.0] * 10, "4 more comparisons, which are undecided"),
+        ([-1.0] * 10, "4 more comparisons, which fail"),
+        ([5.0, 4.0] * 5 + [4.0] * 2, "6 more comparisons, some of which are undecided"),
+        ([-1.0] * 7 + [5.0] * 3, "4 more comparisons, some of which fail"),
+    ],
+)
+def test_folded_comparisons_are_summed_up(limits: list[float], said: str) -> None:
+    """2 ± 2.5 holds below 5, is undecided at 4 and fails below -1; what fails comes first, then what is undecided."""
+    wide = Estimate.of([1.0, 2.0, 3.0])
+    assert said in Tags(comparisons(j.all_of([j.at_most("x", wide, limit) for limit in limits]))).text
+
+
 def test_nearly_equal_numbers_are_beside_each_other() -> None:
     """0.994 and 0.997 differ by 0.3 %: the scale is 10 % of the largest wide, with margins."""
     near = j.ordered({"a": Estimate.of([0.994]), "b": Estimate.of([0.997])}, unit="Mbit/s")

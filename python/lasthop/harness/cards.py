@@ -109,7 +109,7 @@ def comparisons(
             same = f", {left} come{'s' if left == 1 else ''} out as above{' (not shown)' if others else ''}"
         checks = others
     # What fails comes first, what is not judged last.
-    checks.sort(key=lambda c: (c.relation == "given", c.held is True))
+    checks.sort(key=lambda c: (c.relation == "given", (False, None, True).index(c.held)))
     scales = _shared(checks)
     alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
     lines = [_line(check, scales.get(_group(check)), alone, words) for check in checks]
@@ -127,11 +127,18 @@ def comparisons(
     more = Markup("")
     if len(lines) > shown:
         rest = [check.held for check in checks[shown:]]
-        what = "which hold" if all(rest) else "which fail" if not any(rest) else "some of which fail"
+        what = _folded(rest)
         more = Markup('<details><summary>{} more comparisons, {}</summary><div class="dots">{}</div></details>').format(
             len(lines) - shown, what, Markup("").join(lines[shown:])
         )
     return Markup("{}{}{}").format(count, first, more)
+
+
+def _folded(held: Sequence[bool | None]) -> str:
+    """What the line over folded comparisons says of them."""
+    if len(set(held)) == 1:
+        return {True: "which hold", False: "which fail", None: "which are undecided"}[held[0]]
+    return "some of which fail" if False in held else "some of which are undecided"
 
 
 def _compared(check: Check) -> tuple[str, ...]:
