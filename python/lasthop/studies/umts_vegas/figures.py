@@ -281,7 +281,8 @@ def figure_phase(data: Data) -> Figure:
     right.tick_params(labelsize=7)
     right.spines["top"].set_visible(False)
     handles = ax.get_lines() + right.get_lines()
-    # On the axes that are drawn last: the grid of the right ones would cross the legend of the left ones.
+    # On the axes that are drawn last: the grid of the right ones would cross the legend of the left
+    # ones.
     right.legend(handles=handles, frameon=False, fontsize=7, loc="lower center")
     ax.set_ylim(0, 100)
     columns: dict[str, list[Any]] = {"start_ms": list(starts), "vegas_percent": shares, "rtt_min_ms": rtts}
