@@ -100,3 +100,15 @@ def test_a_file_of_any_name_beside_the_tables_is_no_table(drive: Results, sheet:
     sheet.opened(run_report(results), tmp_path)
     assert sheet.page.evaluate("window.hit") is None
     assert sheet.wrong == []
+
+
+def test_a_table_that_was_removed_is_named_on_top(sheet: Sheet, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(out=folder)
+    (folder / "tcp.parquet").unlink()
+    sheet.opened(run_report(Results.load(folder)), tmp_path)
+    alerts = sheet.page.locator("main > [role=alert]")
+    expect(alerts).to_have_count(1)
+    expect(alerts).to_contain_text("'tcp' is missing")
+    expect(sheet.page.locator("#overview table").first).to_be_visible()
+    assert sheet.wrong == []

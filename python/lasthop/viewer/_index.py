@@ -86,6 +86,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         except LasthopError as error:
             # The others are worth showing.
             damaged.append(str(error))
+    damaged += _missing(results)
     account = results.summary.get("packets")
     return {
         "id": number,
@@ -106,6 +107,18 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "damaged": damaged,
         "left_out": [] if kept is None else [n for n in table_names(results) if (number, n) not in kept],
     }
+
+
+def _missing(results: Results) -> list[str]:
+    """A sentence for each table that the run wrote and that is not there any more."""
+    written = results.manifest.get("tables")
+    names = written if isinstance(written, dict) else {}
+    return [
+        f"The table '{name}' is missing: manifest.json names it, and the folder has no {name}.parquet. "
+        "Put the file back, or run the scenario again."
+        for name in names
+        if name not in results.table_names
+    ]
 
 
 def _duration(results: Results) -> float:
