@@ -399,7 +399,8 @@ impl CongestionControl for Bbr3 {
         self.save_state_upon_loss();
         self.previous = CaState::Loss;
         // "HandleLostPacket" where the packets are marked, that is after the state is saved and
-        // before anything can be undone. C.app_limited of the newest sample stands for the packet's.
+        // before anything can be undone. C.app_limited of the newest sample stands for the
+        // packet's.
         if let Some(loss) = c.loss {
             self.handle_lost(c.now, loss, self.sample.rate_sample.app_limited);
         }
