@@ -68,3 +68,35 @@ def test_reno_and_cubic_against_themselves_in_twenty_sets_of_seeds(
     rows, flagged = judged(suite_of(), 20, tmp_path, monkeypatch)
     assert rows == 20 * 2 * 22
     assert len(flagged) <= 0.05 * rows, flagged
+
+
+def with_jitter(suite: Suite, factor: float) -> Suite:
+    """The suite with the jitter that breaks phase effects times a factor."""
+    cases = [
+        replace(
+            case,
+            paths=tuple(
+                replace(path, parameters={**path.parameters, "jitter": path.parameters["jitter"] * factor})
+                for path in case.paths
+            ),
+        )
+        for case in suite.cases
+    ]
+    return replace(suite, cases=tuple(cases))
+
+
+def verdicts_by_jitter(control: str, suite: Suite, store: Path) -> list[dict[str, str]]:
+    """The verdict of each row with the jitter of the suite, with half and with twice of it."""
+    return [
+        {row.id: row.verdict for row in Judgement(control, [with_jitter(suite, f)], quick=True, store=store).run().rows}
+        for f in (1.0, 0.5, 2.0)
+    ]
+
+
+def test_half_and_twice_the_jitter_leave_the_verdicts(tmp_path: Path) -> None:
+    suite = load_suite("rfc9743")
+    suite = replace(suite, cases=tuple(case for case in suite.cases if case.id == "CCE-03"), figures=())
+    usual, half, twice = verdicts_by_jitter("bbr", suite, tmp_path)
+    assert usual == {"CCE-03": "flag"}
+    assert half == usual
+    assert twice == usual

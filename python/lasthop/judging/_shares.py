@@ -84,23 +84,23 @@ class Shares:
 
     def loss(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
         """Dropped packets over sent ones."""
-        found = self._windows(pattern, from_s, to_s)
-        if isinstance(found, Unknown):
-            return found
-        sent = float(np.sum(found.column("sent_packets").to_numpy()))
-        if sent == 0:
-            return Unknown(f"no flow '{pattern}' sends anything from {from_s:g} s to {to_s:g} s")
-        return float(np.sum(found.column("lost_packets").to_numpy())) / sent
+        nothing = f"no flow '{pattern}' sends anything from {from_s:g} s to {to_s:g} s"
+        return self._part("lost_packets", "sent_packets", nothing, pattern, from_s, to_s)
 
     def marked(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
         """Packets that arrive with a mark over those that arrive."""
+        nothing = f"no packet of '{pattern}' arrives from {from_s:g} s to {to_s:g} s"
+        return self._part("marked_packets", "delivered_packets", nothing, pattern, from_s, to_s)
+
+    def _part(self, part: str, whole: str, nothing: str, pattern: str, from_s: float, to_s: float) -> float | Unknown:
+        """The sum of one column of windows over that of another; `nothing` says why there is none."""
         found = self._windows(pattern, from_s, to_s)
         if isinstance(found, Unknown):
             return found
-        arrived = float(np.sum(found.column("delivered_packets").to_numpy()))
-        if arrived == 0:
-            return Unknown(f"no packet of '{pattern}' arrives from {from_s:g} s to {to_s:g} s")
-        return float(np.sum(found.column("marked_packets").to_numpy())) / arrived
+        all_of = float(np.sum(found.column(whole).to_numpy()))
+        if all_of == 0:
+            return Unknown(nothing)
+        return float(np.sum(found.column(part).to_numpy())) / all_of
 
     def _leaving(self, pattern: str, from_s: float, to_s: float) -> pa.Table | Unknown:
         """The flows' packets with data as they are sent."""
