@@ -206,11 +206,17 @@ impl Trace {
     }
 
     /// Adds the control elements of the block that was noted last.
-    #[inline]
+    #[inline(always)]
     pub fn controls(&mut self, controls: impl FnOnce() -> Vec<Control>) {
-        if self.parts
-            && let Some(record) = self.steps.as_mut().and_then(|steps| steps.last_mut())
-        {
+        if self.parts {
+            self.write_controls(controls);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_controls(&mut self, controls: impl FnOnce() -> Vec<Control>) {
+        if let Some(record) = self.steps.as_mut().and_then(|steps| steps.last_mut()) {
             record.controls = controls();
         }
     }
@@ -226,16 +232,25 @@ impl Trace {
         self.steps.is_some()
     }
 
-    /// Notes what `record` says, if a trace is kept.
-    #[inline]
+    /// Notes what `record` says, if a trace is kept. The record is built out of line: 200 octets of
+    /// it in a function of every TTI keep that function from being inlined.
+    #[inline(always)]
     pub fn note(&mut self, record: impl FnOnce() -> TraceRecord) {
+        if self.is_on() {
+            self.write(record);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write(&mut self, record: impl FnOnce() -> TraceRecord) {
         if let Some(trace) = &mut self.steps {
             trace.push(record());
         }
     }
 
     /// Notes a step of a UE's uplink that has no block.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, rbs: RbSet) {
         self.note(|| {
             let record = TraceRecord::new(tti, step, TraceLink::Uplink, ue);
@@ -244,13 +259,19 @@ impl Trace {
     }
 
     /// Notes what happened to the block of `process` of `ue`.
-    #[inline]
+    #[inline(always)]
     pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
+        if self.is_on() {
+            self.write_block(tti, step, link, ue, process);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
         let parts = self.parts && matches!(step, Step::Data | Step::Again);
-        self.note(|| {
-            let parts = if parts { process.parts.clone() } else { Vec::new() };
-            TraceRecord { parts, ..TraceRecord::new(tti, step, link, ue).with(process) }
-        });
+        let parts = if parts { process.parts.clone() } else { Vec::new() };
+        self.write(|| TraceRecord { parts, ..TraceRecord::new(tti, step, link, ue).with(process) });
     }
 }
 

@@ -170,17 +170,40 @@ impl SidelinkBlocks<'_> {
             .decode
     }
 
+    #[inline(always)]
     fn note(&mut self, step: Step, destination: u32) {
         if self.trace.is_on() {
-            let mut record =
-                self.sidelink.record(self.tti(), step, destination, self.decode(destination), self.bearers);
-            if self.trace.has_parts() && matches!(step, Step::Data | Step::Again) {
-                let l = &self.sidelink.destinations[destination as usize];
-                let sender = &self.sidelink.senders[destination as usize];
-                record.parts.clone_from(&sender.harq.get(process_of(self.tti())).parts);
-                record.from = Some((l.end, l.link.header));
-            }
-            self.trace.note(|| record);
+            self.write(step, destination);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write(&mut self, step: Step, destination: u32) {
+        let mut record =
+            self.sidelink.record(self.tti(), step, destination, self.decode(destination), self.bearers);
+        if self.trace.has_parts() && matches!(step, Step::Data | Step::Again) {
+            let l = &self.sidelink.destinations[destination as usize];
+            let sender = &self.sidelink.senders[destination as usize];
+            record.parts.clone_from(&sender.harq.get(process_of(self.tti())).parts);
+            record.from = Some((l.end, l.link.header));
+        }
+        self.trace.note(|| record);
+    }
+
+    /// Receiver number `k` of a group has decoded `parts`, or has lost them.
+    #[cold]
+    #[inline(never)]
+    fn write_member(&mut self, step: Step, destination: u32, k: usize, parts: &Parts) {
+        let (tti, decode) = (self.tti(), self.decode(destination));
+        let (s, process) = (&*self.sidelink, process_of(Tti(tti.0 - decode)));
+        let l = &s.destinations[destination as usize];
+        if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
+            let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
+            let record = record.with(s.senders[destination as usize].harq.get(process));
+            let mut packets: Vec<_> = packets_of(m, l.end, self.bearers, parts).collect();
+            packets.dedup();
+            self.trace.note(|| TraceRecord { peer: Some(m.ue), packets, ..record });
         }
     }
 
@@ -232,17 +255,7 @@ impl SidelinkBlocks<'_> {
             return;
         }
         if self.trace.is_on() {
-            let step = if takes { Step::Decoded } else { Step::Failed };
-            let (tti, decode) = (self.tti(), self.decode(destination));
-            let (s, process) = (&*self.sidelink, process_of(Tti(tti.0 - decode)));
-            let l = &s.destinations[destination as usize];
-            if let Some(m) = l.group.as_ref().map(|g| &g.members[k]) {
-                let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
-                let record = record.with(s.senders[destination as usize].harq.get(process));
-                let mut packets: Vec<_> = packets_of(m, end, self.bearers, parts).collect();
-                packets.dedup();
-                self.trace.note(|| TraceRecord { peer: Some(m.ue), packets, ..record });
-            }
+            self.write_member(if takes { Step::Decoded } else { Step::Failed }, destination, k, parts);
         }
         for (_, pdu) in parts {
             match takes {

@@ -90,6 +90,7 @@ impl StageRecorder {
     }
     /// The packets of an MPDU are in this stage from `at` on.
     #[cold]
+    #[inline(never)]
     pub fn chain(&mut self, pool: &Pool, chain: Chain, station: StationId, at: Instant, stage: WlanStage) {
         if let Some(recorded) = &mut self.0 {
             pool.each(chain, |item| recorded.stages.push(WlanNote { id: item.id, station, at, stage }));
@@ -98,6 +99,7 @@ impl StageRecorder {
     /// The burst begins. Packets that were not on the air before have contended since the device's
     /// last turn.
     #[cold]
+    #[inline(never)]
     pub fn burst_begins(&mut self, now: Instant, burst: BurstOf<'_>) {
         let ended = burst.device.turn_ended;
         for (station, mpdu, chain) in burst.mpdus().filter(|(_, mpdu, _)| mpdu.retries == 0) {
@@ -108,6 +110,7 @@ impl StageRecorder {
     }
     /// The exchange is over: what has not arrived waits to be sent again.
     #[cold]
+    #[inline(never)]
     pub fn burst_ends(&mut self, now: Instant, burst: BurstOf<'_>) {
         for (station, _, chain) in burst.mpdus() {
             self.chain(burst.pool, chain, station, now, WlanStage::Retry);
