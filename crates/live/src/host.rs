@@ -99,7 +99,9 @@ struct Place {
 
 /// Waits for the end of its input, which comes with the end of the run or of this process, and then
 /// kills every process of its network namespace: also those that have left their group.
-const GUARD: &str = "read -r _; for try in 1 2 3 4 5 6 7 8 9; do n=; for p in /proc/[0-9]*; do \
+/// Where /proc has the numbers of another PID namespace it kills none.
+const GUARD: &str = "read -r _; [ /proc/$$/ns/net -ef /proc/self/ns/net ] || exit 1; \
+     for try in 1 2 3 4 5 6 7 8 9; do n=; for p in /proc/[0-9]*; do \
      [ \"${p#/proc/}\" != $$ ] && [ \"$p/ns/net\" -ef /proc/self/ns/net ] && kill -9 \"${p#/proc/}\" && n=1; \
      done; [ $n ] || exit 0; done";
 /// A guard that has not ended after so long is killed.
