@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lasthop.harness.definition import Claim, Study
-    from lasthop.harness.judge import Finding
+    from lasthop.harness.judge import Finding, Verdict
     from lasthop.harness.result import ClaimResult, Evidence, Figure, TableView
 
 #: A number, with half its interval and its unit.
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+
 #: numbers.
 COLUMNS, ROWS = 9, 24
 #: What a parameter set's claims come to, as the overview says it.
-COUNTS = {
+COUNTS: dict[Verdict, str] = {
     "agrees": "agree",
     "differs": "differ",
     "undecided": "undecided",
