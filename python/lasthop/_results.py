@@ -315,7 +315,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            raise mistake(f"there is no folder '{path}'")
+            raise mistake(f"there is no folder '{path}'", "`lasthop run SCENARIO --out FOLDER` writes one")
         if not (path / "manifest.json").is_file():
             raise mistake(f"'{path}' is not the folder of a finished run: it has no manifest.json")
         self._path = path

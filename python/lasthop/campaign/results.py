@@ -94,7 +94,7 @@ class CampaignResults:
         """
         path = Path(folder)
         if not path.is_dir():
-            raise mistake(f"there is no folder '{path}'")
+            raise mistake(f"there is no folder '{path}'", "`lasthop sweep CAMPAIGN --out FOLDER` writes one")
         if not (path / ABOUT).is_file():
             raise mistake(f"'{path}' is not the folder of a campaign: it has no {ABOUT}")
         try:
