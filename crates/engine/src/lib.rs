@@ -6,6 +6,7 @@
 
 pub mod custom;
 pub mod math;
+pub mod observe;
 mod queue;
 mod random;
 pub mod simd;

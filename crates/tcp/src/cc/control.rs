@@ -1,9 +1,9 @@
 //! What an algorithm has to answer.
 
 use lasthop_engine::custom::Fault;
+use lasthop_engine::observe::Observer;
 use lasthop_units::{Bitrate, Duration, Instant};
 
-use super::observe::Observer;
 use crate::hint::Hint;
 use crate::sample::{AckSample, Congestion, DupAck, DupAckAction, Established, TransmitStart};
 

@@ -116,7 +116,6 @@ mod lp;
 mod marks;
 mod mutated;
 mod nv;
-mod observe;
 mod prague;
 mod radio_aware;
 mod random;
@@ -153,7 +152,6 @@ pub use illinois::Illinois;
 pub use ledbat::Ledbat;
 pub use lp::Lp;
 pub use nv::Nv;
-pub use observe::{Observation, Observer, Shown, Trail, Variable, variables};
 pub use prague::Prague;
 pub use radio_aware::RadioAware;
 pub use reno::Reno;
@@ -168,6 +166,7 @@ pub use window::{Round, Window};
 pub use yeah::Yeah;
 
 pub use lasthop_engine::custom::{CustomParameter, DefinitionError, Fault};
+pub use lasthop_engine::observe::{Observation, Observer, Shown, Trail, Variable, variables};
 
 pub use crate::hint::{Hint, Notice};
 pub use crate::name::{CcName, CustomName};
