@@ -201,7 +201,17 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     overview = lasthop_json("describe")
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
     assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
-    kinds = {"cc", "profile", "cell-profile", "scenario-profile", "queue", "scheduler", "app", "trace-format"}
+    kinds = {
+        "cc",
+        "rate-control",
+        "profile",
+        "cell-profile",
+        "scenario-profile",
+        "queue",
+        "scheduler",
+        "app",
+        "trace-format",
+    }
     assert kinds == set(overview["plugins"])
     assert {"flows", "tcp", "events", "geometry"} <= set(overview["tables"])
     for kind, names in overview["plugins"].items():

@@ -141,7 +141,7 @@ class Results:
 
     @cached_property
     def applications(self) -> pa.Table:
-        """Completion times of requests, web pages and files; start-up, stalls and bitrate of video."""
+        """Completion times of requests, web pages, files and frames; start-up, stalls and bitrate of video."""
         return self.table("applications")
 
     @cached_property
@@ -256,6 +256,14 @@ class Results:
     def windows(self) -> pa.Table:
         """What each flow got in each interval of `output.windows`: packets of the data's direction."""
         return self.table("windows")
+
+    @cached_property
+    def media(self) -> pa.Table:
+        """Media flows: rates, delays, losses and frames between samples, every `output.interval`.
+
+        Sizes and rates are of RTP packets, their headers included.
+        """
+        return self.table("media")
 
     @cached_property
     def queues(self) -> pa.Table:

@@ -11,6 +11,7 @@ mod fault;
 pub mod ip;
 pub mod ipv4;
 mod link;
+pub mod media;
 mod monitor;
 mod packet;
 mod pipe;

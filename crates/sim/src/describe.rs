@@ -3,7 +3,9 @@
 
 use lasthop_capture::{ColumnType, TableDef};
 use lasthop_lte::mac::scheduler::SCHEDULERS;
-use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
+use lasthop_net::app::{APPS, media_variables};
+use lasthop_net::media::RATE_CONTROLS;
+use lasthop_net::{Entry, QUEUES, trace::FORMATS};
 use lasthop_tcp::AlgorithmInfo;
 use lasthop_tcp::cc::Variable;
 use serde_json::{Value, json};
@@ -17,8 +19,8 @@ pub fn json_schema() -> Value {
     config::schema::<Spec>()
 }
 
-/// Everything by name: scenario keys, congestion controls, profiles of stacks and cells, queues,
-/// applications, trace formats, runtime keys, tables.
+/// Everything by name: scenario keys, congestion controls, rate controls of media, profiles of
+/// stacks and cells, queues, applications, trace formats, runtime keys, tables.
 pub fn describe() -> Value {
     let tcp = lasthop_tcp::registry();
     json!({
@@ -27,6 +29,7 @@ pub fn describe() -> Value {
         "profile": tcp.profiles,
         "cell-profile": describe_cell_profiles(),
         "scenario-profile": describe_scenario_profiles(),
+        "rate-control": RATE_CONTROLS.iter().map(rate_control).collect::<Vec<_>>(),
         "queue": entries(QUEUES),
         "scheduler": entries(SCHEDULERS),
         "app": entries(APPS),
@@ -43,6 +46,14 @@ fn control(algorithm: &AlgorithmInfo) -> Value {
     let [name, unit, about] = ROUND.map(str::to_owned);
     all.push(Variable { name, unit, about });
     json!(AlgorithmInfo { variables: all, ..algorithm.clone() })
+}
+
+/// A rate control of media, with what the table `cc` has of it and of every sender.
+fn rate_control(entry: &Entry) -> Value {
+    let mut found = entries(std::slice::from_ref(entry))[0].take();
+    let variables = entry.name.parse().map(media_variables).unwrap_or_default();
+    found["variables"] = json!(variables);
+    found
 }
 
 fn entries(table: &[Entry]) -> Value {

@@ -22,6 +22,7 @@ mod faults;
 mod hints;
 mod hostile;
 mod layout;
+mod media;
 mod multicast;
 mod network;
 mod nodes;

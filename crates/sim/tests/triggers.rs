@@ -190,7 +190,7 @@ fn a_condition_that_cannot_be_is_refused_with_a_remedy() {
         ("var = 'cwnd'\nabove = 3\nnth = 0", "counted from 1", "1 means the first"),
         ("var = 'cwnd'\nabove = 3\nafter = 'x'", "no `[[when]]` is called `x`", "a `name`"),
         ("var = 'cwnd'\nabove = 3\nname = 'x'\nafter = 'x'", "waits for itself", "without `after`"),
-        ("var = 'cwnd'\nabove = 3\nflow = 'g'", "no TCP flow `g`", "`f`"),
+        ("var = 'cwnd'\nabove = 3\nflow = 'g'", "no flow `g` over TCP", "`f`"),
         ("var = 'cwnd'\nabove = 3\nvalue = 3", "unknown key `value`", "known"),
     ] {
         let text = bbr(&format!("[[when]]\n{condition}\n{set}\n"), "");

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use lasthop_engine::observe::Observer;
 use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use super::kind::{AppKind, Behaviour, Over};
 use super::quality::Quality;
 use super::streams::{Service, Streams};
 use super::*;
+use crate::media::RateControlName;
 use crate::registry::{Entry, UnknownName, find};
 
 macro_rules! apps {
@@ -86,6 +88,12 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.total(),)*
                 }
             }
+            /// The rate control of media.
+            pub fn rate_control(&self) -> Option<RateControlName> {
+                match self {
+                    $(AppConfig::$Name(c) => c.rate_control(),)*
+                }
+            }
             /// Its parameters may change while it runs, its kind does not.
             pub const fn changes(&self) -> bool {
                 match self {
@@ -154,9 +162,36 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.on_delivered(now, end, s, out),)*
                 }
             }
+            fn on_datagram(
+                &mut self,
+                now: Instant,
+                end: End,
+                arrival: &Arrival,
+                s: &mut Streams,
+                out: &mut Vec<Action>,
+            ) {
+                match self {
+                    $(Running::$Name(a) => a.on_datagram(now, end, arrival, s, out),)*
+                }
+            }
             fn video(&self) -> Option<&Video> {
                 match self {
                     $(Running::$Name(a) => a.video(),)*
+                }
+            }
+            fn media(&mut self) -> Option<MediaSample> {
+                match self {
+                    $(Running::$Name(a) => a.media(),)*
+                }
+            }
+            fn encoded(&self) -> Option<u64> {
+                match self {
+                    $(Running::$Name(a) => a.encoded(),)*
+                }
+            }
+            fn observe(&self, o: &mut Observer<'_>) {
+                match self {
+                    $(Running::$Name(a) => a.observe(o),)*
                 }
             }
         }
@@ -193,7 +228,7 @@ mod tests {
         for entry in APPS {
             let config: AppConfig = entry.name.parse().unwrap();
             assert_eq!(config.name(), entry.name);
-            let datagrams = matches!(config, AppConfig::Voip(_) | AppConfig::Game(_));
+            let datagrams = matches!(config, AppConfig::Voip(_) | AppConfig::Game(_) | AppConfig::Media(_));
             let service = if datagrams { Service::Datagrams } else { Service::Stream };
             assert_eq!(config.validate(service), Ok(()));
         }

@@ -1,11 +1,13 @@
 //! What a kind of application has to say of itself, and what it does at work.
 
+use lasthop_engine::observe::Observer;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use super::quality::Quality;
 use super::streams::{Service, Streams};
 use super::video::Video;
-use super::{Action, End};
+use super::{Action, Arrival, End, MediaSample};
+use crate::media::RateControlName;
 use crate::registry::Entry;
 pub(super) use crate::registry::{Wrong, parameter};
 use crate::udp::MAX_DATAGRAM;
@@ -65,6 +67,10 @@ pub(super) trait AppKind {
     fn total(&self) -> Option<Bytes> {
         None
     }
+    /// The rate control of media.
+    fn rate_control(&self) -> Option<RateControlName> {
+        None
+    }
 }
 
 /// An application at work, over the streams that all applications have.
@@ -85,9 +91,23 @@ pub(super) trait Behaviour {
     fn on_time(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// Bytes have arrived in order at `end`, and are counted.
     fn on_delivered(&mut self, _now: Instant, _end: End, _s: &mut Streams, _out: &mut Vec<Action>) {}
+    /// A datagram has arrived at `end`, and is counted.
+    fn on_datagram(&mut self, _: Instant, _: End, _: &Arrival, _: &mut Streams, _: &mut Vec<Action>) {}
     /// What the viewer has of it, if it is video.
     fn video(&self) -> Option<&Video> {
         None
+    }
+    /// What it has done since the last call, if it is media.
+    fn media(&mut self) -> Option<MediaSample> {
+        None
+    }
+    /// Octets that its encoder has made, if it is media.
+    fn encoded(&self) -> Option<u64> {
+        None
+    }
+    /// Shows the variables of media.
+    fn observe(&self, o: &mut Observer<'_>) {
+        let _none = o;
     }
 }
 
@@ -114,8 +134,27 @@ impl<T: Behaviour> Behaviour for Box<T> {
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
         (**self).on_delivered(now, end, s, out);
     }
+    fn on_datagram(
+        &mut self,
+        now: Instant,
+        end: End,
+        arrival: &Arrival,
+        s: &mut Streams,
+        out: &mut Vec<Action>,
+    ) {
+        (**self).on_datagram(now, end, arrival, s, out);
+    }
     fn video(&self) -> Option<&Video> {
         (**self).video()
+    }
+    fn media(&mut self) -> Option<MediaSample> {
+        (**self).media()
+    }
+    fn encoded(&self) -> Option<u64> {
+        (**self).encoded()
+    }
+    fn observe(&self, o: &mut Observer<'_>) {
+        (**self).observe(o);
     }
 }
 

@@ -43,6 +43,8 @@ macro_rules! built_in_apps {
             Ftp "ftp" ftp::FtpConfig;
             /// A player at `from` shows adaptive video of `to` (TCP only).
             Dash "dash" dash::DashConfig;
+            /// One direction of a video call whose rate follows the network (UDP only).
+            Media "media" media::MediaConfig;
         }
     };
 }
@@ -57,6 +59,7 @@ mod file;
 mod ftp;
 mod game;
 mod kind;
+mod media;
 mod on_off;
 mod page;
 mod quality;
@@ -75,18 +78,21 @@ pub use distribution::Distribution;
 pub use file::FileConfig;
 pub use ftp::{FtpConfig, FtpModel};
 pub use game::GameConfig;
+pub use media::{MediaConfig, media_variables};
 pub use on_off::OnOffConfig;
 pub use page::WebPageConfig;
 pub use quality::Quality;
 pub use request_response::RequestResponseConfig;
-pub use stats::{AppStats, Completions};
+pub use stats::{AppStats, Completions, MediaCounts, MediaSample, Times};
 pub use streams::Service;
 pub use video::Video;
 pub use voip::VoipConfig;
 
+use lasthop_engine::observe::Observer;
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Ecn, Instant};
 
+use crate::media::RateControlName;
 use config::Running;
 use kind::Behaviour;
 use streams::Streams;
@@ -125,14 +131,46 @@ pub enum Action {
     SendDatagram {
         /// The end that sends.
         end: End,
-        /// Payload [bytes].
-        size: u32,
+        /// What it carries.
+        message: Message,
     },
     /// Nothing more will be written at `end`.
     Close {
         /// The end that closes its direction.
         end: End,
     },
+}
+
+/// What a datagram carries: its octets as a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Payload [bytes].
+    pub size: u32,
+    /// Of media: the frame that it is a part of.
+    pub unit: u32,
+    /// Of media: its number among the packets or the reports of its end, from 0 on again after
+    /// 2^32 of them.
+    pub number: u32,
+    /// The codepoint that its sender wants in the IP header.
+    pub ecn: Ecn,
+}
+
+impl Message {
+    /// So many octets that mean nothing.
+    pub const fn plain(size: u32) -> Message {
+        Message { size, unit: 0, number: 0, ecn: Ecn::NotEct }
+    }
+}
+
+/// A datagram at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What it carries.
+    pub message: Message,
+    /// The codepoint with which it arrives.
+    pub ecn: Ecn,
+    /// When it was sent.
+    pub sent: Instant,
 }
 
 /// The application of one flow.
@@ -142,6 +180,7 @@ pub struct App {
     streams: Streams,
     name: &'static str,
     data_end: End,
+    rate_control: Option<RateControlName>,
 }
 
 impl App {
@@ -154,6 +193,7 @@ impl App {
             streams: Streams::new(service, draw, stats),
             name: config.name(),
             data_end: config.data_end(),
+            rate_control: config.rate_control(),
         }
     }
 
@@ -272,14 +312,15 @@ impl App {
         self.running.on_delivered(now, end, &mut self.streams, out);
     }
 
-    /// A datagram of `size` bytes of payload, sent at `sent`, arrived at `end`.
-    pub fn on_datagram(&mut self, now: Instant, end: End, size: u32, sent: Instant, _out: &mut Vec<Action>) {
+    /// A datagram has arrived at `end`.
+    pub fn on_datagram(&mut self, now: Instant, end: End, arrival: &Arrival, out: &mut Vec<Action>) {
         let stats = &mut self.streams.stats;
         if let Some(quality) = &mut stats.quality {
-            quality.arrived(now, sent);
+            quality.arrived(now, arrival.sent);
         }
-        stats.datagrams_delivered += 1;
-        stats.delivered[end as usize] += u64::from(size);
+        stats.datagrams_delivered += u64::from(end != self.data_end);
+        stats.delivered[end as usize] += u64::from(arrival.message.size);
+        self.running.on_datagram(now, end, arrival, &mut self.streams, out);
     }
 
     /// The peer of `end` has closed its stream: this end closes too.
@@ -303,6 +344,22 @@ impl App {
     /// What the viewer has of it, if it is video.
     pub fn video(&self) -> Option<&Video> {
         self.running.video()
+    }
+    /// What it has done since the last call, if it is media.
+    pub fn media(&mut self) -> Option<MediaSample> {
+        self.running.media()
+    }
+    /// The rate control, if it is media.
+    pub const fn rate_control(&self) -> Option<RateControlName> {
+        self.rate_control
+    }
+    /// Octets that its encoder has made, if it is media.
+    pub fn encoded(&self) -> Option<u64> {
+        self.running.encoded()
+    }
+    /// Shows the variables of its sender and of its rate control, if it is media.
+    pub fn observe(&self, o: &mut Observer<'_>) {
+        self.running.observe(o);
     }
     /// True between start and stop.
     pub const fn is_running(&self) -> bool {

@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::Quality;
+use crate::media::RateControlName;
 
 /// Counters of one application. Index 0 is end A, index 1 end B.
 #[derive(Clone, Debug, Default)]
@@ -87,4 +88,66 @@ impl Completions {
     pub fn list(&self) -> &[(Instant, Duration)] {
         &self.list
     }
+}
+
+/// What a media flow does between two samples; sizes are of RTP packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MediaCounts {
+    /// Octets that the encoder has made.
+    pub encoded: u64,
+    /// Octets of video and audio sent.
+    pub sent: u64,
+    /// Octets of video and audio received.
+    pub received: u64,
+    /// Packets of video that the sender has taken for lost.
+    pub lost: u64,
+    /// Packets that waited too long at the sender.
+    pub discarded: u64,
+    /// One-way delays of the packets of video that arrived.
+    pub delays: Times,
+    /// Times from a frame to its last packet's arrival, of complete frames.
+    pub frames: Times,
+}
+
+/// Statistics of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    sum_ns: u128,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Times {
+    pub(super) fn add(&mut self, time: Duration) {
+        self.count += 1;
+        self.sum_ns += u128::from(time.0);
+        self.max = self.max.max(time);
+    }
+    /// Their mean [s].
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e9)
+    }
+    /// The longest [s].
+    pub fn max_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.max.as_secs_f64())
+    }
+}
+
+/// A media flow as the table `media` has it.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaSample {
+    /// The rate control.
+    pub control: RateControlName,
+    /// What it wants of the encoder [bit/s].
+    pub target: f64,
+    /// Latest round trip that the sender has measured.
+    pub rtt: Option<Duration>,
+    /// Octets that wait at the sender.
+    pub queued: u64,
+    /// Octets in flight.
+    pub in_flight: u64,
+    /// Since the last sample.
+    pub counts: MediaCounts,
 }

@@ -4,7 +4,7 @@ use lasthop_engine::Draw;
 use lasthop_units::Instant;
 
 use super::stats::AppStats;
-use super::{Action, End};
+use super::{Action, End, Message};
 
 /// A backlog without end.
 pub(super) const ENDLESS: u64 = u64::MAX;
@@ -69,7 +69,7 @@ impl Streams {
             Service::Stream => self.want(End::A, packets * size, out),
             Service::Datagrams => {
                 for _ in 0..packets {
-                    out.push(Action::SendDatagram { end: End::A, size: size as u32 });
+                    out.push(Action::SendDatagram { end: End::A, message: Message::plain(size as u32) });
                 }
                 self.stats.datagrams_sent += packets;
                 self.stats.written[0] += packets * size;

@@ -277,7 +277,8 @@ fn a_udp_source_stops_and_starts_again() {
     assert_eq!((a.poll_at(), out.len()), (None, 1));
     a.start(ms(50), &mut out);
     assert_eq!((a.poll_at(), out.len()), (Some(ms(58)), 2));
-    a.on_datagram(ms(60), End::B, 1000, ms(50), &mut out);
+    let arrival = Arrival { message: Message::plain(1000), ecn: Ecn::NotEct, sent: ms(50) };
+    a.on_datagram(ms(60), End::B, &arrival, &mut out);
     assert_eq!((a.stats().datagrams_delivered, a.stats().delivered[1]), (1, 1000));
 }
 

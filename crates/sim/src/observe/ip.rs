@@ -91,8 +91,8 @@ pub fn head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
         Payload::Tcp(_, segment) => {
             segment.encode_header(out, ports, [header.src.into(), header.dst.into()]);
         }
-        Payload::Udp(_, bytes) => {
-            let datagram = Datagram { src_port: ports[0], dst_port: ports[1], len: *bytes };
+        Payload::Udp(_, message) => {
+            let datagram = Datagram { src_port: ports[0], dst_port: ports[1], len: message.size };
             out.extend_from_slice(&datagram.encode(header.src, header.dst, &[]));
         }
         Payload::Real(..) => {}

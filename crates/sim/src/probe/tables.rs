@@ -17,7 +17,7 @@ table! {
         dst: &'a str, "", "node that receives the data";
         transport: &'a str, "", "\"tcp\" or \"udp\"";
         profile: Option<&'a str>, "", "TCP stack profile";
-        cc: Option<&'a str>, "", "congestion control";
+        cc: Option<&'a str>, "", "congestion control; of media: rate control";
         start_s: Option<f64>, "s", "when the flow started; empty: it did not";
         end_s: f64, "s", "end of the run";
         first_tx_s: Option<f64>, "s",
@@ -93,22 +93,50 @@ table! {
 
 table! {
     "applications",
-    "Completion times of requests, web pages and files; start-up, stalls and bitrate of video.";
+    "Completion times of requests, web pages, files and frames; start-up, stalls and bitrate of video.";
     rows whole;
-    /// One row per flow with requests, written at the end.
+    /// One row per flow with requests or frames, written at the end.
     pub struct Applications<'a> {
         flow: &'a str, "", "name of the flow";
-        app: &'a str, "", "\"request-response\", \"web-page\", \"ftp\" or \"dash\"";
-        completed: u64, "", "responses, pages, files or segments received completely";
-        time_mean_s: Option<f64>, "s", "mean completion time";
+        app: &'a str, "", "\"request-response\", \"web-page\", \"ftp\", \"dash\" or \"media\"";
+        completed: u64, "", "responses, pages, files, segments or frames received completely";
+        time_mean_s: Option<f64>, "s", "mean completion time (of a frame from its encoding on)";
         time_median_s: Option<f64>, "s", "median completion time";
         time_p95_s: Option<f64>, "s", "95th percentile of the completion time";
         time_max_s: Option<f64>, "s", "longest completion time";
         startup_s: Option<f64>, "s", "video: time from the start to the first frame shown";
-        bitrate_mean_bps: Option<f64>, "bit/s", "video: mean bitrate of the segments";
+        bitrate_mean_bps: Option<f64>, "bit/s", "video: mean bitrate of the segments, or of the encoder";
         switches: Option<u64>, "", "video: changes of the bitrate";
         stalls: Option<u64>, "", "video: number of stalls";
         stalled_s: Option<f64>, "s", "video: total duration of stalls";
+    }
+}
+
+table! {
+    "media",
+    "Media flows: rates, delays, losses and frames between samples, every `output.interval`. \
+     Sizes and rates are of RTP packets, their headers included.";
+    series ["flow"];
+    /// A media flow since the last sample.
+    pub struct Media<'a> {
+        time_s: f64, "s", "virtual time since the start of the run: the end of the interval";
+        flow: &'a str, "", "name of the flow";
+        control: &'a str, "", "rate control";
+        target_bps: f64, "bit/s", "what the rate control wants of the encoder, at this time";
+        encoder_bps: f64, "bit/s", "rate of the frames that were made in the interval";
+        sent_bps: f64, "bit/s", "rate of the packets, audio included, that were sent in it";
+        received_bps: f64, "bit/s", "rate of those that were received in it";
+        lost: u64, "packets", "video that the sender has taken for lost in it, by the reports";
+        discarded: u64, "packets", "video that has waited for more than 2 s at the sender";
+        delay_mean_s: Option<f64>, "s", "mean one-way delay of the video received in it";
+        delay_max_s: Option<f64>, "s", "largest one-way delay of it";
+        rtt_s: Option<f64>, "s", "latest round trip that the sender has measured";
+        queue_bytes: u64, "B", "waits at the sender, at this time";
+        in_flight_bytes: u64, "B",
+            "sent behind the highest packet reported as received, at this time";
+        frames: u64, "frames", "frames whose last missing packet was received in it";
+        frame_delay_mean_s: Option<f64>, "s", "mean time from their encoding to that";
+        frame_delay_max_s: Option<f64>, "s", "longest time from the encoding to that";
     }
 }
 
@@ -544,6 +572,7 @@ macro_rules! tables_during_a_run {
             hints: Hints, |s| s.hint.values().any(|h| h.record);
             wifi: Wifi, sampled, |s| s.output.radio && !s.station.is_empty();
             windows: Windows, |s| s.output.windows.is_some();
+            media: Media, sampled, |s| s.has_media();
             queues: Queues, sampled, |s| s.output.queues && !s.link.is_empty();
             events: Events, |_s| true;
             drops: Drops, |_s| true;

@@ -1,6 +1,7 @@
 //! The `flows` table and the summary: what can be said of each flow at the end.
 
 use lasthop_capture::{FinishedTable, Record};
+use lasthop_net::media::RateControlName;
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
 pub(super) fn write_tables(ended: &Ended, sink: &Sink) -> Result<Vec<FinishedTable>, Error> {
     let flows = &ended.flows;
     let mut written = vec![finished(sink, |table| write_flows(ended, table))?];
-    if flows.iter().any(has_requests) {
+    if flows.iter().any(has_times) {
         written.push(finished(sink, |table| write_applications(flows, ended.now, table))?);
     }
     if flows.iter().any(|f| f.app.stats().quality.is_some()) {
@@ -60,9 +61,9 @@ fn finished<R: Record>(sink: &Sink, write: impl FnOnce(&mut Table<R>)) -> Result
     Ok(table.finish()?)
 }
 
-/// True if the flow's user waits for answers.
-fn has_requests(flow: &Flow) -> bool {
-    flow.app.stats().requests_issued > 0
+/// True if the flow's user waits for answers or for frames.
+fn has_times(flow: &Flow) -> bool {
+    flow.app.stats().requests_issued > 0 || flow.app.encoded() > Some(0)
 }
 
 fn write_flows(ended: &Ended, table: &mut Table<tables::Flows<'static>>) {
@@ -80,7 +81,7 @@ fn write_flows(ended: &Ended, table: &mut Table<tables::Flows<'static>>) {
             dst,
             transport: f.transport.name(),
             profile: sender.map(|s| s.profile),
-            cc: sender.map(|s| s.cc),
+            cc: sender.map(|s| s.cc).or_else(|| f.app.rate_control().map(RateControlName::name)),
             start_s: f.started.map(|s| s.as_secs_f64()),
             end_s: end.as_secs_f64(),
             first_tx_s: m.first_tx.map(|t| t.as_secs_f64()),
@@ -116,7 +117,7 @@ fn write_flows(ended: &Ended, table: &mut Table<tables::Flows<'static>>) {
             reverse_tx_bytes: f.reverse.tx_bytes,
             reverse_rx_bytes: f.reverse.rx_bytes,
             requests: (app.requests_issued > 0).then(|| app.requests_completed()),
-            request_time_mean_s: app.completions.mean_s(),
+            request_time_mean_s: (app.requests_issued > 0).then(|| app.completions.mean_s()).flatten(),
             completion_s: app.completion.map(|t| t.as_secs_f64()),
         });
     }
@@ -146,9 +147,11 @@ fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'static>>) {
 }
 
 fn write_applications(flows: &Flows, end: Instant, table: &mut Table<tables::Applications<'static>>) {
-    for f in flows.iter().filter(|f| has_requests(f)) {
+    for f in flows.iter().filter(|f| has_times(f)) {
         let (times, video) = (&f.app.stats().completions, f.app.video());
         let stalls = video.map(|v| v.stalls(end));
+        let active = f.started.map(|s| end.since(s).as_secs_f64()).filter(|s| *s > 0.0);
+        let encoded = f.app.encoded().zip(active).map(|(octets, s)| octets as f64 * 8.0 / s);
         table.push(&tables::Applications {
             flow: &f.name,
             app: f.app.name(),
@@ -158,7 +161,7 @@ fn write_applications(flows: &Flows, end: Instant, table: &mut Table<tables::App
             time_p95_s: times.quantile_s(0.95),
             time_max_s: times.max().map(Duration::as_secs_f64),
             startup_s: video.and_then(|v| v.startup()).map(Duration::as_secs_f64),
-            bitrate_mean_bps: video.and_then(|v| v.bitrate_bps()),
+            bitrate_mean_bps: video.and_then(|v| v.bitrate_bps()).or(encoded),
             switches: video.map(|v| v.switches()),
             stalls: stalls.map(|s| s.0),
             stalled_s: stalls.map(|s| s.1.as_secs_f64()),

@@ -176,6 +176,10 @@ pub struct General {
 }
 
 impl Spec {
+    /// A flow is media.
+    pub fn has_media(&self) -> bool {
+        self.flow.values().any(|flow| flow.app.rate_control().is_some())
+    }
     /// Something waits for what senders do: they are looked at after each packet.
     pub fn waits_for_senders(&self) -> bool {
         !self.when.is_empty() || self.fault.values().any(|fault| fault.rounds.is_some())
@@ -292,12 +296,13 @@ pub enum ControlSampling {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Time between two samples of the `tcp` (unless sampled otherwise), `queues`, `rlc` and `mac`
-    /// tables.
+    /// Time between two samples of the `tcp` (unless sampled otherwise), `media`, `queues`, `rlc`
+    /// and `mac` tables.
     pub interval: Duration,
     /// When the `tcp` table gets a row.
     pub tcp: TcpSampling,
-    /// When the `cc` table, with the variables of congestion controls, gets rows.
+    /// When the `cc` table, with the variables of congestion controls and of media's rate controls,
+    /// gets rows.
     #[serde(skip_serializing_if = "is_default")]
     pub cc: ControlSampling,
     /// Write what each flow got in each interval of this length, with quantiles of its packets'

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_net::app::media_variables;
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,18 +237,26 @@ fn check_variable(
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
-    let over_tcp = |f: &FlowSpec| f.over_tcp().is_some();
+    let has_variables = |f: &FlowSpec| f.over_tcp().is_some() || f.app.rate_control().is_some();
     let Some(flow) = when.flow(spec) else {
         let d = doc.error_at(path, "whose variable is meant? There is not one flow alone");
-        let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| over_tcp(f)).map(|(n, _)| n).collect();
-        found.push(d.help(format!("give `flow`; {}", near_or_all("", "TCP flows", &names))));
+        let names: Vec<&String> =
+            spec.flow.iter().filter(|(_, f)| has_variables(f)).map(|(n, _)| n).collect();
+        found.push(d.help(format!("give `flow`; {}", near_or_all("", "flows with variables", &names))));
         return;
     };
-    let Some(options) = spec.flow.get(flow).and_then(FlowSpec::over_tcp) else {
-        let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| over_tcp(f)).map(|(n, _)| n).collect();
+    let named = spec.flow.get(flow);
+    if let Some(control) = named.and_then(|f| f.app.rate_control()) {
+        let variables = media_variables(control);
+        let known: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
+        return check_name(when, control.name(), &known, path, doc, found);
+    }
+    let Some(options) = named.and_then(FlowSpec::over_tcp) else {
+        let names: Vec<&String> =
+            spec.flow.iter().filter(|(_, f)| has_variables(f)).map(|(n, _)| n).collect();
         let key = if when.flow.is_some() { format!("{path}.flow") } else { path.to_owned() };
-        let d = doc.error_at(&key, format!("no TCP flow `{flow}`: it has no variables"));
-        found.push(d.help(near_or_all(flow, "TCP flows", &names)));
+        let d = doc.error_at(&key, format!("no flow `{flow}` over TCP or of media: it has no variables"));
+        found.push(d.help(near_or_all(flow, "flows with variables", &names)));
         return;
     };
     let Ok(config) = options.resolve_with(extensions.controls()) else { return };
@@ -259,9 +268,21 @@ fn check_variable(
     let senders = lasthop_tcp::sender_variables();
     let mut known: Vec<&str> = control.variables.iter().chain(&senders).map(|v| v.name.as_str()).collect();
     known.push(ROUND[0]);
+    check_name(when, control.name, &known, path, doc, found);
+}
+
+/// The control has a variable of this name.
+fn check_name(
+    when: &When,
+    control: &str,
+    known: &[&str],
+    path: &str,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
     if !known.contains(&when.var.as_str()) {
-        let message = format!("`{}` has no variable `{}`", control.name, when.var);
+        let message = format!("`{control}` has no variable `{}`", when.var);
         let d = doc.error_at(&format!("{path}.var"), message);
-        found.push(d.help(near_or_all(&when.var, "variables", &known)));
+        found.push(d.help(near_or_all(&when.var, "variables", known)));
     }
 }

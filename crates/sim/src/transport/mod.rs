@@ -6,6 +6,7 @@ mod tcp;
 
 use lasthop_engine::EventQueue;
 use lasthop_net::Ecn;
+use lasthop_net::app::Message;
 use lasthop_tcp::cc::{Controls, Fault};
 use lasthop_tcp::{Guidance, Hint, Options, Segment};
 use lasthop_units::{Duration, FlowId, Instant};
@@ -29,8 +30,8 @@ const UDP_HEADER: u32 = 8;
 pub enum Payload {
     /// A TCP segment for one end of its flow.
     Tcp(End, Segment),
-    /// A UDP datagram of so many payload bytes for one end of its flow.
-    Udp(End, u32),
+    /// A UDP datagram for one end of its flow.
+    Udp(End, Message),
     /// A real packet.
     Real(End, RealPayload),
 }
@@ -60,7 +61,7 @@ impl Payload {
     pub const fn data(&self) -> u32 {
         match self {
             Payload::Tcp(_, segment) => segment.len,
-            Payload::Udp(_, bytes) => *bytes,
+            Payload::Udp(_, message) => message.size,
             Payload::Real(_, real) => real.data,
         }
     }
@@ -69,8 +70,9 @@ impl Payload {
     pub const fn ecn(&self) -> Ecn {
         match self {
             Payload::Tcp(_, segment) => segment.ecn,
+            Payload::Udp(_, message) => message.ecn,
             // A real packet comes with its own.
-            Payload::Udp(..) | Payload::Real(..) => Ecn::NotEct,
+            Payload::Real(..) => Ecn::NotEct,
         }
     }
     /// The TCP segment in it.
@@ -95,8 +97,8 @@ impl Payload {
         Payload::Tcp(from.other(), *outgoing)
     }
     /// A datagram from an end, and the size of its packet [B].
-    pub const fn datagram(from: End, bytes: u32) -> (u32, Payload) {
-        (IP_HEADER + UDP_HEADER + bytes, Payload::Udp(from.other(), bytes))
+    pub const fn datagram(from: End, message: Message) -> (u32, Payload) {
+        (IP_HEADER + UDP_HEADER + message.size, Payload::Udp(from.other(), message))
     }
 }
 
@@ -135,8 +137,8 @@ pub struct Ends<'a> {
 pub enum Arrived {
     /// For the connection: it has taken it.
     Taken,
-    /// A datagram of so many bytes for the application.
-    Datagram(u32),
+    /// A datagram for the application.
+    Datagram(Message),
     /// A real packet, which leaves the simulation here.
     Real,
 }
@@ -299,7 +301,7 @@ impl Transport {
                 }
                 Arrived::Taken
             }
-            Payload::Udp(_, bytes) => Arrived::Datagram(*bytes),
+            Payload::Udp(_, message) => Arrived::Datagram(*message),
             Payload::Real(..) => Arrived::Real,
         }
     }

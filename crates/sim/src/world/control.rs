@@ -3,6 +3,7 @@
 //! A control shows all its variables each time it is looked at. What is known of the values before
 //! decides which of them are written.
 
+use lasthop_net::app::App;
 use lasthop_units::Instant;
 
 use crate::event::End;
@@ -74,12 +75,21 @@ enum Last {
     Changes(u64),
 }
 
-/// A sender: its flow's name, its transport and its end of it.
+/// A sender: its flow's name, its transport, its application and its end of them.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub name: &'a str,
     pub transport: &'a Transport,
+    pub app: &'a App,
     pub end: End,
+}
+
+impl Seen<'_> {
+    /// Shows its variables: those of the transport, or of media's rate control.
+    pub fn observe(self, o: &mut Observer<'_>) {
+        self.transport.observe(self.end, o);
+        self.app.observe(o);
+    }
 }
 
 impl ControlWatch {
@@ -108,7 +118,7 @@ impl ControlWatch {
             let [name, unit, about] = ROUND;
             writer.take(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
         }
-        seen.transport.observe(seen.end, &mut Observer::new(&mut |o| writer.take(o)));
+        seen.observe(&mut Observer::new(&mut |o| writer.take(o)));
     }
 }
 

@@ -149,7 +149,7 @@ impl Flow {
     }
     /// Its sender, as what looks at senders sees it.
     pub(super) fn seen(&self) -> Seen<'_> {
-        Seen { name: &self.name, transport: &self.transport, end: self.data_end }
+        Seen { name: &self.name, transport: &self.transport, app: &self.app, end: self.data_end }
     }
     /// The connection at which the application's end is.
     #[inline]

@@ -222,7 +222,7 @@ mod tests {
             content: Content::new(true, false),
             sent: Instant::ZERO,
             fragment: None,
-            payload: Payload::Udp(End::B, 1000),
+            payload: Payload::Udp(End::B, lasthop_net::app::Message::plain(1000)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
+use lasthop_net::app::Arrival;
 use lasthop_net::{Content, DropCause, Ecn, Item};
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
@@ -236,7 +237,10 @@ impl World {
         }
         match f.transport.handle_packet(now, &mut packet.payload, packet.ecn) {
             Arrived::Taken => self.on_taken(now, packet.flow, end),
-            Arrived::Datagram(bytes) => self.on_datagram(now, packet.flow, end, bytes, packet.sent),
+            Arrived::Datagram(message) => {
+                let arrival = Arrival { message, ecn: packet.ecn, sent: packet.sent };
+                self.on_datagram(now, packet.flow, end, &arrival);
+            }
             Arrived::Real => {
                 let flow = &mut self.flows[packet.flow];
                 self.external.arrived(now, node, &packet, flow, &mut self.observer);

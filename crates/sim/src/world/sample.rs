@@ -1,7 +1,7 @@
 //! What goes into the tables, and when. A flow writes its rows itself: it needs the probes for it,
 //! not the world.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 use serde_json::Value;
 
 use super::World;
@@ -29,6 +29,11 @@ impl World {
                 if let Some(fault) = flow.transport.fault(flow.data_end) {
                     self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
                 }
+            }
+        }
+        if self.probes.media.is_some() {
+            for flow in self.flows.iter_mut() {
+                flow.note_media(&mut self.probes, now);
             }
         }
         for id in self.accesses.ids() {
@@ -114,11 +119,39 @@ impl Flow {
         }
     }
 
+    /// A row of the `media` table about the time since the last one.
+    pub(super) fn note_media(&mut self, probes: &mut Probes, now: Instant) {
+        let (Some(table), Some(_)) = (&mut probes.media, self.started) else { return };
+        let Some(m) = self.app.media() else { return };
+        let seconds = probes.sampling.interval.as_secs_f64();
+        let rate = |octets: u64| octets as f64 * 8.0 / seconds;
+        table.push(&tables::Media {
+            time_s: now.as_secs_f64(),
+            flow: &self.name,
+            control: m.control.name(),
+            target_bps: m.target,
+            encoder_bps: rate(m.counts.encoded),
+            sent_bps: rate(m.counts.sent),
+            received_bps: rate(m.counts.received),
+            lost: m.counts.lost,
+            discarded: m.counts.discarded,
+            delay_mean_s: m.counts.delays.mean_s(),
+            delay_max_s: m.counts.delays.max_s(),
+            rtt_s: m.rtt.map(Duration::as_secs_f64),
+            queue_bytes: m.queued,
+            in_flight_bytes: m.in_flight,
+            frames: m.counts.frames.count,
+            frame_delay_mean_s: m.counts.frames.mean_s(),
+            frame_delay_max_s: m.counts.frames.max_s(),
+        });
+    }
+
     /// Rows of the `cc` table.
     #[cold]
     pub(super) fn note_control(&mut self, probes: &mut Probes, now: Instant, moment: Moment) {
         if self.started.is_some() {
-            let seen = Seen { name: &self.name, transport: &self.transport, end: self.data_end };
+            let seen =
+                Seen { name: &self.name, transport: &self.transport, app: &self.app, end: self.data_end };
             self.control.get_or_insert_default().note(seen, probes, now, moment);
         }
     }

@@ -1,6 +1,6 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
-use lasthop_net::app::Action as AppAction;
+use lasthop_net::app::{Action as AppAction, Arrival};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -72,8 +72,11 @@ impl World {
         }
     }
 
-    pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, bytes: u32, sent: Instant) {
-        self.flows[flow].app.on_datagram(now, end, bytes, sent, &mut self.app_actions);
+    pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, arrival: &Arrival) {
+        self.flows[flow].app.on_datagram(now, end, arrival, &mut self.app_actions);
+        if self.probes.sampling.senders && end == self.flows[flow].data_end {
+            self.watch_control(now, flow, Moment::Arrival);
+        }
         self.do_app_actions(now, flow);
     }
 
@@ -177,12 +180,12 @@ impl World {
                     }
                     touched[end as usize] = true;
                 }
-                AppAction::SendDatagram { end, size: bytes } => {
-                    let (size, datagram) = Payload::datagram(end, bytes);
+                AppAction::SendDatagram { end, message } => {
+                    let (size, datagram) = Payload::datagram(end, message);
                     // To a group: the first receiver's copy is the last, with which all go.
                     for i in 0..self.flows[flow].copies.len() {
                         let copy = self.flows[flow].copies[i];
-                        self.flows[copy].app.copied(bytes);
+                        self.flows[copy].app.copied(message.size);
                         self.send(now, copy, end, size, datagram);
                     }
                     self.send(now, flow, end, size, datagram);

@@ -211,7 +211,7 @@ impl Triggers {
             let [name, unit, about] = ROUND;
             show(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
         }
-        seen.transport.observe(seen.end, &mut Observer::new(&mut show));
+        seen.observe(&mut Observer::new(&mut show));
         come
     }
 }

@@ -33,6 +33,9 @@ const TRIGGERS_FROM: u64 = 400_000;
 /// Likewise for receivers that divide ACKs.
 const DIVIDED_ACKS_FROM: u64 = 500_000;
 
+/// Likewise for media.
+const MEDIA_FROM: u64 = 600_000;
+
 /// A bearer as the changes see it.
 struct BearerDrawn {
     name: String,
@@ -422,6 +425,7 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec
         let own = if seed >= TRIGGERS_FROM { trials::source(w, tcp) } else { None };
         let usual = |w: &mut Words| if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
         let app = own.unwrap_or_else(|| usual(w));
+        let app = if seed >= MEDIA_FROM && !tcp && w.chance(0.6) { media(w) } else { app };
         w.key("app", &app);
         if tcp {
             if linux && w.chance(0.5) {
@@ -471,6 +475,26 @@ fn app(w: &mut Words, tcp: bool) -> String {
             w.bytes(20, if tcp { 100_000 } else { 65_507 })
         ),
     }
+}
+
+/// One direction of a video call.
+fn media(w: &mut Words) -> String {
+    let min = w.log(1000, 1_000_000);
+    let (start, max) = (min * w.int(1, 4), min * w.int(4, 100));
+    let frames = w.int(1, 60);
+    format!(
+        "{{ kind = \"media\", control = {}, min_rate = \"{min} bit/s\", start_rate = \"{start} bit/s\", \
+         max_rate = \"{max} bit/s\", frame_rate = {frames}, min_frame_rate = {}, noise = 0.{:02}, reaction = {}, \
+         size = {}, audio = \"{} bit/s\", feedback = {}, ecn = {} }}",
+        w.word(&["none", "nada", "gcc", "scream"]),
+        w.int(1, frames),
+        w.int(0, 50),
+        w.time(1, 1_000_000),
+        w.bytes(64, 9000),
+        w.int(0, 100_000),
+        w.time(1000, 1_000_000),
+        w.word(&["not-ect", "ect0", "ect1"]),
+    )
 }
 
 /// Applications with a person behind them.

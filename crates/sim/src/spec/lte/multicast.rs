@@ -168,6 +168,10 @@ fn check_flow(flow: &FlowSpec, spec: &Spec, path: &str, doc: &Document, found: &
         let d = doc.error_at(&format!("{path}.transport"), "TCP has one receiver, a group has several");
         found.push(d.help("nobody answers to multicast: `transport = \"udp\"`"));
     }
+    if flow.app.rate_control().is_some() {
+        let d = doc.error_at(&format!("{path}.app"), "media follows the reports of one receiver");
+        found.push(d.help("use a source of packets: `app = \"cbr\"`"));
+    }
     if flow.one_to_one {
         found.push(doc.error_at(&format!("{path}.one_to_one"), "a flow to a group goes from one to all"));
     }

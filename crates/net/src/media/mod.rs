@@ -1,0 +1,45 @@
+//! Interactive media over RTP: how fast it is sent, and what its receiver says of it.
+//!
+//! One file per rate control behind [`RateControl`]; one list, `built_in_rate_controls!`, names
+//! them all. To add one: write its file, and add its module and its entry of the list here. The
+//! encoder, the reports of RFC 8888 and the sender's record of its packets are parts that all
+//! controls share; the application `media` ([`app`](crate::app)) joins them to a flow.
+
+/// Hands the list of all built-in rate controls to the macro `$then`. An entry: the text in the
+/// schema of scenarios, the variant of [`RateControlName`], the name in scenarios, what the
+/// registry has of it, and its type, made by `new` of a [`RateSetup`].
+macro_rules! built_in_rate_controls {
+    ($then:ident) => {
+        $then! {
+            /// The highest rate of the encoder, whatever happens.
+            #[default]
+            None "none" constant::ENTRY => constant::Constant;
+            /// Queueing delay, losses and marks in one signal (RFC 8698).
+            Nada "nada" nada::ENTRY => nada::Nada;
+            /// The gradient of the delay, and losses (draft-ietf-rmcat-gcc-02).
+            Gcc "gcc" gcc::ENTRY => gcc::Gcc;
+            /// A window by losses, marks and queueing delay: SCReAM, second version.
+            Scream "scream" scream::ENTRY => scream::Scream;
+        }
+    };
+}
+
+mod constant;
+mod control;
+mod encoder;
+mod feedback;
+mod gcc;
+mod history;
+mod nada;
+mod name;
+mod samples;
+mod scream;
+
+pub use control::{BoxedRateControl, Feedback, Outcome, RateControl, RateSetup, SentPacket};
+pub use encoder::{Encoder, EncoderConfig, Frame};
+pub use feedback::{Metric, Receiver, Report};
+pub use history::History;
+pub use name::{RATE_CONTROLS, RateControlName};
+
+/// Octets of an RTP header without CSRC list and extension (RFC 3550 section 5.1).
+pub const RTP_HEADER: u32 = 12;
