@@ -468,7 +468,7 @@ mod tests {
         let at = |s: u64| rates.iter().find(|(t, _)| *t >= Instant::from_secs(s)).unwrap();
         let ((from, low), (to, high)) = (at(2), at(4));
         let seconds = to.since(*from).as_secs_f64();
-        assert!((high / low / 1.08f64.powf(seconds) - 1.0).abs() < 0.002, "{low} {high}");
+        assert!((high / low / math::pow(1.08, seconds) - 1.0).abs() < 0.002, "{low} {high}");
         let mut cut = None;
         path.run(
             3000,

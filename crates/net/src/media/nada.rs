@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn delay_is_warped_and_losses_and_marks_are_added() {
         assert_eq!(warped(49.0), 49.0);
-        assert!((warped(150.0) - 50.0 * (-1.0f64).exp()).abs() < 1e-9);
+        assert!((warped(150.0) - 50.0 * math::exp(-1.0)).abs() < 1e-9);
         let mut n = nada();
         for i in 0..100u64 {
             let seen = Seen { lost: i < 2, marked: i >= 99, delay: (i >= 2).then_some(0.0) };
