@@ -257,7 +257,8 @@ impl Scream {
         if self.qdelay < 0.25 * self.qdelay_target {
             backoff *= scale.max(0.25);
         }
-        if passed(self.last_reaction, now) > 100.0 * self.rtt().max(VIRTUAL_RTT) {
+        let long = 100.0 * self.rtt().max(VIRTUAL_RTT);
+        if self.last_reaction.is_some() && passed(self.last_reaction, now) > long {
             self.ref_wnd = self.ref_wnd.min(self.round.most_before as f64);
         }
         self.ref_wnd *= 1.0 - backoff;
