@@ -88,13 +88,19 @@ def of_plug_ins() -> Iterator[GoldenRun]:
         "queue": ("dumbbell", 'link.bottleneck.queue="{}"', QUEUES),
         "app": ("dumbbell", "flow.download.app={}", APPS),
         "datagrams": ("dumbbell", 'flow.download.app={{ kind = "{}" }}', DATAGRAM_APPS),
+        "rate-control": ("dumbbell", 'flow.download.app={{ kind = "media", control = "{}" }}', RATE_CONTROLS),
         "scheduler": ("lte-schedulers", "cell.enb.downlink.scheduler={}", SCHEDULERS),
         "uplink-scheduler": ("lte-upload", "cell.enb.uplink.scheduler={}", SCHEDULERS),
         "cell-profile": ("lte-two-way", "cell.enb.profile={}", CELL_PROFILES),
     }
     for kind, (base, override, names) in fields.items():
         for name in names:
-            more = {"datagrams": ("flow.download.transport=udp",), "linux-6-cc": ("output.cc=interval",)}.get(kind, ())
+            more = {
+                "datagrams": ("flow.download.transport=udp",),
+                "linux-6-cc": ("output.cc=interval",),
+                # A line of 1 Mbit/s, below the highest rate of the encoder.
+                "rate-control": ("flow.download.transport=udp", "output.cc=interval", "link.bottleneck.rate=1 Mbit/s"),
+            }.get(kind, ())
             yield GoldenRun(f"plug-in/{kind}/{name}", files[base], (*more, override.format(name)), PLUG_IN_S)
 
 
@@ -201,6 +207,7 @@ CONTROLS = (
 PROFILES = ("rfc", "ns2", "linux-6", "linux-2.6.26", "ns3-3.28", "ns3-3.44", "inet")
 QUEUES = ("droptail", "headdrop", "infinite", "red", "step", "codel", "fq-codel", "pie", "dualpi2", "policer")
 APPS = ("bulk", "file", "request-response", "on-off", "cbr", "web-page", "ftp", "dash")
+RATE_CONTROLS = ("none", "nada", "gcc", "scream")
 DATAGRAM_APPS = ("cbr", "on-off", "voip", "game")
 SCHEDULERS = (
     "round-robin", "proportional-fair", "tdmt", "fdmt", "td-bet", "fd-bet", "tta", "priority-set", "qos-aware",
