@@ -504,12 +504,7 @@ pub fn run(
     let gone = engine.report.gone.map(|id| nodes.iter().find(|node| node.id == id).map(|node| &*node.name));
     let reason = if gone.is_some() { Reason::Gone } else { programs.reason };
     let programs = programs.end();
-    let mut lost = [serde_json::Map::new(), serde_json::Map::new()];
-    for place in &mut places {
-        for (lost, count) in lost.iter_mut().zip(place.lost_in_device()) {
-            lost.insert(place.name.to_string(), json!(count));
-        }
-    }
+    let lost = lost_in_devices(&mut places);
     places.iter_mut().for_each(Place::begin_end);
     drop(places);
     let ended = ended?;
@@ -532,6 +527,17 @@ pub fn run(
     };
     let (output, _) = engine.finish(measured)?;
     Ok(output)
+}
+
+/// What the devices of the nodes have lost, by name: before the simulation, and behind it.
+fn lost_in_devices(places: &mut [Place]) -> [serde_json::Map<String, Value>; 2] {
+    let mut lost = [serde_json::Map::new(), serde_json::Map::new()];
+    for place in places {
+        for (lost, count) in lost.iter_mut().zip(place.lost_in_device()) {
+            lost.insert(place.name.to_string(), json!(count));
+        }
+    }
+    lost
 }
 
 /// The namespaces of external nodes, and the devices of all of them.
