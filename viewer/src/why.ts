@@ -62,7 +62,7 @@ function one(found: Explained, sentences: string[]): HTMLElement {
     ...sentences.map((s) => el("p", {}, s)),
     bar,
     el("p", { class: "legend" }, ...keys),
-    ...found.advice.map((a) => el("p", {}, `${a.text} `, ...a.set.map((s) => el("code", {}, `--set '${s}'`)))),
+    ...found.advice.map((a) => el("p", {}, `${a.text} `, ...a.set.flatMap((s) => [el("code", {}, `--set '${s}'`), " "]))),
     el(
       "details",
       {},
