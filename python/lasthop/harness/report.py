@@ -206,6 +206,8 @@ def _off(result: ClaimResult, few: bool) -> Markup:
     if result.off is None or result.claim.switch is None:
         return Markup("")
     word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
+    if result.off.verdict == "undecided" and result.finding.verdict == "undecided":
+        word += ", and so is the claim"
     return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
         result.claim.switch.name,
         word,

@@ -151,13 +151,15 @@ def load(data: Data) -> Figure:
     for ax, (_, _, label, _) in zip(axes, parts, strict=True):
         ax.set_xticks(range(len(added)), [f"+{n}" for n in added])
         ax.set_xlim(-0.5, len(added) - 0.5)
-        ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1.0))
+        # A little below zero, so that the marks of counts of zero are drawn in full.
+        top = max(ax.get_ylim()[1], 1.0)
+        ax.set_ylim(bottom=-0.04 * top, top=top)
         _label(ax, "users that begin at 30 s", label)
     fig.legend(*axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
     caption = (
         "The ten users that download from the start. Rates and RTT: the 15 s before the step, and 15 s from 5 s after "
         "it on; counts: 15 s before and after it. Diamonds: the mean over all runs with its 95 % interval; dots: the "
-        "single UEs of the first run."
+        "single UEs of the first run, hidden where they are equal."
     )
     return Figure("lh4", "LH-4: sudden load", caption, fig, {"lh4": columns, "lh4-users": single})
 
