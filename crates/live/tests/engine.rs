@@ -54,7 +54,10 @@ impl Port for Side {
         if self.1 == 1 && outside.gone.is_some_and(|gone| gone <= now) {
             return Received::Gone;
         }
-        let Some((_, packet)) = outside.waiting[self.1].pop_front_if(|(t, _)| *t <= now) else {
+        if outside.waiting[self.1].front().is_none_or(|(t, _)| *t > now) {
+            return Received::Nothing;
+        }
+        let Some((_, packet)) = outside.waiting[self.1].pop_front() else {
             return Received::Nothing;
         };
         buffer[..packet.len()].copy_from_slice(&packet);
