@@ -116,6 +116,7 @@ def cases() -> Iterator[Case]:
     yield PAIR, (*pair, "sidelink.p.flows=['ftp']", *modes, *dedicated)
     yield PAIR, (pair[0], "sidelink.p.rlc.mode=am")
     yield TALK, ("flow.talk.transport=tcp",)
+    yield TALK, ("flow.talk.app=media",)
     yield TALK, ("multicast.group.rlc.mode=am",)
 
 
