@@ -18,6 +18,10 @@ def linux() -> None:
 
     The kernel is User-mode Linux: a program, without root and without KVM. Its clock is virtual, so that a run is the
     same bit for bit however busy the machine is.
+
+    \b
+    Example:
+      lasthop linux build
     """
 
 

@@ -26,8 +26,9 @@ MEMORY = "512M"
 EPOCH_NS = 1_000_000_000 * 10**9
 #: Lines of the console in a message.
 LAST_LINES = 12
-#: Time that the guest gets to end by itself after it was asked to [s].
-GRACE = 5.0
+#: Time that the guest gets to end by itself after it was asked to [s]; on a busy machine its
+#: results take some. A second Ctrl-C ends it at once.
+GRACE = 30.0
 #: How often what the caller wants is looked at [s].
 LOOK = 0.05
 
