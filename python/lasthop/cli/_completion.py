@@ -55,8 +55,9 @@ def studies(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 
 def controls(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of built-in congestion controls, and files."""
-    names = [c["name"] for c in json.loads(_core.describe())["cc"]]
+    """Names of built-in congestion controls and rate controls, and files."""
+    facts = json.loads(_core.describe())
+    names = sorted({c["name"] for part in ("cc", "rate-control") for c in facts[part]})
     return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
 
 

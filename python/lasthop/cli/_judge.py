@@ -1,4 +1,4 @@
-"""`lasthop judge`: a congestion control against published test cases."""
+"""`lasthop judge`: a congestion control or a rate control against published test cases."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GATE = 4
 @_output.json_option
 @click.pass_context
 def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
-    """Judge a congestion control by published test cases.
+    """Judge a congestion control, or a rate control of media, by published test cases.
 
     CONTROL is a built-in control, a name of --cc, or FILE.py:CLASS. Each case gets a verdict: pass, fail, flag, shown,
     ambiguous, inconclusive, not-applicable, not-testable or error. DIR gets judge.json, report.html and the evidence.
@@ -58,6 +58,7 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
       lasthop judge bbr3 --suite bbr
       lasthop judge bbr3 --suite bbr --case BBR-04 --out results/one
       lasthop judge my_cc.py:Mine --quick
+      lasthop judge nada --suite media
       lasthop judge cubic --file my-case.toml
       lasthop judge --file my-case.toml        check the file, run nothing
       lasthop judge --file my-case.toml --mutants
@@ -141,16 +142,17 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 
 def _check(files: list[str], as_json: bool) -> None:
-    """Cases that are right in themselves: of each scenario too, with CUBIC in the place of the control."""
+    """Cases that are right in themselves: of each scenario too, with CUBIC or NADA in the place of the control."""
     from lasthop.judging._scenario import scenario_of
-    from lasthop.judging._variables import scenario_keys
+    from lasthop.judging._variables import CONGESTION, scenario_keys
     from lasthop.judging.suite import load_suite
 
     cases = [case for name in files for case in load_suite(name).cases]
     for case in cases:
         runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
         for path in case.paths if runnable else ():
-            scenario_of(case, path, "cubic", case.seed(0), {})
+            control = "cubic" if case.judges == CONGESTION else "nada"
+            scenario_of(case, path, control, case.seed(0), {})
     if as_json:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
         return

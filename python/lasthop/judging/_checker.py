@@ -240,9 +240,9 @@ class Checker:
             self.tables |= metric.tables
         if tree.function in ("ecn_of", "burst_of"):
             self.tables.add("packets")
-        elif tree.function in ("loss_of", "marked_of", "wait_of"):
+        elif tree.function in ("loss_of", "marked_of", "wait_of", "delay_of", "carried_of"):
             self.tables.add("windows")
-        if tree.function in ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle"):
+        if tree.function in ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of"):
             self.tables.add("tcp")
         if tree.function in ("rounds", "goodput"):
             self.used.add("round" if tree.function == "rounds" else "delivered")

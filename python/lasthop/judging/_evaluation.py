@@ -340,6 +340,30 @@ class Evaluation:
     def _goodput_of(self, flows: str, first: Moment, last: Moment) -> Found:
         return self._shares.gets(flows, first.time_s, last.time_s)
 
+    def _carried_of(self, flows: str, first: Moment, last: Moment) -> Found:
+        return self._shares.carried(flows, first.time_s, last.time_s)
+
+    def _delay_of(self, flows: str, percent: float, first: Moment, last: Moment) -> Found:
+        return self._shares.delay(flows, percent, first.time_s, last.time_s)
+
+    def _spread_of(self, flows: str, length_s: float, first: Moment, last: Moment) -> Found:
+        return self._shares.spread(flows, length_s, first.time_s, last.time_s)
+
+    def _swings(self, steps: Steps, low: float, high: float, within_s: float, first: Moment, last: Moment) -> Found:
+        window = self._run.window(steps, first, last)
+        if isinstance(window, Unknown):
+            return window
+        values, lengths = window
+        ends = np.cumsum(lengths)
+        side, left, count = 0, 0.0, 0
+        for value, begin, end in zip(values, ends - lengths, ends, strict=True):
+            now = -1 if value <= low else 1 if value >= high else 0
+            if now and side == -now and begin - left <= within_s:
+                count += 1
+            if now:
+                side, left = now, end
+        return float(count)
+
     def _loss_of(self, flows: str, first: Moment, last: Moment) -> Found:
         return self._shares.loss(flows, first.time_s, last.time_s)
 

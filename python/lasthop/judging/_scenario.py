@@ -17,7 +17,8 @@ from lasthop.campaign._faults import nearest
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places, together
 from lasthop.judging._syntax import DIMENSIONS, Binary, ExpressionError, Number, Parameter, Tree, Unary, parse
-from lasthop.judging.case import FLOW, Case
+from lasthop.judging._variables import CONGESTION
+from lasthop.judging.case import FLOW, TCP, Case
 
 #: The control of a run without the judged flow.
 ALONE = ""
@@ -55,7 +56,7 @@ def scenario_text(
     head.setdefault("duration", "10 s")
     head["seed"] = seed
     flow = merged.setdefault("flow", {}).setdefault(FLOW, {})
-    if isinstance(flow, dict):
+    if isinstance(flow, dict) and case.judges == CONGESTION:
         flow.setdefault("tcp", {})
         flow["tcp"].setdefault("cc", control)
         for key, value in (tcp or {}).items():
@@ -67,7 +68,24 @@ def scenario_text(
             trigger.setdefault("flow", FLOW)
     if sets:
         merged = _merged(merged, sets)
-    return _dumped(_filled(merged, case, path, control, ("scenario",)))
+    filled = _filled(merged, case, path, control, ("scenario",))
+    if case.judges != CONGESTION and control == TCP:
+        for name, entry in filled["flow"].items():
+            if isinstance(entry, dict) and _control_of(entry) == TCP:
+                filled["flow"][name] = _as_tcp(entry)
+    return _dumped(filled)
+
+
+def _control_of(flow: Mapping[str, Any]) -> Any:
+    """The rate control of a flow; None: it has none."""
+    app = flow.get("app")
+    return app.get("control") if isinstance(app, Mapping) else None
+
+
+def _as_tcp(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """A media flow as a bulk flow of TCP between the same nodes at the same times."""
+    rest = {key: value for key, value in flow.items() if key not in ("app", "transport")}
+    return {**rest, "app": "bulk", "tcp": {"profile": "linux-6", "cc": "cubic"}}
 
 
 def scenario_of(
@@ -140,7 +158,7 @@ def _filled(value: Any, case: Case, path: CasePath, control: str, key: Key) -> A
         return [_filled(v, case, path, control, (*key, n)) for n, v in enumerate(value)]
     if not isinstance(value, str) or "{" not in value:
         return value
-    if value.strip() == "{cc}":
+    if value.strip() in ("{cc}", "{control}"):
         return control
     text = value
     unit = _WITH_UNIT.match(text)

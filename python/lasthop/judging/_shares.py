@@ -1,6 +1,7 @@
 """What flows get of a path, by intervals of time: goodput, loss, time in queues, evenness, starvation.
 
-Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones up to them.
+Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones up to them. Of a
+media flow it is what its RTP packets carry to the receiver, headers of 12 octets included, by samples of `media`.
 Loss and time in queues are those of the table `windows`, of the windows that lie in an interval as a whole.
 """
 
@@ -44,6 +45,15 @@ class Shares:
                     rows = table.filter(pc.equal(table.column("flow"), name))
                     acked = rows.column("bytes_acked").to_numpy().astype(float)
                     self._acked[name] = (rows.column("time_s").to_numpy(), acked)
+            if "media" in self._run.table_names:
+                table = self._run.table("media").select(["flow", "time_s", "received_bps"])
+                for name in sorted(pc.unique(table.column("flow")).to_pylist()):
+                    rows = table.filter(pc.equal(table.column("flow"), name))
+                    times = rows.column("time_s").to_numpy()
+                    rates = rows.column("received_bps").to_numpy()
+                    # Each row is about the interval that ends at its time; all have one length.
+                    length = times[1] - times[0] if len(times) > 1 else 0.0
+                    self._acked[name] = (times, np.cumsum(rates * length) / 8)
         return self._acked
 
     def _goodputs(self, pattern: str, length_s: float, from_s: float, to_s: float) -> Floats | Unknown:
@@ -81,6 +91,25 @@ class Shares:
         """Goodput of the flows together [bit/s]."""
         found = self._goodputs(pattern, to_s - from_s, from_s, to_s)
         return found if isinstance(found, Unknown) else float(np.sum(found))
+
+    def carried(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
+        """Rate of the flows' IP packets that arrive [bit/s]."""
+        found = self._windows(pattern, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        octets = float(np.sum(found.column("delivered_bytes").to_numpy()))
+        ends, starts = (found.column(c).to_numpy() for c in ("end_s", "start_s"))
+        return octets * 8 / float(np.max(ends) - np.min(starts))
+
+    def spread(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
+        """Standard deviation of the flows' goodput together over its mean, by intervals of `length_s`."""
+        found = self._goodputs(pattern, length_s, from_s, to_s)
+        if isinstance(found, Unknown):
+            return found
+        every = np.sum(found, axis=0)
+        if len(every) < 2 or not np.mean(every) > 0:
+            return Unknown(f"no flow '{pattern}' gets anything in two intervals from {from_s:g} s to {to_s:g} s")
+        return float(np.std(every, ddof=1) / np.mean(every))
 
     def loss(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:
         """Dropped packets over sent ones."""
@@ -138,12 +167,20 @@ class Shares:
 
     def wait(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
         """Time in queues that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
+        return self._quantile("wait", pattern, percent, from_s, to_s)
+
+    def delay(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
+        """One-way delay that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
+        return self._quantile("delay", pattern, percent, from_s, to_s)
+
+    def _quantile(self, what: str, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
+        """A quantile of windows, mean by packets."""
         if percent not in (50, 95, 99):
             return Unknown(f"the table `windows` has quantiles of 50, 95 and 99 %, not of {percent:g} %")
         found = self._windows(pattern, from_s, to_s)
         if isinstance(found, Unknown):
             return found
-        waits = found.column(f"wait_p{percent:.0f}_s").to_numpy().astype(float)
+        waits = found.column(f"{what}_p{percent:.0f}_s").to_numpy().astype(float)
         weights = found.column("delivered_packets").to_numpy().astype(float)
         known = ~np.isnan(waits) & (weights > 0)
         if not np.any(known):

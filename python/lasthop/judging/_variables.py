@@ -1,61 +1,69 @@
-"""The variables of the table `cc` that built-in controls expose."""
+"""What is judged, and the variables of the table `cc` that built-in controls expose."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
+from typing import Any
 
 from lasthop import _core
 
+#: What a case judges: a congestion control of TCP, or a rate control of media flows.
+CONGESTION, RATE = "congestion-control", "rate-control"
+KINDS = (CONGESTION, RATE)
+#: The parts of `lasthop describe` that list them.
+_PARTS = {CONGESTION: "cc", RATE: "rate-control"}
+
 
 @cache
-def _of_controls() -> dict[str, dict[str, bool]]:
-    controls = json.loads(_core.describe())["cc"]
-    return {c["name"]: {v["name"]: v["unit"] == "text" for v in c.get("variables") or []} for c in controls}
+def _controls(kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_core.describe())[_PARTS[kind]]
+    return found
 
 
-def built_in() -> list[str]:
-    """The built-in controls."""
-    return list(_of_controls())
+@cache
+def _of_controls(kind: str = CONGESTION) -> dict[str, dict[str, bool]]:
+    return {c["name"]: {v["name"]: v["unit"] == "text" for v in c.get("variables") or []} for c in _controls(kind)}
 
 
-def variables_of(control: str) -> dict[str, bool]:
+def built_in(kind: str = CONGESTION) -> list[str]:
+    """The built-in controls of a kind."""
+    return list(_of_controls(kind))
+
+
+def variables_of(control: str, kind: str = CONGESTION) -> dict[str, bool]:
     """The variables of a built-in control and of every sender: name, and whether it is a state."""
-    return dict(_of_controls()[control])
+    return dict(_of_controls(kind)[control])
 
 
 @cache
-def known_variables() -> dict[str, bool]:
-    """The variables of all built-in controls."""
-    return {name: state for variables in _of_controls().values() for name, state in variables.items()}
+def known_variables(kind: str = CONGESTION) -> dict[str, bool]:
+    """The variables of all built-in controls of a kind."""
+    return {name: state for variables in _of_controls(kind).values() for name, state in variables.items()}
 
 
 @cache
-def switches_of(control: str) -> tuple[str, ...]:
+def switches_of(control: str, kind: str = CONGESTION) -> tuple[str, ...]:
     """The switches of a built-in control's mutants; none: there is no such control."""
-    controls = json.loads(_core.describe())["cc"]
-    return tuple(next((c["mutants"] for c in controls if c["name"] == control), ()))
+    return tuple(next((c.get("mutants", ()) for c in _controls(kind) if c["name"] == control), ()))
 
 
 @cache
 def sends_ect1(control: str) -> bool:
-    """Whether a built-in control's data is sent with ECT(1)."""
-    controls = json.loads(_core.describe())["cc"]
-    return any(c["l4s"] for c in controls if c["name"] == control)
+    """Whether a built-in congestion control's data is sent with ECT(1)."""
+    return any(c["l4s"] for c in _controls(CONGESTION) if c["name"] == control)
 
 
-def _common() -> frozenset[str]:
-    every = [set(v) for v in _of_controls().values()]
+@cache
+def sender(kind: str = CONGESTION) -> frozenset[str]:
+    """Variables that every sender has."""
+    every = [set(v) for v in _of_controls(kind).values()]
     return frozenset(set.intersection(*every)) if every else frozenset()
-
-
-#: Variables that every sender has.
-SENDER = _common()
 
 
 @cache
 def _units() -> dict[str, str]:
-    controls = json.loads(_core.describe())["cc"]
+    controls = [c for kind in KINDS for c in _controls(kind)]
     return {v["name"]: v["unit"] for c in controls for v in c.get("variables") or []}
 
 

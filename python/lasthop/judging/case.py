@@ -14,9 +14,13 @@ from lasthop.judging._functions import Names
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places
 from lasthop.judging._syntax import Tree
+from lasthop.judging._variables import CONGESTION, RATE
 
-#: The controls that a candidate must not both be worse than: the standards-track algorithms of RFC 9743.
-BASELINES = ("reno", "cubic")
+#: In the place of a rate control: each flow of the judged one is a bulk flow of TCP.
+TCP = "tcp"
+#: The controls that a candidate must not be worse than, all of them: the standards-track algorithms of RFC 9743, and
+#: for a rate control as many flows of TCP.
+BASELINES = {CONGESTION: ("reno", "cubic"), RATE: (TCP,)}
 #: The flow whose control is judged, in every scenario.
 FLOW = "judged"
 
@@ -120,6 +124,8 @@ class Case:
     references: tuple[str, ...]
     #: Only for controls that send ECT(1).
     l4s: bool
+    #: What it judges: "congestion-control" or "rate-control".
+    judges: str
     #: The file and its text; the key of the case in it.
     file: str
     text: str
@@ -133,6 +139,11 @@ class Case:
         for part in self.key:
             data = data[part]
         return hashlib.blake2b(json.dumps(data, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The controls that a candidate is compared with."""
+        return BASELINES[self.judges]
 
     @property
     def harms(self) -> bool:

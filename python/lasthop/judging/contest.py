@@ -1,6 +1,7 @@
 """Comparative rows: the candidate beside reference controls, paired by seed.
 
-A row is flagged where the candidate is worse than Reno and worse than CUBIC. The null hypothesis of a metric on a path
+A row is flagged where the candidate is worse than Reno and worse than CUBIC, a rate control where it is worse than as
+many flows of TCP. The null hypothesis of a metric on a path
 is that it is not worse than one of the two, so its p-value is the larger of two one-sided ones (intersection-union
 test: R. L. Berger, Technometrics 24, 1982). Those of a row, over its paths and metrics, are corrected after S. Holm.
 """
@@ -16,7 +17,7 @@ from lasthop.campaign.compare import holm
 from lasthop.campaign.student import quantile_two_sided, two_sided_p
 from lasthop.judging._scenario import ALONE
 from lasthop.judging._words import number
-from lasthop.judging.case import BASELINES, Case, CaseMetric
+from lasthop.judging.case import Case, CaseMetric
 
 #: A row is wrongly flagged with this probability at most.
 _ALPHA = 0.05
@@ -104,13 +105,13 @@ def flags(
     for path, samples in points:
         for metric in case.metrics:
             if metric.contested and metric.on(path):
-                p = max(_worse_p(samples, candidate, baseline, metric) for baseline in BASELINES)
+                p = max(_worse_p(samples, candidate, baseline, metric) for baseline in case.baselines)
                 tests.append((path, metric, samples, p))
     corrected = holm([p for *_, p in tests])
     for (path, metric, samples, _), p in zip(tests, corrected, strict=True):
-        if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > _ROUNDING for b in BASELINES):
+        if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > _ROUNDING for b in case.baselines):
             means = summary(samples, case, path)
-            words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *BASELINES))
+            words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *case.baselines))
             found.append(
                 {"path": path, "metric": metric.name, "p": _short(p), "why": f"{metric.name} on {path}: {words}"}
             )

@@ -1,4 +1,4 @@
-"""The control that is judged: a built-in one, or a class of the user's."""
+"""The control that is judged: a congestion control or a rate control, built in or a class of the user's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from lasthop._core import CongestionControl, LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign import own
 from lasthop.campaign._faults import nearest
-from lasthop.judging._variables import SENDER, built_in, known_variables, sends_ect1, switches_of, variables_of
+from lasthop.judging._variables import (
+    CONGESTION,
+    RATE,
+    built_in,
+    known_variables,
+    sender,
+    sends_ect1,
+    switches_of,
+    variables_of,
+)
+from lasthop.judging.case import TCP
 
 
 @dataclass(frozen=True)
 class Control:
-    """A congestion control, by the name that `tcp.cc` has for it."""
+    """A control, by the name that `tcp.cc` or `app.control` has for it."""
 
     name: str
     #: The class of the user's; None: it is built in.
@@ -28,10 +38,14 @@ class Control:
     place: own.Place | None = None
     #: A mistake on purpose of a built-in control: a word of `tcp.mutant`.
     switch: str = ""
+    #: What it is: "congestion-control" or "rate-control".
+    judged: str = CONGESTION
 
     @property
     def l4s(self) -> bool:
         """Whether it sends ECT(1): a built-in one that says so, or a class with `l4s = True`."""
+        if self.judged == RATE:
+            return False
         if self.make is None:
             return sends_ect1(self.name)
         return getattr(self.make, "l4s", False) is True
@@ -70,9 +84,9 @@ class Control:
     def variables(self) -> Mapping[str, bool]:
         """The variables that it exposes: name, and whether it is a state."""
         if self.make is None:
-            return variables_of(self.name)
-        every = known_variables()
-        found = {name: every[name] for name in SENDER}
+            return {} if self.name == TCP else variables_of(self.name, self.judged)
+        every = known_variables(self.judged)
+        found = {name: every[name] for name in sender(self.judged)}
         declared = getattr(self.make, "observables", None)
         if isinstance(declared, Mapping):
             found |= {str(name): unit == "text" for name, unit in declared.items()}
@@ -81,7 +95,7 @@ class Control:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: a worker loads the file again."""
         if self.place is None:
-            return Control, (self.name, self.make, None, self.switch)
+            return Control, (self.name, self.make, None, self.switch, self.judged)
         return _again, (self.name, self.place)
 
 
@@ -89,13 +103,16 @@ def _again(name: str, place: own.Place) -> Control:
     return Control(name, own.load(Path(place[1]), place[0]), place)
 
 
-def control_of(name: str, given: Mapping[str, Any] | None = None, folder: Path | None = None) -> Control:
+def control_of(
+    name: str, given: Mapping[str, Any] | None = None, folder: Path | None = None, judged: str = CONGESTION
+) -> Control:
     """The control of a name.
 
     Args:
         name: of a built-in control, a name in `given`, or `FILE.py:CLASS`.
         given: controls of one's own by name: classes, or texts `FILE.py:CLASS`.
         folder: where files are looked for; None: the current folder.
+        judged: what it is where both a congestion control and a rate control have the name.
 
     Raises:
         LasthopError: there is no such control, or the file or the class is not there.
@@ -109,15 +126,16 @@ def control_of(name: str, given: Mapping[str, Any] | None = None, folder: Path |
         file, _, found = name.rpartition(":")
         stem = Path(file).stem.replace("_", "-")
         return _own(stem if stem not in built_in() else found.lower(), name, folder)
-    if name in built_in():
-        return Control(name)
+    kinds = [kind for kind in (judged, CONGESTION, RATE) if name in built_in(kind)]
+    if kinds:
+        return Control(name, judged=kinds[0])
     if name.endswith(".py"):
         raise mistake(f"'{name}' names no class", f"write {name}:CLASS")
     raise mistake(
-        f"there is no congestion control '{name}'",
+        f"there is no control '{name}'",
         nearest(
             name,
-            [*built_in(), *given],
+            [*built_in(), *built_in(RATE), *given],
             "`lasthop describe` lists them; one's own is FILE.py:CLASS, or --cc NAME=FILE.py:CLASS",
         ),
     )
@@ -129,9 +147,9 @@ def mutated(control: Control, switch: str) -> Control:
     Raises:
         LasthopError: it has no such switch.
     """
-    has = switches_of(control.name) if control.make is None else ()
+    has = switches_of(control.name, control.judged) if control.make is None else ()
     if switch not in has:
-        remedy = nearest(switch, has) if has else "write the mistake into the class"
+        remedy = nearest(switch, has) if has else "write the mistake into a class of your own"
         raise mistake(f"'{control.name}' has no switch '{switch}'", remedy)
     return replace(control, switch=switch)
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogFormatter
 
 from lasthop.harness.drawing import WIDTH, study_figure
 from lasthop.judging._variables import unit_of
-from lasthop.judging.case import BASELINES, Case, CaseMetric
+from lasthop.judging.case import Case, CaseMetric
 from lasthop.judging.suite import BOUND, BUFFER, PATHS, SuiteFigure
 from lasthop.plot._style import OKABE_ITO
 
@@ -173,7 +173,7 @@ def front_figure(
     figure = study_figure(_SMALL)
     figure.set_size_inches(WIDTH / 2, _SMALL)
     ax = figure.subplots()
-    others = [c for c in controls if c not in BASELINES] or controls[:1]
+    others = [c for c in controls if c not in case.baselines] or controls[:1]
     for k, control in enumerate(controls):
         if wanted.x == BOUND and control not in others:  # the bound is theirs
             continue
@@ -206,8 +206,8 @@ def _x(wanted: SuiteFigure, case: Case, point: Mapping[str, Any], control: str) 
     if wanted.x == BUFFER:
         return next(p.parameters[BUFFER] for p in case.paths if p.name == point["path"])
     if wanted.x == BOUND:
-        found = [e["mean"] for c in BASELINES if (e := _entry(point, c, wanted.y))]
-        return max(found) if len(found) == len(BASELINES) else None
+        found = [e["mean"] for c in case.baselines if (e := _entry(point, c, wanted.y))]
+        return max(found) if len(found) == len(case.baselines) else None
     entry = _entry(point, control, wanted.x)
     return None if entry is None else float(entry["mean"])
 

@@ -24,7 +24,7 @@ from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
-from lasthop.judging._variables import scenario_keys
+from lasthop.judging._variables import CONGESTION, RATE, scenario_keys
 from lasthop.judging.case import Case
 from lasthop.judging.contest import compared, comparisons, flags, summary
 from lasthop.judging.control import Control, control_of, mutated
@@ -38,6 +38,8 @@ VERDICTS = (
     "error", "fail", "flag", "inconclusive", "ambiguous", "pass", "shown", "not-applicable", "not-testable",
 )  # fmt: skip
 _MOST_VARY = 2**31
+#: What is judged, in words.
+_WHAT = {CONGESTION: "a congestion control of TCP", RATE: "a rate control of media flows"}
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Verdicts:
             "cc": {
                 "name": self.control.name,
                 "kind": self.control.kind,
+                **({"of": self.control.judged} if self.control.judged != CONGESTION else {}),
                 "hash": self.control.hash,
                 **({"mutant": self.control.switch} if self.control.switch else {}),
             },
@@ -175,7 +178,7 @@ def judge(
         verdicts.save("results/bbr3")
 
     Args:
-        cc: a built-in control, a name in `own`, or `FILE.py:CLASS`.
+        cc: a built-in congestion control or rate control, a name in `own`, or `FILE.py:CLASS`.
         suites: names of bundled suites, files or folders of cases; None: those that fit the control.
         cases: patterns of ids with `*` and `?`, of which a case fits one; none: all cases.
         own: congestion controls of your own by name: classes, or texts `FILE.py:CLASS`.
@@ -217,10 +220,10 @@ class Judgement:
     ) -> None:
         if not 0 <= vary < _MOST_VARY:
             raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
-        self.control = control_of(cc, own, folder)
+        self.quick, self.vary, self._fresh = quick, vary, fresh
+        self.control = control_of(cc, own, folder, _judged(suites))
         if switch:
             self.control = mutated(self.control, switch)
-        self.quick, self.vary, self._fresh = quick, vary, fresh
         named = [suites] if isinstance(suites, (str, PathLike)) else suites
         every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in (named or default_suites(self.control))]
         self.suites = [chosen(suite, cases) for suite in every]
@@ -247,6 +250,11 @@ class Judgement:
 
     def refused(self, case: Case) -> tuple[str, str] | None:
         """Why a case is not run: verdict and reason; None: it is."""
+        if self.control.judged != case.judges:
+            return (
+                "not-applicable",
+                f"{self.control.name} is {_WHAT[self.control.judged]}, the case judges {_WHAT[case.judges]}",
+            )
         has = self.control.variables()
         missing = [name for name in (w.partition(":")[0] for w in case.wants()) if name not in has]
         if missing:
@@ -281,7 +289,7 @@ class Judgement:
         """The controls that a case is run with: the judged one, and in a comparative case its references."""
         if not case.metrics:
             return [self.control]
-        others = [Control(name) for name in case.references if name != self.control.name]
+        others = [Control(name, judged=case.judges) for name in case.references if name != self.control.name]
         return [self.control, *others, *([Control(ALONE)] if case.harms else [])]
 
     def _work(self) -> Work:
@@ -469,9 +477,19 @@ def _decided(points: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return first["verdict"], f"{of}{first['why']}" if first["why"] else ""
 
 
+def _judged(suites: Sequence[str | PathLike[str] | Suite] | str | PathLike[str] | None) -> str:
+    """What suites judge, all of them; otherwise a congestion control."""
+    named = [suites] if isinstance(suites, (str, PathLike)) else suites or []
+    every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in named]
+    kinds = {case.judges for suite in every for case in suite.cases}
+    return RATE if kinds == {RATE} else CONGESTION
+
+
 def default_suites(control: Control) -> list[str]:
     """The bundled suites that fit a control."""
     there = bundled()
+    if control.judged == RATE:
+        return ["media"]
     wanted = ["bbr"] if "bbr.state" in control.variables() else []
     wanted += ["l4s"] if control.l4s else []
     wanted += ["rfc9743"]

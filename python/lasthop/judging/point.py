@@ -79,7 +79,7 @@ class Work:
         with Stage("scenario") as stage:
             seed = case.seed(task.point.replication)
             named = task.point.control
-            control = self.control if named == self.control.name else Control(named)
+            control = self.control if named == self.control.name else Control(named, judged=case.judges)
             scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.tcp)
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
@@ -120,7 +120,7 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
     """
     flow = FLOW
     recording = Recording(run, flow, duration_s)
-    variables = {**known_variables(), **(control.variables() if control.name != ALONE else {})}
+    variables = {**known_variables(case.judges), **(control.variables() if control.name != ALONE else {})}
     for name in case.observables:
         bare, _, kind = name.partition(":")
         variables.setdefault(bare, kind.strip() == "text")

@@ -17,7 +17,7 @@ from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
 from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
-from lasthop.judging._variables import built_in, known_variables, switches_of
+from lasthop.judging._variables import CONGESTION, KINDS, built_in, known_variables, switches_of
 from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -97,8 +97,9 @@ class _Reader:
         if named and not _ID.match(named):
             self._fault(("id",), f"'{named}' is no id of a case", "letters, digits, '-', '_' and '.', at most 40")
         title, source = self._text("title", required=True), self._text("source", required=True)
+        judges = self._judges()
         observables = self._texts("observables")
-        variables = self._variables(observables)
+        variables = self._variables(observables, judges)
         paths = self._paths()
         let = self._let(variables)
         checks = {name: self._checks(name) for name in ("requires", "pass")}
@@ -123,10 +124,10 @@ class _Reader:
             self._fault(("base",), f"there is no base '{base}'", nearest(base, bases()))
         if base == "none" and not scenario:
             self._fault(("base",), 'with base = "none" the case needs its own scenario', "write [case.scenario]")
-        metrics, references = self._metrics(checker, paths), self._references()
+        metrics, references = self._metrics(checker, paths), self._references(judges)
         if metrics and (checks["pass"] or checks["requires"]):
             self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
-        mutants = self._mutants({c.name for group in checks.values() for c in group})
+        mutants = self._mutants({c.name for group in checks.values() for c in group}, judges)
         seeds = self._whole("seeds", 1, _MOST_SEEDS, 1)
         quick_seeds = self._whole("quick_seeds", 1, _MOST_SEEDS, min(seeds, 3))
         l4s = self._data.get("l4s", False)
@@ -140,8 +141,8 @@ class _Reader:
             named, title, source, self._text("about"), self._texts("lacks"), self._texts("needs"), observables,
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
-            tuple(sorted(checker.tables)), metrics, references, l4s, self._file.name, self._file.text, self._key,
-            self._folder,
+            tuple(sorted(checker.tables)), metrics, references, l4s, judges, self._file.name, self._file.text,
+            self._key, self._folder,
         )  # fmt: skip
 
     def _fault(
@@ -181,9 +182,17 @@ class _Reader:
             return otherwise
         return value
 
-    def _variables(self, observables: Sequence[str]) -> dict[str, bool]:
+    def _judges(self) -> str:
+        """What the case judges."""
+        judges = self._text("judges") or CONGESTION
+        if judges in KINDS:
+            return judges
+        self._fault(("judges",), f"'{judges}' is nothing that a case judges", nearest(judges, KINDS))
+        return CONGESTION
+
+    def _variables(self, observables: Sequence[str], judges: str) -> dict[str, bool]:
         """All names of variables: those that controls have, and those that the case declares."""
-        found = dict(known_variables())
+        found = dict(known_variables(judges))
         for number, name in enumerate(observables):
             bare, _, kind = name.partition(":")
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*", bare):
@@ -349,14 +358,14 @@ class _Reader:
             self._fault(at, error.message, error.help, (error.first, error.last))
         return tree
 
-    def _references(self) -> tuple[str, ...]:
+    def _references(self, judges: str) -> tuple[str, ...]:
         names = self._texts("references")
         for number, name in enumerate(names):
-            if name not in built_in():
-                self._fault(("references", number), f"there is no control '{name}'", nearest(name, built_in()))
-        return tuple(dict.fromkeys((*BASELINES, *names)))
+            if name not in built_in(judges):
+                self._fault(("references", number), f"there is no control '{name}'", nearest(name, built_in(judges)))
+        return tuple(dict.fromkeys((*BASELINES[judges], *names)))
 
-    def _mutants(self, checks: set[str]) -> tuple[Mutant, ...]:
+    def _mutants(self, checks: set[str], judges: str) -> tuple[Mutant, ...]:
         found = []
         entries = self._data.get("mutant", [])
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
@@ -385,10 +394,11 @@ class _Reader:
             words = [str(entry.get(k, "")) for k in ("name", "cc", "switch")]
             if not words[0] or not words[1]:
                 self._fault(("mutant", number), "a mutant has a name and a control", "name and cc of [[case.mutant]]")
-            if words[2] and words[1] in built_in() and words[2] not in switches_of(words[1]):
-                remedy = nearest(words[2], switches_of(words[1]))
+            has = switches_of(words[1], judges)
+            if words[2] and words[1] in built_in(judges) and words[2] not in has:
+                remedy = nearest(words[2], has) if has else "write the mistake into a class of your own"
                 self._fault(("mutant", number, "switch"), f"`{words[1]}` has no switch '{words[2]}'", remedy)
-            elif words[2] and words[1] not in built_in():
+            elif words[2] and words[1] not in built_in(judges):
                 remedy = "a class has its mistake in itself; a switch is of a built-in control"
                 self._fault(("mutant", number, "switch"), f"'{words[1]}' is no built-in control", remedy)
             found.append(Mutant(words[0], words[1], words[2], tuple(map(str, fails))))
@@ -492,14 +502,15 @@ _KEYS = {
     "let": "expressions by name",
     "paths": "paths by name: rate, rtt, buffer_bdp or buffer, and values of the case's own",
     "metric": 'numbers of a run that are compared: value, unit, better = "larger" or "smaller", or harm = "METRIC"',
-    "references": "controls that are shown beside the candidate, in addition to reno and cubic",
-    "base": 'the scenario that is completed or overridden: "one-flow", "shared" or "none"',
+    "references": "controls that are shown beside the candidate, in addition to reno and cubic (rate controls: tcp)",
+    "base": 'the scenario that is completed or overridden: "one-flow", "shared", "media" or "none"',
     "scenario": "scenario keys; values of the path stand in braces",
     "mutant": "controls with a mistake, which the case must find",
     "seeds": "replications of each path",
     "quick_seeds": "replications of each path in the quick form",
     "needs": "scenario keys that the case uses and older versions lack, such as when or link.<name>.batch",
     "l4s": "true: the case is for controls that send ECT(1); for others it is not-applicable",
+    "judges": 'what is judged: "congestion-control" (default) or "rate-control", that of media flows',
     "plot": "variables whose course the report shows",
 }
 _METRIC_KEYS = {
