@@ -9,8 +9,9 @@ import pytest
 
 from lasthop import LasthopError
 from lasthop.judging._checker import Checker
+from lasthop.judging._dimensions import GIVES
 from lasthop.judging._evaluation import Evaluation
-from lasthop.judging._functions import Names
+from lasthop.judging._functions import FUNCTIONS, Names
 from lasthop.judging._recording import Moment, Recording, Unknown
 from lasthop.judging._syntax import ExpressionError, parse
 from lasthop.judging.reading import parse_cases
@@ -232,3 +233,85 @@ def test_a_mistake_of_a_file_is_shown_at_its_place(old: str, new: str, place: st
     assert message in str(error.value)
     assert f"--> mine.toml:{place}\n" in str(error.value)
     assert "help:" in str(error.value)
+
+
+PATHS = ('p = { rate = "10 Mbit/s", rtt = "40 ms", cut = 0.4, size = "15 kB", odd = "1 s" }\n'
+         'q = { rate = "10 Mbit/s", rtt = "40 ms", cut = 0.4, size = "15 kB", odd = "1 MB" }\n')  # fmt: skip
+
+
+def case_of(check: str) -> str:
+    """A case with one check, in line 5."""
+    text = CASE.replace("max(cwnd, start, end) >= 4", check).replace(
+        "[case.paths]", '[case.let]\nd = "end - late"\n[case.paths]'
+    )
+    return text[: text.index("p = {")] + PATHS
+
+
+@pytest.mark.parametrize(
+    ("check", "column", "message"),
+    [
+        ("end - start = 5 Mbit/s", 24, "a time [s] is compared with a rate [bit/s]"),
+        ("d > 5 MB", 14, "a time [s] is compared with data [B]"),
+        ("end + {rate} > start", 16, "a rate [bit/s] is added to a time [s]"),
+        ("goodput(late, end) - {rtt} > 1", 31, "a time [s] is subtracted from a rate [bit/s]"),
+        ("max(cwnd, start, end) in [2, 3] s", 36, "a number without a dimension is compared with a time [s]"),
+        ("all(cwnd < 3 ms, start, end)", 21, "a number without a dimension is compared with a time [s]"),
+        ("max(bbr.min_rtt, start, end) <= {size}", 42, "a time [s] is compared with data [B]"),
+        ("max(ref, {rtt}) > 1", 19, "a rate [bit/s] is compared with a time [s]"),
+        ("0.9 * ref > {rtt}", 22, "a rate [bit/s] times a number without a unit is compared with a time [s]"),
+        ("{size} / {rtt} > 2 * {rtt} ", 27, "a rate [bit/s] is compared with a time [s] times a number without a unit"),
+        ("time(shift(end, {size})) > 1", 26, "argument 2 of 'shift' is data [B], not a time [s]"),
+        ("time_to_reach('x', 1 s, 1 s, start) > 1", 29, "argument 2 of 'time_to_reach' is a time [s], not a rate"),
+        ("sqrt({rtt} * {rtt}) < {rate}", 32, "a time [s] is compared with a rate [bit/s]"),
+        ("swings(bbr.bw, 1 s, 2 s, 1 s, start, end) > 3", 25, "a rate [bit/s] is compared with a time [s]"),
+        ("{rtt} ^ 2 > {rtt}", 22, "a quantity in s^2 is compared with a time [s]"),
+    ],
+)  # fmt: skip
+def test_different_quantities_are_not_compared(check: str, column: int, message: str) -> None:
+    with pytest.raises(LasthopError) as error:
+        parse_cases(case_of(check), "mine.toml")
+    assert message in str(error.value)
+    assert f"--> mine.toml:5:{column}\n" in str(error.value)
+    assert "help:" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "d > 20",
+        "d >= 5 * {rtt} and d / {rtt} < 200",
+        "goodput(late, end) >= 0.95 * ref",
+        "increase(delivered, late, end) * 8 / d in [0.9, 1.1] Mbit/s",
+        "increase(delivered, late, end) * 8 / 10 >= 0.9 * ref",
+        "increase(delivered, late, end) / d < 5 MB / 1 s",
+        "max(cwnd, start, end) * mss <= {size}",
+        "max(cwnd, start, end) <= 2 * {bdp} + {rate} * {rtt} / 8 / 1500",
+        "max(cwnd, start, end) * 12000 / {rtt} > ref",
+        # A model of shares: seconds over a bare 10.
+        "goodput_of('a', late, end) / goodput_of('*', late, end) < 1 - ({buffer} * 12000 / {rate} + 0.2 + {rtt}) / 10",
+        "max(ssthresh, start, end) < inf",
+        "mean(cwnd, start, end) > {cut} and mean(pacing_rate, start, end) > {cut}",
+        # Paths differ in what this measures; a metric's unit is its own.
+        "{odd} > 1 s or {odd} > 1 MB",
+        "metric('flow(\\\"judged\\\").tx_packets') > {rtt}",
+        "wait_of('*', 95, late, end) * 1000 < 20",
+        "at(cwnd, first(rises(inflight > 3))) > 1 and share(cwnd > 3, start, end) > 5 %",
+    ],
+)
+def test_the_same_quantities_are(check: str) -> None:
+    parse_cases(case_of(check), "mine.toml")
+
+
+def test_each_function_has_a_quantity() -> None:
+    assert GIVES.keys() == FUNCTIONS.keys()
+
+
+def test_a_mistake_of_quantities_in_a_name_and_a_metric_is_shown_there() -> None:
+    with pytest.raises(LasthopError, match=r"a time .* is added to a rate") as error:
+        parse_cases(case_of("d > 1 s").replace("end - late", "ref + {rtt}"), "mine.toml")
+    assert "--> mine.toml:7:12\n" in str(error.value)
+    assert str(error.value).count("error:") == 1
+    metric = '[case.metric.x]\nvalue = "mean(cwnd, late, end) - {rtt}"\n[case.paths]'
+    with pytest.raises(LasthopError, match=r"a time .* is subtracted from a number") as error:
+        parse_cases(CASE.replace('pass = ["max(cwnd, start, end) >= 4"]', "").replace("[case.paths]", metric), "m.toml")
+    assert "--> m.toml:7:34\n" in str(error.value)

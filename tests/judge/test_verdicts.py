@@ -225,6 +225,34 @@ def test_the_command(file: Path, tmp_path: Path) -> None:
     assert json.loads(plan.output)["runs"] == [3, 3], plan.output
 
 
+@pytest.mark.parametrize("name", ["bbr.state", "mine.phase"])
+def test_a_file_is_checked_with_a_control_that_has_its_variables(name: str, tmp_path: Path) -> None:
+    """CUBIC, with which others are checked, has neither variable; no built-in control has the second."""
+    file = tmp_path / "trigger.toml"
+    kind = "" if name == "bbr.state" else ": text"
+    file.write_text(
+        f'''[case]
+id = "TRIGGER"
+title = "a trigger on a state"
+source = "this test"
+observables = ["{name}{kind}"]
+pass = ["exists(first(enter('{name}', 'Drain')))"]
+[case.paths]
+p = {{ rate = "10 Mbit/s", rtt = "40 ms" }}
+[[case.scenario.when]]
+var = "{name}"
+becomes = "Drain"
+set = {{ "link.bn.rate" = "0.5 * {{rate}}" }}
+'''
+    )
+    done = CliRunner().invoke(main, ["judge", "--file", str(file)])
+    assert done.exit_code == 0, done.output
+    file.write_text(file.read_text().replace("link.bn.rate", "link.nb.rate"))
+    wrong = CliRunner().invoke(main, ["judge", "--file", str(file)]).output
+    assert "nothing is called `nb`" in wrong
+    assert "trigger.toml:12:26\n" in wrong
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -142,17 +142,18 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 
 def _check(files: list[str], as_json: bool) -> None:
-    """Cases that are right in themselves: of each scenario too, with CUBIC or NADA in the place of the control."""
+    """Cases that are right in themselves: of each scenario too, with a control that has the case's variables."""
     from lasthop.judging._scenario import scenario_of
-    from lasthop.judging._variables import CONGESTION, scenario_keys
+    from lasthop.judging._variables import scenario_keys
+    from lasthop.judging.control import stand_in
     from lasthop.judging.suite import load_suite
 
     cases = [case for name in files for case in load_suite(name).cases]
     for case in cases:
         runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
+        control = stand_in(case.variables, case.judges)
         for path in case.paths if runnable else ():
-            control = "cubic" if case.judges == CONGESTION else "nada"
-            scenario_of(case, path, control, case.seed(0), {})
+            scenario_of(case, path, control.name, case.seed(0), control.cc)
     if as_json:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
         return

@@ -114,7 +114,8 @@ def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
             continue
         at: Key = (*case.key, "paths", path.name)  # without a key: a number that follows from the path's
         if key:
-            parts = tuple(int(p) if p.isdigit() else p for p in key.replace('"', "").split("."))
+            words = [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
+            parts = tuple(int(word) if word.isdigit() else word for word in words)
             own: Key = (*case.key, "paths", path.name, "scenario", *parts)
             at = own if file.has(own) else (*case.key, "scenario", *parts)
             if parts[0] == "scenario" and not file.has(at):  # `duration` may stand at the top of a case's scenario

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -40,6 +41,13 @@ def variables_of(control: str, kind: str = CONGESTION) -> dict[str, bool]:
 def known_variables(kind: str = CONGESTION) -> dict[str, bool]:
     """The variables of all built-in controls of a kind."""
     return {name: state for variables in _of_controls(kind).values() for name, state in variables.items()}
+
+
+def declared(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, bool]:
+    """What a case declares: name, and whether it is a state (`"NAME: text"`), which built-in controls decide."""
+    known = known_variables(kind)
+    pairs = [name.partition(":") for name in observables]
+    return {bare: known.get(bare, what.strip() == "text") for bare, _, what in pairs}
 
 
 @cache

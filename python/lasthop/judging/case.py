@@ -14,7 +14,7 @@ from lasthop.judging._functions import Names
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places
 from lasthop.judging._syntax import Tree
-from lasthop.judging._variables import CONGESTION, RATE
+from lasthop.judging._variables import CONGESTION, RATE, declared, known_variables
 
 #: In the place of a rate control: each flow of the judged one is a bulk flow of TCP.
 TCP = "tcp"
@@ -166,9 +166,14 @@ class Case:
         parameters = frozenset(p for path in self.paths for p in path.parameters)
         return Names(variables, self.let, parameters)
 
-    def wants(self) -> tuple[str, ...]:
-        """The variables that a control must expose: those that the case names, and those that it uses."""
-        return tuple(dict.fromkeys((*self.observables, *self.used)))
+    @property
+    def variables(self) -> dict[str, bool]:
+        """The variables that a control must expose: name, and whether it is a state."""
+        built_in = known_variables(self.judges)
+        return {
+            **declared(self.observables, self.judges),
+            **{name: built_in[name] for name in self.used if name in built_in},
+        }
 
     def seed(self, replication: int) -> int:
         """The seed of a replication, from 0: of the case and the replication alone."""

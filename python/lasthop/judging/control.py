@@ -141,6 +141,20 @@ def control_of(
     )
 
 
+def stand_in(variables: Mapping[str, bool], judged: str = CONGESTION) -> Control:
+    """A control with these variables (name, and whether it is a state), with which a case's scenarios are checked.
+
+    CUBIC or NADA where it has them, else a built-in control that does, else a class without behaviour.
+    """
+    if judged == RATE:  # a class cannot be one
+        return Control("nada", judged=RATE)
+    for name in ("cubic", *built_in()):
+        if variables.keys() <= variables_of(name).keys():
+            return Control(name)
+    units = {name: "text" if state else "" for name, state in variables.items() if name not in sender()}
+    return Control("checked", type("Checked", (CongestionControl,), {"observables": units}))
+
+
 def mutated(control: Control, switch: str) -> Control:
     """A built-in control with a mistake on purpose.
 

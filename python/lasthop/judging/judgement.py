@@ -256,7 +256,7 @@ class Judgement:
                 f"{self.control.name} is {_WHAT[self.control.judged]}, the case judges {_WHAT[case.judges]}",
             )
         has = self.control.variables()
-        missing = [name for name in (w.partition(":")[0] for w in case.wants()) if name not in has]
+        missing = [name for name in case.variables if name not in has]
         if missing:
             return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
         if case.l4s and not self.control.l4s:

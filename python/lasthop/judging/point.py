@@ -22,7 +22,7 @@ from lasthop.judging._evaluation import Evaluation, Found, left_of
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
 from lasthop.judging._scenario import ALONE, scenario_of
-from lasthop.judging._variables import known_variables
+from lasthop.judging._variables import declared, known_variables
 from lasthop.judging._words import number
 from lasthop.judging.case import FLOW, Case, Check
 from lasthop.judging.control import Control
@@ -120,10 +120,8 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
     """
     flow = FLOW
     recording = Recording(run, flow, duration_s)
-    variables = {**known_variables(case.judges), **(control.variables() if control.name != ALONE else {})}
-    for name in case.observables:
-        bare, _, kind = name.partition(":")
-        variables.setdefault(bare, kind.strip() == "text")
+    of_control = control.variables() if control.name != ALONE else {}
+    variables = {**known_variables(case.judges), **declared(case.observables, case.judges), **of_control}
     evaluation = Evaluation(recording, case.names(variables), path.parameters, case.rounds)
     if case.metrics:
         wanted = [metric for metric in case.metrics if metric.on(path.name)]

@@ -12,12 +12,13 @@ from typing import Any
 from lasthop._core import LasthopError
 from lasthop.campaign._faults import nearest
 from lasthop.judging._checker import Checker, InLetError
+from lasthop.judging._dimensions import Dimensions, agreed
 from lasthop.judging._functions import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Names
 from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
 from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
-from lasthop.judging._variables import CONGESTION, KINDS, built_in, known_variables, switches_of
+from lasthop.judging._variables import CONGESTION, KINDS, built_in, declared, known_variables, switches_of
 from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -109,8 +110,10 @@ class _Reader:
             if (tree := self._expression(("shown", name), text)) is not None
         }  # fmt: skip
         parameters = frozenset(p for path in paths for p in path.parameters)
-        checker = Checker(Names(variables, let, parameters))
-        self._check(checker, let, checks, ambiguous, shown)
+        names = Names(variables, let, parameters)
+        checker = Checker(names)
+        dimensions = Dimensions(names, checker, agreed([path.dimensions for path in paths]))
+        self._check(checker, dimensions, let, checks, ambiguous, shown)
         plot = self._texts("plot")
         for number, name in enumerate(plot):
             if name not in variables:
@@ -124,7 +127,7 @@ class _Reader:
             self._fault(("base",), f"there is no base '{base}'", nearest(base, bases()))
         if base == "none" and not scenario:
             self._fault(("base",), 'with base = "none" the case needs its own scenario', "write [case.scenario]")
-        metrics, references = self._metrics(checker, paths), self._references(judges)
+        metrics, references = self._metrics(checker, dimensions, paths), self._references(judges)
         if metrics and (checks["pass"] or checks["requires"]):
             self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
         mutants = self._mutants({c.name for group in checks.values() for c in group}, judges)
@@ -192,7 +195,6 @@ class _Reader:
 
     def _variables(self, observables: Sequence[str], judges: str) -> dict[str, bool]:
         """All names of variables: those that controls have, and those that the case declares."""
-        found = dict(known_variables(judges))
         for number, name in enumerate(observables):
             bare, _, kind = name.partition(":")
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*", bare):
@@ -202,8 +204,7 @@ class _Reader:
                 self._fault(
                     ("observables", number), f"'{kind}' is no kind of variable", 'of a state write "NAME: text"'
                 )
-            found.setdefault(bare, kind.strip() == "text")
-        return found
+        return {**known_variables(judges), **declared(observables, judges)}
 
     def _let(self, variables: Mapping[str, bool]) -> dict[str, Tree]:
         found = {}
@@ -264,6 +265,7 @@ class _Reader:
     def _check(
         self,
         checker: Checker,
+        dimensions: Dimensions,
         let: Mapping[str, Tree],
         checks: Mapping[str, Sequence[Check]],
         ambiguous: Sequence[Reading],
@@ -280,6 +282,7 @@ class _Reader:
                     checker.truth(tree)
                 else:
                     checker.kind(tree)
+                dimensions.of(tree)
             except ExpressionError as error:
                 at: Key = ("let", error.name) if isinstance(error, InLetError) else key
                 if at not in reported:
@@ -297,7 +300,7 @@ class _Reader:
         for name, tree in shown.items():
             tried(("shown", name), tree, truth=False)
 
-    def _metrics(self, checker: Checker, paths: Sequence[CasePath]) -> tuple[CaseMetric, ...]:
+    def _metrics(self, checker: Checker, dimensions: Dimensions, paths: Sequence[CasePath]) -> tuple[CaseMetric, ...]:
         found = []
         for name, entry in self._table("metric").items():
             if not isinstance(entry, Mapping):
@@ -306,7 +309,7 @@ class _Reader:
             for key in entry:
                 if key not in _METRIC_KEYS:
                     self._fault(("metric", name, key), f"unknown key `{key}`", nearest(key, _METRIC_KEYS), at_key=True)
-            metric = self._metric(checker, name, entry)
+            metric = self._metric(checker, dimensions, name, entry)
             if metric is not None:
                 found.append(metric)
         names = {m.name: m for m in found}
@@ -321,7 +324,9 @@ class _Reader:
                 self._fault(("metric", metric.name, "harm"), f"there is no harm to '{metric.harm}'", remedy)
         return tuple(found)
 
-    def _metric(self, checker: Checker, name: str, entry: Mapping[str, Any]) -> CaseMetric | None:
+    def _metric(
+        self, checker: Checker, dimensions: Dimensions, name: str, entry: Mapping[str, Any]
+    ) -> CaseMetric | None:
         better, harm = entry.get("better", ""), entry.get("harm", "")
         if better not in ("", "larger", "smaller"):
             self._fault(("metric", name, "better"), f"'{better}' says not what is better", "larger or smaller")
@@ -334,10 +339,13 @@ class _Reader:
         if not isinstance(patterns, list) or not all(isinstance(p, str) for p in patterns):
             self._fault(("metric", name, "paths"), "`paths` is a list of texts", _METRIC_KEYS["paths"])
             return None
-        bounds = [self._number(checker, name, key, entry[key]) if key in entry else None for key in ("most", "least")]
+        bounds = [
+            self._number(checker, dimensions, name, key, entry[key]) if key in entry else None
+            for key in ("most", "least")
+        ]
         if any(b is not None for b in bounds) and not str(entry.get("by", "")).strip():
             self._fault(("metric", name), "a bound has a document", _METRIC_KEYS["by"])
-        tree = None if harm else self._number(checker, name, "value", entry.get("value"))
+        tree = None if harm else self._number(checker, dimensions, name, "value", entry.get("value"))
         if tree is None and not harm:
             return None
         return CaseMetric(
@@ -345,7 +353,7 @@ class _Reader:
             bool(flags), harm, tuple(patterns), bounds[0], bounds[1], str(entry.get("by", "")),
         )  # fmt: skip
 
-    def _number(self, checker: Checker, metric: str, key: str, text: Any) -> Tree | None:
+    def _number(self, checker: Checker, dimensions: Dimensions, metric: str, key: str, text: Any) -> Tree | None:
         """The expression of a key of a metric, which must come to a number; None: a mistake was found."""
         tree = self._expression(("metric", metric, key), text)
         if tree is None or self.errors:
@@ -353,6 +361,7 @@ class _Reader:
         try:
             if checker.kind(tree) != NUMBER:
                 self._fault(("metric", metric, key), "a metric is a number", "such as mean(cwnd, late, end)")
+            dimensions.of(tree)
         except ExpressionError as error:
             at: Key = ("let", error.name) if isinstance(error, InLetError) else ("metric", metric, key)
             self._fault(at, error.message, error.help, (error.first, error.last))
