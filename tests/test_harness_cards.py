@@ -10,9 +10,22 @@ from pathlib import Path
 import pytest
 
 from lasthop.harness import judge as j
-from lasthop.harness.cards import LINES, SHOWN, Scale, Words, _common, _series, comparisons, pill, unbroken
+from lasthop.harness.cards import (
+    LINES,
+    SHOWN,
+    Scale,
+    Words,
+    _common,
+    _series,
+    comparisons,
+    marks_of,
+    named_series,
+    pill,
+    unbroken,
+)
 from lasthop.harness.definition import BUNDLED, load_study
 from lasthop.harness.stats import Estimate
+from lasthop.plot import OKABE_ITO
 
 ONE = Estimate.of([3.0])
 THREE = Estimate.of([2.0, 3.0, 4.0])
@@ -83,7 +96,7 @@ def test_an_order_has_a_dot_for_each_value_from_left_to_right() -> None:
     assert text.count("delay 64 kB") == 1
     assert "a: 3 ms b: 5 ms c: 8 ms" in text
     assert "asked: each below the next" in text
-    positions = [float(m) for m in re.findall(r'class="dot s\d *" style="left:([\d.]+)%', html)]
+    positions = [float(m) for m in re.findall(r'class="dot s\d" style="--c:#\w+;left:([\d.]+)%', html)]
     assert len(positions) == 3
     assert positions == sorted(positions)
 
@@ -93,7 +106,7 @@ def test_lines_with_one_unit_share_a_scale() -> None:
         return j.ordered({"x a": Estimate.of([a]), "x b": Estimate.of([b])}, unit=unit)
 
     html = comparisons(j.all_of([line(1, 2, "s"), line(3, 4, "s"), line(100, 200, "B")]))
-    positions = [float(m) for m in re.findall(r'class="dot s\d *" style="left:([\d.]+)%', html)]
+    positions = [float(m) for m in re.findall(r'class="dot s\d" style="--c:#\w+;left:([\d.]+)%', html)]
     assert positions[:4] == sorted(positions[:4])
     assert positions[4] < positions[3], "the third line has a scale of its own"
 
@@ -165,7 +178,9 @@ def test_folded_comparisons_are_summed_up(limits: list[float], said: str) -> Non
 def test_nearly_equal_numbers_are_beside_each_other() -> None:
     """0.994 and 0.997 differ by 0.3 %: the scale is 10 % of the largest wide, with margins."""
     near = j.ordered({"a": Estimate.of([0.994]), "b": Estimate.of([0.997])}, unit="Mbit/s")
-    places = [float(m) for m in re.findall(r'class="dot s\d" style="left:([\d.]+)%', comparisons(j.all_of([near])))]
+    places = [
+        float(m) for m in re.findall(r'class="dot s\d" style="--c:#\w+;left:([\d.]+)%', comparisons(j.all_of([near])))
+    ]
     assert 0 < places[1] - places[0] < 3.1
 
 
@@ -302,3 +317,55 @@ def test_words_of_claims_are_texts(folder: Path) -> None:
     study = load_study(folder, quick=True)
     said = [text for claim in study.claims for text in (*claim.labels.values(), *claim.words.values())]
     assert all(text.strip() == text and text for text in said)
+
+
+def _several(labels: tuple[str, ...], unit: str = "") -> j.Check:
+    return j.ordered({label: Estimate.of([float(k + 1)]) for k, label in enumerate(labels)}, unit=unit)
+
+
+def _marked(html: str) -> dict[str, set[str]]:
+    """The class and the colour of each series, in the figure and beside its numbers; both places in the same order."""
+    found: dict[str, set[str]] = {}
+    for plot, values in re.findall(r'<span class="plot(.*?)</span><span class="value">(.*?)</span></div>', html):
+        beside = re.findall(r'<i class="(dot s\d)" style="--c:(#\w+)"></i> (.*?): ', values)
+        drawn = re.findall(r'<i class="(dot s\d)" style="--c:(#\w+);left', plot)
+        assert [tuple(mark) for *mark, _ in beside] == drawn
+        for css, colour, name in beside:
+            found.setdefault(name, set()).add(f"{css} {colour}")
+    return found
+
+
+def test_a_series_has_one_colour_wherever_it_stands_in_an_order() -> None:
+    one, other = j.all_of([_several(("normal", "close"))]), j.all_of([_several(("close", "normal"))])
+    words = Words({}, {"close": "close coupling"})
+    marks = marks_of([named_series(one, words), named_series(other, words)])
+    first, second = (_marked(comparisons(f, words=words, marks=marks)) for f in (one, other))
+    assert first == second
+    assert {name: len(found) for name, found in first.items()} == {"normal": 1, "close coupling": 1}
+    assert first["normal"] != first["close coupling"]
+
+
+def test_series_have_the_colours_of_the_figures_where_these_have_some() -> None:
+    words = Words({}, {"queue": "loose coupling"})
+    finding = j.all_of([_several(("goodput normal", "goodput queue"))])
+    marks = marks_of([named_series(finding, words)], {"queue": "#D55E00", "close": "#009e73"})
+    assert marks["loose coupling"].colour == "#d55e00"
+    assert marks["normal"].colour not in ("#d55e00", "#009e73"), "what the figures leave free comes first"
+
+
+def test_series_of_a_card_differ_while_there_are_colours() -> None:
+    """Twelve series in pairs on six cards, more than there are colours; then eight in one comparison."""
+    cards = [named_series(j.all_of([_several((f"x{k}", f"y{k}")), _several((f"x{k}", "z"))])) for k in range(6)]
+    marks = marks_of(cards)
+    for card in cards:
+        names = {said for line in card for _, said in line}
+        assert len({marks[name].colour for name in names}) == len(names)
+    eight = [named_series(j.all_of([_several(tuple("abcdefgh"))]))]
+    drawn = marks_of(eight)
+    assert set(drawn) == set("abcdefgh"), "one colour is there twice, with the same name it would be one series"
+    assert len({mark.colour for mark in drawn.values()}) == len(OKABE_ITO)
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent for p in BUNDLED.glob("*/study.py")), ids=lambda p: p.name)
+def test_cards_of_bundled_studies_have_the_colours_of_their_figures(folder: Path) -> None:
+    assert len(load_study(folder, quick=True).colours) >= 2

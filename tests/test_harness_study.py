@@ -278,7 +278,7 @@ tag = "X\""""
     change(folder, "study.toml", old, """keys = { "link.a.mode" = "usual", "link.a.delay" = "20 ms" }\ntag = "X\"""")
     value = load_study(folder).parameter_set("tuned").calibrated[0]
     assert value.overrides(1.2) == ['link.a.mode="usual"', 'link.a.delay="24 ms"']
-    assert value.text(1.2) == "usual + 24 ms"
+    assert value.text(1.2) == "mode usual, delay 24 ms"
     change(folder, "study.toml", '"link.a.delay" = "20 ms"', '"link.b.mode" = "other"')
     with pytest.raises(StudyError, match="no quantity"):
         load_study(folder).parameter_set("tuned").calibrated[0].overrides(1.2)
@@ -559,6 +559,7 @@ def test_a_failing_figure_leaves_no_folder(folder: Path) -> None:
     [
         ("study.py", "def tables(", "x = = 1\ndef tables(", "SyntaxError"),
         ("study.py", "def tables(", "import no_such_module\ndef tables(", "no_such_module"),
+        ("study.py", "def tables(", "COLOURS = {'a': 'blue'}\ndef tables(", "COLOURS is no table"),
         ("study.toml", "summary = ", "sumary = ", "lacks the key 'summary'"),
         ("claims.toml", "evaluator = ", "evaluators = ", "lacks the key 'evaluator'"),
     ],

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from lasthop.harness.stats import plain
+from lasthop.plot import OKABE_ITO
 
 if TYPE_CHECKING:
     from lasthop.harness.judge import Check, Finding, Shown
@@ -40,6 +41,8 @@ SAME = 3
 #: A shared scale is no narrower than this share of its largest mean: numbers that are nearly equal
 #: look so.
 NARROWEST = 0.1
+#: Shapes of dots, which the style sheet draws: colours are not all that tells series apart.
+SHAPES = 5
 #: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
 LOGARITHMIC = 30.0
 
@@ -79,6 +82,59 @@ def unbroken(text: str) -> str:
     return kept.replace(" ± ", "\u00a0±\u00a0")
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How a series is drawn: a colour, and the number of a shape."""
+
+    colour: str
+    shape: int
+
+
+def named_series(finding: Finding, words: Words = PLAIN) -> list[tuple[tuple[str, str], ...]]:
+    """For each comparison of several series, which have a dot each, their names in labels and as they are said."""
+    several = (tuple(s.label for s in c.shown) for c in finding.checks if c.relation in ("order", "equal"))
+    return [tuple((name, words(name)) for name in _series(labels)) for labels in several]
+
+
+def marks_of(
+    cards: Iterable[Sequence[Sequence[tuple[str, str]]]], fixed: Mapping[str, str] | None = None
+) -> dict[str, Mark]:
+    """A colour and a shape for each series of a report, by the name that is said: the same in all of its cards.
+
+    A series without a fixed colour takes one that no other series has, if there is one, else one
+    that none has with which it shares a card, else one that none has with which it shares a
+    comparison.
+
+    Args:
+        cards: for each card the series of each of its comparisons, as `named_series` has them.
+        fixed: colours that figures of the study give to names in labels.
+    """
+    fixed = {name: colour.lower() for name, colour in (fixed or {}).items()}
+    every = [list(card) for card in cards]
+    taken = {said: fixed[name] for card in every for line in card for name, said in line if name in fixed}
+    ours = [colour.lower() for colour in OKABE_ITO]
+    # What the figures leave free comes first.
+    palette = list(dict.fromkeys([*(c for c in ours if c not in fixed.values()), *ours, *fixed.values()]))
+    beside = _neighbours(line for card in every for line in card)
+    near = _neighbours([name for line in card for name in line] for card in every)
+    # Those with the most neighbours choose first: they have the least choice.
+    for said in sorted((n for n in beside if n not in taken), key=lambda n: (-len(beside[n]), -len(near[n]))):
+        ruled_out = (set(taken), near[said], beside[said], set[str]())
+        used = ({taken[n] for n in names if n in taken} for names in ruled_out)
+        taken[said] = next(found[0] for colours in used if (found := [c for c in palette if c not in colours]))
+    return {said: Mark(colour, palette.index(colour) % SHAPES) for said, colour in taken.items()}
+
+
+def _neighbours(together: Iterable[Sequence[tuple[str, str]]]) -> dict[str, set[str]]:
+    """For each name that is said those with which it stands together, in the order of their first appearance."""
+    found: dict[str, set[str]] = {}
+    for names in together:
+        said = dict.fromkeys(said for _, said in names)
+        for one in said:
+            found.setdefault(one, set()).update(set(said) - {one})
+    return found
+
+
 def comparisons(
     finding: Finding,
     paper: float | None = None,
@@ -86,6 +142,7 @@ def comparisons(
     *,
     base: Finding | None = None,
     few: bool = True,
+    marks: Mapping[str, Mark] | None = None,
 ) -> Markup:
     """The comparisons of a finding as lines of a figure, or its text where it has none.
 
@@ -97,7 +154,11 @@ def comparisons(
             come out as there are left out.
         few: whether to say that there are fewer replications than `ENOUGH`. In the quick form the
             report says it once.
+        marks: how series are drawn, by the name that is said, as `marks_of` gives it for a whole
+            report; None: as it gives it for this finding.
     """
+    if marks is None:
+        marks = marks_of([named_series(finding, words)])
     checks = list(finding.checks)
     if not checks:
         return Markup('<p class="ours">{}</p>').format(finding.text) if finding.text != "-" else Markup("")
@@ -112,7 +173,7 @@ def comparisons(
     checks.sort(key=lambda c: (c.relation == "given", (False, None, True).index(c.held)))
     scales = _shared(checks)
     alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
-    lines = [_line(check, scales.get(_group(check)), alone, words) for check in checks]
+    lines = [_line(check, scales.get(_group(check)), alone, words, marks) for check in checks]
     count = ""
     judged = [c for c in finding.checks if c.relation != "given"]
     n = _counts(finding, few) + same
@@ -243,7 +304,7 @@ def _own(shown: Shown, paper: float | None) -> Scale:
     return Scale(max(low - margin, 0.0) if positive else low - margin, high + margin)
 
 
-def _line(check: Check, scale: Scale | None, paper: float | None, words: Words) -> Markup:
+def _line(check: Check, scale: Scale | None, paper: float | None, words: Words, marks: Mapping[str, Mark]) -> Markup:
     held = {True: "good", False: "bad", None: "unclear"}[check.held]
     sign = {True: "✓", False: "✗", None: "?"}[check.held]
     said = {True: "holds", False: "fails", None: "undecided"}[check.held]
@@ -260,26 +321,31 @@ def _line(check: Check, scale: Scale | None, paper: float | None, words: Words) 
     elif check.relation in ("band", "given"):
         (shown,) = check.shown
         label = shown.label
-        plot = _plot(check, _own(shown, paper), held, paper)
+        plot = _plot(check, _own(shown, paper), held, paper, ())
         value = Markup("{}<small>{}</small>").format(
             unbroken(shown.value.text(check.digits, check.unit)),
             "not judged" if check.relation == "given" else unbroken(_accepted(check, paper)),
         )
     else:
         label = _common(tuple(s.label for s in check.shown), " < " if check.relation == "order" else " ≈ ")
-        plot = _plot(check, scale or Scale(0.0, 1.0), held, None)
-        value = _compared_values(check, words)
+        names = [words(name) for name in _series(tuple(s.label for s in check.shown))]
+        plot = _plot(check, scale or Scale(0.0, 1.0), held, None, [marks[name] for name in names])
+        value = _compared_values(check, names, marks)
     return Markup(
         '<div class="dot-line">{}<span class="label">{}{}</span>{}<span class="value">{}</span></div>'
     ).format(mark, said_hidden, words(label), plot, value)
 
 
-def _compared_values(check: Check, words: Words) -> Markup:
+def _dot(mark: Mark, place: str = "") -> Markup:
+    """A dot of a series."""
+    return Markup('<i class="dot s{}" style="--c:{}{}"></i>').format(mark.shape, mark.colour, place)
+
+
+def _compared_values(check: Check, names: Sequence[str], marks: Mapping[str, Mark]) -> Markup:
     """The numbers of a comparison, each with what it is, and what was asked of them."""
-    names = [words(name) for name in _series(tuple(s.label for s in check.shown))]
     lines = Markup("<br>").join(
-        Markup('<i class="dot s{}"></i> {}: {}').format(k, name, unbroken(shown.value.text(check.digits, check.unit)))
-        for k, (name, shown) in enumerate(zip(names, check.shown, strict=True))
+        Markup("{} {}: {}").format(_dot(marks[name]), name, unbroken(shown.value.text(check.digits, check.unit)))
+        for name, shown in zip(names, check.shown, strict=True)
     )
     if check.relation == "equal":
         asked = check.asked
@@ -304,7 +370,7 @@ def _accepted(check: Check, paper: float | None) -> str:
     return text + (f"; source: {plain(paper)}{after}" if paper is not None else "")
 
 
-def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
+def _plot(check: Check, scale: Scale, held: str, paper: float | None, marks: Sequence[Mark]) -> Markup:
     parts = []
     for shown in check.shown:
         if math.isfinite(shown.low) or math.isfinite(shown.high):
@@ -323,13 +389,15 @@ def _plot(check: Check, scale: Scale, held: str, paper: float | None) -> Markup:
         if right > left:
             parts.append(
                 Markup('<i class="ci" style="left:{}%;width:{}%;--row:{}"></i>').format(
-                    left, round(right - left, 2), k if len(check.shown) > 1 else 0.5
+                    left, round(right - left, 2), k if marks else 0.5
                 )
             )
-        # Hollow: its interval has values that the claim accepts and values that it does not.
-        kind = f"s{k}" if len(check.shown) > 1 else f"{held} open" if check.held is None else held
-        row = k if len(check.shown) > 1 else 0.5
-        parts.append(Markup('<i class="dot {}" style="left:{}%;--row:{}"></i>').format(kind, scale.at(mean), row))
+        if marks:
+            parts.append(_dot(marks[k], f";left:{scale.at(mean)}%;--row:{k}"))
+        else:
+            # Hollow: its interval has values that the claim accepts and values that it does not.
+            kind = f"{held} open" if check.held is None else held
+            parts.append(Markup('<i class="dot {}" style="left:{}%;--row:0.5"></i>').format(kind, scale.at(mean)))
     rows = max(len(check.shown), 2)
     return Markup('<span class="plot" style="--rows:{}" aria-hidden="true">{}</span>').format(
         rows, Markup("").join(parts)
@@ -377,7 +445,7 @@ def _common(labels: Sequence[str], sign: str) -> str:
     """
     first, last = _shared_words(labels)
     words = labels[0].split(" ")
-    common = " ".join([*words[:first], *words[len(words) - last :]])
+    common = " ".join([*words[:first], *words[len(words) - last :]]).rstrip(",:;")
     series = _series(labels)
     return common or (sign.join(series) if len(series) < 4 else f"{series[0]}{sign}…{sign}{series[-1]}")
 

@@ -76,14 +76,44 @@ class Value:
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
-        """The values as a reader sees them: `28 ms + 1 ms`."""
-        return " + ".join(str(v) for v in self._scaled(factor).values())
+        """The values as a reader sees them: `delay 28 ms, iub delay 1 ms`, or `28 ms` where the name says enough.
+
+        A value is named by the last part of its key, or by as many of the last parts as tell it
+        from others. What several keys of one name have in common stands once.
+        """
+        said = {key: _said(value) for key, value in self._scaled(factor).items()}
+        if len(set(said.values())) == 1 and len({key.rpartition(".")[2] for key in said}) == 1:
+            (key, value), *_ = said.items()
+            return value if re.search("[A-Za-z%]", value) else f"{_named_by(key, 1)} {value}"
+        found: dict[str, str] = {}
+        for key, value in said.items():
+            parts = 1
+            while any(_named_by(k, parts) == _named_by(key, parts) and v != value for k, v in said.items() if k != key):
+                parts += 1
+            found[_named_by(key, parts)] = value
+        return ", ".join(f"{name} {value}" for name, value in found.items())
 
     def _scaled(self, factor: float) -> dict[str, Any]:
         words = [k for k, v in self.keys.items() if isinstance(v, str) and not _QUANTITY.match(v)]
         if len(words) == len(self.keys):
             words = []  # nothing to scale: `scaled` says so
         return {k: v if k in words else scaled(v, factor, self.integer) for k, v in self.keys.items()}
+
+
+def _named_by(key: str, parts: int) -> str:
+    """The last parts of a key as words."""
+    return " ".join(key.split(".")[-parts:]).replace("_", " ")
+
+
+def _said(value: Any) -> str:
+    """A value of a scenario as a reader sees it: on and off, lists and tables in parentheses."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{_named_by(key, 1)} {_said(v)}' for key, v in value.items())})"
+    if isinstance(value, list):
+        return f"({', '.join(map(_said, value))})"
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -227,6 +257,8 @@ class SensitivityPlan:
     seeds: int
     overrides: tuple[str, ...]
     only: Mapping[str, tuple[Any, ...]]
+    #: What these runs are, in words and units: `runs of 20 s at the speeds of 36.6 and 45.2 km/h`.
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,6 +303,14 @@ class Study:
         if not callable(found):
             raise StudyError(f"{self.code_file} has no function {name!r}")
         return found if is_bundled(self.folder) else guarded(found, self.folder)
+
+    @property
+    def colours(self) -> Mapping[str, str]:
+        """Colours (`#rrggbb`) of the figures by the names that series have in labels: `COLOURS` of `study.py`."""
+        found = getattr(self.code, "COLOURS", {})
+        if not isinstance(found, Mapping) or not all(_COLOUR.fullmatch(str(c)) for c in found.values()):
+            raise StudyError(f"{self.code_file}: COLOURS is no table of names and colours such as '#0072b2'")
+        return found
 
     @property
     def code_file(self) -> Path:
@@ -334,6 +374,7 @@ def _load(folder: Path, quick: bool) -> Study:
 
 def _check(study: Study, all_groups: set[str]) -> None:
     """The rules that hold for every study."""
+    _ = study.colours  # raises for colours that are none
     _named(study.parameter_sets, study.primary, "parameter set")
     for parameter_set in study.parameter_sets:
         count = len(parameter_set.calibrated)
@@ -508,6 +549,7 @@ def _sensitivity(body: Mapping[str, Any] | None, quick: bool) -> SensitivityPlan
         seeds=less.get("seeds", body.get("seeds", 1)),
         overrides=(*body.get("set", ()), *less.get("set", ())),
         only={axis: tuple(labels) for axis, labels in {**body.get("only", {}), **less.get("only", {})}.items()},
+        about=less.get("about", body.get("about", "")),
     )
 
 
@@ -519,6 +561,7 @@ def _echo(tables: Iterable[Mapping[str, Any]]) -> Iterable[EchoRow]:
 
 
 _WITH_UNIT = re.compile(r"^\s*[+-]?\d+(?:\.\d+)?\s*[^\d\s.].*$")
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.harness.cards import VERDICTS, Words, comparisons, pill, unbroken
+from lasthop.harness.cards import VERDICTS, Mark, Words, comparisons, marks_of, named_series, pill, unbroken
 from lasthop.harness.definition import KINDS
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -42,13 +42,14 @@ def study_report(
 ) -> str:
     """The whole page."""
     (main, main_claims), *others = _main_first(evidence)
+    marks = _marks(study, evidence)
     parts = [
         _overview(study, evidence),
         _terms(study),
-        _claims(f"Claims under the parameter set {main}", study, main, main_claims),
+        _claims(f"Claims under the parameter set {main}", study, main, main_claims, marks),
         _figures(figures),
         *(_table(t) for t in tables),
-        *(_folded_claims(study, name, results) for name, results in others),
+        *(_folded_claims(study, name, results, marks) for name, results in others),
         _unexplained(study, evidence),
         _sensitivity(study, evidence),
         _parameters(study, evidence),
@@ -57,6 +58,17 @@ def study_report(
     ]
     form = "quick form" if study.quick else "full form"
     return page(f"{study.name}: {study.title}", _join(parts), f"{study.source} · {form}")
+
+
+def _marks(study: Study, evidence: Evidence) -> dict[str, Mark]:
+    """How series are drawn on all cards: in the colours that the study's figures give them, if it names those."""
+    cards = []
+    for _, results in _main_first(evidence):
+        for r in results:
+            words = Words(r.claim.labels, r.claim.words)
+            found = [r.finding, *([r.off] if r.off else []), *r.readings.values(), *(f for _, f in r.ablations)]
+            cards.append([line for finding in found for line in named_series(finding, words)])
+    return marks_of(cards, study.colours)
 
 
 def _overview(study: Study, evidence: Evidence) -> Markup:
@@ -134,7 +146,7 @@ def _anchor(name: str, result: ClaimResult) -> str:
     return f"claim-{name}-{result.claim.id}"
 
 
-def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
+def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult], marks: Mapping[str, Mark]) -> Markup:
     single = {g.one_run: g for g in study.groups if g.seeds == 1 and g.one_run}
     whose = {
         reason: ", ".join(r.claim.id for r in results if group.name in r.claim.groups)
@@ -145,18 +157,18 @@ def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult])
         for reason, ids in whose.items()
         if ids
     )
-    return _section(title, _HOW, enough, _join(_card(study, name, r) for r in results), anchor=f"claims-{name}")
+    return _section(title, _HOW, enough, _join(_card(study, name, r, marks) for r in results), anchor=f"claims-{name}")
 
 
-def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult]) -> Markup:
-    cards = _join(_card(study, name, r) for r in results)
+def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], marks: Mapping[str, Mark]) -> Markup:
+    cards = _join(_card(study, name, r, marks) for r in results)
     fold = Markup("<details><summary>{} claims: {}</summary>{}</details>").format(
         len(results), _counted(results), cards
     )
     return _section(f"Claims under the parameter set {name}", fold, anchor=f"claims-{name}")
 
 
-def _card(study: Study, name: str, result: ClaimResult) -> Markup:
+def _card(study: Study, name: str, result: ClaimResult, marks: Mapping[str, Mark]) -> Markup:
     claim, finding = result.claim, result.finding
     number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
     words = Words(claim.labels, claim.words)
@@ -168,11 +180,11 @@ def _card(study: Study, name: str, result: ClaimResult) -> Markup:
         Markup('<p class="says">{}</p>').format(says),
         Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
         Markup('<p class="test">{}</p>').format(about) if about else Markup(""),
-        comparisons(finding, number, words, few=not study.quick),
+        comparisons(finding, number, words, few=not study.quick, marks=marks),
         _remark(result),
-        _off(result, few=not study.quick),
-        _folded_readings(study, result),
-        _folded_ablations(result, few=not study.quick),
+        _off(result, few=not study.quick, marks=marks),
+        _folded_readings(study, result, marks),
+        _folded_ablations(result, few=not study.quick, marks=marks),
         _folded_sensitivity(result),
     ]
     return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(name, result), _join(parts))
@@ -201,7 +213,7 @@ def _remarks(result: ClaimResult) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _off(result: ClaimResult, few: bool) -> Markup:
+def _off(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
     """The same test without the mechanism: it must fail there."""
     if result.off is None or result.claim.switch is None:
         return Markup("")
@@ -211,11 +223,11 @@ def _off(result: ClaimResult, few: bool) -> Markup:
     return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
         result.claim.switch.name,
         word,
-        comparisons(result.off, words=Words(result.claim.labels, result.claim.words), few=few),
+        comparisons(result.off, words=Words(result.claim.labels, result.claim.words), few=few, marks=marks),
     )
 
 
-def _folded_readings(study: Study, result: ClaimResult) -> Markup:
+def _folded_readings(study: Study, result: ClaimResult, marks: Mapping[str, Mark]) -> Markup:
     if not result.readings:
         return Markup("")
     about = {reading.name: reading.about for reading in study.readings}
@@ -225,7 +237,7 @@ def _folded_readings(study: Study, result: ClaimResult) -> Markup:
             name,
             pill(f.verdict),
             about.get(name, ""),
-            comparisons(f, words=words, base=result.finding, few=not study.quick),
+            comparisons(f, words=words, base=result.finding, few=not study.quick, marks=marks),
         )
         for name, f in result.readings.items()
     )
@@ -235,9 +247,10 @@ def _folded_readings(study: Study, result: ClaimResult) -> Markup:
     ).format(same, len(result.readings), bodies)
 
 
-def _folded_ablations(result: ClaimResult, few: bool) -> Markup:
+def _folded_ablations(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
     if not result.ablations:
         return Markup("")
+    words = Words(result.claim.labels, result.claim.words)
     bodies = _join(
         Markup("<p><b>{}</b> {}{}: {} <small>{}</small></p>{}").format(
             a.name,
@@ -245,7 +258,7 @@ def _folded_ablations(result: ClaimResult, few: bool) -> Markup:
             _turned(result.finding, f),
             a.about,
             ", ".join([*a.overrides, *(o for _, more in a.also for o in more)]),
-            comparisons(f, words=Words(result.claim.labels, result.claim.words), base=result.finding, few=few),
+            comparisons(f, words=words, base=result.finding, few=few, marks=marks),
         )
         for a, f in result.ablations
     )
@@ -342,12 +355,12 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
     if plan is None:
         return _section("Sensitivity", _paragraph("Not run in this form."), anchor="sensitivity")
     only = "; ".join(f"{axis} {', '.join(map(str, labels))}" for axis, labels in plan.only.items())
+    raw = [*plan.overrides, *([f"only at {only}"] if only else [])]
     text = (
         f"Every claim again with each calibrated value changed by ±{plan.step * 100:g} %, or as the columns say, with "
-        f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} of each point"
-        + "".join(f", {change}" for change in plan.overrides)
-        + (f", only at {only}" if only else "")
-        + ". The numbers are on the cards. What is on or off is not moved: see the readings there."
+        f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} of each point: "
+        f"{plan.about or ', '.join(raw) or 'all points of the grid'}. "
+        "The numbers are on the cards. What is on or off is not moved: see the readings there."
     )
     parts = [_paragraph(text)]
     for name, results in _main_first(evidence):

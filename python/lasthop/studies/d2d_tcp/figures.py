@@ -56,7 +56,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 
 def handshakes(data: Data) -> Figure:
     """Figure 1: the uplink with and without something that rides with the report."""
-    fig = study_figure(3.6)
+    fig = study_figure(3.0)
     columns: dict[str, dict[str, list[Any]]] = {}
     panels = (("DM-DM", "direct: data cannot ride with the report"), ("IM-IM", "over the eNB: with bandwidth stealing"))
     for ax, (mode, title) in zip(fig.subplots(2, 1), panels, strict=True):
@@ -116,7 +116,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
 
 def figure_3(data: Data) -> Figure:
     """Figure 3: round trips over time."""
-    fig = study_figure(3.2)
+    fig = study_figure(2.6)
     ax = fig.add_subplot()
     columns = {}
     for mode in MODES:
@@ -129,7 +129,10 @@ def figure_3(data: Data) -> Figure:
     ax.legend(fontsize=7, ncols=4, loc="upper center")
     ax.set_ylim(25, 60)
     _label(ax, "time [s]", "round trip [ms]")
-    caption = "The sender's samples, 8 KB, data / ACK; two seconds of the first replication after the warm-up."
+    caption = (
+        "The sender's samples, 8 KB; two seconds of the first replication after the warm-up. Before the dash the way "
+        "of the data, behind it that of the ACKs: DM directly, IM over the eNB."
+    )
     return Figure("figure3", "Figure 3: round trips at 8 KB", caption, fig, columns)
 
 
@@ -142,7 +145,7 @@ def figure_5(evidence: Evidence) -> Figure:
         if other is not None and "window" in other.records:
             panels.append((reading.name, other))
     lines = (len(panels) + 1) // 2
-    fig = study_figure(2.9 * lines)
+    fig = study_figure(2.3 * lines)
     columns: dict[str, dict[str, list[Any]]] = {}
     axes = np.atleast_1d(fig.subplots(lines, min(len(panels), 2), sharey=True)).ravel()
     for spare in axes[len(panels) :]:
@@ -167,7 +170,10 @@ def figure_5(evidence: Evidence) -> Figure:
         columns[f"figure5-{i}"] = rows
     axes[0].set_ylim(20, 150)
     axes[0].legend(fontsize=7)
-    caption = "Data / ACK; 60 s after 5 s of warm-up, 95 % intervals. Beside it the same under the other readings."
+    caption = (
+        "60 s after 5 s of warm-up, 95 % intervals. Before the dash the way of the data, behind it that of the ACKs: "
+        "DM directly, IM over the eNB. Beside the main set the same under the other readings."
+    )
     return Figure("figure5", "Figure 5: round trip over the receive window", caption, fig, columns)
 
 
@@ -197,7 +203,10 @@ def figure_6(data: Data, version: str, letter: str) -> Figure:
         ax.set_title(way, fontsize=8)
         _label(ax, "time [s]", "cwnd [KB]" if to == "direct" else "")
         columns[f"figure6{letter}-{to}"] = {"time_s": list(shown[f"{to}_time"]), "cwnd_kb": list(shown[f"{to}_cwnd"])}
-    caption = "Solid: the switch; dotted: the second congestion event; dashed: the receive window of 128 KB."
+    caption = (
+        "Switches from the eNB to direct mode (IM to DM) and back. Solid: the switch; dotted: the second congestion "
+        "event; dashed: the receive window of 128 KB."
+    )
     return Figure(f"figure6{letter}", f"Figure 6{letter}: {NAMES[version]} around mode switches", caption, fig, columns)
 
 

@@ -25,7 +25,7 @@ from lasthop.studies.d2d_tcp.evaluate import (
     switches_cost,
     timeline,
 )
-from lasthop.studies.d2d_tcp.figures import figures, tables
+from lasthop.studies.d2d_tcp.figures import COLOURS, figures, tables
 from lasthop.studies.d2d_tcp.reduce import (
     reduce_burst,
     reduce_bursts,
@@ -38,6 +38,7 @@ from lasthop.studies.d2d_tcp.reduce import (
 )
 
 __all__ = [
+    "COLOURS",
     "acks_ask",
     "always_asks",
     "asking",

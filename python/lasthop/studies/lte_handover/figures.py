@@ -9,6 +9,7 @@ import numpy as np
 from lasthop.harness import Data, Evidence, Figure
 from lasthop.harness.drawing import decade_axis, doubling_axis, study_figure
 from lasthop.harness.stats import Estimate
+from lasthop.plot import OKABE_ITO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +45,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 def around_the_handover(data: Data, kind: str) -> Figure:
     """LH-1: window, goodput and segments around one handover."""
     shown = data.shown("sweep", type=kind, queue=SHOWN_KB).values
-    fig = study_figure(7.0)
+    fig = study_figure(4.3)
     window, good, seq = fig.subplots(3, 1, height_ratios=(1.0, 0.8, 1.6))
     t0 = shown.get("t0", 0.0)
     columns: dict[str, dict[str, Any]] = {}
@@ -65,7 +66,7 @@ def around_the_handover(data: Data, kind: str) -> Figure:
             **{f"{what}_s": list(shown[f"seq_{what}_t"]) for what in _marks("")},
             "seq": list(shown["seq"]),
         }
-    for ax, label in ((window, "cwnd [segments]"), (good, "received [Mbit/s]"), (seq, "segment [MB]")):
+    for ax, label in ((window, "cwnd\n[segments]"), (good, "received\n[Mbit/s]"), (seq, "segment [MB]")):
         ax.axvline(t0, color="black", linewidth=0.6, linestyle=":")
         ax.margins(x=0.01)
         _label(ax, "", label)
@@ -94,7 +95,7 @@ def _marks(colour: str) -> dict[str, tuple[str, str, float, str]]:
 
 def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, float]]) -> Figure:
     """A quantity over the size of the retransmission queue, both types."""
-    fig = study_figure(2.8 * len(what))
+    fig = study_figure(0.5 + 1.95 * len(what))
     axes = np.atleast_1d(fig.subplots(len(what), 1, sharex=True))
     columns: dict[str, list[Any]] = {"type": [], "queue_kb": []}
     for ax, (key, (label, scale)) in zip(axes, what.items(), strict=True):
@@ -118,14 +119,14 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
 
 def load(data: Data) -> Figure:
     """LH-4: a sudden load, the mean of all runs and each UE of one."""
-    fig = study_figure(5.2)
+    fig = study_figure(4.4)
     axes = list(fig.subplots(2, 2).flat)
     added = data.labels("load", "added")
     parts = (
         ("bps", "{}_bps", "rate of a UE [Mbit/s]", 1e-6),
         ("rtt_s", "rtt_{}_s", "RTT of a UE [s]", 1.0),
-        ("timeouts", "timeouts_{}", "timeouts of a UE in 15 s", 1.0),
-        ("retransmits", "retransmits_{}", "retransmissions of a UE in 15 s", 1.0),
+        ("timeouts", "timeouts_{}", "timeouts of a UE\nin 15 s", 1.0),
+        ("retransmits", "retransmits_{}", "retransmissions\nof a UE in 15 s", 1.0),
     )
     columns: dict[str, list[Any]] = {"added": [int(n) for n in added]}
     single: dict[str, list[Any]] = {"added": [], "when": [], "ue": [], **{key: [] for key, *_ in parts}}
@@ -214,7 +215,7 @@ INTERRUPTIONS = (("#999999", "-"), ("#56b4e9", "-"), ("#0072b2", "-"), ("#e69f00
 def drive_map(data: Data) -> Figure:
     """The drive: where the car is served by which cell, what it measures, what it gets."""
     shown = data.shown("map").values
-    fig = study_figure(5.6)
+    fig = study_figure(4.4)
     place, power, rate = fig.subplots(3, 1, sharex=True, height_ratios=(0.7, 1.5, 1.0))
     columns: dict[str, dict[str, Any]] = {}
     if "place_x" in shown:
@@ -254,8 +255,8 @@ def drive_map(data: Data) -> Figure:
     _label(power, "", "dBm")
     _label(rate, "metres east of the first cell", "downlink [Mbit/s]")
     caption = (
-        "The car drives from the first cell (0 m) to the second (750 m). Dotted: the report is at the source; solid: "
-        "the target serves the car."
+        "The car drives from the first cell (0 m) to the second (750 m). Solid: the target serves the car; dotted, and "
+        "under the solid line where the handover takes less than a metre: the report is at the source."
     )
     return Figure("drive-map", "The drive", caption, fig, columns)
 
@@ -309,12 +310,12 @@ USERS = (
 def backhaul(data: Data) -> Figure:
     """Goodput, delay and silence in the window over the delay of X2, by its rate."""
     delays, rates = data.labels("x2", "delay"), data.labels("x2", "rate")
-    fig = study_figure(7.0)
+    fig = study_figure(5.2)
     axes = fig.subplots(3, len(rates), sharex=True, sharey="row", squeeze=False)
     parts = (
         ("goodput_bps", "goodput [Mbit/s]", 1e-6),
-        ("delay_mean_s", "mean segment delay [s]", 1.0),
-        ("gap_s", "no packet arrives [ms], median", 1e3),
+        ("delay_mean_s", "mean segment\ndelay [s]", 1.0),
+        ("gap_s", "no packet arrives\n[ms], median", 1e3),
     )
     columns: dict[str, list[Any]] = {"type": [], "rate_mbps": [], "delay_ms": []}
     for kind in TYPES:
@@ -359,8 +360,8 @@ def stacks(data: Data) -> Figure:
             lines[name] = [
                 data.estimate("today", "after_bps", stack=name, type=kind, queue=q).mean / 1e6 for q in sizes
             ]
-        for (name, values), style in zip(lines.items(), ("-", "--", "-.", ":"), strict=False):
-            ax.plot(sizes, values, style, marker="o", markersize=3, label=f"Linux {name}")
+        for (name, values), style, colour in zip(lines.items(), ("-", "--", "-.", ":"), OKABE_ITO, strict=False):
+            ax.plot(sizes, values, style, color=colour, marker="o", markersize=3, label=f"Linux {name}")
             columns["stack"].extend([name] * len(sizes))
             columns["type"].extend([kind] * len(sizes))
             columns["queue_kb"].extend(sizes)
@@ -368,8 +369,8 @@ def stacks(data: Data) -> Figure:
         doubling_axis(ax, sizes)
         ax.set_ylim(bottom=0)
         ax.set_title(kind, fontsize=8)
-        _label(ax, "retransmission queue [kB]", "Mbit/s in 10 s after the handover" if ax is axes[0] else "")
-    axes[0].legend(fontsize=7)
+        _label(ax, "retransmission queue [kB]", "Mbit/s in the 10 s\nafter the handover" if ax is axes[0] else "")
+    fig.legend(*axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=4)
     caption = "The stack of the slides beside those of today."
     return Figure("stacks", "Stacks of today", caption, fig, {"stacks": columns})
 

@@ -12,7 +12,7 @@ from lasthop.studies.lte_handover.evaluate import (
     window_cut,
     window_kept,
 )
-from lasthop.studies.lte_handover.figures import figures
+from lasthop.studies.lte_handover.figures import COLOURS, figures
 from lasthop.studies.lte_handover.reduce import (
     reduce_drive,
     reduce_interruption,
@@ -25,6 +25,7 @@ from lasthop.studies.lte_handover.reduce import (
 from lasthop.studies.lte_handover.tables import tables
 
 __all__ = [
+    "COLOURS",
     "citations",
     "delay_order",
     "delay_rises",

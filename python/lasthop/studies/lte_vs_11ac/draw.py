@@ -34,6 +34,8 @@ LINES = {
     "illinois": ("#882255", "^"),
     "yeah": ("#b8a000", "v"),
 }
+#: The same colours by the words of the claims' notation, for the cards.
+SERIES = {key: COLOURS[label] for key, (label, _) in NETWORKS.items()} | {v: colour for v, (colour, _) in LINES.items()}
 #: Colours of what came after the paper, where it stands beside the eleven.
 NEWER = {"cubic": "#cc3311", "bbr": "#000000", "bbr3": "#ee3377"}
 #: The lines of one rate lie within so many octaves.

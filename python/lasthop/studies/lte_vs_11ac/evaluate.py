@@ -8,7 +8,7 @@ What the paper says and denies elsewhere is ambiguous: ours is printed, beside b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lasthop.harness import Claim, Data, Finding, NoRunsError
@@ -103,6 +103,9 @@ def outcome(check: Check, data: Data) -> Outcome:
             raise
         return Outcome(f"{check_in_words(check)}: {missing}", None)
     found = _compared(check, values)
+    # As a reader sees them once their words are said: `throughput, Bic, AM, small packets`.
+    shown = (replace(s, label=s.label.replace(" ", ", ")) if s.label in values else s for s in found.shown)
+    found = replace(found, shown=tuple(shown))
     unit = METRICS[cells[0].metric].unit
     numbers = " and ".join(v.text(unit=unit) for v in values.values())
     return Outcome(f"{check_in_words(check)} ({numbers})", found.passed, found, check.text)

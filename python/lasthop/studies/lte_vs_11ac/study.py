@@ -5,9 +5,10 @@ Claims are written as comparisons (`statement.py`) and judged by one evaluator (
 until it has.
 """
 
+from lasthop.studies.lte_vs_11ac.draw import SERIES as COLOURS
 from lasthop.studies.lte_vs_11ac.evaluate import statement
 from lasthop.studies.lte_vs_11ac.figures import figures, tables
 from lasthop.studies.lte_vs_11ac.reduce import reduce_cell, reduce_series
 from lasthop.studies.lte_vs_11ac.words import test_in_words
 
-__all__ = ["figures", "reduce_cell", "reduce_series", "statement", "tables", "test_in_words"]
+__all__ = ["COLOURS", "figures", "reduce_cell", "reduce_series", "statement", "tables", "test_in_words"]

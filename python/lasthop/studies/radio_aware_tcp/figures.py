@@ -301,7 +301,7 @@ def figure_1(data: Data) -> Figure:
 def figure_2(data: Data) -> Figure:
     """Window, layer-2 queue and rate over the first seconds."""
     trace = data.shown("trace").values
-    fig = study_figure(4.8)
+    fig = study_figure(4.2)
     window, queue, rate = fig.subplots(3, 1, sharex=True)
     window.plot(trace["time_s"], trace["cwnd"], color=COLOURS["normal"], linewidth=1)
     window.set_ylabel("window\n[segments]")
@@ -410,7 +410,7 @@ def figure_9(data: Data) -> Figure:
 
 def figure_summary(data: Data) -> Figure:
     """Goodput against the 95th percentile of the delay, for everything on the same radio."""
-    fig = study_figure(6.4)
+    fig = study_figure(5.6)
     ax = fig.add_subplot()
     ax.set_xlabel("one-way delay that 95 % of the packets do not exceed [ms]")
     ax.set_ylabel("goodput [Mbit/s]")
@@ -472,7 +472,7 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
 
 def figure_wrong(data: Data) -> Figure:
     """How wrong a hint may be."""
-    fig = study_figure(4.8)
+    fig = study_figure(4.2)
     cubic = data.estimate("wrong", "goodput", case="cubic").mean
     columns: dict[str, list[object]] = {"kind": [], "value": [], "goodput_mbps": []}
     *grid, last = fig.subplots(2, 4, sharey=True).flat

@@ -15,7 +15,7 @@ from lasthop.studies.radio_aware_tcp.evaluate import (
     table_row,
     web_objects,
 )
-from lasthop.studies.radio_aware_tcp.figures import figures, tables
+from lasthop.studies.radio_aware_tcp.figures import COLOURS, figures, tables
 from lasthop.studies.radio_aware_tcp.reduce import (
     reduce_air,
     reduce_download,
@@ -30,6 +30,7 @@ from lasthop.studies.radio_aware_tcp.reduce import (
 )
 
 __all__ = [
+    "COLOURS",
     "both_at_once",
     "buffer_shape",
     "burst_latency",

@@ -25,10 +25,11 @@ from lasthop.studies.umts_vegas.evaluate import (
     vegas_timeouts,
     vegas_window,
 )
-from lasthop.studies.umts_vegas.figures import figures, tables
+from lasthop.studies.umts_vegas.figures import COLOURS, figures, tables
 from lasthop.studies.umts_vegas.reduce import reduce_ahead, reduce_datagrams, reduce_spurious, reduce_transfer
 
 __all__ = [
+    "COLOURS",
     "bandwidth_delay",
     "base_rtt_lock",
     "collapse_beyond",
