@@ -253,3 +253,13 @@ def test_mistakes_are_named(tmp_path: Path, args: tuple[str, ...], says: str) ->
     assert done.returncode in (1, 2), done.stderr
     assert says in done.stderr, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
+
+
+@namespaces
+def test_two_devices_of_one_host_are_mentioned(tmp_path: Path) -> None:
+    note = "server and phone are devices of one host"
+    two = live(tmp_path, "--device", "server=lasthop-no-a", "--device", "phone=lasthop-no-b")
+    assert note in two.stderr
+    assert "give --device for one node only" in " ".join(two.stderr.split())
+    one = live(tmp_path, "--device", "server=lasthop-no-a", "--device", "phone=none")
+    assert "devices of one host" not in one.stderr

@@ -123,6 +123,13 @@ def live(
     _output.warnings(checked.warnings)
     for flow in checked.core.left_out():
         _output.note(f"flow {flow} is left out, or some of its pairs of ends are: an end of it is external")
+    outside = [node for node, device in plan["devices"] if device != "none"]
+    if len(outside) > 1:
+        names = " and ".join(outside)
+        _output.note(
+            f"{names} are devices of one host: its kernel delivers between their addresses without the devices, "
+            "unless a namespace of its own holds one of them; give --device for one node only"
+        )
     default = Path("results") / f"{checked.name}-{checked.seed}"
     for folder in [out or default] if out or force else numbered(default):
         with leaving(making("the results are", folder)):
