@@ -147,3 +147,24 @@ def test_a_served_run_asks_this_machine_alone(drive: Results, sheet: Sheet) -> N
         assert sheet.wrong == []
         assert all(url.startswith((viewer.address, "data:")) for url in sheet.asked)
         assert len(sheet.asked) > 3
+
+
+def test_on_paper_charts_have_the_width_of_the_page(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    """A4 within margins of 12 mm is 703 CSS pixels wide; charts are drawn for it, also from a small screen."""
+    sheet.page.set_viewport_size({"width": 400, "height": 800})
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    page.wait_for_selector(".u-wrap")
+    # Nothing below was ever in sight.
+    assert page.locator("canvas.ways").evaluate("c => c.width") == 300, "the canvas as HTML makes it"
+    widths = "[...document.querySelectorAll('.chart .u-wrap')].map((c) => c.offsetWidth)"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert set(page.evaluate(widths)) == {700}
+    assert len(page.evaluate(widths)) == page.locator(".chart").count()
+    assert page.locator("canvas.ways").evaluate("c => c.width") > 300, "packets are drawn, too"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert max(page.evaluate(widths)) < 400
+    page.emulate_media(media="print")
+    box = page.locator("#packets select").last.evaluate("s => getComputedStyle(s).borderTopWidth")
+    assert box == "0px", "a choice has no box on paper"
+    assert sheet.wrong == []

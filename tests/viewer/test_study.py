@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,26 @@ def test_a_wide_table_is_seen_whole_and_a_long_one_is_folded(sheet: Sheet, tmp_p
     page.locator("#long summary").click()
     expect(page.locator("#long tbody tr").first).to_be_visible()
     assert page.evaluate(CUT) == 0
+
+
+def pages_of(pdf: bytes) -> list[str]:
+    """The text of each page."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("the print was not read: there is no pdftotext on this machine (Debian's package `poppler-utils`)")
+    text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True).stdout
+    return text.decode().split("\f")[:-1]
+
+
+def test_a_printed_table_leaves_no_single_row_with_its_head(sheet: Sheet, tmp_path: Path) -> None:
+    """Before a table there is all of a page but so many pixels: of five rows some fit, one never stands alone."""
+    rows = tuple((f"row {i}",) for i in range(5))
+    table = _table(TableView("short", "Short", ("name",), rows))
+    filler = '<div style="height:{}px;background:#eee"></div>'
+    for height in range(880, 1000, 20):
+        file = tmp_path / "report.html"
+        file.write_text(page_of("tables", filler.format(height) + table), encoding="utf-8")
+        sheet.page.goto(file.as_uri())
+        pages = pages_of(sheet.page.pdf(format="A4", prefer_css_page_size=True))
+        on_pages = [sum(f"row {i}" in text for i in range(5)) for text in pages]
+        assert sum(on_pages) == 5
+        assert 1 not in on_pages, (height, on_pages)

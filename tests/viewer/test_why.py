@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,15 @@ def test_an_explanation_says_each_sentence_once(sheet: Sheet, tmp_path: Path) ->
     section = sheet.page.locator("#why")
     sentence = explain(run, "download-1").sentences[0]
     assert section.inner_text().count(sentence) == 1
+
+
+def test_settings_that_are_advised_stand_apart(
+    explained: Results, sheet: Sheet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are copied from the page: without a space between them a shell has one argument too few."""
+    once = explain(explained, "ftp")
+    advice = replace(once.advice[0], changes=["a.b=1", "c.d=2"])
+    monkeypatch.setattr("lasthop.explain.explain", lambda *_: replace(once, advice=[advice]))
+    sheet.opened(run_report(explained), tmp_path)
+    text = sheet.page.locator(".why p", has_text="a.b=1").inner_text()
+    assert "--set 'a.b=1' --set 'c.d=2'" in text

@@ -30,6 +30,9 @@ const HEIGHT = 170;
 /** Milliseconds after which charts out of sight are drawn. */
 const LATER = 150;
 
+/** Pixels across a printed page: A4, upright, within the margins of the style sheet. */
+const PAPER = 700;
+
 /** Pixels of the value axis: the same for all charts, so that their times stand one above the other. */
 const AXIS = 64;
 
@@ -61,7 +64,10 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   // What is out of sight is drawn when nothing has moved for a while, or when it comes into sight.
   let visible = false;
   let stale = true;
+  let isPrinting = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const width = (): number => (isPrinting ? PAPER : Math.max(box.clientWidth, 200));
 
   function draw(): void {
     stale = true;
@@ -91,7 +97,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   }
 
   function data(): uPlot.AlignedData {
-    return content.data(Math.max(Math.round(box.clientWidth - AXIS), 200));
+    return content.data(Math.max(Math.round(width() - AXIS), 200));
   }
 
   function make(): void {
@@ -102,7 +108,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
     const font = "12px system-ui, sans-serif";
     plot = new uPlot(
       {
-        width: Math.max(box.clientWidth, 200),
+        width: width(),
         height: HEIGHT,
         legend: { show: false },
         cursor: {
@@ -162,10 +168,20 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   }
 
   const resize = new ResizeObserver(() => {
-    if (plot !== null && Math.abs(plot.width - box.clientWidth) <= 1) return;
-    plot?.setSize({ width: Math.max(box.clientWidth, 200), height: HEIGHT });
+    if (isPrinting || (plot !== null && Math.abs(plot.width - box.clientWidth) <= 1)) return;
+    plot?.setSize({ width: width(), height: HEIGHT });
     draw();
   });
+  /** On paper a chart is as wide as the page, whatever the screen was. */
+  const print = (starts: boolean): void => {
+    if (box.clientWidth === 0) return;
+    isPrinting = starts;
+    plot?.setSize({ width: width(), height: HEIGHT });
+    stale = true;
+    fresh();
+  };
+  const before = (): void => print(true);
+  const after = (): void => print(false);
   resize.observe(box);
   const sight = new IntersectionObserver(
     (entries) => {
@@ -183,14 +199,16 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
   time.addEventListener("range", draw);
   time.addEventListener("cursor", cursor);
   document.addEventListener("theme", remake);
-  addEventListener("beforeprint", fresh);
+  addEventListener("beforeprint", before);
+  addEventListener("afterprint", after);
   return {
     draw,
     destroy() {
       resize.disconnect();
       sight.disconnect();
       clearTimeout(timer);
-      removeEventListener("beforeprint", fresh);
+      removeEventListener("beforeprint", before);
+      removeEventListener("afterprint", after);
       time.removeEventListener("range", draw);
       time.removeEventListener("cursor", cursor);
       document.removeEventListener("theme", remake);

@@ -12,6 +12,10 @@ import type { TimeWindow } from "./window";
 /** Packets that are drawn at once; of more, every so many. */
 const MOST = 2000;
 
+/** Stages that are read although the drawing is out of sight, and after how many milliseconds. */
+const FEW = 2e5;
+const LATER = 1000;
+
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   if (run.table("packets") === undefined && !run.info.left_out.includes("packets") && run.info.damaged.length === 0) {
     return section("Packets", "packets", el("p", { class: "mute" }, "The run has not recorded its packets. With ", el("code", {}, "--set output.packets=true"), " each can be followed here, with ", el("code", {}, "--set output.explain=true"), " through all layers."));
@@ -54,6 +58,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   let drawn: { way: Way; lines: Line[] }[] = [];
   let isSeen = false;
   let isStale = true;
+  let isPrinting = false;
 
   /** Draws when it is in sight, or comes there. */
   const draw = (): void => {
@@ -75,14 +80,16 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   };
 
   const paint = (): void => {
-    if (isLayered && layers === null) {
+    // What is printed before the stages are there is drawn from node to node.
+    const isThrough = isLayered && (layers !== null || !isPrinting);
+    if (isThrough && layers === null) {
       read();
       return;
     }
-    isStale = false;
+    isStale = isThrough !== isLayered;
     const width = canvas.clientWidth;
-    const lanes = isLayered ? layers!.lanes : nodes;
-    const height = isLayered ? lanes.length * 22 + 40 : Math.max(nodes.length * 56, 120);
+    const lanes = isThrough ? layers!.lanes : nodes;
+    const height = isThrough ? lanes.length * 22 + 40 : Math.max(nodes.length * 56, 120);
     const scale = devicePixelRatio;
     canvas.width = width * scale;
     canvas.height = height * scale;
@@ -93,7 +100,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     const { from, to } = time.range;
     // Names have their place on the left; on a small screen they stand above their lanes.
     const isNarrow = width < 600;
-    const gutter = isLayered ? (isNarrow ? 4 : Math.min(Math.max(...lanes.map((l) => ctx.measureText(l).width)) + 12, 260)) : 64;
+    const gutter = isThrough ? (isNarrow ? 4 : Math.min(Math.max(...lanes.map((l) => ctx.measureText(l).width)) + 12, 260)) : 64;
     const x = (t: number): number => gutter + ((t - from) / (to - from)) * (width - gutter - 8);
     const heightOf = (lane: number): number => 24 + (lane * (height - 48)) / Math.max(lanes.length - 1, 1);
     const y = (node: string): number => heightOf(nodes.indexOf(node));
@@ -104,7 +111,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       ctx.moveTo(gutter, heightOf(k));
       ctx.lineTo(width, heightOf(k));
       ctx.stroke();
-      if (!isLayered) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
+      if (!isThrough) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
       else if (!isNarrow) ctx.fillText(fitted(ctx, name, gutter - 8), 2, heightOf(k) + 4);
     }
     const all = seen();
@@ -128,7 +135,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       const lost = way.to?.dropped === true;
       ctx.strokeStyle = ctx.fillStyle = lost ? token("--bad") : colour(flows.indexOf(way.flow));
       ctx.lineWidth = way === chosen ? 3 : 1;
-      const lines = isLayered ? through(layers!.stays.get(way.packet) ?? [], x, heightOf) : between(way, x, y);
+      const lines = isThrough ? through(layers!.stays.get(way.packet) ?? [], x, heightOf) : between(way, x, y);
       ctx.beginPath();
       for (const l of lines) {
         ctx.moveTo(l.x1, l.y1);
@@ -140,7 +147,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       drawn.push({ way, lines });
     }
     ctx.restore();
-    if (!isLayered || !isNarrow) return;
+    if (!isThrough || !isNarrow) return;
     // Over the packets, on a seam of paper.
     ctx.fillStyle = token("--ink");
     ctx.strokeStyle = token("--paper");
@@ -191,8 +198,12 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   });
   sight.observe(canvas);
   addEventListener("beforeprint", () => {
-    if (isStale) paint();
+    isPrinting = true;
+    if (isStale && canvas.clientWidth > 0) paint();
+    isPrinting = false;
   });
+  // Small tables are read in time for a print of what was never in sight.
+  if (hasLayers && run.table("stages")!.rows <= FEW) setTimeout(() => isLayered && read(), LATER);
   const over = el(
     "select",
     {
@@ -208,7 +219,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     "p",
     { class: "choices" },
     flows.length > 1 ? el("label", {}, "Flow ", flow) : null,
-    hasLayers ? el("label", {}, "Drawn ", over) : null,
+    hasLayers ? el("label", { class: "how" }, "Drawn ", over) : null,
   );
   const hint = !hasLayers ? el("p", { class: "mute" }, "Drawn from node to node. With ", el("code", {}, "--set output.explain=true"), " the run records in which layer each packet was, and they are drawn through the layers.") : null;
   return section("Packets", "packets", excerptOf(run, time), choices.childElementCount > 0 ? choices : null, note, canvas, hint, life);
