@@ -9,6 +9,9 @@ from typing import Any
 
 from lasthop import _core
 
+#: What the lateness of a run in real time is about, by its key in summary.json, in the order of tables.
+LATENESS = {"departures": "packets out", "entries": "packets in", "events": "events"}
+
 
 @cache
 def run_tables() -> dict[str, dict[str, Any]]:

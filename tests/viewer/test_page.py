@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -28,6 +29,26 @@ def test_the_report_of_each_bundled_scenario_opens(name: str, sheet: Sheet, tmp_
     assert flows.count() == min(results.flows.num_rows, 40)
     if "tcp" in results.table_names and results.tcp.num_rows:
         expect(sheet.page.get_by_text("Congestion window", exact=True)).to_be_visible()
+
+
+def test_a_run_in_real_time_shows_its_lateness(sheet: Sheet, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(folder)
+    written = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    one = {"count": 5294, "p50_s": 104e-6, "p99_s": 0.014, "max_s": 0.04}
+    for lateness, rows in (
+        ({"departures": one, "entries": {"count": "many"}, "events": one}, ["packets out", "events"]),
+        (["no", "object"], []),
+    ):
+        text = json.dumps({**written, "live": {"lateness": lateness}})
+        (folder / "summary.json").write_text(text, encoding="utf-8")
+        sheet.opened(run_report(Results.load(folder)), tmp_path)
+        table = sheet.page.locator("#overview table", has_text="Lateness in real time")
+        assert table.locator("tbody th").all_text_contents() == rows
+        if rows:
+            cells = table.locator("tbody tr").first.locator("td")
+            assert cells.all_text_contents() == ["5,294", "104 µs", "14 ms", "40 ms"]
+    assert sheet.wrong == []
 
 
 def test_nobody_is_shut_out(drive: Results, sheet: Sheet, tmp_path: Path) -> None:

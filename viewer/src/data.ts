@@ -40,6 +40,8 @@ export interface RunInfo {
   moving: string[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
+  /** Of a run in real time: count, median, 99th percentile and maximum [s] of what was late. */
+  lateness: { what: string; numbers: [number, number, number, number] }[];
   /** Flows whose explanation can be asked for, and whether it comes at once. */
   explain: { flows: string[]; quick: boolean };
   tables: TableInfo[];

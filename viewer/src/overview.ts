@@ -52,6 +52,7 @@ export async function overview(run: Run): Promise<HTMLElement> {
     el("p", { class: "mute" }, `${run.info.name}, seed ${run.info.seed}, ${plain(run.info.duration_s)} s, Lasthop ${run.info.lasthop}`),
     ...parts,
     account(run),
+    lateness(run),
     el("details", {}, el("summary", {}, "The effective scenario"), el("pre", { tabindex: "0" }, run.info.scenario)),
   );
 }
@@ -75,6 +76,19 @@ function account(run: Run): HTMLElement | null {
     el("caption", {}, "Packets of all flows"),
     el("thead", {}, el("tr", {}, ...["", "Packets", "Octets"].map((h, i) => el(i === 0 ? "td" : "th", i === 0 ? {} : { scope: "col", class: "num" }, h)))),
     el("tbody", {}, ...fates.map(([name, n]) => el("tr", {}, el("th", { scope: "row" }, FATES[name] ?? name), el("td", { class: "num" }, n.packets.toLocaleString("en")), el("td", { class: "num" }, quantity(n.bytes, "B"))))),
+  );
+}
+
+/** How much later than in the simulation things happened, in a run in real time. */
+function lateness(run: Run): HTMLElement | null {
+  const rows = run.info.lateness;
+  if (rows.length === 0) return null;
+  return el(
+    "table",
+    {},
+    el("caption", {}, "Lateness in real time"),
+    el("thead", {}, el("tr", {}, ...["Late", "Count", "p50", "p99", "Worst"].map((h, i) => el("th", i === 0 ? { scope: "col" } : { scope: "col", class: "num" }, h)))),
+    el("tbody", {}, ...rows.map(({ what, numbers }) => el("tr", {}, el("th", { scope: "row" }, what), ...numbers.map((x, i) => el("td", { class: "num" }, i === 0 ? x.toLocaleString("en") : quantity(x, "s")))))),
   );
 }
 

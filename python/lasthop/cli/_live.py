@@ -15,6 +15,7 @@ from lasthop import FolderInUseError, Results, Scenario, _core, _format
 from lasthop._core import clear_stale
 from lasthop._errors import mistake
 from lasthop._files import resolved
+from lasthop._registry import LATENESS
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 from lasthop.cli._run import (
@@ -229,10 +230,9 @@ def _show(results: Results, measured: dict[str, Any], folder: Path) -> None:
     ]
     _output.table(("flow", "from", "to", "goodput", "delay", "sent", "dropped", "marked"), rows, right=range(3, 8))
     _output.line()
-    names = {"departures": "packets out", "entries": "packets in", "events": "events"}
     lateness = [
         (name, _format.count(found["count"]), *(_format.duration(found[f"{key}_s"]) for key in ("p50", "p99", "max")))
-        for key, name in names.items()
+        for key, name in LATENESS.items()
         for found in [measured["lateness"][key]]
     ]
     _output.table(("late", "count", "p50", "p99", "worst"), lateness, right=range(1, 5))

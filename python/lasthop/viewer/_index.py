@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
-from lasthop._registry import series_of
+from lasthop._registry import LATENESS, series_of
 from lasthop.campaign._quantity import quantity
 from lasthop.viewer._explained import explainable
 
@@ -102,6 +102,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "wraps": any(isinstance(x, dict) and x.get("wrap_around") is True for x in _inner(scenario, "layout").values()),
         "moving": _moving(scenario),
         "account": account if isinstance(account, dict) else {},
+        "lateness": _lateness(results.summary.get("live")),
         "explain": explainable(results),
         "tables": tables,
         "damaged": damaged,
@@ -124,6 +125,18 @@ def _missing(results: Results) -> list[str]:
 def _duration(results: Results) -> float:
     found = results.summary.get("duration_s")
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else 0.0
+
+
+def _lateness(live: object) -> list[dict[str, Any]]:
+    """Of a run in real time: how late packets and events were, in the order of the command's table."""
+    found = live.get("lateness") if isinstance(live, dict) else None
+    rows = []
+    for key, what in LATENESS.items():
+        one = found.get(key) if isinstance(found, dict) else None
+        numbers = [one.get(name) if isinstance(one, dict) else None for name in ("count", "p50_s", "p99_s", "max_s")]
+        if all(map(_finite, numbers)):
+            rows.append({"what": what, "numbers": numbers})
+    return rows
 
 
 def _interval(scenario: dict[str, Any]) -> float:
