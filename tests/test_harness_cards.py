@@ -18,6 +18,7 @@ from lasthop.harness.cards import (
     _common,
     _series,
     comparisons,
+    in_words,
     marks_of,
     named_series,
     pill,
@@ -353,6 +354,13 @@ def test_series_have_the_colours_of_the_figures_where_these_have_some() -> None:
     assert marks["normal"].colour not in ("#d55e00", "#009e73"), "what the figures leave free comes first"
 
 
+def test_names_of_one_colour_that_share_a_card_have_other_shapes() -> None:
+    card = named_series(j.all_of([_several(("AM", "UM")), _several(("Bic", "Hybla"))]))
+    marks = marks_of([card], {"AM": "#0072b2", "Bic": "#0072b2", "UM": "#d55e00"})
+    assert marks["AM"].colour == marks["Bic"].colour
+    assert marks["AM"].shape != marks["Bic"].shape
+
+
 def test_series_of_a_card_differ_while_there_are_colours() -> None:
     """Twelve series in pairs on six cards, more than there are colours; then eight in one comparison."""
     cards = [named_series(j.all_of([_several((f"x{k}", f"y{k}")), _several((f"x{k}", "z"))])) for k in range(6)]
@@ -369,3 +377,14 @@ def test_series_of_a_card_differ_while_there_are_colours() -> None:
 @pytest.mark.parametrize("folder", sorted(p.parent for p in BUNDLED.glob("*/study.py")), ids=lambda p: p.name)
 def test_cards_of_bundled_studies_have_the_colours_of_their_figures(folder: Path) -> None:
     assert len(load_study(folder, quick=True).colours) >= 2
+
+
+def test_the_numbers_of_a_table_have_the_words_of_the_card() -> None:
+    words = Words({"rate / normal": "goodput of R*RTT over that of normal TCP"}, {"normal": "normal TCP"})
+    band = j.at_most("rate / normal", ONE, 5.0)
+    order = j.ordered({"goodput, normal, 45 kB": ONE, "goodput, close, 45 kB": Estimate.of([4.0])}, unit="Mbit/s")
+    said = in_words(j.all_of([band, order]), words).replace("\u00a0", " ")
+    assert said == ("goodput of R*RTT over that of normal TCP: 3; goodput, 45 kB: normal TCP 3 Mbit/s, close 4 Mbit/s")
+    many = j.all_of([j.at_most(f"c{i}", ONE, 5.0) for i in range(5)] + [j.at_most("wrong", ONE, 1.0)])
+    assert in_words(many) == "wrong: 3; and 5 more", "what does not hold is worth reading"
+    assert in_words(j.Finding("agrees", "as it is")) == "as it is"

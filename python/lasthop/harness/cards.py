@@ -122,7 +122,13 @@ def marks_of(
         ruled_out = (set(taken), near[said], beside[said], set[str]())
         used = ({taken[n] for n in names if n in taken} for names in ruled_out)
         taken[said] = next(found[0] for colours in used if (found := [c for c in palette if c not in colours]))
-    return {said: Mark(colour, palette.index(colour) % SHAPES) for said, colour in taken.items()}
+    marks: dict[str, Mark] = {}
+    for said, colour in taken.items():
+        # Figures may give one colour to two names that share a card: then their shapes differ.
+        shapes = [(palette.index(colour) + k) % SHAPES for k in range(SHAPES)]
+        near_ones = {marks[name] for name in near[said] if name in marks}
+        marks[said] = next((m for k in shapes if (m := Mark(colour, k)) not in near_ones), Mark(colour, shapes[0]))
+    return marks
 
 
 def _neighbours(together: Iterable[Sequence[tuple[str, str]]]) -> dict[str, set[str]]:
@@ -193,6 +199,31 @@ def comparisons(
             len(lines) - shown, what, Markup("").join(lines[shown:])
         )
     return Markup("{}{}{}").format(count, first, more)
+
+
+def in_words(finding: Finding, words: Words = PLAIN) -> str:
+    """The numbers of a finding in a cell of a table: of many comparisons those that do not hold, if there are any."""
+    judged = [c for c in finding.checks if c.relation != "given"]
+    if not judged:
+        return unbroken(finding.text)
+    failed = [c for c in judged if c.held is not True]
+    shown = judged if len(judged) <= SAME else (failed or judged)[:SAME]
+    text = "; ".join(_numbers(check, words) for check in shown)
+    left = len(judged) - len(shown)
+    return f"{text}; and {left} more" if left else text
+
+
+def _numbers(check: Check, words: Words) -> str:
+    """The numbers of one comparison with their names."""
+    labels = tuple(s.label for s in check.shown)
+    values = [unbroken(s.value.text(check.digits, check.unit)) for s in check.shown]
+    if check.relation == "band":
+        return f"{words(labels[0])}: {values[0]}"
+    if check.relation not in ("order", "equal"):
+        return words(check.text)
+    first, last = _shared_words(labels)
+    before = f"{words(_common(labels, ''))}: " if first + last else ""
+    return before + ", ".join(f"{words(n)} {v}" for n, v in zip(_series(labels), values, strict=True))
 
 
 def _folded(held: Sequence[bool | None]) -> str:

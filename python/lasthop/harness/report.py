@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.harness.cards import VERDICTS, Mark, Words, comparisons, marks_of, named_series, pill, unbroken
+from lasthop.harness.cards import VERDICTS, Mark, Words, comparisons, in_words, marks_of, named_series, pill, unbroken
 from lasthop.harness.definition import KINDS
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -286,13 +286,20 @@ def _folded_sensitivity(result: ClaimResult) -> Markup:
     else:
         same = verdicts.count(result.finding.verdict)
         said = f"{same} of {len(verdicts)} changed values give the same verdict"
-    rows = [(c.value.name, c.value.text(c.factor), pill(c.finding.verdict), c.finding.text) for c in result.sensitivity]
+    words = Words(result.claim.labels, result.claim.words)
+    rows = [
+        (c.value.name, c.value.text(c.factor), pill(c.finding.verdict), in_words(c.finding, words))
+        for c in result.sensitivity
+    ]
     table = _html_table(("value", "is", "verdict", "ours"), rows, ["", "", "", "half"])
     return Markup("<details><summary>Sensitivity: {}</summary>{}</details>").format(said, table)
 
 
 def _figures(figures: Sequence[Figure]) -> Markup:
-    body = _join(figure_svg(f.figure, f"{f.title}{'' if f.title[-1:] in '.?!' else '.'} {f.caption}") for f in figures)
+    # On a small screen a figure keeps its letters and is moved sideways.
+    body = _join(
+        figure_svg(f.figure, f"{f.title}{'' if f.title[-1:] in '.?!' else '.'} {f.caption}", wide=True) for f in figures
+    )
     return _section("Figures", Markup('<div class="figures one">{}</div>').format(body), anchor="figures")
 
 

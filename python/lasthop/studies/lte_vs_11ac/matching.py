@@ -68,9 +68,9 @@ class Match:
         if len(everyone) == 1:
             return "none"
         parts = [
-            _of("variants", {c.transport for c in everyone}),
-            _of("sizes", {str(c.size) for c in everyone}),
-            _of("modes", {c.network for c in everyone}),
+            _of("variants", {transport_name(c.transport) for c in everyone}),
+            _of("sizes", {f"{c.size} B" for c in everyone}),
+            _of("modes", {network_name(c.network) for c in everyone}),
         ]
         return f"{len(everyone) - 1} of {self.of - 1}: {', '.join(parts)}"
 

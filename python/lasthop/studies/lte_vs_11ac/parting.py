@@ -39,7 +39,7 @@ def parting(data: Data) -> Figure:
     above, below = fig.add_subfigure(places[0]), fig.add_subfigure(places[1])
     upper = above.subplots(1, len(FOUR))
     spreads = _spreads(data, upper, rates, conditions, present)
-    above.legend(*upper[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False, fontsize=7)
+    above.legend(*upper[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False, fontsize=7)
     each: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "rate", "transport", "from_median")}
     panels = below.subplots(len(SHOWN), len(conditions), sharex=True, sharey=True, squeeze=False)
     for row, key in zip(panels, SHOWN, strict=True):

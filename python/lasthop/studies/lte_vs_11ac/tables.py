@@ -60,8 +60,8 @@ def differ(data: Data) -> TableView:
                         metric.name,
                         plain(s.percent, 2),
                         f"{s.apart} of {s.pairs}",
-                        f"{VARIANTS[s.lowest][0]} {values[s.lowest].text(unit=metric.unit)}",
-                        f"{VARIANTS[s.highest][0]} {values[s.highest].text(unit=metric.unit)}",
+                        f"{VARIANTS[s.lowest][0] if s.percent else 'each'} {values[s.lowest].text(unit=metric.unit)}",
+                        f"{VARIANTS[s.highest][0] if s.percent else 'each'} {values[s.highest].text(unit=metric.unit)}",
                     )
                 )
     headers = ("network", "size B", "metric", "spread %", "pairs apart", "lowest", "highest")
