@@ -6,9 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+import lasthop as lh
 
 ROOT = Path(__file__).resolve().parent.parent
 CRATE = ROOT / "examples" / "own-cc-crate"
@@ -46,3 +49,42 @@ def test_the_template_crate_builds_is_tested_and_runs() -> None:
     arrived = {name: float(share.rstrip("%")) for share, _, _, name in lines}
     assert arrived["fdmt"] < 50
     assert arrived["late-first"] > 95
+
+
+CASE = """[case]
+id = "AIMD-1"
+title = "A loss leaves the share beta of the window"
+source = "examples/own-cc-crate/src/lib.rs"
+observables = ["aimd.beta"]
+requires = ["exists(e)"]
+pass = ["at(ssthresh, e) / before(inflight, e) in [0.65, 0.75]", "at(aimd.beta, e) = 0.7"]
+[case.let]
+e = "first(enter('ca_state', 'recovery'))"
+[case.paths]
+near = { rate = "10 Mbit/s", rtt = "40 ms", buffer = 30 }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs a Rust toolchain")
+def test_the_control_of_the_template_crate_is_judged(tmp_path: Path) -> None:
+    """The crate's program makes the runs: 0.7 of the flight is left, as its definition says."""
+    shutil.copy(ROOT / "Cargo.lock", CRATE / "Cargo.lock")
+    cargo("build", "--bin", "judged")
+    program = f"{ROOT}/target/debug/judged"
+    file = tmp_path / "aimd.toml"
+    file.write_text(CASE)
+    verdicts = lh.judge(f"{program}:aimd", [str(file)], store=tmp_path / "store", jobs=1)
+    (row,) = verdicts.rows
+    assert row.verdict == "pass", row.why
+    assert verdicts.to_json_dict()["cc"]["kind"] == "own"
+    file.write_text(CASE.replace("e) = 0.7", "e) = 0.5"))
+    assert lh.judge(f"{program}:aimd", [str(file)], store=tmp_path / "store", jobs=1).rows[0].verdict == "fail"
+    for name, message in (
+        (f"{program}:aimed", "did you mean 'aimd'"),
+        (f"{program}:cubic", "name of a built-in control"),
+        (f"{sys.executable}:aimd", "no program with congestion controls"),
+        (f"{tmp_path}/none:aimd", "there is no program"),
+        (f"{file}:aimd", "cannot be executed"),
+    ):
+        with pytest.raises(lh.LasthopError, match=re.escape(message)):
+            lh.judge(name, [str(file)])

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use lasthop_engine::custom;
 use lasthop_lte::mac::scheduler;
 use lasthop_lte::mac::scheduler::Schedulers;
-use lasthop_tcp::cc::{Controls, Definition};
+use lasthop_tcp::Options;
+use lasthop_tcp::cc::{CongestionControl, ControlContext, Controls, Definition, variables};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -61,9 +62,23 @@ impl Extensions {
     /// The same JSON that [`describe`](crate::describe()) has for what is built in.
     pub fn describe(&self) -> Value {
         json!({
-            "cc": self.controls.iter().map(info).collect::<Vec<_>>(),
+            "cc": self.controls.iter().map(|d| self.control(d)).collect::<Vec<_>>(),
             "scheduler": self.schedulers.iter().map(info).collect::<Vec<_>>(),
         })
+    }
+
+    /// What there is to say of a congestion control, with the variables that it exposes when its
+    /// parameters have their defaults.
+    fn control(&self, definition: &Definition) -> Value {
+        let options: Options = serde_json::from_value(json!({"profile": "linux-6", "cc": definition.name()}))
+            .unwrap_or_default();
+        let made = options.resolve_with(&self.controls).ok().and_then(|config| {
+            let place = ControlContext { observed: true, ..ControlContext::default() };
+            self.controls.build(&config, &options.cc_parameters, place).ok()
+        });
+        let mut found = info(definition);
+        found["variables"] = json!(made.map(|cc| variables(|o| cc.observe(o))).unwrap_or_default());
+        found
     }
 
     /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as

@@ -17,6 +17,7 @@ mod files;
 mod names;
 mod observe;
 mod probe;
+mod program;
 mod results;
 mod route;
 mod run;
@@ -41,6 +42,7 @@ pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.
 pub use lasthop_units as units;
 pub use probe::{recorded, tables};
+pub use program::command;
 pub use results::RunOutput;
 pub use run::{Files, open_external, run, run_into, run_many, run_replacing};
 pub use simulation::Simulation;

@@ -9,7 +9,9 @@
 
 pub mod scheduler;
 
-use lasthop_sim::tcp::cc::{AckSample, Congestion, CongestionControl, Definition, Established, Window};
+use lasthop_sim::tcp::cc::{
+    AckSample, Congestion, CongestionControl, Definition, Established, Observer, Window,
+};
 
 /// One segment more per round trip; the share `beta` of what is in flight stays at a loss.
 #[derive(Clone, Debug)]
@@ -45,6 +47,10 @@ impl CongestionControl for Aimd {
     }
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.window.undo(cwnd, ssthresh);
+    }
+    /// What a run records in the table `cc`, and what a case of `lasthop judge` may ask for.
+    fn observe(&self, o: &mut Observer<'_>) {
+        o.number("aimd.beta", "", "what is left of the flight at a loss", self.beta);
     }
 }
 

@@ -49,15 +49,17 @@ GATE = 4
 def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
     """Judge a congestion control, or a rate control of media, by published test cases.
 
-    CONTROL is a built-in control, a name of --cc, or FILE.py:CLASS. Each case gets a verdict: pass, fail, flag, shown,
-    ambiguous, inconclusive, not-applicable, not-testable or error. DIR gets judge.json, report.html and the evidence.
-    Finished runs are kept in the store of campaigns. A failed case is a result: the exit code is 0 without --gate.
+    CONTROL is a built-in control, a name of --cc, FILE.py:CLASS, or PROGRAM:NAME of a crate. Each case gets a verdict:
+    pass, fail, flag, shown, ambiguous, inconclusive, not-applicable, not-testable or error. DIR gets judge.json,
+    report.html and the evidence. Finished runs are kept in the store of campaigns. A failed case is a result: the exit
+    code is 0 without --gate.
 
     \b
     Examples:
       lasthop judge bbr3 --suite bbr
       lasthop judge bbr3 --suite bbr --case BBR-04 --out results/one
       lasthop judge my_cc.py:Mine --quick
+      lasthop judge target/release/judged:aimd
       lasthop judge nada --suite media
       lasthop judge cubic --file my-case.toml
       lasthop judge --file my-case.toml        check the file, run nothing

@@ -25,6 +25,7 @@ from lasthop.judging._variables import (
     variables_of,
 )
 from lasthop.judging.case import TCP
+from lasthop.judging.program import Program, program_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Control:
     switch: str = ""
     #: What it is: "congestion-control" or "rate-control".
     judged: str = CONGESTION
+    #: The program of the user's that makes its runs; None: this process does.
+    program: Program | None = None
 
     @property
     def l4s(self) -> bool:
@@ -71,6 +74,8 @@ class Control:
     @property
     def code(self) -> str:
         """Digest of the user's sources and all that they import; empty for a built-in control."""
+        if self.program is not None:
+            return self.program.digest
         return "" if self.make is None else own.together([own.digest(self.name, self.make, self.place)])
 
     @property
@@ -93,7 +98,9 @@ class Control:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: a worker loads the file again."""
+        """For `pickle`: a worker loads the file again, or asks the program again."""
+        if self.program is not None:
+            return _in_a_program, (self.program,)
         if self.place is None:
             return Control, (self.name, self.make, None, self.switch, self.judged)
         return _again, (self.name, self.place)
@@ -103,13 +110,17 @@ def _again(name: str, place: own.Place) -> Control:
     return Control(name, own.load(Path(place[1]), place[0]), place)
 
 
+def _in_a_program(program: Program) -> Control:
+    return Control(program.name, program.declared(), program=program)
+
+
 def control_of(
     name: str, given: Mapping[str, Any] | None = None, folder: Path | None = None, judged: str = CONGESTION
 ) -> Control:
     """The control of a name.
 
     Args:
-        name: of a built-in control, a name in `given`, or `FILE.py:CLASS`.
+        name: of a built-in control, a name in `given`, `FILE.py:CLASS`, or `PROGRAM:NAME`.
         given: controls of one's own by name: classes, or texts `FILE.py:CLASS`.
         folder: where files are looked for; None: the current folder.
         judged: what it is where both a congestion control and a rate control have the name.
@@ -122,6 +133,10 @@ def control_of(
     given = dict(given or {})
     if name in given:
         return _own(name, given[name], folder)
+    program = program_of(name, folder)
+    if program is not None:
+        _refuse_taken(program.name)
+        return _in_a_program(program)
     if ".py:" in name:
         file, _, found = name.rpartition(":")
         stem = Path(file).stem.replace("_", "-")
@@ -168,10 +183,14 @@ def mutated(control: Control, switch: str) -> Control:
     return replace(control, switch=switch)
 
 
-def _own(name: str, given: Any, folder: Path) -> Control:
+def _refuse_taken(name: str) -> None:
     if name in (*built_in(), "alone"):
         what = "what comparisons call a run without the judged flow" if name == "alone" else "a built-in control"
         raise mistake(f"'{name}' is the name of {what}", "give yours another name")
+
+
+def _own(name: str, given: Any, folder: Path) -> Control:
+    _refuse_taken(name)
     if isinstance(given, str):
         made = own.load(folder, given)
         place: own.Place | None = (given, str(folder))

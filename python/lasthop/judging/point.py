@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,12 +17,13 @@ import numpy as np
 
 from lasthop import _core
 from lasthop._results import Results
+from lasthop._scenario import Scenario
 from lasthop.campaign.store import Entry, run_key
 from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, Stage, ended_by
 from lasthop.judging._evaluation import Evaluation, Found, left_of
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
-from lasthop.judging._scenario import ALONE, scenario_of
+from lasthop.judging._scenario import ALONE, scenario_of, scenario_text
 from lasthop.judging._variables import declared, known_variables
 from lasthop.judging._words import number
 from lasthop.judging.case import FLOW, Case, Check
@@ -74,7 +76,9 @@ class Work:
             RunFailedError: the run gave no result.
             KeyboardInterrupt: it was given up.
         """
-        began = time.thread_time()
+        # The runs of a program take no time of this process.
+        clock = time.thread_time if self.control.program is None else time.monotonic
+        began = clock()
         case = self.cases[task.point.case]
         with Stage("scenario") as stage:
             seed = case.seed(task.point.replication)
@@ -84,12 +88,24 @@ class Work:
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             stage.now = "run"
-            run = Results(_core.run(scenario.core, None, ended_by(stopped)))
-            stage.now = "judgement"
-            found = judged(case, task.point.path, run, scenario.duration, control)
-        spent = time.thread_time() - began
+            with self._run(case, task.point, control, scenario, stopped) as run:
+                stage.now = "judgement"
+                found = judged(case, task.point.path, run, scenario.duration, control)
+        spent = clock() - began
         content = json.dumps(found, sort_keys=True, ensure_ascii=False).encode()
         return Made((Entry(COST, COST, spent), Entry(task.item, "judged", content=content)), spent)
+
+    @contextmanager
+    def _run(
+        self, case: Case, point: Point, control: Control, scenario: Scenario, stopped: Callable[[], bool]
+    ) -> Iterator[Results]:
+        """The results of a run, for as long as the block lasts."""
+        if control.program is None:
+            yield Results(_core.run(scenario.core, None, ended_by(stopped)))
+            return
+        text = scenario_text(case, point.path, control.name, case.seed(point.replication), tcp=control.tcp)
+        with control.program.run(text, case.folder, stopped) as run:
+            yield run
 
 
 def item_of(case: Case, path: CasePath) -> str:
