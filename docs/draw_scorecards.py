@@ -30,13 +30,13 @@ SUITES = ("rfc9743", "bbr", "l4s")
 SHOWN = (
     ("TCPE-01", "fct_p50", "files, median [ms]"),
     ("TCPE-01", "wait_p95", "files, wait p95 [ms]"),
-    ("TCPE-02", "utilisation", "4 flows, utilisation"),
-    ("TCPE-02", "wait_p95", "4 flows, wait p95 [ms]"),
+    ("TCPE-01-WLAN", "fct_p50", "wireless, median [ms]"),
+    ("TCPE-02", "wait_p95", "half a BDP, wait p95 [ms]"),
     ("TCPE-03", "to_1e3", "1.5 MB beside a flow [s]"),
     ("TCPE-04", "to_80", "80 % of freed rate [s]"),
-    ("TCPE-05", "L", "Reno's loss of share"),
+    ("TCPE-05", "standard", "Reno's files, of the path"),
     ("TCPE-06", "ratio", "40 over 160 ms"),
-    ("TCPE-07", "long", "three links, long flow"),
+    ("TCPE-07", "fct_long", "three links, median [ms]"),
 )
 #: Verdicts of which the page says why.
 EXPLAINED = ("error", "fail", "flag", "inconclusive", "ambiguous")

@@ -59,9 +59,27 @@ def test_tcpeval_shows_values_and_flags_nothing(tmp_path: Path) -> None:
     assert found.to_json_dict()["comparisons"] == 0
     (lot,) = found.rows[1].points
     values = {metric: entry["mean"] for metric, entry in lot["compare"]["cubic"].items()}
-    # A flow over three full links has less than those over one; each link carries both.
-    assert 0 < values["long"] < values["cross"]
-    assert 0.9 < values["long"] + values["cross"] <= 1.01
+    # Each offers 0.4 of a link in payload, 0.414 of `ref`. Two thirds of 15 s have 500 files of exponential
+    # sizes, so the sum of all has a standard deviation of 6 % of that, and both together 0.04: three of them.
+    assert abs(values["long"] + values["cross"] - 0.83) < 0.12
+    # Each of three links makes the long way's files wait.
+    assert values["fct_long"] > values["fct_cross"]
+    # Reno beside Reno: both camps offer half of the path. The one's offer varies by sqrt(2 / 250), 9 %.
+    (camps,) = found.rows[0].points
+    reno = {metric: entry["mean"] for metric, entry in camps["compare"]["reno"].items()}
+    assert abs(reno["candidates"] - reno["standard"]) < 3 * 0.09 * 0.52 * 2**0.5
+    assert reno["candidates"] + reno["standard"] <= 1.01
+
+
+def test_the_dumbbell_has_the_round_trips_of_the_draft() -> None:
+    """Table 1 of draft-irtf-iccrg-tcpeval-01, with a central link of 2 ms each way (section 4.4.2)."""
+    (case,) = (c for c in load_suite("tcpeval").cases if c.id == "TCPE-01")
+    (path,) = (p for p in case.paths if p.name == "access-85")
+    edge = {n: path.parameters[f"e{n}"] for n in range(1, 7)}
+    flows = [flow for name, flow in case.scenario["flow"].items()]
+    found = sorted(round(2e3 * (edge[int(f["from"][1])] + edge[int(f["to"][1])]), 6) for f in flows)
+    assert found == [4, 28, 54, 74, 98, 124, 150, 174, 200]
+    assert path.parameters["central"] == 0.002
 
 
 def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:
