@@ -16,7 +16,7 @@
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use super::marks::MarkedShare;
-use super::window::Window;
+use super::window::{Window, shows_window};
 use super::{
     AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row, Signal,
 };
@@ -174,14 +174,7 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.w.cwnd
-    }
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.w.ssthresh
-    }
+    shows_window!();
     fn set_cwnd(&mut self, segments: f64) {
         // A reduction begins from the window as it is: that is no news.
         if segments != self.w.cwnd {

@@ -138,8 +138,8 @@ impl Window {
     }
 }
 
-/// The getters and setters of an algorithm whose window is `self.w`.
-macro_rules! has_window {
+/// The getters of an algorithm whose window is `self.w`.
+macro_rules! shows_window {
     () => {
         #[inline]
         fn cwnd(&self) -> f64 {
@@ -149,6 +149,14 @@ macro_rules! has_window {
         fn ssthresh(&self) -> f64 {
             self.w.ssthresh
         }
+    };
+}
+pub(super) use shows_window;
+
+/// The getters and setters of an algorithm whose window is `self.w`.
+macro_rules! has_window {
+    () => {
+        $crate::cc::window::shows_window!();
         fn set_cwnd(&mut self, segments: f64) {
             self.w.set(segments);
         }
