@@ -1,7 +1,8 @@
 //! The command line of a program with policies of its own: what `lasthop judge PROGRAM:NAME` calls.
 //!
 //! `describe` writes what the program brings along as JSON, `run FILE --out FOLDER` runs a scenario
-//! that may name it. The judge reads cases, writes a scenario for each run and evaluates its tables.
+//! that may name it. The judge reads cases, writes a scenario for each run and evaluates its
+//! tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};
