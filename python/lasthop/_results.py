@@ -8,9 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from lasthop import _core
 from lasthop._errors import mistake
 from lasthop._registry import on_request
@@ -18,6 +15,8 @@ from lasthop._registry import on_request
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+
+    import pyarrow as pa
 
     from lasthop.plot import Plots
 
@@ -349,6 +348,9 @@ class Folder:
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Reads a table, or some of its columns."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         path = self._path / f"{name}.parquet"
         try:
             if columns is not None:
@@ -359,6 +361,9 @@ class Folder:
 
     def shape(self, name: str) -> tuple[pa.Schema, int]:
         """Schema and number of rows of a table."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         try:
             file = pq.ParquetFile(self._path / f"{name}.parquet")
         except (OSError, pa.ArrowException) as err:

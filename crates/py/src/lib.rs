@@ -17,6 +17,7 @@ mod run;
 mod scenario;
 mod scheduler;
 mod simulation;
+mod table;
 
 use pyo3::prelude::*;
 

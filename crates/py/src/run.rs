@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::error::{finish, raise};
 use crate::scenario::Scenario;
+use crate::table::pyarrow_table;
 
 /// What a run left behind.
 #[pyclass(frozen, module = "lasthop._core")]
@@ -41,7 +42,7 @@ impl RunOutput {
             Some(columns) => self.0.columns(name, &columns),
         }
         .map_err(|e| raise(&e))?;
-        pyo3_arrow::PyTable::try_new(batches, schema)?.into_pyarrow(py)
+        pyarrow_table(py, pyo3_arrow::PyTable::try_new(batches, schema)?)
     }
 }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::custom::CustomPolicy;
 use crate::error::{finish, json_to_python, raise};
 use crate::extensions::extensions;
+use crate::table::pyarrow_table;
 
 /// A parsed and checked scenario.
 #[pyclass(frozen, module = "lasthop._core", from_py_object)]
@@ -197,5 +198,5 @@ fn survey_table<'py>(
         })
     });
     let (batches, schema) = finish(interrupted, result)?.into_parts();
-    pyo3_arrow::PyTable::try_new(batches, schema)?.into_pyarrow(py)
+    pyarrow_table(py, pyo3_arrow::PyTable::try_new(batches, schema)?)
 }

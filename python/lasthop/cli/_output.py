@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from lasthop._files import write_all_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.console import Console
 
     from lasthop._core import Diagnostic
 
@@ -33,11 +32,15 @@ json_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 
 def stdout() -> Console:
     """The console for results. Made anew each time: tests and pipes exchange the stream."""
+    from rich.console import Console
+
     return Console(highlight=False, soft_wrap=False)
 
 
 def stderr() -> Console:
     """The console for warnings and progress."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
@@ -69,6 +72,10 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     In a pipe a row is one line, however long, so that grep and awk see it whole; with `wrap`, for tables that hold
     sentences, a row is wrapped there too.
     """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = stdout()
     grid = Table(box=None, pad_edge=False, show_header=any(headers), header_style="bold", padding=(0, 2, 0, 0))
     numbers = set(right)
@@ -88,6 +95,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
 
 def line(text: str = "", style: str = "") -> None:
     """A line on stdout, taken literally and never broken."""
+    from rich.text import Text
+
     stdout().print(Text(text, style=style), soft_wrap=True)
 
 
@@ -118,8 +127,12 @@ def narrower_than(columns: int) -> bool:
 MOST_ALIKE = 10
 
 
-def warnings(found: Iterable[Diagnostic]) -> None:
+def warnings(found: Sequence[Diagnostic]) -> None:
     """What the scenario's linter says, on stderr; of many alike the first ones, and how many more there are."""
+    if not found:
+        return
+    from rich.text import Text
+
     console = stderr()
     alike: Counter[str] = Counter()
     for w in found:
@@ -147,4 +160,6 @@ def files(contents: Mapping[Path, str | bytes]) -> None:
 
 def note(text: str) -> None:
     """Something that the user should know, on stderr."""
+    from rich.text import Text
+
     stderr().print(Text("note", style="bold").append(f": {text}", style="not bold default"), soft_wrap=True)

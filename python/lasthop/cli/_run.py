@@ -307,7 +307,7 @@ def _show(scenario: Scenario, results: Results, folder: Path, capture: Path | No
             _format.count(f["retransmits"]),
             _format.count(f["timeouts"]),
         )
-        for f in results.flows.to_pylist()
+        for f in results.summary["flows"]
     ]
     headers = ("flow", "control", "goodput", "RTT", "delay", "dropped", "retransmitted", "timeouts")
     _output.table(headers, rows, right=range(2, 8))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from lasthop import _format
 from lasthop._progress import Lines
@@ -52,6 +51,7 @@ def bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
         lines = Lines(name)
         yield lambda event: lines.show(event.done / max(event.total, 1), _how_far(event))
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[far]}"))

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lasthop import FolderInUseError, Scenario
 from lasthop._core import clear_stale_claims
@@ -24,6 +21,8 @@ from lasthop.cli import _completion, _output
 from lasthop.cli._run import load, numbered, set_option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lasthop.plot import Figure
 
 Area: TypeAlias = "tuple[float, float, float, float] | None"
@@ -70,6 +69,8 @@ def survey(
 
 
 def _survey(checked: Scenario, drops: int, out: Path | None, as_json: bool) -> None:
+    import numpy as np
+
     from lasthop.plot._survey import DISTRIBUTIONS, distribution
 
     with share_bar(f"{drops} drops", not as_json) as progress:
@@ -207,6 +208,8 @@ def _refuse_earlier(folder: Path, name: str, force: bool) -> None:
 
 def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure]) -> list[Path]:
     """The table and its pictures, all or none; pictures of an earlier table do not stay beside them."""
+    import pyarrow.parquet as pq
+
     parquet = io.BytesIO()
     pq.write_table(table, parquet)
     files: dict[Path, str | bytes] = {folder / f"{name}.parquet": parquet.getvalue()}
