@@ -71,9 +71,10 @@ export function campaign(c: Campaign): HTMLElement | null {
     const shown = layout(c.axes, Number(x.value), by.value === "" ? null : Number(by.value));
     const m = Number(metric.value);
     const combinations = product(shown.panels.map((i) => c.axes[i]!.labels.length));
+    const low = lowest(c.points.map((p) => p.values[m]));
     const values = c.points.flatMap((p) => {
       const v = p.values[m];
-      return v === null || v === undefined ? [] : [v[0], v[1] ?? v[0], v[2] ?? v[0]];
+      return v === null || v === undefined ? [] : [v[0], Math.max(v[1] ?? v[0], low), v[2] ?? v[0]];
     });
     const ticks = round(values.reduce((a, b) => Math.min(a, b), 0), values.reduce((a, b) => Math.max(a, b), 0));
     const series = shown.colour === null ? [null] : c.axes[shown.colour]!.labels.map((_, i) => i);
@@ -149,6 +150,11 @@ export function placesOf(axis: Axis): number[] {
   return scaled.map((v) => 0.04 + ((v - a) / (b - a)) * 0.92);
 }
 
+/** Where intervals are cut: a quantity whose means are never negative has none below 0. */
+export function lowest(values: (Value | undefined)[]): number {
+  return values.every((v) => v === null || v === undefined || v[0] >= 0) ? 0 : -Infinity;
+}
+
 function panel(
   c: Campaign,
   shown: Layout,
@@ -164,6 +170,7 @@ function panel(
   const low = ticks[0]!;
   const high = ticks[ticks.length - 1]!;
   const toX = (i: number): number => LEFT + places[i]! * (WIDTH - LEFT - 8);
+  const least = lowest(c.points.map((p) => p.values[m]));
   const toY = (v: number): number => HEIGHT - BOTTOM - ((v - low) / (high - low || 1)) * (HEIGHT - BOTTOM - 10);
   const title = shown.panels.map((a, k) => `${c.axes[a]!.name} ${c.axes[a]!.labels[combination[k]!]}`).join(", ");
   const unit = c.metrics[m]?.unit ?? "";
@@ -177,7 +184,7 @@ function panel(
       if (v === undefined || v === null) return;
       found.push({ x: i, s, v });
       line.push(`${toX(i)},${toY(v[0])}`);
-      if (v[1] !== null && v[2] !== null) body.append(svg("line", { x1: toX(i), x2: toX(i), y1: toY(v[1]), y2: toY(v[2]), stroke: colour(s ?? 0), "stroke-width": 1.5, opacity: 0.6 }));
+      if (v[1] !== null && v[2] !== null) body.append(svg("line", { x1: toX(i), x2: toX(i), y1: toY(Math.max(v[1], least)), y2: toY(v[2]), stroke: colour(s ?? 0), "stroke-width": 1.5, opacity: 0.6 }));
       body.append(svg("circle", { cx: toX(i), cy: toY(v[0]), r: 3, fill: colour(s ?? 0) }, svg("title", {}, `${axis.labels[i]}: ${quantity(v[0], unit)} (${v[3]} runs)`)));
     });
     if (axis.numbers !== null && line.length > 1) body.prepend(svg("polyline", { points: line.join(" "), fill: "none", stroke: colour(s ?? 0), "stroke-width": 1.5 }));

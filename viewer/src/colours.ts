@@ -24,6 +24,24 @@ export function dash(i: number): number[] {
   return DASHES[Math.floor(i / LIGHT.length) % DASHES.length]!;
 }
 
+/** How many dash patterns there are. */
+export function dashes(): number {
+  return DASHES.length;
+}
+
+/**
+ * The number (colour and dash) of a line: the same in all charts of a family. Of several runs each has a colour, and its
+ * lines differ in their dashes, if there are enough of both.
+ *
+ * @param names the names of the family's lines in all runs
+ * @returns null: there are more lines than can be told apart
+ */
+export function numberOf(names: string[], name: string, run: number, runs: number): number | null {
+  const index = names.indexOf(name);
+  if (runs > 1 && runs <= colours() && names.length <= dashes()) return run + index * colours();
+  return names.length * runs <= colours() * dashes() ? run * names.length + index : null;
+}
+
 const tokens = new Map<string, string>();
 
 /** A colour of the style sheet. Reading it makes the browser work out all styles, so it is kept until the theme changes. */

@@ -4,7 +4,7 @@ import { campaign } from "./campaign";
 import { bands } from "./bands";
 import { timeChart, type Line, type Mark } from "./chart";
 import { introduce } from "./causes";
-import { isDark } from "./colours";
+import { isDark, numberOf } from "./colours";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
 import { el, listed, section } from "./dom";
@@ -148,13 +148,23 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     button("All", "The whole run (0)", () => time.showAll()),
     label,
   );
+  const families = new Map<string, Set<string>>();
+  for (const panel of all.flat()) {
+    const names = families.get(panel.family) ?? new Set<string>();
+    families.set(panel.family, names);
+    for (const line of panel.lines) names.add(line.label);
+  }
   const panels = ids.map((id) => {
-    const lines: PanelLine[] = [];
+    const lines: (PanelLine & { number: number | null })[] = [];
     let found: Panel | undefined;
     all.forEach((own, k) => {
       const panel = own.find((p) => p.id === id);
       found ??= panel;
-      for (const line of panel?.lines ?? []) lines.push(runs.length > 1 ? { ...line, label: `${runs[k]!.info.label}: ${line.label}` } : line);
+      const names = [...(families.get(panel?.family ?? "") ?? [])];
+      for (const line of panel?.lines ?? []) {
+        const label = runs.length > 1 ? `${runs[k]!.info.label}: ${line.label}` : line.label;
+        lines.push({ ...line, label, number: numberOf(names, line.label, k, runs.length) });
+      }
     });
     return { title: found!.title, unit: found!.unit, lines };
   });
@@ -162,7 +172,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
   /** The chart of the lines whose names have all of these words. */
   const draw = (panel: (typeof panels)[number], words: string[]): { figure: HTMLElement; destroy(): void } => {
     const chosen = panel.lines.filter((line) => words.every((word) => line.label.toLowerCase().includes(word)));
-    const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, number) => ({ ...line, number }));
+    const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, i) => ({ ...line, number: line.number ?? i }));
     const chart = timeChart(panel.title, panel.unit, lines, time, marks);
     const left = chosen.length - lines.length;
     if (left > 0) chart.figure.append(el("p", { class: "mute" }, `${left} more are not drawn: write a part of their names into the field "Lines" above.`));

@@ -14,6 +14,8 @@ export interface Panel {
   id: string;
   title: string;
   unit: string;
+  /** What its lines are of, such as flows: the same line has the same colour in all charts of a family. */
+  family: string;
   lines: PanelLine[];
 }
 
@@ -128,7 +130,7 @@ export async function panelsOf(run: Run): Promise<Panel[]> {
   const read = (table: string): Promise<Rows> => run.rows(table, [...(columns.get(table) ?? [])]);
   const made = await Promise.all([
     arrived && columns.has("tcp") ? read("tcp").then((rows) => throughput(run, rows)) : null,
-    ...usable.map(async (recipe) => ({ id: recipe.id, title: recipe.title, unit: recipe.unit, lines: linesOf(await read(recipe.table), recipe, run.info.interval_s) })),
+    ...usable.map(async (recipe) => ({ id: recipe.id, title: recipe.title, unit: recipe.unit, family: recipe.keys.join(), lines: linesOf(await read(recipe.table), recipe, run.info.interval_s) })),
   ]);
   return made.filter((panel): panel is Panel => panel !== null && panel.lines.length > 0);
 }
@@ -250,7 +252,7 @@ function throughput(run: Run, rows: Rows): Panel {
     }
     if (x.length > 0) lines.push({ label, series: new Series(Float64Array.from(x), Float64Array.from(y)) });
   }
-  return { id: "throughput", title: "Throughput as delivered", unit: "Mbit/s", lines };
+  return { id: "throughput", title: "Throughput as delivered", unit: "Mbit/s", family: "flow", lines };
 }
 
 /** Kinds of events that interrupt a link, with the kinds that end each. */

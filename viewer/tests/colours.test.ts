@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { colours, dashes, numberOf } from "../src/colours";
+
+test("a line of a family has its colour in each chart", () => {
+  const names = ["car downlink", "car uplink"];
+  expect(numberOf(names, "car uplink", 0, 1)).toBe(1);
+  expect(numberOf(names, "car downlink", 0, 1)).toBe(0);
+});
+
+test("of several runs each has a colour, and its lines differ in their dashes", () => {
+  const names = ["downlink", "uplink"];
+  const colour = (n: number | null): number => n! % colours();
+  const dash = (n: number | null): number => Math.floor(n! / colours());
+  for (const run of [0, 1, 2]) {
+    for (const [i, name] of names.entries()) {
+      const found = numberOf(names, name, run, 3);
+      expect([colour(found), dash(found)]).toEqual([run, i]);
+    }
+  }
+});
+
+test("more lines than dashes have numbers of their own, and too many have none", () => {
+  const many = Array.from({ length: dashes() + 1 }, (_, i) => `flow ${i}`);
+  const all = [0, 1].flatMap((run) => many.map((name) => numberOf(many, name, run, 2)));
+  expect(new Set(all).size).toBe(all.length);
+  const flows = Array.from({ length: colours() * dashes() + 1 }, (_, i) => `flow ${i}`);
+  expect(numberOf(flows, "flow 3", 0, 1)).toBeNull();
+});
