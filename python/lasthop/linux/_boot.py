@@ -82,7 +82,7 @@ def boot(
         first.chmod(0o755)
         console = folder / "console"
         with console.open("wb") as out:
-            code = _run(_command(kernel, first, memory), folder, seed, out.fileno(), limit, watch, stop, console)
+            code = _run(_command(kernel, memory), folder, seed, out.fileno(), limit, watch, stop, console)
         text = _text(console)
         if code != 0 or "Kernel panic" in text:
             why = f"ended with {_how(code)}" if code else "panicked"
@@ -90,7 +90,7 @@ def boot(
         return text
 
 
-def _command(kernel: Path, first: Path, memory: str) -> list[str]:
+def _command(kernel: Path, memory: str) -> list[str]:
     return [
         str(kernel),
         f"mem={memory}",
@@ -99,7 +99,9 @@ def _command(kernel: Path, first: Path, memory: str) -> list[str]:
         "rw",
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
-        f"init={first}",
+        # The kernel mixes this line into its random numbers: no name of a folder may be in it. The
+        # guest's root has the host's /proc, and this process is in the folder.
+        "init=/proc/self/cwd/init",
         "con=null",
         "con0=fd:0,fd:1",
         "panic=-1",

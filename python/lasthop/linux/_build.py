@@ -73,19 +73,42 @@ def find(kernel: Path | None = None) -> Kernel:
     """The kernel of the user's own, or the one in the cache.
 
     Raises:
-        LasthopError: there is none.
+        LasthopError: there is none, or an earlier version of Lasthop has built it.
     """
     if kernel is not None:
         path = kernel.absolute()
         if not (path.is_file() and os.access(path, os.X_OK)):
             raise mistake(f"{kernel} is no program", "give a User-mode Linux kernel, or leave --kernel out")
-        return Kernel(path, _manifest(path.parent))
+        return Kernel(path, _current(path.parent))
     check_host()
     folder = cache()
-    manifest = _manifest(folder)
+    manifest = _current(folder)
     if not manifest:
         raise mistake("no kernel was built yet", "`lasthop linux build` makes one: four minutes of one processor core")
     return Kernel(folder / "linux", manifest)
+
+
+def _current(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder with a whole kernel of today's settings and edits; nothing where there is none."""
+    manifest = _manifest(folder)
+    ours = _sources(manifest.get("xsave_octets", 0))
+    if manifest and any(manifest.get(key) != value for key, value in ours.items()):
+        raise mistake(
+            f"the kernel in {folder} was built by another version of Lasthop, with other edits or settings",
+            "`lasthop linux build` makes the one of this version: four minutes of one processor core",
+        )
+    return manifest
+
+
+def _sources(xsave: int) -> dict[str, Any]:
+    """What Lasthop adds to the sources, in hashes."""
+    config = Path(__file__).with_name("kernel.config").read_bytes()
+    edits = json.dumps(_edits.edits(xsave)).encode()
+    return {
+        "config_sha256": hashlib.sha256(config).hexdigest(),
+        "edits_sha256": hashlib.sha256(edits).hexdigest(),
+        "xsave_octets": xsave,
+    }
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -137,14 +160,11 @@ def build(
     config = Path(__file__).with_name("kernel.config").read_text()
     with _workplace(folder) as work:
         xsave = _xsave(work)
-        edits = json.dumps(_edits.edits(xsave))
         wanted: dict[str, Any] = {
             "source": str(tarball),
             "source_sha256": _sha256(tarball),
-            "config_sha256": hashlib.sha256(config.encode()).hexdigest(),
-            "edits_sha256": hashlib.sha256(edits.encode()).hexdigest(),
             "compiler": compiler,
-            "xsave_octets": xsave,
+            **_sources(xsave),
         }
         there = _manifest(folder)
         if not force and there and all(there.get(key) == value for key, value in wanted.items() if key != "source"):

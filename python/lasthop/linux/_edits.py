@@ -1,7 +1,8 @@
 """What is changed in the sources of Linux 6.1 before they are built.
 
-Three values have no setting: the rate of the timer tick, the room for the host's floating-point state, and what the
-guest gets when it asks its host for random numbers. A source in which a line to be changed is absent is refused.
+What has no setting: the rate of the timer tick, the room for the host's floating-point state, what the guest gets when
+it asks its host for random numbers, and what makes its clock move. A source in which a line to be changed is
+absent is refused.
 """
 
 from __future__ import annotations
@@ -72,6 +73,31 @@ _RANDOM = f"""	static unsigned long long state;
 	return len;
 """
 
+# As it is, the clock moves by 256 ns whenever it is read and by 1 us whenever a system call fails, shows multiples of
+# 256 ns, and has timers of 500 ns and more. How often that happens before a run depends on the names of the files, and
+# two runs would differ by such steps. Here the clock moves only while the guest is idle, to the time of the next timer.
+# What reads it so often that it can only be waiting in a loop sees it move all the same.
+_BUSY = """static unsigned long times_busy;
+
+/* whether the guest has been busy for so long that it can only be waiting in a loop */
+int time_travel_waits(void)
+{
+	return ++times_busy > 1048576;
+}
+
+void time_travel_sleep(void)
+{
+	times_busy = 0;
+"""
+_READ = """if (time_travel_waits())
+				time_travel_update_time_rel(256);
+"""
+_FAILED = """extern int time_travel_waits(void);
+
+			if (time_travel_waits())
+				um_udelay(1);
+"""
+
 
 def edits(xsave: int) -> list[Edit]:
     """Those for a host whose XSAVE area has `xsave` octets.
@@ -79,10 +105,16 @@ def edits(xsave: int) -> list[Edit]:
     The host's kernel refuses to set fewer (EFAULT), and the guest's first process dies.
     """
     room = max(xsave, USUAL_XSAVE)
-    place = "arch/x86/um/user-offsets.c"
+    place, clock = "arch/x86/um/user-offsets.c", "arch/um/kernel/time.c"
+    header = "arch/um/include/linux/time-internal.h"
     return [
         Edit("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),
         Edit(place, f"HOST_FP_SIZE, {USUAL_XSAVE})", f"HOST_FP_SIZE, {room})"),
+        Edit(header, "#define TIMER_MULTIPLIER 256\n", "#define TIMER_MULTIPLIER 1\n"),
+        Edit(header, "#define TIMER_MIN_DELTA  500\n", "#define TIMER_MIN_DELTA  1\n"),
+        Edit(clock, "void time_travel_sleep(void)\n{\n", _BUSY),
+        Edit(clock, "time_travel_update_time_rel(TIMER_MULTIPLIER);\n", _READ),
+        Edit("arch/um/kernel/skas/syscall.c", "um_udelay(1);\n", _FAILED),
         Edit("arch/um/os-Linux/util.c", "\treturn getrandom(buf, len, flags);\n", _RANDOM),
     ]
 
