@@ -13,9 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from lasthop import LasthopError
-from lasthop.linux import CONTROLS, _boot, _build, _edits
+from lasthop import LasthopError, Results, Scenario
+from lasthop.cli import main
+from lasthop.linux import CONTROLS, _boot, _build, _edits, at, run
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux on x86-64")
 
@@ -28,6 +30,12 @@ def tree(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "arch/um/Kconfig").write_text("config HZ\n\tint\n\tdefault 100\n\nconfig X86\n")
     (tmp_path / "arch/x86/um/user-offsets.c").write_text("\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n")
+    header, clock = "arch/um/include/linux/time-internal.h", "arch/um/kernel/time.c"
+    (tmp_path / header).write_text("#define TIMER_MULTIPLIER 256\n#define TIMER_MIN_DELTA  500\n")
+    (tmp_path / clock).write_text(
+        "void time_travel_sleep(void)\n{\n}\n\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n"
+    )
+    (tmp_path / "arch/um/kernel/skas/syscall.c").write_text("\t\t\tum_udelay(1);\n")
     (tmp_path / "arch/um/os-Linux/util.c").write_text("{\n\treturn getrandom(buf, len, flags);\n}\n")
     return tmp_path
 
@@ -94,8 +102,13 @@ def test_a_kernel_and_a_manifest_that_do_not_belong_together_are_none(
     folder.mkdir(parents=True)
     kernel = folder / "linux"
     kernel.write_bytes(b"old")
-    (folder / "manifest.json").write_text(json.dumps({"kernel_sha256": _build._sha256(kernel), "linux": "6.1"}))
+    manifest = {"kernel_sha256": _build._sha256(kernel), "linux": "6.1", **_build._sources(2696)}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     assert _build.find().manifest["linux"] == "6.1"
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "edits_sha256": "of an earlier version"}))
+    with pytest.raises(LasthopError, match=r"another version of Lasthop(.|\n)*`lasthop linux build`"):
+        _build.find()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     kernel.write_bytes(b"half")
     with pytest.raises(LasthopError, match="no kernel was built"):
         _build.find()
@@ -168,10 +181,156 @@ def test_ctrl_c_asks_the_guest_and_leaves_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "ended").read_text() == "well\n"
 
 
-@LINUX
-def test_the_kernel_in_the_cache_boots_with_every_control() -> None:
+@pytest.fixture(scope="module")
+def kernel() -> _build.Kernel:
     try:
-        kernel = _build.find()
-    except LasthopError:
-        pytest.skip("no kernel in the cache: `lasthop linux build`")
+        return _build.find()
+    except LasthopError as error:
+        pytest.skip(f"no kernel to run: {error}")
+
+
+def test_the_kernel_in_the_cache_boots_with_every_control(kernel: _build.Kernel) -> None:
     assert _build.check_boot(kernel.path) == sorted(CONTROLS)
+
+
+PATH = """
+[scenario]
+name = "path"
+duration = "3 s"
+
+[link.path]
+between = ["server", "phone"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", packets = 83 }
+
+[flow.ftp]
+from = "server"
+to = "phone"
+app = "bulk"
+tcp = { profile = "linux-6", cc = "cubic" }
+"""
+
+
+def guest(kernel: _build.Kernel, out: Path, *sets: str, text: str = PATH) -> Results:
+    scenario = Scenario.parse(text, set=[*at(["server", "phone"]), *sets])
+    return run(scenario, kernel, out)
+
+
+def test_a_run_repeats_byte_for_byte_wherever_its_files_are(kernel: _build.Kernel, tmp_path: Path) -> None:
+    # The names of folders have another length, and the machine is busy during one of the runs.
+    folders = [tmp_path / "a", tmp_path / "a-much-longer-name" / "of-a-folder" / "b"]
+    guest(kernel, folders[0], "flow.ftp.tcp.cc=bbr")
+    folders[1].parent.mkdir(parents=True)
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        guest(kernel, folders[1], "flow.ftp.tcp.cc=bbr")
+    finally:
+        busy.kill()
+        busy.wait()
+    one, two = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert len(one) >= 8
+    assert one == two
+
+
+def test_a_real_kernel_fills_the_path_as_the_simulated_one_does(kernel: _build.Kernel, tmp_path: Path) -> None:
+    found = guest(kernel, tmp_path / "out", "scenario.duration=10 s")
+    assert found.summary["live"]["kernel"] == kernel.manifest["linux"]
+    flow = found.flows.to_pylist()[0]
+    assert (flow["profile"], flow["cc"], flow["transport"]) == ("kernel", "cubic", "tcp")
+    ours = Scenario.parse(PATH, set=["scenario.duration=10 s"]).run().flows.to_pylist()[0]
+    assert flow["goodput_bps"] == pytest.approx(ours["goodput_bps"], rel=0.03)
+    assert flow["cwnd_mean"] == pytest.approx(ours["cwnd_mean"], rel=0.05)
+    # Virtual time stands still while something computes: nothing is later than the timer's nanosecond.
+    assert found.summary["live"]["lateness"]["p99_s"] <= 1e-9
+    rows = found.tcp.to_pylist()
+    assert len(rows) == 100
+    assert rows[-1]["bytes_acked"] * 8 / 10 == pytest.approx(flow["goodput_bps"], rel=0.02)
+
+
+def test_every_control_of_the_kernel_carries_a_flow(kernel: _build.Kernel, tmp_path: Path) -> None:
+    flow = '{ from = "server", to = "phone", app = { kind = "bulk" }, tcp = { profile = "linux-6", cc = "CC" } }'
+    flows = [f"flow.{cc}={flow.replace('CC', cc)}" for cc in CONTROLS]
+    found = guest(kernel, tmp_path / "out", *flows)
+    by_name = {flow["flow"]: flow for flow in found.flows.to_pylist()}
+    assert {name: by_name[name]["cc"] for name in CONTROLS} == {name: name for name in CONTROLS}
+    assert all(by_name[name]["profile"] == "kernel" and by_name[name]["app_bytes"] > 5_000 for name in CONTROLS)
+    # They are not all one control: as many share a window in the end as have met the same losses.
+    assert len({by_name[name]["cwnd_mean"] for name in CONTROLS}) == len(CONTROLS)
+
+
+def test_flows_of_other_ends_and_of_other_transports_are_simulated(kernel: _build.Kernel, tmp_path: Path) -> None:
+    own = [
+        'link.other={ between = ["laptop", "phone"], rate = "5 Mbit/s", delay = "5 ms" }',
+        'flow.own={ from = "laptop", to = "laptop2", app = "bulk" }',
+        'link.more={ between = ["laptop", "laptop2"], rate = "5 Mbit/s", delay = "5 ms" }',
+        'flow.call={ from = "server", to = "phone", transport = "udp", app = { kind = "voip" } }',
+        'flow.page={ from = "server", to = "phone", app = { kind = "file", size = "100 kB" } }',
+    ]
+    found = {flow["flow"]: flow for flow in guest(kernel, tmp_path / "out", *own).flows.to_pylist()}
+    assert found["ftp"]["profile"] == "kernel"
+    assert found["own"]["profile"] != "kernel"
+    assert found["own"]["goodput_bps"] > 3e6
+    assert found["call"]["rx_packets"] > 50
+    assert (found["page"]["profile"], found["page"]["app_bytes"]) == ("kernel", 100_000)
+    assert found["page"]["completion_s"] is not None
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        (["flow.ftp.tcp.cc=prague"], r"no congestion control `prague`(.|\n)*it has .*cubic"),
+        (["flow.ftp.tcp.initial_window=20"], r"no `tcp.initial_window`(.|\n)*those that it has"),
+        (["node.server=!"], r"one end has a real kernel's TCP and `server` has not(.|\n)*--kernel-at"),
+        (['flow.ftp={ from = "server", to = "phone", transport = "udp", app = "cbr" }'], "no TCP flow has both ends"),
+        (['flow.two={ from = "server", to = "phone", app = "bulk", tcp = { sack = false } }'], "different settings"),
+    ],
+)
+def test_what_the_kernel_cannot_carry_is_refused_with_a_remedy(
+    kernel: _build.Kernel, tmp_path: Path, sets: list[str], words: str
+) -> None:
+    nodes = ["phone"] if "node.server=!" in sets else ["server", "phone"]
+    scenario = Scenario.parse(PATH, set=[*at(nodes), *[s for s in sets if "=!" not in s]])
+    with pytest.raises(LasthopError, match=words):
+        run(scenario, kernel, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_leaves_results_up_to_then_and_no_process(kernel: _build.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "path.toml"
+    file.write_text(PATH)
+    command = [sys.executable, "-m", "lasthop", "linux", "run", str(file), "--kernel-at", "server,phone"]
+    command += ["--set", "scenario.duration=1 h", "--out", str(tmp_path / "out"), "--kernel", str(kernel.path)]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    guest = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(scratch)})
+    until = time.monotonic() + 60
+    while not list(scratch.glob("*/out.*.partial/tcp*")) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    guest.send_signal(signal.SIGINT)
+    _, errors = guest.communicate(timeout=60)
+    assert guest.returncode == 130, errors
+    assert f"the results are complete in {tmp_path / 'out'}" in errors
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["live"]["ended_by"] == "stopped"
+    # On a busy machine the file is there before the run begins.
+    assert 0 <= summary["live"]["ended_s"] < 3600
+    assert list(scratch.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "path.toml", "scratch"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"), [("server,,phone", "no list of nodes"), ("server,nowhere", "unknown node `nowhere`")]
+)
+def test_wrong_nodes_are_named(kernel: _build.Kernel, tmp_path: Path, nodes: str, words: str) -> None:
+    file = tmp_path / "path.toml"
+    file.write_text(PATH)
+    result = CliRunner().invoke(main, ["linux", "run", str(file), "--kernel-at", nodes])
+    assert result.exit_code in (1, 2)
+    assert words in result.output
+
+
+def test_lasthop_run_refuses_a_node_of_a_real_kernel() -> None:
+    with pytest.raises(LasthopError, match=r"(?s)of a real kernel.*`lasthop linux run`"):
+        Scenario.parse(PATH, set=at(["phone", "server"])).run()

@@ -448,6 +448,10 @@ def live(
     Beside the results: the exception (Ctrl-C) that has ended it. The summary has under `live` what the run
     has measured of itself."""
 
+def linux_guest(scenario: Scenario, stop: Path, out: Path, capture: Path | None = None) -> None:
+    """Runs a scenario with nodes of a real kernel, inside a guest of that kernel, until the file `stop` is there.
+    Results up to then are in the folder `out`."""
+
 def live_check() -> str:
     """JSON: what a live run needs of this machine, whether it has it, and what to do."""
 

@@ -13,6 +13,12 @@ pub fn run(_: &Scenario, _: &Plan, _: Files<'_>, _: &mut dyn FnMut(f64) -> bool)
     Err(Error::input(WHY))
 }
 
+/// # Errors
+/// Always.
+pub fn run_in_guest(_: &Scenario, _: Files<'_>, _: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+    Err(Error::input(WHY))
+}
+
 /// That there are none.
 pub fn check() -> Value {
     json!([{"what": "Linux", "ok": false, "found": "another system", "remedy": WHY}])

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use lasthop_net::ip::{self, Header, Trouble};
-use lasthop_sim::{Departure, Error, FiveTuple, RealPacket, RunOutput, Simulation};
+use lasthop_sim::{Departure, Error, FiveTuple, Outside, RealPacket, RunOutput, Simulation};
 use lasthop_units::{Duration, Instant, NodeId};
 use serde_json::{Value, json};
 
@@ -43,6 +43,26 @@ pub trait Port {
     fn receive(&mut self, buffer: &mut [u8]) -> Received;
     /// Sends a packet. False: the other side did not take it.
     fn send(&mut self, packet: &[u8]) -> bool;
+}
+
+/// What happens beside the packets, at the same clock.
+pub trait Aside {
+    /// Does what can be done now; `packets` have entered and left so far. True: some was done.
+    fn turn(&mut self, world: &mut Outside<'_>, packets: u64) -> bool;
+    /// The run cannot go on.
+    fn failed(&self) -> bool;
+}
+
+/// Nothing happens beside.
+struct Nothing;
+
+impl Aside for Nothing {
+    fn turn(&mut self, _: &mut Outside<'_>, _: u64) -> bool {
+        false
+    }
+    fn failed(&self) -> bool {
+        false
+    }
 }
 
 /// What the caller wants when it is asked.
@@ -184,6 +204,18 @@ impl<C: Clock, P: Port> Engine<C, P> {
     /// # Errors
     /// What the simulation reports.
     pub fn run(&mut self, wish: &mut dyn FnMut(Instant) -> Wish) -> Result<Instant, Error> {
+        self.run_with(wish, &mut Nothing)
+    }
+
+    /// As [`run`](Self::run), with something beside the packets.
+    ///
+    /// # Errors
+    /// What the simulation reports.
+    pub fn run_with(
+        &mut self,
+        wish: &mut dyn FnMut(Instant) -> Wish,
+        aside: &mut dyn Aside,
+    ) -> Result<Instant, Error> {
         let end = self.simulation.end();
         let mut ask = Instant::ZERO;
         loop {
@@ -201,11 +233,19 @@ impl<C: Clock, P: Port> Engine<C, P> {
             if now >= end && caught_up {
                 return Ok(end);
             }
-            let some = self.take_in(now)?;
+            let came = self.take_in(now)?;
             if self.report.gone.is_some() {
                 return Ok(self.simulation.now());
             }
-            if some || !caught_up {
+            let packets = self.report.entered[0] + self.report.left[0];
+            let beside = aside.turn(&mut self.simulation.outside(), packets);
+            if aside.failed() {
+                return Ok(self.simulation.now());
+            }
+            if beside {
+                self.carry_out();
+            }
+            if came || beside || !caught_up {
                 continue;
             }
             let next = self.simulation.outside().next_event().unwrap_or(end);
@@ -320,6 +360,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
             },
             size: header.len,
             data: header.data,
+            again: false,
             ecn: header.ecn,
             dont_fragment: header.dont_fragment,
             handle,

@@ -68,7 +68,7 @@ impl Clock for Monotonic {
 }
 
 /// A TUN device.
-struct Tun(File);
+pub(crate) struct Tun(pub(crate) File);
 
 impl Port for Tun {
     fn receive(&mut self, buffer: &mut [u8]) -> Received {

@@ -13,6 +13,10 @@
 mod elsewhere;
 pub mod engine;
 #[cfg(target_os = "linux")]
+mod guest;
+#[cfg(target_os = "linux")]
+mod guest_sys;
+#[cfg(target_os = "linux")]
 mod host;
 pub mod lateness;
 mod plan;
@@ -21,7 +25,9 @@ mod store;
 mod sys;
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{check, run};
+pub use elsewhere::{check, run, run_in_guest};
+#[cfg(target_os = "linux")]
+pub use guest::run_in_guest;
 #[cfg(target_os = "linux")]
 pub use host::{check, run};
 pub use plan::Plan;

@@ -241,6 +241,32 @@ fn request(name: &CStr) -> libc::ifreq {
     request
 }
 
+/// Packets that a TUN device of a guest holds: a whole window leaves at one instant of its clock.
+const QUEUE: libc::c_int = 32_000;
+
+/// This thread enters a new network namespace with a TUN device of these addresses; the namespace
+/// and the device.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn new_network(addresses: (Ipv4Addr, Ipv6Addr), mtu: u32) -> io::Result<(OwnedFd, File)> {
+    let (ours, _theirs) = UnixStream::pair()?;
+    let setup = Setup::new(&ours, addresses, mtu, None);
+    // SAFETY: no memory is involved but a text that ends with 0 and a request of ours.
+    unsafe {
+        checked(libc::unshare(libc::CLONE_NEWNET))?;
+        let tun = tun(&setup.tun, c"/dev/net/tun").map_err(|(_, error)| error)?;
+        let inet = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0))?);
+        let mut queue = request(&setup.tun);
+        queue.ifr_ifru.ifru_metric = QUEUE;
+        checked(libc::ioctl(inet.as_raw_fd(), libc::SIOCSIFTXQLEN as _, &raw mut queue))?;
+        setup.configure()?;
+        let path = c"/proc/thread-self/ns/net";
+        let namespace = checked(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC))?;
+        Ok((OwnedFd::from_raw_fd(namespace), File::from(tun)))
+    }
+}
+
 /// What a new namespace is to have, prepared before the fork.
 pub struct Setup {
     socket: RawFd,

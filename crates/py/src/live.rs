@@ -34,6 +34,22 @@ pub fn live(
     Ok((RunOutput(output), stopped))
 }
 
+/// Runs a scenario with nodes of a real kernel, inside a guest of that kernel. While the file
+/// `stop` is absent it goes on; what is ended early has results up to then.
+#[pyfunction]
+#[pyo3(signature = (scenario, stop, out, capture=None))]
+pub fn linux_guest(
+    py: Python<'_>,
+    scenario: &Scenario,
+    stop: PathBuf,
+    out: PathBuf,
+    capture: Option<PathBuf>,
+) -> PyResult<()> {
+    let files = lasthop_sim::Files { out: Some(&out), replace: false, capture: capture.as_deref() };
+    py.detach(|| lasthop_live::run_in_guest(&scenario.0, files, &mut || !stop.exists()))
+        .map_err(|e| raise(&e))
+}
+
 /// What a live run needs of this machine, as JSON.
 #[pyfunction]
 pub fn live_check(py: Python<'_>) -> String {

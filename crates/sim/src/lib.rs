@@ -33,6 +33,7 @@ pub mod world;
 pub use campaign::{CampaignFile, CampaignSpec, KeyPlace, campaign_schema, describe_campaign};
 pub use describe::{describe, json_schema};
 pub use error::Error;
+pub use event::End;
 pub use extensions::Extensions;
 pub use files::{discard_partials, write_files};
 /// What a scheduler of one's own is written with.
@@ -49,4 +50,5 @@ pub use simulation::Simulation;
 pub use sink::{Earlier, Folder, clear_stale, clear_stale_claims};
 pub use spec::{Scalar, Scenario, Spec};
 pub use trace::import_trace;
-pub use world::{Departure, ExternalNode, FiveTuple, Outside, RealPacket};
+pub use transport::{KernelOrder, KernelSample};
+pub use world::{Departure, ExternalNode, FiveTuple, KernelFlow, KernelReport, Outside, RealPacket};

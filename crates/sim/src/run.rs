@@ -93,7 +93,7 @@ pub fn run_into(
 /// # Errors
 /// As [`run_into`]; the scenario has no external node.
 pub fn open_external(scenario: &Scenario, files: Files<'_>) -> Result<Simulation, Error> {
-    if !scenario.spec().has_external_nodes() {
+    if !scenario.spec().has_real_packets() {
         let message = "the scenario has no external node, so no real packet can enter";
         let help = "name one with `--in`, `--shell` or `--device`, or give it a table `[node.NAME]` of the kind `external`";
         return Err(crate::config::Diagnostic::error("", message).help(help).into());

@@ -249,9 +249,15 @@ impl Simulation {
 /// External nodes need packets from outside, and real time or a clock of the caller's.
 fn refuse_external(scenario: &Scenario) -> Result<(), Error> {
     let spec = scenario.spec();
-    let Some((name, _)) = spec.node.iter().find(|(_, node)| node.is_external()) else { return Ok(()) };
+    let real = |node: &crate::spec::NodeSpec| node.is_external() || node.is_linux();
+    let Some((name, node)) = spec.node.iter().find(|(_, node)| real(node)) else { return Ok(()) };
+    let (what, how) = if node.is_linux() {
+        ("of a real kernel", "lasthop linux run")
+    } else {
+        ("external", "lasthop live")
+    };
     let path = format!("node.{}", crate::config::dotted([name.as_str()]));
-    let message = format!("`{name}` is external: real packets enter there, and this run has none");
+    let message = format!("`{name}` is {what}: real packets enter there, and this run has none");
     let d = scenario.document().error_at_key(&path, message);
-    Err(d.help("run it with `lasthop live`, or remove the table").into())
+    Err(d.help(format!("run it with `{how}`, or remove the table")).into())
 }

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lasthop.cli import _output
-from lasthop.linux import _build
+from lasthop import FolderInUseError, _format
+from lasthop._core import clear_stale
+from lasthop._files import resolved
+from lasthop._stop import leaving, making
+from lasthop.cli import _completion, _output
+from lasthop.cli._run import (
+    _refuse_occupied,
+    _set_option,
+    capture_option,
+    force_option,
+    load,
+    numbered,
+    out_option,
+    seed_option,
+)
+from lasthop.linux import _build, _run
+
+if TYPE_CHECKING:
+    from lasthop import Scenario
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -22,6 +41,7 @@ def linux() -> None:
     \b
     Example:
       lasthop linux build
+      lasthop linux run lte-handover --kernel-at server,car
     """
 
 
@@ -56,3 +76,113 @@ def build(source: Path | None, jobs: int | None, output: Path | None, force: boo
         what = "built" if fresh else "there already"
         version, controls = kernel.manifest["linux"], len(kernel.manifest["congestion_controls"])
         _output.line(f"Linux {version} with {controls} congestion controls, {what}: {kernel.path}")
+
+
+@linux.command()
+@click.argument("scenario", metavar="SCENARIO", shell_complete=_completion.scenarios)
+@click.option(
+    "--kernel-at",
+    "nodes",
+    metavar="NODE,NODE...",
+    required=True,
+    help="The nodes whose TCP is the kernel's. TCP flows between them are its own; all others are simulated.",
+)
+@click.option("--kernel", type=_FILE, metavar="FILE", help="A User-mode Linux kernel of your own. [the cache's]")
+@_set_option
+@seed_option
+@out_option
+@capture_option
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_run.LIMIT,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wall time after which the guest is ended.",
+)
+@_output.json_option
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
+@force_option
+def run(
+    scenario: str,
+    nodes: str,
+    kernel: Path | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    out: Path | None,
+    capture: Path | None,
+    limit: float,
+    as_json: bool,
+    quiet: bool,
+    force: bool,
+) -> None:
+    """Run a scenario with a real kernel's TCP at some nodes.
+
+    The senders and receivers of TCP flows between these nodes are sockets of the kernel. The applications write and
+    read what they do in 'lasthop run', and the network is the simulated one. The results are those of 'lasthop run';
+    the profile of such flows is 'kernel', and their round-trip times are the kernel's smoothed ones. Ctrl-C ends the
+    run with results up to then.
+
+    \b
+    Examples:
+      lasthop linux run lte-handover --kernel-at server,car
+      lasthop linux run dumbbell --kernel-at server,client --out results/kernel
+    """
+    found = _build.find(kernel)
+    checked = load(scenario, (*_run.at(_names(nodes)), *sets), seed)
+    _output.warnings(checked.warnings)
+    default = Path("results") / f"{checked.name}-{checked.seed}"
+    for folder in [out or default] if out or force else numbered(default):
+        with leaving(making("the results are", folder)):
+            try:
+                return _into(folder, checked, found, force, capture, limit, as_json, quiet)
+            except FolderInUseError:
+                if out or force:
+                    raise
+    return None
+
+
+def _names(nodes: str) -> list[str]:
+    names = [name.strip() for name in nodes.split(",")]
+    if not all(re.fullmatch(r"[^\s\"\\]+", name) for name in names):
+        raise click.BadParameter(f"'{nodes}' is no list of nodes, such as server,phone", param_hint="--kernel-at")
+    return names
+
+
+def _into(
+    folder: Path,
+    checked: Scenario,
+    kernel: _build.Kernel,
+    force: bool,
+    capture: Path | None,
+    limit: float,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    real = resolved(folder)
+    for note in clear_stale(real):
+        _output.note(note)
+    _refuse_occupied(real, folder, force)
+    results = _run.run(checked, kernel, real, force, capture, limit)
+    flows = results.flows.to_pylist()
+    if as_json:
+        about = {"scenario": checked.name, "out": str(folder), "linux": results.summary["live"]["kernel"]}
+        _output.json_object({**about, "flows": flows})
+    elif not quiet:
+        _show(flows)
+        _output.line(f"Results: {folder}")
+
+
+def _show(flows: list[dict[str, Any]]) -> None:
+    rows = [
+        (
+            f["flow"],
+            f["profile"] or "",
+            f["cc"] or "",
+            _format.rate(f["goodput_bps"]),
+            "" if f["cwnd_mean"] is None else f"{f['cwnd_mean']:.1f}",
+            "" if f["retransmits"] is None else _format.count(f["retransmits"]),
+        )
+        for f in flows
+    ]
+    _output.table(("flow", "profile", "cc", "goodput", "window", "sent again"), rows, right=range(3, 6))

@@ -3,5 +3,6 @@
 from lasthop.linux._boot import boot
 from lasthop.linux._build import Kernel, build, find
 from lasthop.linux._edits import CONTROLS
+from lasthop.linux._run import at, run
 
-__all__ = ["CONTROLS", "Kernel", "boot", "build", "find"]
+__all__ = ["CONTROLS", "Kernel", "at", "boot", "build", "find", "run"]

@@ -313,7 +313,7 @@ fn check_node(
     }
     match node {
         NodeSpec::Proxy(proxy) => check_proxy(proxy, &path, spec, doc, extensions, found),
-        NodeSpec::External(_) => {}
+        NodeSpec::External(_) | NodeSpec::Linux(_) => {}
         NodeSpec::Snoop(snoop) => {
             let ends = |ends: &[String; 2]| ends.iter().any(|e| e == name);
             let links = spec.link.iter().filter(|(_, l)| ends(&l.between)).map(|(n, _)| n);

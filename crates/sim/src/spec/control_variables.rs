@@ -44,7 +44,7 @@ fn controls(spec: &Spec) -> Option<Vec<String>> {
     let flows = spec.flow.values().filter_map(|flow| flow.over_tcp());
     let proxies = spec.node.values().filter_map(|node| match node {
         NodeSpec::Proxy(proxy) => Some([proxy.accept.as_ref(), proxy.connect.as_ref()]),
-        NodeSpec::Snoop(_) | NodeSpec::External(_) => None,
+        NodeSpec::Snoop(_) | NodeSpec::External(_) | NodeSpec::Linux(_) => None,
     });
     flows
         .chain(proxies.flatten().flatten())

@@ -229,7 +229,7 @@ impl Scenario {
         let flows = self.spec.flow.values().map(|f| &f.tcp);
         let proxies = self.spec.node.values().filter_map(|node| match node {
             NodeSpec::Proxy(proxy) => Some([&proxy.accept, &proxy.connect]),
-            NodeSpec::Snoop(_) | NodeSpec::External(_) => None,
+            NodeSpec::Snoop(_) | NodeSpec::External(_) | NodeSpec::Linux(_) => None,
         });
         let proxies = proxies.flatten().flatten();
         let controls: Vec<_> = flows.chain(proxies).filter_map(|tcp| tcp.cc.as_ref()).collect();

@@ -78,6 +78,21 @@ impl Spec {
         self.node.get(node).is_some_and(NodeSpec::is_external)
     }
 
+    /// Whether the TCP of `node` is a real kernel's.
+    pub fn is_linux(&self, node: &str) -> bool {
+        self.node.get(node).is_some_and(NodeSpec::is_linux)
+    }
+
+    /// Whether the TCP of some node is a real kernel's.
+    pub fn has_linux_nodes(&self) -> bool {
+        self.node.values().any(NodeSpec::is_linux)
+    }
+
+    /// Whether real packets enter and leave at some node, of either kind.
+    pub fn has_real_packets(&self) -> bool {
+        self.has_external_nodes() || self.has_linux_nodes()
+    }
+
     /// Whether real packets enter and leave at some node.
     pub fn has_external_nodes(&self) -> bool {
         self.node.values().any(NodeSpec::is_external)

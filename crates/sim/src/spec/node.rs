@@ -18,7 +18,15 @@ pub enum NodeSpec {
     /// Is not simulated: real packets enter and leave the run here (`lasthop live`). Flows of the
     /// scenario that end here are left out.
     External(ExternalSpec),
+    /// Has the TCP of a real Linux kernel (`lasthop linux run`): both ends of TCP flows between
+    /// such nodes are sockets of its own. Other flows that end here are simulated.
+    Linux(LinuxSpec),
 }
+
+/// A node with a real kernel's TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinuxSpec {}
 
 /// A node that stands for a real host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +37,10 @@ impl NodeSpec {
     /// Whether real packets enter and leave here.
     pub const fn is_external(&self) -> bool {
         matches!(self, NodeSpec::External(_))
+    }
+    /// Whether its TCP is a real kernel's.
+    pub const fn is_linux(&self) -> bool {
+        matches!(self, NodeSpec::Linux(_))
     }
 }
 

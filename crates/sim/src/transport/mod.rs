@@ -1,6 +1,7 @@
 //! What speaks end to end: both ends of a flow's transport behind one contract, and what its
 //! packets carry.
 
+mod kernel;
 mod relay;
 mod tcp;
 
@@ -8,7 +9,7 @@ use lasthop_engine::EventQueue;
 use lasthop_net::Ecn;
 use lasthop_net::app::Message;
 use lasthop_tcp::cc::{Controls, Fault};
-use lasthop_tcp::{Guidance, Hint, Options, Segment};
+use lasthop_tcp::{Guidance, Hint, Segment};
 use lasthop_units::{Duration, FlowId, Instant};
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ use crate::event::{End, Event};
 use crate::probe::tables;
 use crate::spec;
 
+pub use kernel::{KernelConnection, KernelOrder, KernelSample};
+pub use lasthop_tcp::Options;
 pub use lasthop_tcp::cc::{Observation, Observer, Shown as Observed};
 pub use relay::Relays;
 use tcp::{Connection, Socket};
@@ -109,6 +112,8 @@ pub enum Transport {
     /// UDP: nothing to keep. Datagrams are applications' own ([`Payload::datagram`]); a stream has
     /// no octets here.
     Udp,
+    /// TCP whose ends are sockets of a real kernel, outside.
+    Kernel(Box<KernelConnection>),
     /// Real packets of one five-tuple, of a protocol of this name: their ends are outside.
     Real(&'static str),
 }
@@ -253,41 +258,50 @@ impl Transport {
     /// The name in tables.
     pub const fn name(&self) -> &'static str {
         match self {
-            Transport::Tcp(_) => "tcp",
+            Transport::Tcp(_) | Transport::Kernel(_) => "tcp",
             Transport::Udp => "udp",
             Transport::Real(name) => name,
         }
     }
     /// Whether the ends have a connection with a stream each way.
     pub const fn is_stream(&self) -> bool {
-        matches!(self, Transport::Tcp(_))
+        matches!(self, Transport::Tcp(_) | Transport::Kernel(_))
     }
     #[inline(always)]
     fn tcp(&self) -> Option<&Connection> {
         match self {
             Transport::Tcp(connection) => Some(connection),
-            Transport::Udp | Transport::Real(_) => None,
+            Transport::Udp | Transport::Kernel(_) | Transport::Real(_) => None,
         }
     }
     #[inline(always)]
     fn socket(&self, end: End) -> Option<&Socket> {
         match self {
             Transport::Tcp(connection) => Some(connection.socket(end)),
-            Transport::Udp | Transport::Real(_) => None,
+            Transport::Udp | Transport::Kernel(_) | Transport::Real(_) => None,
         }
     }
     #[inline(always)]
     fn socket_mut(&mut self, end: End) -> Option<&mut Socket> {
         match self {
             Transport::Tcp(connection) => Some(connection.socket_mut(end)),
-            Transport::Udp | Transport::Real(_) => None,
+            Transport::Udp | Transport::Kernel(_) | Transport::Real(_) => None,
         }
     }
 
+    /// The connection of a real kernel's sockets.
+    pub fn kernel(&mut self) -> Option<&mut KernelConnection> {
+        match self {
+            Transport::Kernel(connection) => Some(connection),
+            _ => None,
+        }
+    }
     /// A opens a connection to B.
     pub fn start(&mut self, now: Instant) {
-        if let Transport::Tcp(connection) = self {
-            connection.start(now);
+        match self {
+            Transport::Tcp(connection) => connection.start(now),
+            Transport::Kernel(connection) => connection.start(),
+            Transport::Udp | Transport::Real(_) => {}
         }
     }
     /// A packet has arrived at the end that it is for, with this codepoint.
@@ -323,34 +337,50 @@ impl Transport {
     /// What has happened at an end.
     #[inline(always)]
     pub fn poll_event(&mut self, end: End) -> Option<Report> {
-        self.socket_mut(end)?.poll_event()
+        match self {
+            Transport::Kernel(connection) => connection.poll_event(end),
+            _ => self.socket_mut(end)?.poll_event(),
+        }
     }
     /// Octets that have arrived at an end in order since the last call.
     #[inline(always)]
     pub fn take_delivered(&mut self, end: End) -> u64 {
-        self.socket_mut(end).map_or(0, Socket::take_delivered)
+        match self {
+            Transport::Kernel(connection) => connection.take_delivered(end),
+            _ => self.socket_mut(end).map_or(0, Socket::take_delivered),
+        }
     }
     /// What the application at an end may write now [B]; 0 while enough waits to be sent. In whole
     /// segments where that is possible, so that topping up a backlog never makes a short segment.
     #[inline(always)]
     pub fn room(&self, end: End) -> u64 {
-        self.socket(end).map_or(0, Socket::room)
+        match self {
+            Transport::Kernel(connection) => connection.room(end),
+            _ => self.socket(end).map_or(0, Socket::room),
+        }
     }
     /// The application at an end writes so many octets. How many were refused and have to be
     /// written again: a closed connection accepts none, and wants none again.
     pub fn write(&mut self, now: Instant, end: End, octets: u64) -> u64 {
+        if let Transport::Kernel(connection) = self {
+            connection.write(end, octets);
+        }
         self.socket_mut(end).map_or(0, |s| s.write(now, octets))
     }
     /// The application at an end writes no more.
     pub fn close(&mut self, now: Instant, end: End) {
-        if let Some(socket) = self.socket_mut(end) {
-            socket.close(now);
+        match self {
+            Transport::Tcp(connection) => connection.socket_mut(end).close(now),
+            Transport::Kernel(connection) => connection.close(end),
+            Transport::Udp | Transport::Real(_) => {}
         }
     }
     /// An end gives the connection up.
     pub fn abort(&mut self, now: Instant, end: End) {
-        if let Some(socket) = self.socket_mut(end) {
-            socket.abort(now);
+        match self {
+            Transport::Tcp(connection) => connection.socket_mut(end).abort(now),
+            Transport::Kernel(connection) => connection.abort(end),
+            Transport::Udp | Transport::Real(_) => {}
         }
     }
 
@@ -386,15 +416,24 @@ impl Transport {
     /// The sender at an end, for statistics; `None`: this transport has none.
     #[inline(always)]
     pub fn sender_state(&self, end: End) -> Option<SenderState> {
-        self.socket(end).map(Socket::sender_state)
+        match self {
+            Transport::Kernel(connection) => connection.sender_state(end),
+            _ => self.socket(end).map(Socket::sender_state),
+        }
     }
     /// What sampling on change looks at.
     pub fn shown(&self, end: End) -> Option<Shown> {
-        self.socket(end).map(Socket::shown)
+        match self {
+            Transport::Kernel(connection) => connection.shown(end),
+            _ => self.socket(end).map(Socket::shown),
+        }
     }
     /// The sender at an end for the table `flows`.
     pub fn sender_totals(&self, end: End) -> Option<SenderTotals<'_>> {
-        self.socket(end).map(Socket::totals)
+        match self {
+            Transport::Kernel(connection) => Some(connection.totals(end)),
+            _ => self.socket(end).map(Socket::totals),
+        }
     }
     /// What the sender at an end waits for once it has sent all that it may.
     pub fn sender_limit(&self, now: Instant, end: End) -> Option<SenderLimit> {
@@ -402,7 +441,10 @@ impl Transport {
     }
     /// A row of the table `tcp` about the sender at an end, but for when, whose and why.
     pub fn sender_row(&self, end: End) -> Option<tables::Tcp<'static>> {
-        self.tcp().map(|c| c.sender_row(end))
+        match self {
+            Transport::Kernel(connection) => connection.sender_row(end),
+            _ => self.tcp().map(|c| c.sender_row(end)),
+        }
     }
     /// Shows the variables of the sender at an end and of its congestion control.
     pub fn observe(&self, end: End, o: &mut Observer<'_>) {

@@ -10,7 +10,7 @@ use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
 
 use super::change::Changes;
-use super::external::Externals;
+use super::external::{Externals, KernelFlow};
 use super::flow::{Flow, Leg};
 use super::hint::Hinter;
 use super::life::Lives;
@@ -27,7 +27,7 @@ use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
 use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
-use crate::transport::{Ends, Transport};
+use crate::transport::{Ends, KernelConnection, Transport};
 
 impl World {
     /// The world of `scenario`, its first events waiting.
@@ -49,7 +49,7 @@ impl World {
         let hinters = builder.hinters(spec);
         let observer = builder.observer(spec, sink, capture)?;
         let probes = Probes::open(spec, sink)?;
-        let external = Externals::of(spec, &builder.wiring);
+        let external = Externals::of(spec, &builder.wiring, std::mem::take(&mut builder.kernel));
         let end = Instant::ZERO + spec.scenario.duration;
         let first = first_events(scenario, &builder.starts, &hinters, &probes);
         let Builder { wiring, flows, .. } = builder;
@@ -129,6 +129,8 @@ struct Builder {
     wiring: Wiring,
     flows: IndexVec<FlowId, Flow>,
     starts: Vec<(FlowId, String, Instant)>,
+    /// Flows between sockets of a real kernel.
+    kernel: Vec<KernelFlow>,
 }
 
 impl Builder {
@@ -160,7 +162,7 @@ impl Builder {
         let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
         let names = ends.chain(proxies.map(|(name, _)| name.clone()));
         let mut found: BTreeSet<NodeId> = names.filter_map(|name| self.wiring.find(&name)).collect();
-        if spec.has_external_nodes() {
+        if spec.has_real_packets() {
             // Routers answer real packets whose hop limit is used up, or that are for them.
             found.extend(self.wiring.names().ids());
         }
@@ -303,6 +305,31 @@ impl Builder {
     ) -> Result<FlowId, Error> {
         let [from, to] = ends.map(|end| self.wiring.node(end));
         let proxies = self.proxies(scenario.spec(), routes, group, spec, [from, to]);
+        if scenario.spec().has_linux_nodes() && spec.over_tcp().is_some() {
+            let at = ends.map(|end| scenario.spec().is_linux(end));
+            if at == [true; 2] {
+                if let Some((proxy, _)) = proxies.first() {
+                    let proxy = &self.wiring.names()[*proxy];
+                    return Err(refused(
+                        scenario,
+                        group,
+                        &format!("the proxy `{proxy}` cannot end a real kernel's connection"),
+                        "remove the proxy, or leave the kernel's nodes out",
+                    ));
+                }
+                return self.add_kernel_flow(scenario, name, group, spec, [from, to]);
+            }
+            if at != [false; 2] {
+                let other = if at[0] { ends[1] } else { ends[0] };
+                let message = format!("one end has a real kernel's TCP and `{other}` has not");
+                return Err(refused(
+                    scenario,
+                    group,
+                    &message,
+                    &format!("name `{other}` too (`--kernel-at`)"),
+                ));
+            }
+        }
         let mut stops = vec![(from, None)];
         stops.extend(proxies.iter().map(|(node, proxy)| (*node, Some(*proxy))));
         stops.push((to, None));
@@ -328,6 +355,46 @@ impl Builder {
             self.flows[*id].leg = Some(Box::new(leg));
         }
         Ok(first)
+    }
+
+    /// A flow between sockets of a real kernel.
+    fn add_kernel_flow(
+        &mut self,
+        scenario: &Scenario,
+        name: &str,
+        group: &str,
+        spec: &FlowSpec,
+        nodes: [NodeId; 2],
+    ) -> Result<FlowId, Error> {
+        let all = scenario.spec();
+        let other = if all.node.values().any(|node| matches!(node, NodeSpec::Snoop(_))) {
+            Some("a snoop agent")
+        } else if !all.hint.is_empty() {
+            Some("a capacity hint")
+        } else if !all.scenario.jitter.is_zero() {
+            Some("`scenario.jitter`")
+        } else {
+            None
+        };
+        if let Some(other) = other {
+            let message = format!("{other} has no effect on a real kernel's connection");
+            return Err(refused(scenario, group, &message, "remove it, or leave the kernel's nodes out"));
+        }
+        let Some(port) = KernelFlow::port(self.kernel.len()) else {
+            return Err(refused(scenario, group, "more flows than ports", "lower `count`"));
+        };
+        let key = name_key(&format!("flow/{name}"));
+        let app = App::new(&spec.app, spec.transport.service(), self.wiring.seed, key);
+        let low_water = spec.notsent_lowat.map(|low| low.0);
+        let config = spec.tcp.resolve_with(scenario.extensions().controls());
+        let cc: Box<str> = config.map_or_else(|_| Box::default(), |config| config.cc.name().into());
+        let kernel = KernelConnection::new([cc.clone(), cc], low_water);
+        let flow = Flow::new(name, group, nodes, app, Transport::Kernel(Box::new(kernel)));
+        let data_end = flow.data_end;
+        let id = self.flows.push(flow);
+        let options = spec.tcp.clone();
+        self.kernel.push(KernelFlow { id, name: name.into(), nodes, port, options, low_water, data_end });
+        Ok(id)
     }
 
     fn add_connection(
@@ -435,6 +502,12 @@ impl Builder {
             Port::Snoop(_) => None,
         }
     }
+}
+
+/// A flow that a real kernel's sockets cannot carry.
+fn refused(scenario: &Scenario, group: &str, message: &str, help: &str) -> Error {
+    let path = format!("flow.{}", crate::config::dotted([group]));
+    scenario.document().error_at_key(&path, message.to_owned()).help(help.to_owned()).into()
 }
 
 /// How long a node's kernel has run at time 0. Hosts do not start together, so the phases of their

@@ -20,7 +20,9 @@ use crate::event::End;
 use crate::observe::{ObservationPoint, Observer, address, address6};
 use crate::route::{Edge, Port};
 use crate::spec::{self, Spec};
-use crate::transport::{Payload, RealPayload, Transport};
+use crate::transport::{
+    ConnectionEvent, KernelOrder, KernelSample, Options, Payload, RealPayload, Report, Transport,
+};
 
 /// So many real packets may be inside at once; of more the newest is dropped (`flood`). A buffer of
 /// a link or bearer is far smaller.
@@ -67,6 +69,8 @@ pub struct RealPacket<'a> {
     pub size: u32,
     /// Octets behind its headers.
     pub data: u32,
+    /// All of its data was sent before.
+    pub again: bool,
     /// ECN codepoint.
     pub ecn: Ecn,
     /// Routers must not cut it.
@@ -109,10 +113,70 @@ pub enum Departure {
     },
 }
 
+/// TCP's protocol number.
+const TCP: u8 = 6;
+/// Port of the first flow between sockets of a real kernel, at both ends; the next has the next.
+const FIRST_PORT: u16 = 20_000;
+
+/// A flow between sockets of a real kernel.
+#[derive(Clone, Debug)]
+pub struct KernelFlow {
+    /// Its number among all flows.
+    pub id: FlowId,
+    /// Its name.
+    pub name: Box<str>,
+    /// Its nodes: A connects to B.
+    pub nodes: [NodeId; 2],
+    /// Its port, at both ends.
+    pub port: u16,
+    /// What the scenario writes of TCP.
+    pub options: Options,
+    /// The application writes while fewer octets than this wait to be sent.
+    pub low_water: Option<u64>,
+    /// The end that sends the data.
+    pub data_end: End,
+}
+
+impl KernelFlow {
+    /// The port of the flow of this number; `None`: there are more flows than ports.
+    pub fn port(number: usize) -> Option<u16> {
+        u16::try_from(number).ok().and_then(|n| FIRST_PORT.checked_add(n))
+    }
+    /// Addresses and ports of A and B.
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        self.nodes.map(|node| SocketAddr::new(IpAddr::V4(address(node)), self.port))
+    }
+}
+
+/// What has happened to a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelReport {
+    /// Its connection stands.
+    Established,
+    /// The other end writes no more, and all it wrote was read.
+    PeerClosed,
+    /// The connection is over: all was delivered.
+    Closed,
+    /// It is over without that, for this cause, as in the table `events`.
+    Failed(&'static str),
+    /// So many octets were read.
+    Delivered(u64),
+    /// So many octets were taken from the application.
+    Written(u64),
+    /// What its sender is like now.
+    Sample(KernelSample),
+}
+
+const fn said(event: ConnectionEvent, kind: &'static str) -> Report {
+    Report { event, kind, value: None }
+}
+
 /// The real packets of a run.
 pub(super) struct External {
     departures: Vec<Departure>,
-    flows: BTreeMap<FiveTuple, FlowId>,
+    flows: BTreeMap<FiveTuple, (FlowId, End)>,
+    /// Flows between sockets of a real kernel.
+    kernel: Vec<KernelFlow>,
     /// Where five-tuples beyond [`MOST_FLOWS`] go, by the nodes of their ends.
     others: BTreeMap<(NodeId, NodeId), FlowId>,
     /// By handle: how many packets, parts and copies there are inside.
@@ -128,20 +192,26 @@ pub(super) struct External {
 pub(super) struct Externals(Option<Box<External>>);
 
 impl Externals {
-    pub fn of(spec: &Spec, wiring: &Wiring) -> Externals {
+    pub fn of(spec: &Spec, wiring: &Wiring, kernel: Vec<KernelFlow>) -> Externals {
+        let ends = |flow: &KernelFlow| {
+            let [a, b] = flow.ends();
+            let tuple = |src, dst| FiveTuple { protocol: TCP, src, dst };
+            [(tuple(a, b), (flow.id, End::A)), (tuple(b, a), (flow.id, End::B))]
+        };
         let nodes = || {
             wiring.names().enumerate().map(|(id, name)| ExternalNode {
                 id,
                 name: name.clone(),
-                external: spec.is_external(name),
+                external: spec.is_external(name) || spec.is_linux(name),
                 v4: address(id),
                 v6: address6(id),
             })
         };
-        Externals(spec.has_external_nodes().then(|| {
+        Externals(spec.has_real_packets().then(|| {
             Box::new(External {
                 departures: Vec::new(),
-                flows: BTreeMap::new(),
+                flows: kernel.iter().flat_map(ends).collect(),
+                kernel,
                 others: BTreeMap::new(),
                 inside: Vec::new(),
                 used: 0,
@@ -162,7 +232,9 @@ impl Externals {
         observer: &mut Option<Box<Observer>>,
     ) {
         let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0) else { return };
-        flow.real_octets += u64::from(real.data);
+        if matches!(flow.transport, Transport::Real(_)) {
+            flow.real_octets += u64::from(real.data);
+        }
         let (handle, ecn) = (real.handle, packet.ecn);
         external.departures.push(Departure::Arrived { at, node, handle, ecn });
         self.release(packet, observer);
@@ -300,15 +372,66 @@ impl Outside<'_> {
         }
     }
 
+    /// The flows whose ends are sockets of a real kernel.
+    pub fn kernel_flows(&self) -> &[KernelFlow] {
+        self.0.external.0.as_ref().map_or(&[], |external| &external.kernel)
+    }
+
+    /// What the sockets of those flows are to do, in the order in which it was asked for: the
+    /// number of the flow in [`kernel_flows`](Self::kernel_flows), the end, and what.
+    pub fn take_kernel_orders(&mut self, out: &mut Vec<(usize, End, KernelOrder)>) {
+        let Some(external) = &self.0.external.0 else { return };
+        for (n, flow) in external.kernel.iter().enumerate() {
+            if let Some(kernel) = self.0.flows[flow.id].transport.kernel() {
+                out.extend(kernel.take_orders().map(|(end, order)| (n, end, order)));
+            }
+        }
+    }
+
+    /// Something has happened to a socket of the flow of this number.
+    pub fn report_kernel(&mut self, n: usize, end: End, report: &KernelReport) {
+        let Some(flow) = self.kernel_flows().get(n).map(|f| f.id) else { return };
+        let now = self.0.now();
+        let f = &mut self.0.flows[flow];
+        let Some(kernel) = f.transport.kernel() else { return };
+        match *report {
+            KernelReport::Established => {
+                kernel.report(end, said(ConnectionEvent::Established, "established"))
+            }
+            KernelReport::PeerClosed => kernel.report(end, said(ConnectionEvent::PeerClosed, "peer-closed")),
+            KernelReport::Closed => kernel.report(end, said(ConnectionEvent::Closed, "closed")),
+            KernelReport::Failed(why) => kernel.report(end, said(ConnectionEvent::Failed, why)),
+            KernelReport::Delivered(octets) => kernel.delivered(end, octets),
+            KernelReport::Written(octets) => kernel.written(end, octets),
+            KernelReport::Sample(ref sample) => {
+                let found: Vec<_> = kernel.sample(end, sample).collect();
+                if end == f.data_end {
+                    for (kind, count) in found {
+                        let value = (kind == "rto").then_some(f64::from(count));
+                        f.note(&mut self.0.probes, now, kind, value, "sender");
+                    }
+                    f.watch_sender(&mut self.0.probes, now);
+                }
+                return;
+            }
+        }
+        self.0.service(now, flow, end);
+    }
+
     /// A real packet enters now. Nothing happens in a run without external nodes.
     pub fn inject(&mut self, real: &RealPacket<'_>) {
         if self.0.external.0.is_none() {
             return;
         }
         let now = self.0.now();
-        let flow = self.real_flow(now, real);
-        let RealPacket { handle, data, size, .. } = *real;
-        self.0.monitor.sent(now, flow, size);
+        let (flow, from) = self.real_flow(now, real);
+        let RealPacket { handle, data, size, again, .. } = *real;
+        let f = &mut self.0.flows[flow];
+        if from == f.data_end {
+            self.0.monitor.sent(now, flow, size);
+        } else {
+            f.reverse.sent(size);
+        }
         let serial = self.0.serial;
         self.0.serial += 1;
         self.0.account.sent.add(size);
@@ -320,10 +443,10 @@ impl Outside<'_> {
             size,
             ecn: real.ecn,
             dont_fragment: real.dont_fragment,
-            content: Content::new(data > 0, false),
+            content: Content::new(data > 0, again),
             sent: now,
             fragment: None,
-            payload: Payload::Real(End::B, RealPayload { handle, data }),
+            payload: Payload::Real(from.other(), RealPayload { handle, data }),
         });
         if let Some(observer) = &mut self.0.observer {
             observer.note_real(serial, real.head);
@@ -343,7 +466,7 @@ impl Outside<'_> {
     }
 
     /// The flow of a real packet; its first one opens it.
-    fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> FlowId {
+    fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> (FlowId, End) {
         let ends = (real.from, real.to);
         let Some(external) = &self.0.external.0 else { unreachable!("called with external nodes") };
         let other = external.others.get(&ends);
@@ -352,7 +475,7 @@ impl Outside<'_> {
         }
         let own = external.flows.len() < MOST_FLOWS;
         if let Some(flow) = other.filter(|_| !own) {
-            return *flow;
+            return (*flow, End::A);
         }
         let (name, transport) = if own {
             (real.tuple.name(), protocol_name(real.tuple.protocol))
@@ -363,12 +486,12 @@ impl Outside<'_> {
         let flow = self.open_real_flow(now, &name, ends, transport);
         if let Some(external) = &mut self.0.external.0 {
             if own {
-                external.flows.insert(real.tuple, flow);
+                external.flows.insert(real.tuple, (flow, End::A));
             } else {
                 external.others.insert(ends, flow);
             }
         }
-        flow
+        (flow, End::A)
     }
 
     fn open_real_flow(

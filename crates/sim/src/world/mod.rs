@@ -32,7 +32,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub(crate) use end::Ended;
-pub use external::{Departure, ExternalNode, FiveTuple, Outside, RealPacket};
+pub use external::{Departure, ExternalNode, FiveTuple, KernelFlow, KernelReport, Outside, RealPacket};
 pub use flow::Flow;
 pub use packet::Packet;
 

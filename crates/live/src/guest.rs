@@ -1,0 +1,524 @@
+//! A run inside a guest whose clock is virtual: TCP flows are carried by the guest's own kernel.
+//!
+//! The guest is a Linux kernel with `time-travel=inf-cpu`: its time stands still while something
+//! computes. Each node with that kernel's TCP is a network namespace with a TUN device; this one
+//! process has all devices and all sockets, and nothing in it waits in a busy loop.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use lasthop_sim::tcp::{Config, OptionError, Profile, resolved};
+use lasthop_sim::{
+    End, Error, ExternalNode, Files, KernelFlow, KernelOrder, KernelReport, Outside, Scenario,
+};
+use lasthop_units::{Duration, Instant, NodeId};
+use serde_json::json;
+
+use crate::engine::{Aside, Clock, Engine, Wish};
+use crate::host::Tun;
+use crate::{guest_sys, sys};
+
+/// Keys under `[flow.x.tcp]` that a real kernel's sockets can carry.
+const CARRIED: [&str; 14] = [
+    "mss",
+    "receive_buffer",
+    "receive_tuning",
+    "receive_buffer_start",
+    "send_buffer",
+    "send_tuning",
+    "send_buffer_start",
+    "send_buffer_max",
+    "gso",
+    "timestamps",
+    "window_scaling",
+    "sack",
+    "nagle",
+    "ecn",
+];
+/// An application writes so much at once [B].
+const WRITE: usize = 64 * 1024;
+/// MTU of the devices [B].
+const MTU: u32 = 1500;
+/// The first release whose tcp_info has tcpi_snd_wnd.
+const OLDEST: [u32; 2] = [5, 4];
+
+fn refused(message: String, help: &str) -> Error {
+    lasthop_sim::config::Diagnostic::error("", message).help(help.to_owned()).into()
+}
+
+/// What a node's settings are: sysctls of its namespace, by name under net/ipv4.
+fn sysctls(c: &Config) -> [(&'static str, String); 5] {
+    let b = &c.buffers;
+    // tcp_rmem counts memory, of which half is window (tcp_adv_win_scale = 1).
+    [
+        ("tcp_rmem", format!("4096 {} {}", 2 * b.receive_buffer_start, 2 * b.receive_buffer)),
+        ("tcp_wmem", format!("4096 {} {}", b.send_buffer_start, b.send_buffer_max)),
+        ("tcp_sack", u8::from(c.negotiated.sack).to_string()),
+        ("tcp_timestamps", u8::from(c.negotiated.timestamps).to_string()),
+        ("tcp_window_scaling", u8::from(c.negotiated.window_scaling).to_string()),
+    ]
+}
+
+/// What a flow's sockets are to have; refuses what they cannot.
+fn settings(flow: &KernelFlow) -> Result<Config, Error> {
+    let name = &flow.name;
+    let wrong = |e: OptionError| refused(format!("flow `{name}`: {e}"), "change the key");
+    let written = flow.options.resolve().map_err(wrong)?;
+    for (key, _) in resolved(&written).filter(|(key, _)| flow.options.writes(key)) {
+        if !CARRIED.contains(&key) {
+            let message = format!("flow `{name}`: a real kernel's socket has no `tcp.{key}`");
+            return Err(refused(
+                message,
+                &format!("remove the key; those that it has: {}", CARRIED.join(", ")),
+            ));
+        }
+    }
+    let cc = written.cc;
+    let mut options = flow.options.clone();
+    options.profile = Profile::Linux6;
+    options.cc = Some(cc);
+    options.resolve().map_err(wrong)
+}
+
+fn write_sysctl(name: &str, value: &str) -> Result<(), Error> {
+    let path = format!("/proc/sys/net/ipv4/{name}");
+    std::fs::write(&path, value).map_err(|e| refused(format!("{path}: {e}"), "take another kernel"))
+}
+
+/// The run begins when the guest's clock shows a multiple of this [ns]: how long the guest was busy
+/// before must not shift the run against the ticks of its kernel.
+const BEGIN: u64 = 1_000_000_000;
+
+/// The guest's clock.
+struct Virtual {
+    start: u64,
+    fds: Vec<libc::pollfd>,
+}
+
+impl Virtual {
+    /// A run begins when this returns.
+    fn begin(fds: Vec<libc::pollfd>) -> Virtual {
+        let now = sys::monotonic();
+        let start = now.next_multiple_of(BEGIN);
+        sys::wait(&mut [], Duration(start - now));
+        Virtual { start, fds }
+    }
+}
+
+impl Clock for Virtual {
+    fn now(&mut self) -> Instant {
+        Instant(sys::monotonic().saturating_sub(self.start))
+    }
+    fn wait(&mut self, until: Instant) -> Option<Instant> {
+        let now = self.now();
+        (until > now).then(|| {
+            sys::wait(&mut self.fds, until.since(now));
+            self.now()
+        })
+    }
+}
+
+/// A flow's sockets.
+struct Connection {
+    flow: KernelFlow,
+    config: Config,
+    listener: Option<TcpListener>,
+    sockets: [Option<TcpStream>; 2],
+    established: bool,
+    /// Octets that the application has written and the socket has not taken.
+    waiting: [u64; 2],
+    /// The application writes no more; it was passed on to the socket.
+    closing: [bool; 2],
+    shut: [bool; 2],
+    ended: [bool; 2],
+    end_reported: [bool; 2],
+    over: bool,
+}
+
+impl Connection {
+    fn new(flow: KernelFlow, config: Config) -> Connection {
+        let no = [false; 2];
+        Connection {
+            flow,
+            config,
+            listener: None,
+            sockets: [None, None],
+            established: false,
+            waiting: [0; 2],
+            closing: no,
+            shut: no,
+            ended: no,
+            end_reported: no,
+            over: false,
+        }
+    }
+
+    /// Whether the attempt of A has succeeded; `None`: not yet known.
+    fn opened(&mut self) -> Option<bool> {
+        let socket = self.sockets[0].as_ref()?;
+        match socket.take_error() {
+            Ok(None) if socket.peer_addr().is_ok() => self.established = true,
+            Ok(None) => return None,
+            _ => self.over = true,
+        }
+        Some(self.established)
+    }
+
+    /// Reads what is there: how many octets, and what has failed.
+    fn read(&mut self, end: End, buffer: &mut [u8]) -> (u64, Option<ErrorKind>) {
+        let e = end as usize;
+        let mut read = 0;
+        let Some(socket) = &mut self.sockets[e] else { return (0, None) };
+        while !self.ended[e] {
+            match socket.read(buffer) {
+                Ok(0) => self.ended[e] = true,
+                Ok(octets) => read += octets as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return (read, Some(error.kind())),
+            }
+        }
+        (read, None)
+    }
+
+    /// Writes what waits, and closes behind it: how many octets, and what has failed.
+    fn write(&mut self, end: End) -> (u64, Option<ErrorKind>) {
+        let e = end as usize;
+        let zeros = [0; WRITE];
+        let mut written = 0;
+        let Some(socket) = &mut self.sockets[e] else { return (0, None) };
+        while self.waiting[e] > 0 && !self.shut[e] {
+            match socket.write(&zeros[..self.waiting[e].min(WRITE as u64) as usize]) {
+                Ok(octets) => {
+                    self.waiting[e] -= octets as u64;
+                    written += octets as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return (written, Some(error.kind())),
+            }
+        }
+        if self.waiting[e] == 0 && self.closing[e] && !self.shut[e] {
+            self.shut[e] = true;
+            return (written, socket.shutdown(Shutdown::Write).err().map(|error| error.kind()));
+        }
+        (written, None)
+    }
+}
+
+struct Sockets {
+    connections: Vec<Connection>,
+    namespaces: BTreeMap<NodeId, OwnedFd>,
+    epoll: OwnedFd,
+    orders: Vec<(usize, End, KernelOrder)>,
+    ready: Vec<u64>,
+    reports: VecDeque<(usize, End, KernelReport)>,
+    buffer: Vec<u8>,
+    /// Packets in and out at the last look.
+    packets: u64,
+    failed: Option<Error>,
+}
+
+const ENDS: [End; 2] = [End::A, End::B];
+/// What stands for a listener in epoll, beside the two ends.
+const LISTENER: u64 = 2;
+
+impl Sockets {
+    fn open(&mut self, n: usize) -> std::io::Result<()> {
+        let c = &mut self.connections[n];
+        let [a, b] = c.flow.ends();
+        let make = |end: End, epoll: &OwnedFd, ns: &BTreeMap<NodeId, OwnedFd>| {
+            guest_sys::enter(&ns[&c.flow.nodes[end as usize]])?;
+            let ours = if end == End::A { a } else { b };
+            let socket = guest_sys::socket(ours)?;
+            let ecn = if end == End::A && c.config.ecn.mode.asks() { "1" } else { "2" };
+            std::fs::write("/proc/sys/net/ipv4/tcp_ecn", ecn)?;
+            guest_sys::set_text(&socket, libc::TCP_CONGESTION, c.config.cc.name())?;
+            guest_sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(!c.config.acks.nagle))?;
+            if c.flow.options.writes("mss") {
+                guest_sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, c.config.window.mss.into())?;
+            }
+            if let Some(low) = c.flow.low_water {
+                let low = i32::try_from(low).unwrap_or(i32::MAX);
+                guest_sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, low)?;
+            }
+            // The kernel doubles what it gets, for its own bookkeeping (socket(7)).
+            let octets = |n: u64| i32::try_from(n).unwrap_or(i32::MAX / 2);
+            if let Some(fixed) = c.config.buffers.send_buffer {
+                guest_sys::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, octets(fixed))?;
+            }
+            if !c.config.buffers.receive_tuning {
+                let fixed = octets(c.config.buffers.receive_buffer);
+                guest_sys::set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, fixed)?;
+            }
+            let token = n as u64 * 4 + if end == End::A { 0 } else { LISTENER };
+            guest_sys::watch(epoll, &socket, token)?;
+            Ok::<OwnedFd, std::io::Error>(socket)
+        };
+        let listener = make(End::B, &self.epoll, &self.namespaces)?;
+        guest_sys::listen(&listener)?;
+        let opener = make(End::A, &self.epoll, &self.namespaces)?;
+        guest_sys::connect(&opener, b)?;
+        c.listener = Some(TcpListener::from(listener));
+        c.sockets[0] = Some(TcpStream::from(opener));
+        Ok(())
+    }
+
+    fn accept(&mut self, n: usize) {
+        let c = &mut self.connections[n];
+        let Some(Ok((socket, _))) = c.listener.as_ref().map(TcpListener::accept) else { return };
+        if socket.set_nonblocking(true).is_ok()
+            && guest_sys::watch(&self.epoll, &socket, n as u64 * 4 + End::B as u64).is_ok()
+        {
+            c.sockets[1] = Some(socket);
+            c.listener = None;
+        }
+    }
+
+    /// A socket can be read or written.
+    fn serve(&mut self, n: usize, end: End) {
+        let Sockets { connections, buffer, reports, .. } = self;
+        let c = &mut connections[n];
+        let mut say = |end, report| reports.push_back((n, end, report));
+        if c.over || c.sockets[end as usize].is_none() {
+            return;
+        }
+        if end == End::A && !c.established {
+            match c.opened() {
+                Some(true) => say(end, KernelReport::Established),
+                Some(false) => return say(end, KernelReport::Failed("timed-out")),
+                None => return,
+            }
+        }
+        let (read, mut failure) = c.read(end, buffer);
+        if read > 0 {
+            say(end, KernelReport::Delivered(read));
+        }
+        if c.ended[end as usize] && !c.end_reported[end as usize] {
+            c.end_reported[end as usize] = true;
+            say(end, KernelReport::PeerClosed);
+        }
+        if failure.is_none() {
+            let (written, why) = c.write(end);
+            failure = why;
+            if written > 0 {
+                say(end, KernelReport::Written(written));
+            }
+        }
+        if let Some(kind) = failure {
+            c.over = true;
+            let timed_out = kind == ErrorKind::TimedOut;
+            say(end, KernelReport::Failed(if timed_out { "timed-out" } else { "reset" }));
+        } else if c.shut == [true; 2] && c.ended == [true; 2] {
+            c.over = true;
+            ENDS.into_iter().for_each(|end| say(end, KernelReport::Closed));
+        }
+    }
+
+    fn carry_out(&mut self, n: usize, end: End, order: KernelOrder) -> std::io::Result<()> {
+        match order {
+            KernelOrder::Connect => return self.open(n),
+            KernelOrder::Write(octets) => self.connections[n].waiting[end as usize] += octets,
+            KernelOrder::Close => self.connections[n].closing[end as usize] = true,
+            KernelOrder::Abort => {
+                self.connections[n].over = true;
+                self.connections[n].sockets = [None, None];
+            }
+        }
+        self.serve(n, end);
+        Ok(())
+    }
+
+    /// What senders are like now.
+    fn sample(&self, world: &mut Outside<'_>) {
+        for (n, c) in self.connections.iter().enumerate().filter(|(_, c)| c.established) {
+            for end in ENDS {
+                let [own, other] = [end, end.other()].map(|end| c.sockets[end as usize].as_ref());
+                // An end that has sent no data has nothing to show, unless it is the sender's.
+                if end == c.flow.data_end
+                    && let Some(own) = own
+                    && let Some(mut sample) = guest_sys::sample(own)
+                {
+                    sample.bytes_arrived = other.map_or(0, guest_sys::bytes_received);
+                    world.report_kernel(n, end, &KernelReport::Sample(sample));
+                }
+            }
+        }
+    }
+}
+
+impl Aside for Sockets {
+    fn turn(&mut self, world: &mut Outside<'_>, packets: u64) -> bool {
+        let mut some = false;
+        loop {
+            self.ready.clear();
+            guest_sys::ready(&self.epoll, &mut self.ready);
+            for token in std::mem::take(&mut self.ready) {
+                let n = (token / 4) as usize;
+                match token % 4 {
+                    LISTENER => self.accept(n),
+                    end => self.serve(n, ENDS[end as usize]),
+                }
+            }
+            while let Some((n, end, report)) = self.reports.pop_front() {
+                some = true;
+                world.report_kernel(n, end, &report);
+            }
+            let mut orders = std::mem::take(&mut self.orders);
+            world.take_kernel_orders(&mut orders);
+            let idle = orders.is_empty();
+            for (n, end, order) in orders.drain(..) {
+                if let Err(error) = self.carry_out(n, end, order) {
+                    let flow = &self.connections[n].flow;
+                    let cc = self.connections[n].config.cc.name();
+                    let message = format!("flow `{}`: no socket with `{cc}`: {error}", flow.name);
+                    self.failed.get_or_insert(refused(
+                        message,
+                        "see the controls that `lasthop linux build` prints",
+                    ));
+                }
+            }
+            self.orders = orders;
+            if idle && self.reports.is_empty() {
+                break;
+            }
+        }
+        if self.packets != packets || some {
+            self.packets = packets;
+            self.sample(world);
+        }
+        some
+    }
+    fn failed(&self) -> bool {
+        self.failed.is_some()
+    }
+}
+
+/// Settings of a node's namespace, and the flow that wants them.
+type Wanted = BTreeMap<NodeId, ([(&'static str, String); 5], Box<str>)>;
+
+/// The flows with what their sockets are to have, and what their nodes are to have.
+fn connections(flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Error> {
+    let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let there = std::fs::read_to_string(list).unwrap_or_default();
+    let mut wanted = Wanted::new();
+    let mut connections = Vec::new();
+    for flow in flows {
+        let config = settings(&flow)?;
+        let cc = config.cc.name();
+        if !there.split_whitespace().any(|name| name == cc) {
+            let message = format!("flow `{}`: this kernel has no congestion control `{cc}`", flow.name);
+            return Err(refused(message, &format!("it has {}", there.trim().replace(' ', ", "))));
+        }
+        for node in flow.nodes {
+            let own = sysctls(&config);
+            let (first, name) = wanted.entry(node).or_insert_with(|| (own.clone(), flow.name.clone()));
+            if *first != own {
+                let message =
+                    format!("flows `{name}` and `{}` want different settings of one node", flow.name);
+                let help = "one kernel has one tcp_rmem, tcp_wmem, SACK, timestamps and scaling";
+                return Err(refused(message, help));
+            }
+        }
+        connections.push(Connection::new(flow, config));
+    }
+    Ok((connections, wanted))
+}
+
+/// The release of the guest's kernel, which must show all that is read ([`guest_sys::sample`]).
+fn release() -> Result<String, Error> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let mut numbers = release.split(['.', '-']).map_while(|n| n.parse::<u32>().ok());
+    let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+    if version < OLDEST {
+        let [major, minor] = OLDEST;
+        let message = format!("this kernel is Linux {release}, whose tcp_info lacks the receiver's window");
+        return Err(refused(message, &format!("take Linux {major}.{minor} or later: `lasthop linux build`")));
+    }
+    Ok(release.to_owned())
+}
+
+fn absent(what: &str, error: &std::io::Error) -> Error {
+    refused(format!("the guest has no {what}: {error}"), "`lasthop linux build --force`")
+}
+
+/// Namespaces and devices of nodes, and what to wait for.
+type Networks = (BTreeMap<NodeId, OwnedFd>, Vec<(NodeId, Tun)>, Vec<libc::pollfd>);
+
+/// A network namespace with a TUN device for each node of a real kernel.
+fn networks(nodes: &[ExternalNode], wanted: &Wanted) -> Result<Networks, Error> {
+    let (mut namespaces, mut ports, mut fds) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for node in nodes.iter().filter(|node| node.external) {
+        let (namespace, tun) =
+            sys::new_network((node.v4, node.v6), MTU).map_err(|e| absent("TUN device", &e))?;
+        write_sysctl("tcp_no_metrics_save", "1")?;
+        for (name, value) in wanted.get(&node.id).into_iter().flat_map(|(own, _)| own) {
+            write_sysctl(name, value)?;
+        }
+        fds.push(sys::readable(tun.as_raw_fd()));
+        namespaces.insert(node.id, namespace);
+        ports.push((node.id, Tun(tun)));
+    }
+    Ok((namespaces, ports, fds))
+}
+
+/// Runs `scenario`, which has nodes with a real kernel's TCP, inside a guest. `alive` says whether
+/// to go on; what it stops has results up to then.
+///
+/// # Errors
+/// What the kernel's sockets cannot carry; what the simulation reports.
+pub fn run_in_guest(
+    scenario: &Scenario,
+    files: Files<'_>,
+    alive: &mut dyn FnMut() -> bool,
+) -> Result<(), Error> {
+    let release = release()?;
+    if scenario.spec().has_external_nodes() {
+        return Err(refused("an external node needs `lasthop live`".to_owned(), "remove its table"));
+    }
+    let mut simulation = lasthop_sim::open_external(scenario, files)?;
+    let nodes = simulation.outside().nodes().to_vec();
+    let flows = simulation.outside().kernel_flows().to_vec();
+    if flows.is_empty() {
+        let help = "name both ends of a TCP flow with --kernel-at";
+        return Err(refused("no TCP flow has both ends at these nodes".to_owned(), help));
+    }
+    let (connections, wanted) = connections(flows)?;
+    // Timers of such a thread have no slack.
+    sys::Schedule::real_time().set().map_err(|e| absent("real-time priority", &e))?;
+    let (namespaces, ports, mut fds) = networks(&nodes, &wanted)?;
+    let epoll = guest_sys::epoll().map_err(|e| absent("epoll", &e))?;
+    fds.push(sys::readable(epoll.as_raw_fd()));
+    let mut sockets = Sockets {
+        connections,
+        namespaces,
+        epoll,
+        orders: Vec::new(),
+        ready: Vec::new(),
+        reports: VecDeque::new(),
+        buffer: vec![0; 4 * WRITE],
+        packets: 0,
+        failed: None,
+    };
+    let mut engine = Engine::new(simulation, Virtual::begin(fds), ports);
+    let mut stopped = false;
+    let ended = engine.run_with(
+        &mut |_| {
+            stopped = !alive();
+            if stopped { Wish::End } else { Wish::GoOn }
+        },
+        &mut sockets,
+    )?;
+    if let Some(error) = sockets.failed {
+        return Err(error);
+    }
+    engine.finish(|report| {
+        let mut live = report.to_json();
+        live["ended_s"] = json!(ended.as_secs_f64());
+        live["ended_by"] = json!(if stopped { "stopped" } else { "duration" });
+        live["kernel"] = json!(release);
+        live
+    })?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Sockets in network namespaces, and what a kernel shows of them: calls that the standard library
+//! does not have.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::{size_of, size_of_val, zeroed};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use lasthop_sim::KernelSample;
+
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Sockets that this thread makes from now on are in this network namespace.
+pub fn enter(namespace: &OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open; no memory is involved.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+fn address(of: SocketAddr) -> io::Result<libc::sockaddr_in> {
+    let SocketAddr::V4(of) = of else { return Err(io::ErrorKind::Unsupported.into()) };
+    // SAFETY: all zeros is a valid address.
+    let mut address: libc::sockaddr_in = unsafe { zeroed() };
+    address.sin_family = libc::AF_INET as libc::sa_family_t;
+    address.sin_port = of.port().to_be();
+    address.sin_addr.s_addr = u32::from_ne_bytes(of.ip().octets());
+    Ok(address)
+}
+
+/// A TCP socket at this address that never blocks.
+pub fn socket(at: SocketAddr) -> io::Result<OwnedFd> {
+    let at = address(at)?;
+    // SAFETY: the descriptor is new, the address is ours and as long as is said.
+    unsafe {
+        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        let socket = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, kind, 0))?);
+        let len = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        checked(libc::bind(socket.as_raw_fd(), (&raw const at).cast(), len))?;
+        Ok(socket)
+    }
+}
+
+/// Takes connections.
+pub fn listen(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    checked(unsafe { libc::listen(socket.as_raw_fd(), 1) }).map(drop)
+}
+
+/// Begins to connect.
+pub fn connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
+    let to = address(to)?;
+    let len = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: the address is ours and as long as is said.
+    match checked(unsafe { libc::connect(socket.as_raw_fd(), (&raw const to).cast(), len) }) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Sets an option that is a number.
+pub fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: i32) -> io::Result<()> {
+    let len = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the value is ours and as long as is said.
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), len) })
+        .map(drop)
+}
+
+/// Sets an option of TCP that is a text.
+pub fn set_text(socket: &OwnedFd, option: libc::c_int, value: &str) -> io::Result<()> {
+    let len = value.len() as libc::socklen_t;
+    // SAFETY: the text is ours and as long as is said.
+    checked(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, value.as_ptr().cast(), len)
+    })
+    .map(drop)
+}
+
+/// A new list of sockets to look at.
+pub fn epoll() -> io::Result<OwnedFd> {
+    // SAFETY: the descriptor is new.
+    unsafe { Ok(OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?)) }
+}
+
+/// Looks at a socket from now on, under this number: whenever something new can be done.
+pub fn watch(epoll: &OwnedFd, socket: &impl AsRawFd, token: u64) -> io::Result<()> {
+    let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+    let mut event = libc::epoll_event { events, u64: token };
+    let (list, fd) = (epoll.as_raw_fd(), socket.as_raw_fd());
+    // SAFETY: the event is ours.
+    checked(unsafe { libc::epoll_ctl(list, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
+}
+
+/// The numbers of sockets at which something can be done.
+pub fn ready(epoll: &OwnedFd, out: &mut Vec<u64>) {
+    const MOST: usize = 64;
+    // SAFETY: the list is ours and as long as is said.
+    unsafe {
+        let mut events: [libc::epoll_event; MOST] = zeroed();
+        let found = libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), MOST as libc::c_int, 0);
+        out.extend(events.iter().take(found.max(0) as usize).map(|event| event.u64));
+    }
+}
+
+/// Octets of `struct tcp_info` up to tcpi_snd_wnd (include/uapi/linux/tcp.h of Linux 6.1).
+const INFO: usize = 232;
+
+fn info(socket: &impl AsRawFd) -> Option<[u8; INFO]> {
+    let mut octets = [0; INFO];
+    let mut len = INFO as libc::socklen_t;
+    // SAFETY: the buffer is ours and as long as is said.
+    let done = checked(unsafe {
+        let to = octets.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut len)
+    });
+    done.ok().map(|_| octets)
+}
+
+fn u32_at(octets: &[u8; INFO], at: usize) -> u32 {
+    u32::from_ne_bytes(octets[at..at + 4].try_into().unwrap_or_default())
+}
+
+fn u64_at(octets: &[u8; INFO], at: usize) -> u64 {
+    u64::from_ne_bytes(octets[at..at + 8].try_into().unwrap_or_default())
+}
+
+/// `tcpi_bytes_received`.
+pub fn bytes_received(socket: &impl AsRawFd) -> u64 {
+    info(socket).map_or(0, |octets| u64_at(&octets, 128))
+}
+
+/// `tcp_info` of a socket; octets are counted without the SYN.
+pub fn sample(socket: &impl AsRawFd) -> Option<KernelSample> {
+    let o = &info(socket)?;
+    Some(KernelSample {
+        ca_state: o[1],
+        backoff: o[2],
+        rto_us: u32_at(o, 8),
+        unacked: u32_at(o, 24),
+        sacked: u32_at(o, 28),
+        lost: u32_at(o, 32),
+        retrans: u32_at(o, 36),
+        rtt_us: u32_at(o, 68),
+        rttvar_us: u32_at(o, 72),
+        ssthresh: u32_at(o, 76),
+        cwnd: u32_at(o, 80),
+        total_retrans: u32_at(o, 100),
+        pacing_rate: u64_at(o, 104),
+        bytes_acked: u64_at(o, 120).saturating_sub(1),
+        notsent: u32_at(o, 144),
+        min_rtt_us: u32_at(o, 148),
+        bytes_sent: u64_at(o, 200).saturating_sub(u64_at(o, 208)),
+        bytes_arrived: 0,
+        rwnd: u32_at(o, 228),
+    })
+}

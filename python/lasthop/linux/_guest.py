@@ -1,0 +1,45 @@
+"""The first process of the guest: it runs the scenario with the guest's own kernel, and halts the guest."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: LINUX_REBOOT_CMD_POWER_OFF of reboot(2).
+_POWER_OFF = 0x4321FEDC
+
+
+def main(folder: Path) -> None:
+    """Reads `job.json` in the folder, and writes `answer.json` there, with results in `out` and `capture`."""
+    libc = ctypes.CDLL(None)
+    for kind, place in ((b"proc", b"/proc"), (b"sysfs", b"/sys"), (b"devtmpfs", b"/dev")):
+        libc.mount(kind, place, kind, 0, None)
+    try:
+        _run(json.loads((folder / "job.json").read_text()), folder)
+        answer: dict[str, object] = {"done": True}
+    except BaseException as error:
+        # The process that has started the guest raises it anew.
+        text = str(error) or type(error).__name__
+        answer = {"error": text, "diagnostics": getattr(error, "diagnostics", [])}
+    part = folder / "answer.part"
+    part.write_text(json.dumps(answer))
+    part.replace(folder / "answer.json")
+    libc.sync()
+    libc.reboot(_POWER_OFF)
+
+
+def _run(job: dict[str, str | None], folder: Path) -> None:
+    from lasthop import _core
+
+    os.chdir(str(job["folder"]))
+    scenario = _core.Scenario.parse(str(job["text"]), str(job["name"]), job["base"])
+    capture = None
+    if job["capture"] is not None:
+        capture = folder / "capture" / job["capture"]
+        capture.parent.mkdir()
+    _core.linux_guest(scenario, folder / "stop", folder / "out", capture)

@@ -1,0 +1,107 @@
+"""Runs a scenario in a guest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lasthop
+from lasthop import LasthopError, Results
+from lasthop._errors import mistake
+from lasthop._files import Earlier, whole_folder
+from lasthop.linux._boot import boot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lasthop import Scenario
+    from lasthop.linux._build import Kernel
+
+#: Wall time that a run may take, by default [s].
+LIMIT = 3600.0
+#: What the folder of a run holds.
+_EARLIER = Earlier(
+    "manifest.json",
+    ("lasthop", "scenario", "scenario_hash", "tables"),
+    ("scenario.toml", "summary.json", "report.html"),
+)
+
+
+def at(nodes: Iterable[str]) -> list[str]:
+    """Overrides of a scenario that give these nodes a real kernel's TCP."""
+    return [f'node."{node}"={{kind="linux"}}' for node in nodes]
+
+
+def run(
+    scenario: Scenario,
+    kernel: Kernel,
+    out: Path,
+    replace: bool = False,
+    capture: Path | None = None,
+    limit: float = LIMIT,
+) -> Results:
+    """Runs a scenario with nodes of a real kernel and leaves its results in `out`.
+
+    Args:
+        scenario: a scenario, of which some nodes have `kind = "linux"`.
+        kernel: the kernel.
+        out: the folder of the results. It appears when they are complete.
+        replace: an earlier run's results may be replaced.
+        capture: a file for a packet capture; an earlier one is replaced.
+        limit: wall time after which the guest is ended [s].
+
+    Raises:
+        FolderInUseError: `out` holds something (with `replace`: something else than results).
+        LasthopError: what the kernel's sockets cannot carry, or the guest has failed.
+        KeyboardInterrupt: Ctrl-C has ended the run; `out` has its results up to then, unless the
+            guest did not end by itself.
+    """
+    if scenario.cc or scenario.schedulers:
+        raise mistake("a guest does not have policies of your own", "leave --cc and --scheduler out")
+    _, name, _ = scenario.core.source()
+    stopped = None
+    with whole_folder(out, _EARLIER if replace else None) as partial, tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        job: dict[str, Any] = {
+            "text": scenario.core.written(),
+            "name": name,
+            "base": str(Path(scenario.core.base_dir).absolute()),
+            "folder": str(Path.cwd()),
+            "capture": None if capture is None else capture.name,
+        }
+        (folder / "job.json").write_text(json.dumps(job))
+        try:
+            console = boot(kernel.path, _program(folder), scenario.seed, limit, stop=(folder / "stop").touch)
+        except KeyboardInterrupt as stop:
+            stopped, console = stop, ""
+        answer = folder / "answer.json"
+        found = json.loads(answer.read_text()) if answer.exists() else {}
+        if "error" in found:
+            error = LasthopError(found["error"])
+            error.diagnostics = found["diagnostics"]
+            raise error
+        if not found and stopped is None:
+            raise mistake(f"the guest has halted without an answer\n{console[-2000:]}", "`lasthop linux build --force`")
+        if found:
+            for made in sorted((folder / "out").iterdir()):
+                shutil.move(made, partial / made.name)
+            if capture is not None:
+                for made in sorted((folder / "capture").iterdir()):
+                    shutil.move(made, capture.parent / made.name)
+        elif stopped is not None:
+            raise stopped
+    if stopped is not None:
+        raise stopped
+    return Results.load(out)
+
+
+def _program(folder: Path) -> list[str]:
+    """The guest's first process: its files are the host's, and it leaves none beside them."""
+    package = Path(lasthop.__file__).parent.parent
+    start = f"import sys; sys.path.insert(0, {str(package)!r}); from lasthop.linux import _guest; "
+    start += f"from pathlib import Path; _guest.main(Path({str(folder)!r}))"
+    return [sys.executable, "-I", "-B", "-c", start]
