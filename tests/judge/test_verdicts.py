@@ -216,8 +216,9 @@ def test_the_command(file: Path, tmp_path: Path) -> None:
     page = (Path(out) / "report.html").read_text(encoding="utf-8")
     assert 'src="http' not in page
     assert 'href="http' not in page
-    for name in ("HALF", "10 % about the half", "RFC 5681"):
+    for name in ("Scorecard of cubic", "HALF", "10 % about the half", "RFC 5681"):
         assert name in page
+    assert f'<span class="name">{content["rows"][0]["title"]}</span></a>' in page
     assert run("--file", str(file)).exit_code == 0
     assert "bbr" in run("--list").output
     assert "HALF" in run("--list", "--suite", str(file)).output

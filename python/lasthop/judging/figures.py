@@ -145,13 +145,18 @@ def contest_figure(
             if found:
                 _marks(ax, [x for x, _ in found], [e for _, e in found], k, control)
         _scaled(ax, [e for p in of for c in controls if (e := _entry(p, c, metric.name))])
-        ax.set_ylabel(f"{metric.name}\n[{_short(metric.unit)}]" if metric.unit else metric.name, fontsize=7)
+        ax.set_ylabel(f"{_words(metric)}\n[{_short(metric.unit)}]" if metric.unit else _words(metric), fontsize=7)
         names = [p["path"] for p in of]
         ax.set_xticks(range(len(of)), names, rotation=60 if long else 0, ha="right" if long else "center")
         ax.tick_params(axis="x", labelsize=6 if long else 7, pad=1)
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     _legend(figure, [drawn[c] for c in controls if c in drawn], [c for c in controls if c in drawn])
     return figure
+
+
+def _words(metric: CaseMetric) -> str:
+    """The name of a metric at an axis."""
+    return metric.name.replace("_", " ")
 
 
 def front_figure(
@@ -181,12 +186,12 @@ def front_figure(
         pairs = sorted((at, n) for n, (at, entry) in enumerate(places) if at is not None and entry is not None)
         if pairs:
             _marks(ax, [at for at, _ in pairs], [e for _, n in pairs if (e := places[n][1])], k, control)
-    label = {BUFFER: "buffer [BDP]", BOUND: f"{wanted.y} of Reno or CUBIC, the larger"}.get(wanted.x)
+    label = {BUFFER: "buffer [BDP]", BOUND: f"{_words(y)} of Reno or CUBIC, the larger"}.get(wanted.x)
     if label is None:
         of_x = metrics[wanted.x]
-        label = f"{of_x.name} [{_short(of_x.unit)}]" if of_x.unit else of_x.name
+        label = f"{_words(of_x)} [{_short(of_x.unit)}]" if of_x.unit else _words(of_x)
     ax.set_xlabel(label, fontsize=7)
-    ax.set_ylabel(f"{y.name} [{_short(y.unit)}]" if y.unit else y.name, fontsize=7)
+    ax.set_ylabel(f"{_words(y)} [{_short(y.unit)}]" if y.unit else _words(y), fontsize=7)
     if wanted.x == BOUND:
         # One scale for both axes: a mark above the dotted line does more harm than the bound.
         (low, high), (least, most) = ax.get_xlim(), ax.get_ylim()

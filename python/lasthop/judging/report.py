@@ -38,9 +38,11 @@ def report_html(verdicts: Verdicts) -> str:
     control = verdicts.control
     form = "quick form" if verdicts.quick else "full form"
     moved = f", paths moved by --vary {verdicts.vary}" if verdicts.vary else ""
-    parts = [_grid(verdicts), _first_figures(verdicts), *(_sheet(verdicts, row) for row in verdicts.rows)]
-    title = f"{control.name}: {', '.join(s.name for s in verdicts.suites)}"
-    return page(title, _join(parts), f"{control.kind} control, {form}{moved}")
+    first = Markup('<div class="first-page">{}</div>').format(_join([_grid(verdicts), _first_figures(verdicts)]))
+    parts = [first, *(_sheet(verdicts, row) for row in verdicts.rows)]
+    of = "a built-in control" if control.kind == "built-in" else "a control of the user's own"
+    suites = ", ".join(s.name for s in verdicts.suites)
+    return page(f"Scorecard of {control.name}", _join(parts), f"{of}, judged by the suites: {suites}; {form}{moved}")
 
 
 def _grid(verdicts: Verdicts) -> Markup:
@@ -51,12 +53,12 @@ def _grid(verdicts: Verdicts) -> Markup:
         tiles = _join(
             Markup(
                 '<a class="tile {}" href="#{}" title="{}: {}"><span aria-hidden="true">{}</span> {}'
-                "<br><small>{}</small></a>"
-            ).format(MARKS[r.verdict][0], _anchor(r), r.title, r.why, MARKS[r.verdict][1], r.id, r.verdict)
+                ' <small>{}</small><span class="name">{}</span></a>'
+            ).format(MARKS[r.verdict][0], _anchor(r), r.title, r.why, MARKS[r.verdict][1], r.id, r.verdict, r.title)
             for r in rows
         )
         found.append(
-            Markup('<h3>{} <span class="counts">{}</span></h3><p class="tiles">{}</p>').format(
+            Markup('<h3>{} <span class="counts">{}</span></h3><p class="tiles named">{}</p>').format(
                 suite.title, suite.source, tiles
             )
         )
@@ -67,7 +69,7 @@ def _grid(verdicts: Verdicts) -> Markup:
         )
         for v in verdicts.counts
     )
-    head = Markup("<p>{} cases: {}. Lasthop {}, control {}.</p>").format(
+    head = Markup("<p>{} cases: {}. Lasthop {}, digest {}.</p>").format(
         len(verdicts.rows), counted, verdicts.to_json_dict()["lasthop"], verdicts.control.hash[:16]
     )
     return Markup(
