@@ -23,7 +23,16 @@ COLOURS = {
     "guided": "#999933",
     "loose-fq": "#8b4513",
 }
-NAMES = {"normal": "normal", "rate": "R x RTT", "queue": "R x RTT and queue", "close": "close"}
+#: Names of schemes, the same as on the cards.
+NAMES = {"normal": "normal TCP", "rate": "R*RTT", "queue": "queue information", "close": "close coupling"}
+#: Names under bars, which have less room.
+SHORT = {
+    "normal": "normal\nTCP",
+    "queue": "loose",
+    "loose-fq": "loose, flow\nqueues",
+    "close": "close",
+    "cubic": "CUBIC",
+}
 #: Families of the summary figure: colour, marker, cases and their labels.
 FAMILIES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "no help": (
@@ -42,10 +51,10 @@ FAMILIES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
         "#d55e00",
         "s",
         {
-            "rate": "R x RTT",
-            "queue": "with queue",
-            "rate-unpaced": "R x RTT, unpaced",
-            "queue-unpaced": "with queue, unpaced",
+            "rate": "R*RTT",
+            "queue": "queue information",
+            "rate-unpaced": "R*RTT, unpaced",
+            "queue-unpaced": "queue information, unpaced",
             "option": "in ACKs",
             "enb": "from eNB",
             "guided": "ceiling",
@@ -101,7 +110,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         )
         for rtt, window in at
     )
-    headers: tuple[str, ...] = ("round trip", "IW", "normal", "loose", "less")
+    headers: tuple[str, ...] = ("round trip", "IW", "normal TCP", "loose coupling", "less")
     yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", headers, rows)
     yield table_bursts(data)
     yield table_limits(data)
@@ -252,7 +261,7 @@ def table_limits(data: Data) -> TableView:
 def said(label: object) -> object:
     """A label of an axis as figures call it."""
     names = {key: name for _, _, cases in FAMILIES.values() for key, name in cases.items()}
-    names |= NAMES | {"loose-fq": "R x RTT and queue, flow queues", "right": "right hints"}
+    names |= NAMES | {"loose-fq": "queue information, flow queues", "right": "right hints"}
     kind, _, value = str(label).partition("-")
     if str(label) in names:
         return names[str(label)]
@@ -330,7 +339,7 @@ def figure_5(data: Data) -> Figure:
     for ax, rtt in zip(fig.subplots(1, len(trips), sharey=True), trips, strict=True):
         for i, scheme in enumerate(("normal", "queue")):
             found = [data.estimate("short", "latency", scheme=scheme, rtt=rtt, window=w).mean for w in windows]
-            label = "normal" if scheme == "normal" else "loose"
+            label = "normal TCP" if scheme == "normal" else "loose coupling"
             ax.bar([k + 0.4 * i for k in range(len(windows))], found, 0.38, color=COLOURS[scheme], label=label)
             columns["normal_s" if scheme == "normal" else "loose_s"] += found
         columns["rtt_ms"] += [rtt] * len(windows)
@@ -362,7 +371,8 @@ def figure_6(data: Data) -> Figure:
     right.set_title("beside files and pages", fontsize=8)
     caption = (
         "One phone, one layer-2 queue of 60 kB. Left: web objects beside a download that never ends. Middle and "
-        "right: 3GPP files of 2 MB, web pages and adaptive video together."
+        "right: 3GPP files of 2 MB, web pages and adaptive video together. Loose: loose coupling with queue "
+        "information; flow queues: each flow has one; close: close coupling."
     )
     columns = {
         "web": {"scheme": schemes, "object_ms": objects},
@@ -514,7 +524,14 @@ def figure_users(data: Data) -> Figure:
             found = [data.estimate("users", value, users=u, scheme=scheme).mean for u in users]
             if scheme == "close" and value == "rtt":
                 continue
-            ax.plot(users, found, "o-", color=COLOURS[scheme], label=NAMES.get(scheme, scheme), markersize=4)
+            ax.plot(
+                users,
+                found,
+                "o-",
+                color=COLOURS[scheme],
+                label={"cubic": "CUBIC", "bbr3": "BBRv3", **NAMES}.get(scheme, scheme),
+                markersize=4,
+            )
             columns[f"{scheme} {at}"] = list(found)
     left.set_ylabel("sum of goodputs [Mbit/s]")
     right.set_ylabel("mean round trip [ms]")
@@ -533,7 +550,7 @@ def figure_users(data: Data) -> Figure:
 
 def _bars(ax: Axes, labels: Sequence[object], values: Sequence[float], y: str) -> None:
     ax.bar(range(len(labels)), values, 0.6, color=[COLOURS[str(s)] for s in labels])
-    ax.set_xticks(range(len(labels)), ["loose" if s == "queue" else str(s) for s in labels], fontsize=7)
+    ax.set_xticks(range(len(labels)), [SHORT.get(str(s), str(s)) for s in labels], fontsize=7)
     ax.set_ylabel(y)
 
 
