@@ -53,3 +53,9 @@ def test_the_steps_of_the_guide_on_judging_work_in_an_empty_folder(tmp_path: Pat
     words = [sys.executable, "-m", "lasthop", *command.split()]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert re.search(r"PROMISE-1 +fail", done.stdout), done.stderr
+    (snippet,) = (text for text in re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL) if "my_cc.py:" in text)
+    (tmp_path / "promise.toml").write_text(f"{case}\n{snippet}", encoding="utf-8")
+    (command,) = re.findall(r"^ +lasthop (judge --file promise.toml --mutants)$", GUIDE, re.MULTILINE)
+    words = [sys.executable, "-m", "lasthop", *command.split()]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 of 1 mutants are found" in done.stdout, done.stderr
