@@ -36,6 +36,7 @@ ROOT_PAGES = {
     "DESIGN.md": "design.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "ROADMAP.md": "roadmap.md",
 }
 
 
