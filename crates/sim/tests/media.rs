@@ -273,3 +273,20 @@ fn names(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<Stri
     }
     found
 }
+
+/// A call of 2 s that begins at 1 s: frames until 3 s, and a resume later does not begin it anew.
+#[test]
+fn a_call_ends_after_its_length() {
+    let at = "[[at]]\nt = '4 s'\npause = 'flow.call'\n[[at]]\nt = '5 s'\nresume = 'flow.call'\n";
+    let text = call("6 s", ", length = '2 s'", at).replace("transport =", "start = '1 s'\ntransport =");
+    let output = run_text(&text);
+    assert_balanced(&output);
+    for (time, rate) in real(&output, "media", "time_s").iter().zip(real(&output, "media", "encoder_bps")) {
+        // The frame of 1 s is one of the interval that ends then.
+        assert_eq!(rate > 0.0, *time > 0.95 && *time < 3.05, "{time} {rate}");
+    }
+    let wrong =
+        Scenario::parse(&call("6 s", ", length = '0 s'", ""), "t.toml", std::path::Path::new(""), &[])
+            .unwrap_err();
+    assert!(wrong.to_string().contains("length"), "{wrong}");
+}

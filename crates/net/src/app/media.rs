@@ -70,6 +70,9 @@ pub struct MediaConfig {
     pub feedback: Duration,
     /// Codepoint of the packets of video: "not-ect", "ect0" or "ect1".
     pub ecn: Ecn,
+    /// The call ends this long after its start, pauses included; unset: it does not end by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Duration>,
 }
 
 impl Default for MediaConfig {
@@ -87,6 +90,7 @@ impl Default for MediaConfig {
             audio: Bitrate(0),
             feedback: Duration::from_millis(50),
             ecn: Ecn::NotEct,
+            length: None,
         }
     }
 }
@@ -109,6 +113,7 @@ impl AppKind for MediaConfig {
             parameter("audio", "0 bit/s", "constant audio beside the video"),
             parameter("feedback", "50 ms", "time between two reports"),
             parameter("ecn", "not-ect", "codepoint of the packets of video"),
+            parameter("length", "for ever", "time after which the call ends"),
         ],
     };
     const OVER: Over = Over::Datagrams;
@@ -133,6 +138,9 @@ impl AppKind for MediaConfig {
         }
         at_least("feedback", self.feedback, Duration::from_millis(1))?;
         at_most("feedback", self.feedback, Duration::from_secs(10))?;
+        if let Some(length) = self.length {
+            above_zero("length", length.0)?;
+        }
         if self.ecn == Ecn::Ce {
             let text = "senders do not mark: use \"not-ect\", \"ect0\" or \"ect1\"".to_owned();
             return Err(("ecn", text));
@@ -221,6 +229,9 @@ pub(super) struct Media {
     audio: Source,
     queue: VecDeque<Queued>,
     queued: u64,
+    /// When the call ends by itself, and whether it has.
+    until: Option<Instant>,
+    ended: bool,
     /// No packet of video leaves before.
     pace: Instant,
     last_sent: Instant,
@@ -255,6 +266,8 @@ impl Media {
             audio: Source::ticks(AUDIO_PERIOD),
             queue: VecDeque::new(),
             queued: 0,
+            until: None,
+            ended: false,
             pace: Instant::ZERO,
             last_sent: Instant::ZERO,
             history: History::default(),
@@ -394,13 +407,22 @@ impl Media {
     }
 }
 
-impl Behaviour for Media {
-    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+impl Media {
+    /// Encoder and audio begin.
+    fn begin(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         self.encoder.start(now);
         if self.config.audio.0 > 0 {
             self.audio.start(now, s.draw);
         }
         self.on_time(now, s, out);
+    }
+}
+
+impl Behaviour for Media {
+    fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        self.until = self.config.length.map(|length| now.saturating_add(length));
+        self.ended = false;
+        self.begin(now, s, out);
     }
     fn stop(&mut self) {
         self.encoder.stop();
@@ -412,13 +434,21 @@ impl Behaviour for Media {
         self.stop();
     }
     fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
-        self.start(now, s, out);
+        if !self.ended {
+            self.begin(now, s, out);
+        }
     }
     fn poll_at(&self) -> Option<Instant> {
-        let times = [self.encoder.poll_at(), self.audio.poll_at(), self.receiver.poll_at(), self.leaves_at()];
+        let end = self.until.filter(|_| !self.ended);
+        let times =
+            [self.encoder.poll_at(), self.audio.poll_at(), self.receiver.poll_at(), self.leaves_at(), end];
         times.into_iter().flatten().min()
     }
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
+        if !self.ended && self.until.is_some_and(|at| at <= now) {
+            self.ended = true;
+            self.stop();
+        }
         self.send_report(now, out);
         self.send_audio(now, s, out);
         self.encode(now, s);

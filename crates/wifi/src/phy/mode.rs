@@ -308,6 +308,31 @@ fn rate(dbps: u32, guard: Guard) -> u64 {
 mod tests {
     use super::*;
 
+    /// IEEE 802.11-2016 tables 19-27 and 19-28: one and two streams at 20 MHz, long and short guard
+    /// interval [Mbit/s]. MCS 11 is that of RFC 8869's cases.
+    #[test]
+    fn ht_rates_are_those_of_the_tables() {
+        let table = [
+            (6.5, 7.2),
+            (13.0, 14.4),
+            (19.5, 21.7),
+            (26.0, 28.9),
+            (39.0, 43.3),
+            (52.0, 57.8),
+            (58.5, 65.0),
+            (65.0, 72.2),
+        ];
+        for mcs in 0..16u8 {
+            let (streams, (long, short)) = (f64::from(mcs / 8 + 1), table[usize::from(mcs % 8)]);
+            for (guard, mbps) in [(Guard::Long, long), (Guard::Short, short)] {
+                let got = Mode::ht(mcs, Width::W20, guard).unwrap().rate().as_f64() / 1e6;
+                assert!((got - mbps * streams).abs() < 0.05 * streams + 0.01, "{mcs} {got}");
+            }
+        }
+        let rate = Mode::ht(11, Width::W20, Guard::Long).unwrap().rate();
+        assert_eq!(rate, Bitrate(52_000_000));
+    }
+
     /// IEEE 802.11-2016 tables 21-30, 21-38, 21-46, 21-54: one stream, long and short guard
     /// interval [Mbit/s].
     #[test]
