@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import lasthop as lh
+from lasthop.judging._scenario import scenario_of, scenario_text
 from lasthop.judging._shares import Shares
+from lasthop.judging.judgement import Judgement
 from lasthop.judging.mutants import try_mutants
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import load_suite
@@ -134,3 +137,68 @@ def test_goodput_delay_and_rate_of_media_flows() -> None:
     assert of.delay("m", 95, 0, 3) == pytest.approx((10 * 0.1 + 30 * 0.3) / 40)
     # The standard deviation of 100 and 300 is 141.4, their mean 200.
     assert of.spread("m", 1, 1, 3) == pytest.approx(0.5 * 2**0.5)
+
+
+def test_every_case_of_the_sheet_is_there_and_can_be_built() -> None:
+    """RFC 8867 sections 5.1 to 5.8, RFC 8869 sections 3.1, 3.2, 4.1 and 4.2; no scenario has a mistake."""
+    cases = load_suite("media").cases
+    assert sorted(case.id for case in cases) == ["MEDIA-3.1", "MEDIA-3.2", "MEDIA-4.1", "MEDIA-4.2", *WIRED]
+    for case in cases:
+        assert not case.lacks
+        for path in case.paths:
+            for control in ("gcc", *(case.baselines if case.metrics else ())):
+                scenario_of(case, path, control, case.seed(0), {})
+    # The quick form of the cellular cases has the three loads that the sheet names.
+    (cellular,) = (case for case in cases if case.id == "MEDIA-3.1")
+    assert [p.name for p in cellular.paths if p.quick] == [
+        f"{d}-{x}" for d in ("down", "up") for x in ("0_7", "3_5", "7")
+    ]
+
+
+def test_flows_of_tcp_in_the_place_of_media_have_the_same_ends_and_times() -> None:
+    (case,) = (case for case in load_suite("media").cases if case.id == "MEDIA-4.2")
+    (path,) = (path for path in case.paths if path.name == "both-16-cbr-second")
+    media, tcp = (scenario_text(case, path, control, 1) for control in ("nada", "tcp"))
+    assert media.count('control = "nada"') == 2
+    assert 'kind = "media"' not in tcp
+    assert 'app = "bulk"' in tcp
+    # What is not of the judged control stays.
+    assert tcp.count('kind = "cbr"') == media.count('kind = "cbr"') == 1
+
+
+def test_wifi_cases_compare_with_as_many_flows_of_tcp(tmp_path: Path) -> None:
+    (suite,) = (load_suite("media"),)
+    (case,) = (case for case in suite.cases if case.id == "MEDIA-4.2")
+    path = next(path for path in case.paths if path.name == "down-4")
+    short = replace(
+        path, scenario={**path.scenario, "duration": "12 s"}, quick=True,
+        parameters={**path.parameters, "from": 8.0, "to": 12.0},
+    )  # fmt: skip
+    one = replace(suite, cases=(replace(case, paths=(short,)),))
+    (row,) = Judgement("scream", [one], quick=True, store=tmp_path, jobs=1).run().rows
+    (point,) = row.points
+    assert set(point["compare"]) == {"scream", "tcp"}
+    # Four calls and four flows of TCP fill what is counted: 1.445 Mbit/s for each.
+    assert point["compare"]["tcp"]["sum_one_way"]["mean"] == pytest.approx(4 * 1.445)
+    assert row.verdict == "shown", row.why
+
+
+def test_the_loads_of_cells_are_those_of_the_sheet() -> None:
+    """Calls of 30 s that begin every 30 s / (21 L) in 21 cells are L in a cell."""
+    for case in load_suite("media").cases:
+        if case.id not in ("MEDIA-3.1", "MEDIA-3.2"):
+            continue
+        for path in case.paths:
+            load = path.parameters["load"]
+            gap_ms = float(path.scenario["flow"]["judged"]["stagger"].removesuffix(" ms"))
+            assert 30_000 / gap_ms / 21 == pytest.approx(load, rel=0.005)
+            # As many terminals as calls begin in 61 s.
+            assert path.scenario["ue"]["phone"]["count"] == pytest.approx(61_000 / gap_ms, abs=1.5)
+            files = path.scenario["flow"]["other"]["app"]
+            rate = 2 * 500e3 * 8 / float(files["interval"].removesuffix(" s"))
+            assert (
+                rate
+                == {"3.1down": 4e6, "3.1up": 2e6, "3.2down": 2e6, "3.2up": 1e6}[
+                    case.id.removeprefix("MEDIA-") + path.name.partition("-")[0]
+                ]
+            )
