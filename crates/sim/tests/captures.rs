@@ -93,6 +93,9 @@ pub const WIRED: [(&str, &str); 4] = [
     ("trace-link", "20 s"),
 ];
 
+/// Wired scenarios whose only flows are UDP.
+const WIRED_UDP: [(&str, &str); 1] = [("media-call", "10 s")];
+
 /// Runs a scenario with these interfaces captured and with its packets in a table.
 pub fn observed(name: &str, duration: &str, interfaces: &str, more: &[&str], file: &Path) -> RunOutput {
     let duration = format!("scenario.duration={duration}");
@@ -120,14 +123,19 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
         return;
     }
     let folder = folder("captures-wired");
-    for (name, duration) in WIRED {
+    let tcp = WIRED.map(|(name, duration)| (name, duration, "tcp"));
+    let udp = WIRED_UDP.map(|(name, duration)| (name, duration, "udp"));
+    for (name, duration, transport) in tcp.into_iter().chain(udp) {
         let file = folder.join(format!("{name}.pcapng"));
         let output = observed(name, duration, r#"["*"]"#, &WHOLE, &file);
         // Those of the transport, with data or without.
-        let protocols = r#"frame.protocols == "raw:ip:tcp" or frame.protocols == "raw:ip:tcp:data""#;
-        assert_eq!(count(&format!("not ({protocols}) or _ws.malformed"), &file), 0, "{name}");
-        let wrong = "ip.checksum.status != 1 or tcp.checksum.status != 1 or _ws.expert.group == \"Checksum\"";
-        assert_eq!(count(wrong, &file), 0, "{name}: wrong sums");
+        let [bare, data] =
+            ["", ":data"].map(|end| format!(r#"frame.protocols == "raw:ip:{transport}{end}""#));
+        assert_eq!(count(&format!("not ({bare} or {data}) or _ws.malformed"), &file), 0, "{name}");
+        let wrong = format!(
+            "ip.checksum.status != 1 or {transport}.checksum.status != 1 or _ws.expert.group == \"Checksum\""
+        );
+        assert_eq!(count(&wrong, &file), 0, "{name}: wrong sums");
         // Each of our rows of the table `packets` is one frame of the node's interface.
         let mut rows: BTreeMap<(String, u8), u64> = BTreeMap::new();
         let events = texts(&output, "packets", "event");
@@ -527,7 +535,8 @@ fn the_lists_have_all_bundled_scenarios() {
         .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let listed: BTreeSet<String> = WIRED.iter().chain(&RADIO).map(|(name, _)| (*name).to_owned()).collect();
+    let listed: BTreeSet<String> =
+        WIRED.iter().chain(&WIRED_UDP).chain(&RADIO).map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(listed, bundled);
 }
 

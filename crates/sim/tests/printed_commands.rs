@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lasthop_sim::Scenario;
+use lasthop_sim::tcp::cc::{Definition, Reno};
+use lasthop_sim::{Extensions, Scenario};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -15,12 +16,12 @@ fn every_printed_command_is_valid() {
     for file in printed() {
         let text = std::fs::read_to_string(&file).unwrap();
         for line in text.lines() {
-            let Some((scenario, sets)) = command(line, &file) else { continue };
+            let Some(Command { scenario, sets, controls }) = command(line, &file) else { continue };
             let path = scenarios.join(format!("{scenario}.toml"));
             // Others are files that the reader has written.
             if path.is_file() && !sets.is_empty() {
                 checked += 1;
-                if let Err(error) = Scenario::load(&path, &sets) {
+                if let Err(error) = Scenario::load_with(&path, &sets, &own(&controls)) {
                     wrong.push(format!("{}: {line}\n{error}", file.display()));
                 }
             }
@@ -48,10 +49,27 @@ fn printed() -> Vec<PathBuf> {
     files
 }
 
-/// The scenario and the `--set`s of a line. In a scenario's own comments a `--set` may stand alone.
-fn command(line: &str, file: &Path) -> Option<(String, Vec<String>)> {
+/// What a line runs.
+struct Command {
+    scenario: String,
+    /// The values of `--set`.
+    sets: Vec<String>,
+    /// The names that `--cc NAME=FILE:CLASS` gives to the reader's own congestion controls.
+    controls: Vec<String>,
+}
+
+/// Stand-ins for the reader's own congestion controls, whose constructors define the parameters.
+fn own(controls: &[String]) -> Extensions {
+    controls.iter().fold(Extensions::new(), |extensions, name| {
+        let control = Definition::new(name, |start| Ok(Box::new(Reno::new(start.config)))).any_parameter();
+        extensions.with_cc(control).unwrap()
+    })
+}
+
+/// The command of a line. In a scenario's own comments a `--set` may stand alone.
+fn command(line: &str, file: &Path) -> Option<Command> {
     let own = file.extension().is_some_and(|e| e == "toml") && line.starts_with('#');
-    let (name, rest) = match line.split_once("lasthop run ") {
+    let (scenario, rest) = match line.split_once("lasthop run ") {
         Some((_, rest)) => {
             let words = words(rest);
             (words.first()?.trim_end_matches(".toml").to_owned(), words)
@@ -59,8 +77,12 @@ fn command(line: &str, file: &Path) -> Option<(String, Vec<String>)> {
         None if own => (file.file_stem()?.to_str()?.to_owned(), words(&line[line.find("--set")?..])),
         None => return None,
     };
-    let sets = rest.windows(2).filter(|pair| pair[0] == "--set").map(|pair| pair[1].clone());
-    Some((name, sets.collect()))
+    let values = |option| rest.windows(2).filter(move |pair| pair[0] == option).map(|pair| &*pair[1]);
+    Some(Command {
+        scenario,
+        sets: values("--set").map(str::to_owned).collect(),
+        controls: values("--cc").filter_map(|own| Some(own.split_once('=')?.0.to_owned())).collect(),
+    })
 }
 
 /// The words of a shell command, without their quotes, as far as the command goes: to a comment, a
