@@ -86,7 +86,7 @@ IN_RUST = {
     *("lte-download", "lte-handover", "lte-rlc-um", "lte-upload", "sidelink", "umts-download"),
     *("wifi-beside-lte", "wifi-slow-station"),
 }
-WITHOUT_TCP = {"lte-reuse", "sidelink-multicast"}
+WITHOUT_TCP = {"lte-reuse", "media-call", "sidelink-multicast"}
 
 
 def test_wiresharks_analysis_has_every_bundled_scenario() -> None:

@@ -170,6 +170,7 @@ def alive(process: Path) -> bool:
 
 
 @LINUX
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_asks_the_guest_and_leaves_nothing(tmp_path: Path) -> None:
     kernel = fake(tmp_path, f"while [ ! -e {tmp_path}/stop ]; do sleep 0.05; done; echo well > {tmp_path}/ended")
 
@@ -296,6 +297,7 @@ def test_what_the_kernel_cannot_carry_is_refused_with_a_remedy(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_results_up_to_then_and_no_process(kernel: _build.Kernel, tmp_path: Path) -> None:
     file = tmp_path / "path.toml"
     file.write_text(PATH)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -336,14 +335,6 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path, undisturbed: dict[str, b
     found = conduct(plan, tmp_path / "s", out=tmp_path / "out")
     assert found.about["runs"]["taken"] == 5
     assert octets(tmp_path / "out") == undisturbed
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A shell starts what it runs in the background with SIGINT ignored, and Python leaves it so."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @posix

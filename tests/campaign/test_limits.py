@@ -59,17 +59,14 @@ def test_a_limit_is_a_time() -> None:
 
 
 @posix
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("makes", [Threads(2), Processes(2)], ids=["threads", "processes"])
 def test_one_ctrl_c_ends_a_metric_that_never_returns(tmp_path: Path, makes: Threads | Processes) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     alarm = threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT))
     alarm.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            conduct(small(measures=(Own("endless"),)), tmp_path, using=makes)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        conduct(small(measures=(Own("endless"),)), tmp_path, using=makes)
     assert time.monotonic() - began < 60  # not for ever
     # On a busy machine a thread may end after `conduct`, which waits for seconds.
     threads = [t for t in threading.enumerate() if t.name.startswith("lasthop-run")]
