@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from lasthop._progress import LINE_INTERVAL, Lines, share_bar
+from lasthop.cli import main
 from lasthop.harness import list_studies
 
 
@@ -86,3 +89,23 @@ def test_campaigns_their_keys_and_axes_are_completed(tmp_path: Path) -> None:
     assert completed(*start, "--axis", "link.wired.dela", cwd=tmp_path) == ["plain,link.wired.delay="]
     assert completed(*start, "--set", "link.wired.dela", cwd=tmp_path) == ["plain,link.wired.delay="]
     assert completed("lasthop", "describe", "campaign", "campaign.se") == ["plain,campaign.seeds."]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_for_completions_and_the_shell_reads_it(shell: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["completion", shell], prog_name="lasthop")
+    assert done.exit_code == 0
+    assert f"_LASTHOP_COMPLETE={shell}_complete" in done.output
+    if program := shutil.which(shell):
+        (tmp_path / "script").write_text(done.output)
+        subprocess.run([program, "-n", tmp_path / "script"], check=True)
+
+
+def test_the_manual_page_has_every_verb_and_groff_formats_it_without_a_warning() -> None:
+    page = CliRunner().invoke(main, ["man"], prog_name="lasthop").output
+    for verb in main.commands:
+        assert f".SS lasthop {verb}".replace("-", "\\-") in page
+    assert "\b" not in page
+    if groff := shutil.which("groff"):
+        done = subprocess.run([groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True)
+        assert done.stderr == ""

@@ -24,6 +24,7 @@ from lasthop.cli._report import report
 from lasthop.cli._results import results
 from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
+from lasthop.cli._shell import completion, man
 from lasthop.cli._study import study
 from lasthop.cli._survey import rem, survey
 from lasthop.cli._sweep import sweep
@@ -132,5 +133,5 @@ _VERBS = (
     *(study, judge, scenarios),
 )
 
-for _verb in (*_VERBS, import_trace, export_trace, packetdrill, survey, rem, wireshark_profile):
+for _verb in (*_VERBS, import_trace, export_trace, packetdrill, survey, rem, wireshark_profile, completion, man):
     main.add_command(_verb)
