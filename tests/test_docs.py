@@ -176,3 +176,14 @@ def test_the_drawing_of_the_crates_has_each_crate() -> None:
     crates = {p.parent.name for p in ROOT.glob("crates/*/Cargo.toml")}
     drawn = {word for line in drawing.splitlines() if line.startswith("      ") for word in re.findall(r"[\w-]+", line)}
     assert crates - drawn == set()
+
+
+@pytest.mark.parametrize("term", ["pcap", "Wireshark", "sweep", "SLURM", "resume", "5G", "NR", "QUIC", "qlog", "ns-3"])
+def test_the_index_leads_from_a_search_word_to_a_page_that_has_it(term: str) -> None:
+    """Sphinx' search finds pages by their words: the page has the word itself, not a synonym."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    word = re.compile(rf"(?<![\w-]){re.escape(term)}(?!\w)", re.IGNORECASE)
+    rows = re.findall(r"^\| ([^|]+) \| \[[^\]]+\]\(([\w/.-]+\.md)[^)]*\) \|$", index, re.MULTILINE)
+    targets = [target for words, target in rows if word.search(words)]
+    assert targets
+    assert [t for t in targets if not word.search((DOCS / t).read_text(encoding="utf-8"))] == []
