@@ -91,7 +91,67 @@ def test_the_bench_table_shows_what_was_measured_and_nothing_else() -> None:
     assert "| `dumbbell1` | 312 |  |  |  | 2.5 G |" in text
 
 
-@pytest.mark.parametrize("name", ["validation.md", "lte-tables.md"])
+@pytest.fixture
+def evidence(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    return load(DOCS / "_ext" / "evidence.py")
+
+
+def test_every_row_of_the_page_of_validation_names_tests_that_exist(evidence: ModuleType) -> None:
+    rows = evidence.validation_rows()
+    assert len(rows) > 300
+    assert len({row["what"] for row in rows}) == len(rows)
+    assert evidence.missing_tests(rows) == []
+    wrong = [
+        {"what": "a file", "tests": ["tests/no_such_file.py"]},
+        {"what": "a test", "tests": ["tests/test_docs.py::test_no_such_test"]},
+    ]
+    missing = ["a file: tests/no_such_file.py", "a test: tests/test_docs.py::test_no_such_test"]
+    assert evidence.missing_tests(wrong) == missing
+
+
+def test_the_page_of_validation_has_each_row_and_its_tests(evidence: ModuleType) -> None:
+    page = evidence.fill("validation", (DOCS / "validation.md").read_text(encoding="utf-8"))
+    row = {
+        "what": "connection states and transitions",
+        "reference": "RFC 9293, figure 5",
+        "tests": ["crates/tcp/src/state.rs::the_table_is_figure_5_of_rfc_9293"],
+    }
+    assert row.items() <= evidence.validation_rows()[0].items()
+    line = "| `crates/tcp/src/state.rs`: `the_table_is_figure_5_of_rfc_9293` |"
+    assert f"\n| {row['what']} | {row['reference']} {line}\n" in page
+    assert all(f"\n## {row['layer']}\n" in page for row in evidence.validation_rows())
+
+
+def test_the_page_of_studies_has_the_verdict_of_each_claim(evidence: ModuleType) -> None:
+    page = evidence.fill("study-outcomes", (DOCS / "study-outcomes.md").read_text(encoding="utf-8"))
+    for outcome in evidence.outcomes():
+        for claim in evidence.claims_of(outcome["study"]):
+            assert f"\n| {claim['id']} | {evidence.cell(claim['says'])} | " in page
+    notes = evidence.load("outcome-notes.toml")["note"]
+    known = {o["study"]: {c["id"] for c in evidence.claims_of(o["study"])} for o in evidence.outcomes()}
+    assert {(n["study"], c) for n in notes for c in n["claims"]} <= {(s, c) for s in known for c in known[s]}
+
+
+def test_the_outcome_of_a_study_is_recorded_as_it_was_printed(
+    evidence: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill = load(DOCS / "fill_outcomes.py")
+    monkeypatch.setattr(fill, "git", lambda *words: "0123abcd" if words[0] == "rev-parse" else "")
+    monkeypatch.setattr(fill, "TARGET", tmp_path / "outcomes.toml")
+    before = evidence.load("outcomes.toml")["outcome"]
+    monkeypatch.setattr(fill.evidence, "load", lambda _: {"outcome": [dict(o) for o in before]})
+    verdicts = [{"id": "H1", "verdict": "agrees"}, {"id": "H2", "verdict": "undecided"}]
+    printed = {"study": "lte-handover", "quick": False, "runs": 5, "taken": 0, "seconds": 1.6}
+    (tmp_path / "out.json").write_text(json.dumps({**printed, "parameter_sets": {"paper": verdicts}}))
+    fill.main([str(tmp_path / "out.json")])
+    text = (tmp_path / "outcomes.toml").read_text(encoding="utf-8")
+    assert 'study = "lte-handover"\nform = "full"\nset = "paper"\ncommit = "0123abcd"' in text
+    assert 'rule = "interval"\nruns = 5\nseconds = 2\nagrees = ["H1"]\nundecided = ["H2"]' in text
+    assert text.count("[[outcome]]") == len(before)
+
+
+@pytest.mark.parametrize("name", ["lte-tables.md"])
 def test_every_test_that_a_page_of_evidence_names_exists(name: str) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")
     named = re.findall(r"`((?:crates|tests)/[\w/.]+)`: `(\w+)`", page)

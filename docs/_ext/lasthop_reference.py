@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import evidence
 import gallery
 from docstrings import module_page
 from lte_gallery import draw_all
@@ -44,7 +45,15 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
     app.connect("config-inited", lambda *_: write_all())
     app.connect("config-inited", lambda *_: draw_all())
+    app.connect("source-read", fill_tables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def fill_tables(app: Sphinx, page: str, source: list[str]) -> None:
+    """The pages of evidence get their tables."""
+    for name in evidence.SOURCES.get(page, ()):
+        app.env.note_dependency(str(DOCS / name))
+    source[0] = evidence.fill(page, source[0])
 
 
 def write_all() -> None:
