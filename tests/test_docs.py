@@ -151,6 +151,54 @@ def test_the_outcome_of_a_study_is_recorded_as_it_was_printed(
     assert text.count("[[outcome]]") == len(before)
 
 
+@pytest.fixture(scope="module")
+def citations() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS / "_ext"))
+        return load(DOCS / "_ext" / "citations.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("// RFC 9293 section 3.10.7.4, first check", ["RFC 9293: 3.10.7.4"]),
+        (
+            "//! (TS 36.322 v15.1.0\n//! clauses 5.2.1, 5.2.3 and 7.1).",
+            ["TS 36.322: 5.2.1", "TS 36.322: 5.2.3", "TS 36.322: 7.1"],
+        ),
+        (
+            "TS 36.213, table 7.1.7.2.1-1; annex A.4 of TS 36.104",
+            ["TS 36.213: table 7.1.7.2.1-1", "TS 36.104: appendix A.4"],
+        ),
+        ("TS 25.322 is RLC. Then clause 9.5 a is a timer", ["TS 25.322: 9.5"]),
+        ("RFC 6298 (5.4), RFC 9768 section 3.2 and figure 4", ["RFC 9768: 3.2", "RFC 9768: figure 4", "RFC 6298: 5.4"]),
+        ("in section 5, W = 3 of no document; RFC 5681 alone", []),
+    ],
+)
+def test_citations_are_found(text: str, cited: list[str], citations: ModuleType) -> None:
+    assert [f"{c.document}: {c.clause}" for c in citations.of_text(text, "a.rs")] == cited
+
+
+def test_each_compared_clause_is_cited_and_each_quotation_was_read(citations: ModuleType) -> None:
+    found, known = citations.citations(), citations.verified()
+    assert len(found) > 1000
+    assert citations.unknown(found, known) == []
+    assert all(
+        {"version", "read", "by"} <= entry.keys() and entry["by"] in ("text", "titles") for entry in known.values()
+    )
+    assert citations.unlisted(citations.quotations()) == []
+    assert citations.unlisted([("a.rs", "what no document says")]) == ["a.rs: what no document says"]
+
+
+def test_what_is_marked_as_unverified_is_not_among_the_compared_clauses(citations: ModuleType) -> None:
+    known = citations.verified()
+    marked = re.compile(rf"({citations.DOCUMENT}){citations.VERSION},? (?:clauses?|section) ([\d.]+) \[unverified\]")
+    texts = " ".join(" ".join(p.read_text(encoding="utf-8").split()) for p in citations.files())
+    found = [(citations.normal(document), clause) for document, clause in marked.findall(texts)]
+    assert len(found) > 5
+    assert [f"{d} {c}" for d, c in found if c in known.get(d, {"clauses": {}})["clauses"]] == []
+
+
 @pytest.mark.parametrize("name", ["lte-tables.md"])
 def test_every_test_that_a_page_of_evidence_names_exists(name: str) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import citations
 import evidence
 import gallery
 from docstrings import module_page
@@ -83,6 +84,7 @@ def package_pages() -> dict[str, str]:
         "profiles.md": profiles_page(described["profile"]),
         "tables.md": tables_page(described),
         "cli.md": cli_page(),
+        "citations.md": citations.page(),
         "gallery.md": gallery.write(GENERATED),
     }
     for name in MODULES:

@@ -121,7 +121,7 @@ def test_what_was_never_sent_was_in_no_pdu() -> None:
 
 
 def test_the_mpdu_of_a_wireless_lan() -> None:
-    """The hidden station's MPDUs collide. They are numbered in the order of the packets (clause 10.3.2.14.2)."""
+    """The hidden station's MPDUs collide. They are numbered in the order of the packets (IEEE 802.11, 10.3.2.14.2)."""
     results: Results = Scenario.parse(HIDDEN).with_(["output.explain=true"]).run()
     sent = [r["packet"] for r in results.packets.to_pylist() if r["event"] == "sent" and r["flow"] == "f"]
     found = [x for x in explain(results, "f").budget.losses if x.cause == "retry-limit"]

@@ -1,4 +1,4 @@
-//! Bits, most significant first (TS 36.322 clause 6.1.1).
+//! Bits, most significant first (TS 36.322 clause 6.2.1.1).
 
 /// Writes fields of any width.
 #[derive(Debug, Default)]

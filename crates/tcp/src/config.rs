@@ -86,11 +86,12 @@ pub enum Growth {
     Acks,
 }
 
-/// Which partial ACKs restart the retransmission timer in NewReno's recovery (RFC 6582 section 4).
+/// Which partial ACKs restart the retransmission timer in NewReno's recovery (RFC 6582 section 3.2
+/// step 3, RFC 3782 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerOnPartialAck {
-    /// The first one: the Impatient variant, which RFC 6582 section 3.2 step 5 describes.
+    /// The first one: the Impatient variant, which RFC 6582 section 3.2 step 3 describes.
     FirstOnly,
     /// Each: the Slow-but-Steady variant.
     Every,

@@ -186,16 +186,16 @@ macro_rules! parameters {
                 timer_on_fast_retransmit: bool, any
                     => timer_on_fast_retransmit: bool = false,
                     "RFC 6298 section 5 restarts it at ACKs of new data only";
-                /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4):
+                /// Which partial ACKs restart the timer in NewReno's recovery (RFC 3782 section 4):
                 /// `first-only` or `every`.
                 timer_on_partial_ack: TimerOnPartialAck, word
                     => timer_on_partial_ack: TimerOnPartialAck = TimerOnPartialAck::FirstOnly,
-                    "RFC 6582 section 3.2 step 5";
+                    "RFC 6582 section 3.2 step 3";
                 /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: the
                 /// oldest segment is sent again, one hole per round trip goes on with a window of
                 /// one segment, and slow start follows the full ACK (the D2D study's reading).
                 rto_leaves_recovery: bool, any
-                    => rto_leaves_recovery: bool = true, "RFC 6582 section 3.2 step 6";
+                    => rto_leaves_recovery: bool = true, "RFC 6582 section 3.2 step 4";
                 /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or
                 /// `keep` (ns-2: ssthresh, and the ACK grows it).
                 recovery_exit: RecoveryExit, word

@@ -119,8 +119,8 @@ impl Reassembly {
     }
 
     /// Up to `n` blocks (at most four), the most recently received first (RFC 2018 section 4: "The
-    /// first SACK block MUST specify the contiguous block of data containing the segment which
-    /// triggered this ACK" and the rest repeat the most recently reported).
+    /// first SACK block [...] MUST specify the contiguous block of data containing the segment
+    /// which triggered this ACK" and the rest repeat the most recently reported).
     pub fn blocks(&self, n: usize) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().take(n).copied()
     }

@@ -134,7 +134,7 @@ fn one_loss_of_twenty_goes_out_one_segment_per_two_acks() {
 
 #[test]
 fn a_timeout_of_cubic_takes_the_path_of_the_kernel() {
-    // tcp.md: RTO at cwnd 10: ssthresh 7, cwnd 2 after the ACK, then one more per ACK up to 7; in
+    // RTO at cwnd 10: ssthresh 7, cwnd 2 after the ACK, then one more per ACK up to 7; in
     // congestion avoidance still 7 nine ACKs later, 8 at segment 23.
     let o = Options { cc: Some(CcName::Cubic), ..Options::default() };
     let mut s = Script::new(o, 10, 10);
@@ -179,7 +179,7 @@ fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
 
 #[test]
 fn a_lone_segment_is_probed_no_later_than_the_timeout() {
-    // tcp.md: TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200
+    // TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200
     // ms is beyond the RTO. In slots of 8 ms: 100 + 300 = 400 is one, so the next, 408; 408 + 300 =
     // 708: 712.
     let mut s = Script::new(reno(), 1, 1);

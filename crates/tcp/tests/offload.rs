@@ -104,7 +104,7 @@ fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
 }
 
 /// A peer whose buffer is smaller than a segment never opens its window far enough for one
-/// (tcp_write_wakeup sends "seg_size = min(tcp_wnd_end(tp) - seq, mss)").
+/// (tcp_write_wakeup sends seg_size = min(tcp_wnd_end(tp) - seq, mss)).
 #[test]
 fn a_window_below_one_segment_is_filled_when_the_persist_timer_fires() {
     let mut c = config(true);

@@ -270,7 +270,7 @@ fn linux_offers_whole_segments_in_a_syn() {
 }
 
 /// Linux' tcp_data_queue takes what is in order whole where the receive queue is empty; RFC 9293
-/// section 3.10.7.4 has "trim off any portions that lie outside the window".
+/// section 3.10.7.4 has "trimming off any portions that lie outside the window".
 #[test]
 fn linux_takes_a_segment_in_order_beyond_the_window_while_nothing_waits() {
     let mut linux = One::established(Host::LINUX);

@@ -58,7 +58,7 @@ mod tests {
     fn ecn_is_its_two_bits() {
         for bits in 0..4 {
             assert_eq!(Ecn::from_bits(bits) as u8, bits);
-            // RFC 9332 appendix A.1: L4S is "ecn modulo 2 == 1".
+            // RFC 9332 appendix A.1: L4S is ecn modulo 2 == 1.
             assert_eq!(Ecn::from_bits(bits).is_l4s(), bits % 2 == 1);
         }
         assert!(!Ecn::NotEct.is_capable() && Ecn::Ce.is_capable());

@@ -4,8 +4,7 @@
 //! through RLC as a descriptor whose serial number says COUNT and kind; the receiver uses what the
 //! header would tell it, the SN.
 //!
-//! Clause numbers and sentences are written from knowledge of the standard, as in
-//! [`crate::rlc`].
+//! Clause numbers were compared with TS 36.323 v19.0.0 (`docs/citations.toml`).
 //!
 //! # Simplifications
 //! Ciphering costs nothing, but both sides keep COUNT, and a PDU deciphered with a wrong HFN is

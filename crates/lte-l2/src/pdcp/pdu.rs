@@ -70,7 +70,7 @@ impl StatusReport {
 /// A PDCP PDU with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PdcpPdu {
-    /// User plane data (TS 36.323 clauses 6.2.3, 6.2.4, 6.2.9, 6.2.10a).
+    /// User plane data (TS 36.323 clauses 6.2.3, 6.2.4, 6.2.9, 6.2.11).
     Data {
         /// SN.
         sn: u32,

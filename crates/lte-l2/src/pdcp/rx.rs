@@ -1,4 +1,4 @@
-//! The receiving PDCP entity (TS 36.323 clauses 5.1.2, 5.2.2, 5.3.2).
+//! The receiving PDCP entity (TS 36.323 clauses 5.1.2, 5.2.2, 5.3.1).
 
 use std::collections::BTreeMap;
 

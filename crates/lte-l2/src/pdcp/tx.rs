@@ -1,4 +1,4 @@
-//! The transmitting PDCP entity (TS 36.323 clauses 5.1.1, 5.2.1, 5.4, 5.3.1).
+//! The transmitting PDCP entity (TS 36.323 clauses 5.1.1, 5.2.1, 5.4, 5.3.2).
 
 use std::collections::VecDeque;
 
@@ -289,7 +289,7 @@ impl PdcpTx {
     }
 
     /// A status report of the peer's.
-    // Clause 5.3.1: SDUs whose bit in the bitmap is 1, and those with a COUNT below that of the SDU
+    // Clause 5.3.2: SDUs whose bit in the bitmap is 1, and those with a COUNT below that of the SDU
     // of FMS, are confirmed.
     pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
         let mask = (1 << self.sn_bits) - 1;

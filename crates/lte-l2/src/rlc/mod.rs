@@ -18,9 +18,9 @@
 //! SDU with its last PDU.
 //!
 //! # Sources
-//! Clause numbers, and what comments say of a clause in our words, are written from knowledge of
-//! TS 36.322; they were not read again against the document. Titles of conformance procedures in
-//! the tests: TS 36.523-1 likewise.
+//! Clause numbers, and what comments say of a clause, were compared with TS 36.322 v19.0.0, which
+//! has the numbers of Release 15 (`docs/citations.toml`). Titles of conformance procedures in the
+//! tests: TS 36.523-1 [unverified].
 //!
 //! # Simplifications
 //! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of

@@ -1,5 +1,5 @@
 //! Transmitter vectors: one SDU in one PDU, segmentation, concatenation, buffer status after each
-//! event, headers byte by byte (radio.md 1.12; the arithmetic beside each).
+//! event, headers byte by byte (the arithmetic beside each).
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 

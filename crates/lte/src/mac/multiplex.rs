@@ -175,11 +175,11 @@ impl Multiplexer {
 
     /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
     /// gets a bearer and its grant and answers what RLC has used of it, as [`Grant`] counts.
-    // 5.4.3.1: "all the logical channels with Bj > 0 are allocated resources in a decreasing
-    // priority order [...]; decrement Bj by the total size of MAC SDUs served to logical channel j
-    // in Step 1; if any resources remain, all the logical channels are served in a strict
-    // decreasing priority order (regardless of the value of Bj)". So a channel may take what is
-    // left over the quotas of those behind it, in one go: RLC makes one PDU and not two.
+    // 5.4.3.1 [unverified]: all the logical channels with Bj > 0 are allocated resources in a
+    // decreasing priority order [...]; decrement Bj by the total size of MAC SDUs served to logical
+    // channel j in Step 1; if any resources remain, all the logical channels are served in a strict
+    // decreasing priority order (regardless of the value of Bj). So a channel may take what is left
+    // over the quotas of those behind it, in one go: RLC makes one PDU and not two.
     pub fn fill(
         &mut self,
         tti: Tti,

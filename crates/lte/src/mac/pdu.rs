@@ -233,12 +233,12 @@ pub fn padding(block: u32, controls: u32, sdus: &[u32]) -> Option<u32> {
 }
 
 /// The bytes of a MAC PDU of exactly `block` bytes; None if the parts do not fit into it.
-// 6.1.2: "Padding occurs at the end of the MAC PDU, except when single-byte or two-byte padding is
-// required. [...] When single-byte or two-byte padding is required, one or two MAC PDU subheaders
-// corresponding to padding are placed at the beginning of the MAC PDU before any other MAC PDU
-// subheader."
+// 6.1.2 [unverified]: Padding occurs at the end of the MAC PDU, except when single-byte or two-byte
+// padding is required. [...] When single-byte or two-byte padding is required, one or two MAC PDU
+// subheaders corresponding to padding are placed at the beginning of the MAC PDU before any other
+// MAC PDU subheader.
 pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec<u8>> {
-    // 6.1.2: "MAC control elements are always placed before any MAC SDU."
+    // 6.1.2 [unverified]: MAC control elements are always placed before any MAC SDU.
     debug_assert!(parts.windows(2).all(|w| !matches!(w, [Part::Sdu { .. }, Part::Control(_)])));
     debug_assert!(parts.iter().all(|p| match p {
         Part::Control(c) => is_of(*c, channel),
@@ -436,7 +436,8 @@ impl RarPdu {
             if take(1)? == 1 {
                 preambles.push(take(6)? as u8);
             } else if pdu.backoff.is_none() && preambles.is_empty() {
-                // 6.1.5: "a Backoff Indicator [...] is only included as the first subheader".
+                // 6.1.5 [unverified]: a Backoff Indicator [...] is only included as the first
+                // subheader.
                 pdu.backoff = Some(take(6)? as u8 & 15);
             } else {
                 return Err(MacDecodeError::Reserved);

@@ -100,10 +100,10 @@ impl HeadroomReporting {
 
     /// True if a report should go with the transport block of `tti`; `path_loss` in the downlink
     /// [dB].
-    // 5.4.6: "prohibitPHR-Timer expires or has expired and the path loss has changed more than
-    // dl-PathlossChange dB [...] since the last transmission of a PHR when the MAC entity has UL
-    // resources for new transmission; periodicPHR-Timer expires; upon configuration or
-    // reconfiguration of the power headroom reporting functionality".
+    // 5.4.6 [unverified]: prohibitPHR-Timer expires or has expired and the path loss has changed
+    // more than dl-PathlossChange dB [...] since the last transmission of a PHR when the MAC entity
+    // has UL resources for new transmission; periodicPHR-Timer expires; upon configuration or
+    // reconfiguration of the power headroom reporting functionality.
     pub fn is_due(&self, tti: Tti, path_loss: Db) -> bool {
         let Some(reported) = self.reported else { return true };
         let changed = self.change.is_some_and(|c| (path_loss.0 - reported).abs() > c);

@@ -20,12 +20,12 @@ pub use responder::{Responder, Response};
 use lasthop_engine::Draw;
 use lasthop_units::{Dbm, Tti};
 
-/// Subframes from a preamble to the start of the response window (TS 36.321 clause 5.1.4: "which
-/// starts at the subframe that contains the end of the preamble transmission plus three
-/// subframes").
+/// Subframes from a preamble to the start of the response window (TS 36.321 clause 5.1.4
+/// [unverified]: which starts at the subframe that contains the end of the preamble transmission
+/// plus three subframes).
 pub const WINDOW_START: u64 = 3;
-/// Subframes from a random access response to Msg3 (TS 36.213 clause 6.1.1: "the first subframe n +
-/// k1, k1 >= 6").
+/// Subframes from a random access response to Msg3 (TS 36.213 clause 6.1.1 [unverified]: the first
+/// subframe n + k1, k1 >= 6).
 pub const MSG3_DELAY: u64 = 6;
 
 /// What the procedure wants in a TTI.
@@ -80,7 +80,8 @@ impl RandomAccess {
 
     /// Starts it, to send from `tti` on; `dedicated`: a preamble that no other UE uses. Nothing
     /// while it is running.
-    // 5.1.1: "set the PREAMBLE_TRANSMISSION_COUNTER to 1; set the backoff parameter value to 0 ms".
+    // 5.1.1 [unverified]: set the PREAMBLE_TRANSMISSION_COUNTER to 1; set the backoff parameter
+    // value to 0 ms.
     pub fn start(&mut self, config: &RandomAccessConfig, tti: Tti, dedicated: Option<u8>) {
         if self.is_running() {
             return;
@@ -132,8 +133,8 @@ impl RandomAccess {
     }
 
     /// A response to the preambles of TTI `to` is received; it may carry a backoff indicator.
-    // 5.1.4: "if the Random Access Response contains a Backoff Indicator subheader: set the backoff
-    // parameter value as indicated by the BI field".
+    // 5.1.4 [unverified]: if the Random Access Response contains a Backoff Indicator subheader: set
+    // the backoff parameter value as indicated by the BI field.
     pub fn on_backoff(&mut self, to: Tti, backoff: u64) {
         if matches!(self.state, State::Responding { sent, .. } if sent == to) {
             self.backoff = backoff;
@@ -157,9 +158,9 @@ impl RandomAccess {
     }
 
     /// Msg3 went out. Without contention, or if nobody resolves it, that was success.
-    // 5.1.4: "if ra-PreambleIndex was explicitly signalled and it was not 000000: consider the
-    // Random Access procedure successfully completed"; 5.1.5: "Once Msg3 is transmitted, the MAC
-    // entity shall start mac-ContentionResolutionTimer".
+    // 5.1.4 [unverified]: if ra-PreambleIndex was explicitly signalled and it was not 000000:
+    // consider the Random Access procedure successfully completed; 5.1.5 [unverified]: Once Msg3 is
+    // transmitted, the MAC entity shall start mac-ContentionResolutionTimer.
     pub fn on_msg3(&mut self, config: &RandomAccessConfig, tti: Tti) {
         self.state = if self.dedicated.is_some() || !config.contention_resolution {
             State::Idle
@@ -181,11 +182,11 @@ impl RandomAccess {
         Dbm(config.target_power.0 + f64::from(self.counter.saturating_sub(1)) * config.ramping_step.0)
     }
 
-    // 5.1.4 and 5.1.5: "increment PREAMBLE_TRANSMISSION_COUNTER by 1; if
+    // 5.1.4 and 5.1.5 [unverified]: increment PREAMBLE_TRANSMISSION_COUNTER by 1; if
     // PREAMBLE_TRANSMISSION_COUNTER = preambleTransMax + 1: indicate a Random Access problem to
     // upper layers [...] based on the backoff parameter, select a random backoff time according to
     // a uniform distribution between 0 and the Backoff Parameter Value; delay the subsequent Random
-    // Access transmission by the backoff time".
+    // Access transmission by the backoff time.
     fn again(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
         self.counter += 1;
         let problem = self.counter == config.preamble_trans_max + 1;

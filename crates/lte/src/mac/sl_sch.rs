@@ -19,8 +19,8 @@ pub enum Destination {
 /// The octets of a PDU of `block` octets from `source`, a ProSe UE ID of 24 bits, whose SDUs have
 /// places for packets, each with its LCID. A block that is too small (where a profile counts no
 /// headers) grows: true.
-// 6.1.6: "The V field set to '0001' indicates that DST is the ProSe Layer-2 Group ID, '0010' that
-// it is the ProSe UE ID"; the subheaders that follow are those of 6.1.2.
+// 6.1.6 [unverified]: The V field set to '0001' indicates that DST is the ProSe Layer-2 Group ID,
+// '0010' that it is the ProSe UE ID; the subheaders that follow are those of 6.1.2.
 pub fn octets(block: u32, source: u32, destination: Destination, sdus: &[(u8, Octets)]) -> (Octets, bool) {
     let (version, destination) = match destination {
         Destination::Group(id) => (1_u8, id),

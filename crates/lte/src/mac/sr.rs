@@ -130,8 +130,8 @@ impl SchedulingRequest {
     }
 
     /// A report wants out and there is no grant.
-    // 5.4.4: "If an SR is triggered and there is no other SR pending, the MAC entity shall set the
-    // SR_COUNTER to 0."
+    // 5.4.4 [unverified]: If an SR is triggered and there is no other SR pending, the MAC entity
+    // shall set the SR_COUNTER to 0.
     pub const fn trigger(&mut self) {
         if !self.pending {
             self.pending = true;
@@ -163,9 +163,9 @@ impl SchedulingRequest {
     }
 
     /// A TTI in which the UE has no grant.
-    // 5.4.4: "if SR_COUNTER < dsr-TransMax: increment SR_COUNTER by 1; instruct the physical layer
-    // to signal the SR on PUCCH; start the sr-ProhibitTimer. else: [...] initiate a Random Access
-    // procedure [...] and cancel all pending SRs."
+    // 5.4.4 [unverified]: if SR_COUNTER < dsr-TransMax: increment SR_COUNTER by 1; instruct the
+    // physical layer to signal the SR on PUCCH; start the sr-ProhibitTimer. else: [...] initiate a
+    // Random Access procedure [...] and cancel all pending SRs.
     pub fn on_tti(&mut self, tti: Tti) -> Option<SrAction> {
         if self.poll(tti) != Some(tti) {
             return None;

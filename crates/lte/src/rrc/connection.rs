@@ -168,9 +168,9 @@ impl Connection {
         }
     }
 
-    // 5.3.3.2: "initiate transmission of the RRCConnectionRequest message" after starting T300;
-    // 5.3.3.6: "if timer T300 expires: reset MAC, release the MAC configuration [...] inform upper
-    // layers about the failure".
+    // 5.3.3.2 [unverified]: initiate transmission of the RRCConnectionRequest message after
+    // starting T300; 5.3.3.6 [unverified]: if timer T300 expires: reset MAC, release the MAC
+    // configuration [...] inform upper layers about the failure.
     fn on_tti(&mut self, context: &ConnectionContext<'_>, strongest: Option<CellId>, out: &mut Commands) {
         let (config, tti) = (&context.cell.rrc, context.tti);
         if self.poll_at().is_none_or(|at| at > tti) {

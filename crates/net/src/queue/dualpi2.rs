@@ -245,7 +245,7 @@ impl Discipline for DualPi2 {
             // later than that.
             self.credit = first_credit(&self.config);
         }
-        // "if ( ecn(pkt) modulo 2 == 1 )": ECT(1) and CE.
+        // if ( ecn(pkt) modulo 2 == 1 ): ECT(1) and CE.
         let line = if item.ecn.is_l4s() { &mut self.lq } else { &mut self.cq };
         line.fifo.push(item);
     }

@@ -95,8 +95,8 @@ impl QueueKind for FqCodelConfig {
     }
 }
 
-/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1: "up to a maximum of 64
-/// packets").
+/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1 [unverified]: up to a
+/// maximum of 64 packets).
 const DROP_BATCH: usize = 64;
 
 /// The queues of FQ-CoDel.
@@ -206,8 +206,8 @@ impl Discipline for FqCodel {
         self.packets += 1;
         self.bytes += u64::from(item.size);
         if !queue.listed {
-            // "it is added to the end of the list of new queues, and its byte credits are set to
-            // quantum".
+            // RFC 8290 section 4.1 [unverified]: it is added to the end of the list of new queues,
+            // and its byte credits are set to quantum.
             queue.listed = true;
             queue.credits = self.quantum;
             self.new.push_back(n);
@@ -231,9 +231,9 @@ impl Discipline for FqCodel {
                 self.queues[usize::from(n)].credits -= i64::from(item.size);
                 return Some(item);
             }
-            // "If the queue selected was from the list of new queues, it is moved to the end of the
+            // If the queue selected was from the list of new queues, it is moved to the end of the
             // list of old queues. If instead it was from the list of old queues, that queue is
-            // removed from the list".
+            // removed from the list.
             self.move_head(from_new, from_new);
             self.queues[usize::from(n)].listed = from_new;
         }

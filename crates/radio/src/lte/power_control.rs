@@ -70,8 +70,9 @@ impl PowerControl {
     /// A command has arrived; `pusch` is the power that the UE would send with before it,
     /// unlimited.
     ///
-    /// Clause 5.1.1.1: "If UE has reached P_CMAX, positive TPC commands shall not be accumulated.
-    /// If UE has reached minimum power, negative TPC commands shall not be accumulated."
+    /// Clause 5.1.1.1 [unverified]: If UE has reached P_CMAX, positive TPC commands shall not be
+    /// accumulated. If UE has reached minimum power, negative TPC commands shall not be
+    /// accumulated.
     pub fn command(&mut self, config: &PowerControlConfig, command: TpcCommand, pusch: Dbm, largest: Dbm) {
         let i = usize::from(command.min(3));
         match config.closed_loop {

@@ -47,7 +47,7 @@ pub fn code_blocks(tbs_bits: u32) -> CodeBlocks {
     let with_crc = b + c * CRC_BITS;
     let k_plus = turbo_size(with_crc.div_ceil(c));
     let k_minus = turbo_size_below(k_plus);
-    // "C- = floor((C K+ - B') / Delta_K)"
+    // C- = floor((C K+ - B') / Delta_K)
     let small = (c * k_plus - with_crc) / (k_plus - k_minus);
     let large = c - small;
     let filler = large * k_plus + small * k_minus - with_crc;

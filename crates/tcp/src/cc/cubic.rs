@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn k_in_linux_units_is_its_table_of_roots_within_a_thousandth() {
-        // tcp.md: K [1/1024 s] for cuts 10 -> 7, 50 -> 35, 100 -> 70, 1000 -> 700: 2003, 3426,
+        // K [1/1024 s] for cuts 10 -> 7, 50 -> 35, 100 -> 70, 1000 -> 700: 2003, 3426,
         // 4316, 9294, with cube_factor 2681735677 = 2^40 / 410: K^3 = factor * (W_max - cwnd), i.e.
         // C = 410/1024.
         for (w_max, cwnd, k) in
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_friendly_window_has_the_value_of_rfc_8312_in_the_mean() {
-        // tcp.md: W_max 100, t = 6 s, RTT 0.3 s: 70 + 3 * 0.3 / 1.7 * 6 / 0.3 = 80.588.
+        // W_max 100, t = 6 s, RTT 0.3 s: 70 + 3 * 0.3 / 1.7 * 6 / 0.3 = 80.588.
         let mut c = cubic(Options {
             readings: ReadingOptions { hystart: Some(crate::HyStartKind::None), ..ReadingOptions::default() },
             ..Options::default()
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_mark_costs_less_with_abe() {
-        // tcp.md, ns-3's ABE test: cwnd 1000: loss 700, ECN 850.
+        // ns-3's ABE test: cwnd 1000: loss 700, ECN 850.
         for (abe, to) in [(true, 850.0), (false, 700.0)] {
             let mut c = cubic(Options {
                 ecn: EcnOptions { abe: Some(abe), ..EcnOptions::default() },

@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_an_eighth_between_4_and_16_ms() {
-        // tcp.md: "delay thresh min_rtt/8 clamp 4..16 ms".
+        // Threshold of the delay: min_rtt / 8, within 4 and 16 ms.
         assert_eq!(HyStart::delay_threshold(ms(8)), ms(4));
         assert_eq!(HyStart::delay_threshold(ms(100)), Duration::from_micros(12_500));
         assert_eq!(HyStart::delay_threshold(ms(400)), ms(16));

@@ -121,7 +121,7 @@ impl CongestionControl for Ledbat {
         self.w.set(cwnd.max(MIN_CWND));
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        // "cwnd = min (cwnd, max (cwnd/2, MIN_CWND * MSS))".
+        // cwnd = min (cwnd, max (cwnd/2, MIN_CWND * MSS)).
         self.w.cut(c.flight / 2.0);
     }
     fn on_timeout(&mut self, c: &Congestion) {

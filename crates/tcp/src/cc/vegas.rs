@@ -315,7 +315,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_timeout(&mut self, c: &Congestion) {
-        // "Coarse timeout: ssthresh halved, cwnd := 2 (Reno: 1), slow start."
+        // Coarse timeout: ssthresh halved, cwnd := 2 (Reno: 1), slow start.
         self.ssthresh = (c.flight / 2.0).floor().max(2.0);
         self.cwnd = 2.0;
         self.uninflated = 0.0;
@@ -330,8 +330,8 @@ impl CongestionControl for Vegas {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
     }
 
-    /// "First one or two ACKs after such a retransmission: if the new oldest segment is over age,
-    /// retransmit it at once without another cut."
+    /// First one or two ACKs after such a retransmission: if the new oldest segment is over age,
+    /// retransmit it at once without another cut.
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         if self.worried == 0 {
             return false;

@@ -94,7 +94,7 @@ impl Endpoint {
     }
 
     /// Gives the connection up when retransmissions or probes stay unanswered for so long (RFC 9293
-    /// section 3.9.1.8, RFC 5482; TCP_USER_TIMEOUT); `None`: only by their number.
+    /// section 3.10.8, RFC 5482; TCP_USER_TIMEOUT); `None`: only by their number.
     pub const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.send.unanswered.limit = timeout;
     }
@@ -139,7 +139,7 @@ impl Endpoint {
                 seq: seq.seq_of(seq.nxt),
                 ack: receive.seq_of(receive.nxt),
                 flags: Flags::RST | Flags::ACK,
-                // RFC 7323 section 3.2: "SHOULD be sent in an <RST> segment".
+                // RFC 7323 section 3.2 [unverified]: SHOULD be sent in an <RST> segment.
                 timestamps: (self.conn.negotiated.timestamps)
                     .then(|| Timestamps { value: timestamp(now), echo: receive.ts_recent }),
                 ..Segment::default()

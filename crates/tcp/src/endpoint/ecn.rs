@@ -324,7 +324,7 @@ impl EcnState {
             prompt = Prompt::AtOnce;
         }
         if marked {
-            // "It may be the case that it is a new instance": CE beside CWR begins anew.
+            // CE beside CWR is a new instance of congestion.
             if !self.echo {
                 prompt = Prompt::Hurry;
             }

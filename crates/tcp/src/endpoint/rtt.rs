@@ -126,7 +126,7 @@ pub(super) struct Unanswered {
     /// When the oldest outstanding data was sent again for the first time, or a closed window first
     /// waited for.
     pub since: Instant,
-    /// The user timeout (RFC 9293 section 3.9.1.8).
+    /// The user timeout (RFC 9293 section 3.10.8).
     pub limit: Option<Duration>,
 }
 

@@ -330,7 +330,7 @@ impl Recovery {
         // to it.
         self.resend_head = self.is_sack();
         self.state = CaState::Loss;
-        // RFC 6582 section 3.2 step 6 and RFC 6675 section 5.1: no fast recovery below this.
+        // RFC 6582 section 3.2 step 4 and RFC 6675 section 5.1: no fast recovery below this.
         self.recover = s.max;
         self.cut_by_timeout = true;
         if self.is_sack() {

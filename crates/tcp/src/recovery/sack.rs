@@ -27,8 +27,8 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
 }
 
 pub(super) fn on_new_ack(r: &mut Recovery, s: &mut SenderView<'_>) -> Outcome {
-    // Step (A): "An incoming cumulative ACK for a sequence number greater than RecoveryPoint
-    // signals the end".
+    // Step (A): An incoming cumulative ACK for a sequence number greater than RecoveryPoint
+    // signals the end.
     if s.una >= r.recover {
         s.cc.on_recovered(s.now);
         r.state = CaState::Open;

@@ -111,9 +111,9 @@ impl Scoreboard {
         for r in self.ranges.iter().rev() {
             above += r.1 - r.0;
             count += 1;
-            // RFC 6675 IsLost: "DupThresh discontiguous SACKed sequences have arrived above
+            // RFC 6675 IsLost: DupThresh discontiguous SACKed sequences have arrived above
             // 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than
-            // 'SeqNum' have been SACKed".
+            // 'SeqNum' have been SACKed.
             if count == self.dup_threshold || above > enough {
                 edge = r.0;
                 break;

@@ -1,10 +1,10 @@
-//! RLC of UMTS (TS 25.322): acknowledged, unacknowledged and transparent mode.
+//! RLC of UMTS (TS 25.322 v13.0.0): acknowledged, unacknowledged and transparent mode.
 //!
 //! Simplifications, each against the standard:
 //!
-//! * The Estimated PDU Counter (clause 9.7.4), the POLL super-field, the special value of HE (an
-//!   SDU that ends with the PDU) and the UM alternative E-bit are not built; the decoder refuses
-//!   their code points.
+//! * The Estimated PDU Counter of early releases (clause 9.7.4, void since), the POLL super-field,
+//!   the special value of HE (an SDU that ends with the PDU) and the UM alternative E-bit are not
+//!   built; the decoder refuses their code points.
 //! * RLIST is read but never written; WINDOW is obeyed but never sent.
 //! * A STATUS PDU that names sequence numbers outside the window is ignored and counted; the
 //!   standard resets (clause 10). On a channel that keeps the order none arises.

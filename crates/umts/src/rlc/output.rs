@@ -14,7 +14,7 @@ pub enum RlcEvent {
     /// Number of SDUs in transmission that were discarded; MRW makes the receiver move its
     /// window.
     Discarded(u32),
-    /// MaxRST resets were not answered: unrecoverable error (TS 25.322 clause 11.4.5).
+    /// MaxRST resets were not answered: unrecoverable error (TS 25.322 clause 11.4.4a).
     Unrecoverable,
 }
 

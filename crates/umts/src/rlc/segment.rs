@@ -48,7 +48,7 @@ pub struct DataLayout {
 
 impl DataLayout {
     /// The layout of an AMD PDU: a 2-octet header, and 7-bit LIs up to 126 octets of PDU, header
-    /// included (TS 25.322 clause 9.2.2.8: "AMD PDU size is <= 126 octets").
+    /// included (TS 25.322 clause 9.2.2.8).
     pub const fn am(payload: u32) -> DataLayout {
         DataLayout { payload, li: if payload + 2 <= 126 { 1 } else { 2 } }
     }

@@ -48,7 +48,7 @@ impl Sufi {
             }
             Sufi::Bitmap { fsn, octets } => {
                 w.put(BITMAP, 4);
-                // LENGTH: "the size of the bitmap in octets equals LENGTH+1".
+                // LENGTH: the size of the bitmap in octets equals LENGTH+1.
                 w.put(octets.len() as u32 - 1, 4);
                 w.put(fsn.get(), 12);
                 octets.iter().for_each(|o| w.put((*o).into(), 8));
@@ -81,7 +81,7 @@ impl Sufi {
             WINDOW => Sufi::Window(take(r, 12)? as u16),
             ACK => Sufi::Ack(sn(r)?),
             LIST => {
-                // "The value '0000' for LENGTH is reserved and the list is considered invalid".
+                // A LENGTH of 0 is reserved: the list is invalid (clause 9.2.2.11.4).
                 let pairs = take(r, 4)?;
                 if pairs == 0 {
                     return Err(CodecError::BadSuperField);
@@ -116,8 +116,7 @@ impl Sufi {
 
 impl StatusPdu {
     /// Bits on the wire: D/C and PDU type, super-fields, NO_MORE unless ACK is last (clause
-    /// 9.2.2.11.2: "the ACK SUFI shall always be placed as the last SUFI, a NO_MORE SUFI is
-    /// then not needed").
+    /// 9.2.2.11.2: ACK is always the last super-field, and NO_MORE is then not needed).
     pub fn bits(&self) -> usize {
         let closing = if matches!(self.sufis.last(), Some(Sufi::Ack(_))) { 0 } else { 4 };
         4 + self.sufis.iter().map(Sufi::bits).sum::<usize>() + closing

@@ -189,18 +189,18 @@ impl Reporting {
 
     /// Data has come for a channel, more urgent than every channel that had data, or none had any:
     /// a regular report.
-    // 5.4.5: "UL data, for a logical channel which belongs to a LCG, becomes available for
-    // transmission [...] and either the data belongs to a logical channel with higher priority than
-    // the priorities of the logical channels which belong to any LCG and for which data is already
-    // available for transmission, or there is no data available for transmission for any of the
-    // logical channels which belong to a LCG".
+    // 5.4.5 [unverified]: UL data, for a logical channel which belongs to a LCG, becomes available
+    // for transmission [...] and either the data belongs to a logical channel with higher priority
+    // than the priorities of the logical channels which belong to any LCG and for which data is
+    // already available for transmission, or there is no data available for transmission for any of
+    // the logical channels which belong to a LCG.
     pub const fn on_data(&mut self) {
         self.regular_triggered = true;
     }
 
     /// A grant for new data has been received.
-    // 5.4.5: "start or restart retxBSR-Timer upon reception of a grant for transmission of new data
-    // on any UL-SCH."
+    // 5.4.5 [unverified]: start or restart retxBSR-Timer upon reception of a grant for transmission
+    // of new data on any UL-SCH.
     pub const fn on_grant(&mut self, tti: Tti) {
         self.retx_at = Some(tti.plus(self.retx));
     }
@@ -235,9 +235,9 @@ impl Reporting {
     /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due, or if the
     /// block can do without: then [`accommodated`](Self::accommodated) once everything is in
     /// it. `need` is what all pending data takes with its headers.
-    // 5.4.5: "All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI can
-    // accommodate all pending data available for transmission but is not sufficient to additionally
-    // accommodate the BSR MAC control element plus its subheader."
+    // 5.4.5 [unverified]: All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI
+    // can accommodate all pending data available for transmission but is not sufficient to
+    // additionally accommodate the BSR MAC control element plus its subheader.
     pub fn reserve(&mut self, room: u32, need: u64, before: &Buffers) -> u32 {
         let left = need > u64::from(room);
         let trails = match self.trailing {
@@ -284,11 +284,11 @@ impl Reporting {
     }
 
     /// The report that fits into `padding` bytes, if any: it says what the padding would not.
-    // 5.4.5, Padding BSR: "if the number of padding bits is equal to or larger than the size of the
-    // Short BSR plus its subheader but smaller than the size of the Long BSR plus its subheader: if
-    // more than one LCG has data available [...]: report Truncated BSR of the LCG with the highest
-    // priority logical channel with data available for transmission; else report Short BSR. else if
-    // [...] the size of the Long BSR plus its subheader, report Long BSR."
+    // 5.4.5 [unverified], Padding BSR: if the number of padding bits is equal to or larger than the
+    // size of the Short BSR plus its subheader but smaller than the size of the Long BSR plus its
+    // subheader: if more than one LCG has data available [...]: report Truncated BSR of the LCG
+    // with the highest priority logical channel with data available for transmission; else report
+    // Short BSR. else if [...] the size of the Long BSR plus its subheader, report Long BSR.
     pub fn pad(&mut self, tti: Tti, padding: u32, after: &Buffers) -> Option<Report> {
         if self.trailing == Trailing::AfterRequest && !self.answered {
             return None;
@@ -316,9 +316,9 @@ impl Reporting {
         self.retx_at = None;
     }
 
-    // 5.4.5: "start or restart periodicBSR-Timer except when all the generated BSRs are Truncated
-    // BSRs; start or restart retxBSR-Timer"; "All triggered BSRs shall be cancelled when a BSR is
-    // included in a MAC PDU for transmission."
+    // 5.4.5 [unverified]: start or restart periodicBSR-Timer except when all the generated BSRs are
+    // Truncated BSRs; start or restart retxBSR-Timer; All triggered BSRs shall be cancelled when a
+    // BSR is included in a MAC PDU for transmission.
     fn sent(&mut self, tti: Tti, report: Report) {
         if !matches!(report, Report::Truncated { .. }) {
             self.periodic_at = self.periodic.map(|p| tti.plus(p));

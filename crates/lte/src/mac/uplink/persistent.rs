@@ -93,19 +93,19 @@ impl UplinkPersistent {
     }
 
     /// The occasion after the last one that was prepared.
-    // 5.10.2: "consider sequentially that the Nth grant occurs in the subframe for which (10 *
-    // SFN + subframe) = [(10 * SFN_start time + subframe_start time) + N *
-    // semiPersistSchedIntervalUL + Subframe_Offset * (N modulo 2)] modulo 10240"; Subframe_Offset
-    // is TDD's.
+    // 5.10.2 [unverified]: consider sequentially that the Nth grant occurs in the subframe for
+    // which (10 * SFN + subframe) = [(10 * SFN_start time + subframe_start time) + N *
+    // semiPersistSchedIntervalUL + Subframe_Offset * (N modulo 2)] modulo 10240; Subframe_Offset is
+    // TDD's.
     pub const fn next(&self) -> Tti {
         Tti(self.occasion.0 + self.config.interval)
     }
 
     /// A block was sent in an occasion, with data or without; false if the grant ended with it.
-    // "The MAC entity shall clear the configured uplink grant immediately after
+    // The MAC entity shall clear the configured uplink grant immediately after
     // implicitReleaseAfter number of consecutive new MAC PDUs each containing zero MAC SDUs have
     // been provided by the Multiplexing and Assembly entity, on the Semi-Persistent Scheduling
-    // resource."
+    // resource.
     pub const fn on_block(&mut self, has_data: bool) -> bool {
         self.empty = if has_data { 0 } else { self.empty + 1 };
         if self.empty >= self.config.release_after {

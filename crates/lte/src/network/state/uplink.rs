@@ -401,19 +401,19 @@ impl UplinkUe {
         }
         self.granted_until = self.granted_until.max(Some(target));
         if self.access.is_resolving() {
-            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and
-            // contains an UL grant for a new transmission; consider this Contention Resolution
-            // successful".
+            // TS 36.321 clause 5.1.5 [unverified]: the PDCCH transmission is addressed to the
+            // C-RNTI and contains an UL grant for a new transmission; consider this Contention
+            // Resolution successful.
             self.access.stop();
         }
     }
 
     /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that
     /// it waits for.
-    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was
-    // not triggered due to data becoming available for transmission for a logical channel for which
-    // logical channel SR masking is setup by upper layers: a Scheduling Request shall be
-    // triggered."
+    // TS 36.321 v15.1.0 clause 5.4.5 [unverified]: if an uplink grant is not configured or the
+    // Regular BSR was not triggered due to data becoming available for transmission for a logical
+    // channel for which logical channel SR masking is setup by upper layers: a Scheduling Request
+    // shall be triggered.
     pub fn is_granted(&self, tti: Tti, persistent: Option<&UplinkPersistent>) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
             || persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())

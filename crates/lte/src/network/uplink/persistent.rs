@@ -87,9 +87,9 @@ impl Granting<'_> {
     }
 
     /// The UE sends on its semi-persistent grant in `target`, whether it has data or not.
-    // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the
-    // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
-    // a block that waits there is flushed.
+    // TS 36.321 v15.1.0 clause 5.4.1 [unverified]: if an uplink grant for this TTI has been
+    // configured for the Serving Cell: consider the NDI bit for the corresponding HARQ process to
+    // have been toggled: a block that waits there is flushed.
     pub(in crate::network) fn prepare_occasion(&mut self, ue: UeId, target: Tti) {
         let Some(p) = self.links[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else {
             return;

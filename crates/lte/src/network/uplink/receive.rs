@@ -99,8 +99,8 @@ impl Granting<'_> {
 
     /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the
     /// block is given up.
-    // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the
-    // HARQ buffer".
+    // TS 36.321 v15.1.0 5.4.2.2 [unverified]: if CURRENT_TX_NB = maximum number of transmissions -
+    // 1: flush the HARQ buffer.
     fn fail(&mut self, ue: UeId, process: usize) -> Outcome {
         let most = self.cell.uplink.config.harq.transmissions;
         let p = &mut self.contexts[ue].uplink.granted[process];

@@ -157,9 +157,9 @@ impl Granting<'_> {
     /// Nothing came where a retransmission was moved to: the next one is granted again, on the
     /// blocks that it was to have or wherever there is room. True if the block has had all its
     /// chances.
-    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
-    // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
-    // transmission".
+    // Clause 5.4.2.2 [unverified]: If the HARQ entity requests a retransmission, the HARQ process
+    // shall: increment CURRENT_TX_NB by 1, sent or not; if HARQ_FEEDBACK = NACK: generate a
+    // transmission.
     pub(in crate::network) fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
         let most = self.cell.uplink.config.harq.transmissions;
         let cx = &mut self.contexts[ue].uplink;

@@ -217,8 +217,8 @@ impl EnbProcedures {
     /// RRCConnectionReestablishmentRequest is at the eNB. It knows the UE if it was prepared or
     /// has its PDCP entities; otherwise it asks the eNB that has its context. The UE waits until
     /// `t301`.
-    // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned
-    // cell is prepared i.e. has a valid UE context."
+    // TS 36.331 v15.1.0 5.3.7.1 [unverified]: The connection re-establishment succeeds only if the
+    // concerned cell is prepared i.e. has a valid UE context.
     pub fn requested(&mut self, context: &Context<'_>, answer: Answer, t301: Tti, out: &mut Commands) {
         let Context { at, data } = context;
         let here = data.enbs[at.serving] == data.home;

@@ -187,8 +187,8 @@ impl UeProcedures {
                 let t301 = at.after(at.config.t301);
                 self.access(State::Requesting { t301 }, t301, false, out);
             }
-            // T311 ends a search. TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...]
-            // perform the actions upon leaving RRC_CONNECTED".
+            // T311 ends a search. TS 36.331 v15.1.0 clause 5.3.7.7 [unverified]: if timer T301
+            // expires [...] perform the actions upon leaving RRC_CONNECTED.
             State::Selecting { t311: end, .. }
             | State::Acquiring { t311: end, .. }
             | State::Requesting { t301: end }

@@ -109,7 +109,7 @@ impl Coupled {
         if !count.recur(p_c) {
             return Verdict::Pass;
         }
-        // "if ( (ecn(pkt) == 0) OR (p_C >= p_Cmax) )", p_Cmax = 1 / k^2: overload disables ECN.
+        // if ( (ecn(pkt) == 0) OR (p_C >= p_Cmax) ), p_Cmax = 1 / k^2: overload disables ECN.
         let p_cmax = (1.0 / (self.params.coupling * self.params.coupling)).min(1.0);
         let drop = packet == Ecn::NotEct || p_c >= p_cmax || !self.params.ecn;
         if drop { Verdict::Drop } else { Verdict::Mark }
@@ -121,8 +121,8 @@ impl Coupled {
         if p_cl < 1.0 {
             return if count.recur(native.max(p_cl)) { Verdict::Mark } else { Verdict::Pass };
         }
-        // Overload: "revert to Classic drop due to overload", then "linear marking of remaining
-        // packets".
+        // Overload: revert to Classic drop due to overload, then linear marking of remaining
+        // packets.
         if count.recur(p_c) { Verdict::Drop } else { Verdict::Mark }
     }
 

@@ -84,7 +84,7 @@ impl Red {
         };
         self.count += 1;
         if p_b >= 1.0 {
-            // "Mark the arriving packet, count <- 0": beyond the upper threshold every packet is.
+            // Mark the arriving packet, count <- 0: beyond the upper threshold every packet is.
             self.count = 0;
             return Verdict::signal(self.params.ecn && !self.params.harddrop, packet);
         }

@@ -154,7 +154,7 @@ fn check_pair(
     check_distance(pair, spec, &path, doc, found);
     if pair.rlc.mode != Mode::Um {
         let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
-        found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
+        found.push(d.help("TS 36.322 clause 4.2.1.2.1 has RLC UM for sidelinks: `mode = \"um\"`"));
     }
     if set || pair.selection.is_some() {
         check_switched_bearers(pair, spec, &path, doc, found);

@@ -617,7 +617,7 @@ mod tests {
         f.run(9.0);
         assert!((f.b.bandwidth() - 1000.0).abs() < 20.0, "{}", f.b.bandwidth());
         assert!((f.b.rtt.min.unwrap().as_secs_f64() - 0.051).abs() < 0.002);
-        // Steady state: at most 1.25 BDP in flight and a little: radio.md 8.3.
+        // Steady state: at most 1.25 BDP in flight and a little.
         f.max_queue = 0.0;
         let delivered = f.delivered;
         f.run(10.0);

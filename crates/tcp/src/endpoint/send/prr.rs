@@ -32,16 +32,16 @@ impl Prr {
     pub fn window(&mut self, delivered: f64, in_flight: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let mut may_send = if in_flight > ssthresh {
-            // "sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out".
+            // sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out.
             (self.delivered * ssthresh / self.recover_window - 1e-9).ceil() - self.out
         } else {
-            // "sndcnt = MAX(prr_delivered - prr_out, DeliveredData); if (SafeACK) sndcnt += SMSS;
-            // MIN(ssthresh - inflight)".
+            // sndcnt = MAX(prr_delivered - prr_out, DeliveredData); if (SafeACK) sndcnt += SMSS;
+            // MIN(ssthresh - inflight).
             let n = (self.delivered - self.out).max(delivered) + if safe { 1.0 } else { 0.0 };
             n.min(ssthresh - in_flight)
         };
         if self.out == 0.0 {
-            // "Force a fast retransmit upon entering recovery".
+            // Force a fast retransmit upon entering recovery.
             may_send = may_send.max(1.0);
         }
         in_flight + may_send.max(0.0)

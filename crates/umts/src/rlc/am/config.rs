@@ -37,8 +37,8 @@ pub enum OnMaxDat {
     /// Nothing: there is no limit and `max_dat` is not looked at ("no discard" with an unlimited
     /// MaxDAT).
     Unlimited,
-    /// The RLC reset procedure (TS 25.322 clause 11.4): "no discard after MaxDAT number of
-    /// transmissions".
+    /// The RLC reset procedure (TS 25.322 clause 11.4): "No_discard after MaxDAT number of
+    /// transmissions" (clause 9.7.3.4).
     #[default]
     Reset,
     /// The SDUs up to and including that PDU are discarded and the receiver's window is moved
@@ -55,29 +55,28 @@ pub enum OnMaxDat {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmConfig {
-    /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, clause 9.6 d). Set of
+    /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, clause 9.6 f). Set of
     /// 25.331: 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584, 4095.
     /// To keep rate R busy it must hold R times the time from a PDU to its acknowledgement.
     pub tx_window: u32,
-    /// Receiving window in PDUs, 1 to 4095 (Configured_Rx_Window_Size, clause 9.6 e); at least the
+    /// Receiving window in PDUs, 1 to 4095 (Configured_Rx_Window_Size, clause 9.6 g); at least the
     /// peer's `tx_window`.
     pub rx_window: u32,
-    /// SDUs reach the upper layer in the order they were sent (clause 6.1.3, "in-sequence
-    /// delivery"). Off: each SDU when it is complete.
+    /// SDUs reach the upper layer in the order they were sent (clause 11.3.3, "In-Sequence
+    /// Delivery"). Off: each SDU when it is complete.
     pub in_sequence: bool,
 
-    /// Poll with the last PDU of the transmission buffer ("Last transmission PDU poll", clause
-    /// 9.7.1).
+    /// Poll with the last PDU of the transmission buffer ("Last PDU in buffer", clause 9.7.1).
     pub poll_last_pdu: bool,
-    /// Poll with the last PDU of the retransmission buffer ("Last retransmission PDU poll", clause
-    /// 9.7.1).
+    /// Poll with the last PDU of the retransmission buffer ("Last PDU in Retransmission buffer",
+    /// clause 9.7.1).
     pub poll_last_retransmission: bool,
     /// Poll every so many PDUs, retransmissions included (Poll_PDU, clause 9.6 b). 0: off. Set: 1,
     /// 2, 4 .. 128.
     pub poll_pdu: u32,
     /// Poll with the end of every so many SDUs (Poll_SDU, clause 9.6 c). 0: off. Set: 1, 4, 16, 64.
     pub poll_sdu: u32,
-    /// Poll when this share of the transmission window is in use (Poll_Window, clause 9.6 g). 0 %:
+    /// Poll when this share of the transmission window is in use (Poll_Window, clause 9.6 d). 0 %:
     /// off. Set: 50, 60, 70, 80, 85, 90, 95, 99 %. Without it a sender that never runs empty
     /// never polls and its window stalls.
     pub poll_window: Ratio,
@@ -90,11 +89,11 @@ pub struct AmConfig {
     /// Least time between two polls (Timer_Poll_Prohibit, clause 9.5 b). 0 s: off. Set: as
     /// Timer_Poll.
     pub timer_poll_prohibit: Duration,
-    /// Poll regularly while data is outstanding (Timer_Poll_Periodic, clause 9.5 d). 0 s: off. Set:
+    /// Poll regularly while data is outstanding (Timer_Poll_Periodic, clause 9.5 e). 0 s: off. Set:
     /// 100, 200, 300, 400, 500, 750 ms, 1, 2 s.
     pub timer_poll_periodic: Duration,
 
-    /// The receiver reports when it finds a PDU missing ("Missing PDU Indicator", clause 9.7.2).
+    /// The receiver reports when it finds a PDU missing ("Missing PDU Indicator", clause 11.3.3).
     pub missing_pdu_indicator: bool,
     /// Least time between two status reports (Timer_Status_Prohibit, clause 9.5 f); a report that
     /// falls due meanwhile is sent at expiry. 0 s: off. Set: as Timer_Poll. At least the RLC
@@ -118,19 +117,19 @@ pub struct AmConfig {
     pub max_dat: u32,
     /// What then: `reset`, `discard` or `unlimited` (clause 9.7.3).
     pub on_max_dat: OnMaxDat,
-    /// Repetition of RESET (Timer_RST, clause 9.5 e), at least 1 ms. Set: 50 ms to 550 ms by 50,
+    /// Repetition of RESET (Timer_RST, clause 9.5 h), at least 1 ms. Set: 50 ms to 550 ms by 50,
     /// 600 ms to 1 s by 100.
     pub timer_rst: Duration,
-    /// How often RESET is sent before the error is unrecoverable (MaxRST, clause 9.6 h), 1 and up.
+    /// How often RESET is sent before the error is unrecoverable (MaxRST, clause 9.6 e), 1 and up.
     /// Set: 1, 4, 6, 8, 12, 16, 24, 32.
     pub max_rst: u32,
-    /// Repetition of a discard order (Timer_MRW, clause 9.5 h), at least 1 ms. Set: 50 ms to 900
+    /// Repetition of a discard order (Timer_MRW, clause 9.5 i), at least 1 ms. Set: 50 ms to 900
     /// ms.
     pub timer_mrw: Duration,
-    /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 i), 1 and up. Set: 1, 4,
+    /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 h), 1 and up. Set: 1, 4,
     /// 6, 8, 12, 16, 24, 32.
     pub max_mrw: u32,
-    /// Age at which an SDU is discarded (Timer_Discard, clauses 9.5 c and 9.7.3.1). 0 s: off. Set:
+    /// Age at which an SDU is discarded (Timer_Discard, clauses 9.5 d and 9.7.3.1). 0 s: off. Set:
     /// 100 ms to 7.5 s.
     pub timer_discard: Duration,
 

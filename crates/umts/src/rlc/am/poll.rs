@@ -74,8 +74,8 @@ impl Poller {
         }
         poll |= self.window_poll(cfg, o);
         if poll && now < self.prohibited_until {
-            // "If Timer_Poll_Prohibit is active ... delay triggering the polling function until it
-            // expires".
+            // If Timer_Poll_Prohibit is active ... delay triggering the polling function until it
+            // expires.
             self.wanted = true;
             return false;
         }
@@ -87,7 +87,7 @@ impl Poller {
         poll
     }
 
-    /// Clause 9.6 g: poll when J = (VT(S) - VT(A)) / VT(WS) >= Poll_Window, here repeated every
+    /// Clause 9.6 d: poll when J = (VT(S) - VT(A)) / VT(WS) >= Poll_Window, here repeated every
     /// `poll_window_repeat` PDUs and with the last PDU that the window allows.
     fn window_poll(&mut self, cfg: &AmConfig, o: &Occasion) -> bool {
         let above = is_above(cfg, o.in_use, o.window);
@@ -161,7 +161,7 @@ impl Poller {
     }
 }
 
-/// J >= Poll_Window (clause 9.6 g).
+/// J >= Poll_Window (clause 9.6 d).
 fn is_above(cfg: &AmConfig, in_use: u64, window: u32) -> bool {
     cfg.poll_window.0 > 0.0 && in_use as f64 >= cfg.poll_window.0 * f64::from(window)
 }

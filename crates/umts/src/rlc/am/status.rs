@@ -32,8 +32,8 @@ impl Reporter {
         }
     }
 
-    /// Clause 9.7.2: "if Timer_Status_Prohibit is active ... the status report shall be sent when
-    /// it has expired".
+    /// Clause 9.7.2: a report that was triggered while Timer_Status_Prohibit runs is sent when it
+    /// has expired.
     #[inline]
     pub fn is_due(&self, now: Instant) -> bool {
         self.wanted && now >= self.prohibited_until

@@ -142,8 +142,8 @@ impl Tx {
             && (bytes == 0 || self.buffer.waiting_bytes().0 + u64::from(sdu.size) <= bytes)
     }
 
-    /// Sends at most `blocks` data PDUs: retransmissions first ("retransmitted AMD PDUs have higher
-    /// priority than AMD PDUs transmitted for the first time", clause 11.3.2), then new data,
+    /// Sends at most `blocks` data PDUs: retransmissions first ("treat retransmissions with higher
+    /// priority than AMD PDUs transmitted for the first time", clause 11.3.2.2), then new data,
     /// then a poll that waits.
     pub fn pull(
         &mut self,
@@ -283,7 +283,7 @@ impl Tx {
         for sufi in &status.sufis {
             match sufi {
                 Sufi::Ack(sn) => lsn = Some(*sn),
-                // Clause 9.4 e: VT(WS) follows the WINDOW super-field, within 1 and the configured
+                // Clause 9.4 j: VT(WS) follows the WINDOW super-field, within 1 and the configured
                 // size.
                 Sufi::Window(wsn) => self.vt_ws = u32::from(*wsn).clamp(1, self.cfg.tx_window),
                 Sufi::MrwAck { n, sn } => self.on_mrw_ack(*sn, *n, out, stats),

@@ -33,7 +33,7 @@ impl Tx {
         self.discard.as_ref().is_some_and(|d| d.timer.is_none())
     }
 
-    /// Timer_MRW and Timer_Discard. MaxMRW unanswered orders lead to a reset (clause 11.6.6).
+    /// Timer_MRW and Timer_Discard. MaxMRW unanswered orders lead to a reset (clause 11.6.4a).
     pub(super) fn on_discard_timers(
         &mut self,
         now: Instant,
@@ -117,8 +117,8 @@ impl Tx {
 
     /// SN_MRW and N_LENGTH for a discard whose last SDU has its end mark at `last_end`. Clause
     /// 11.6.2.2: a PDU in which no other SDU follows is discarded too. An SDU without an end
-    /// mark would have it in PDU VT(S), which is discarded unsent: "if SN_MRW in the MRW SUFI >
-    /// VT(S), update VT(S)" (clause 11.6.2). So a receiver without the order never appends
+    /// mark would have it in PDU VT(S), which is discarded unsent: an SN_MRW above VT(S) becomes
+    /// VT(S) (clause 11.6.2). So a receiver without the order never appends
     /// octets of another SDU to this one.
     fn sn_mrw(&mut self, now: Instant, last_end: Option<(u64, u8)>) -> (u64, u8) {
         let Some((end, n_length)) = last_end else {
