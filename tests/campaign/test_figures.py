@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
 from lasthop import LasthopError
@@ -108,6 +109,41 @@ def test_a_curve_shows_means_in_the_unit_that_is_easily_read_and_a_band_their_in
     band = outline(axes.collections[0])
     assert float(np.max(band[:, 1])) == pytest.approx(max(e.high for e in points) / 1e6)
     assert float(np.min(band[:, 1])) == pytest.approx(min(e.low for e in points) / 1e6)
+
+
+def few(labels: dict[str, Any], seed: int) -> float:
+    """Of two seeds 1 and 3: mean 2, and the t interval of one degree of freedom is 2 ± 12.706."""
+    return float(1 + 2 * seed + labels["x"])
+
+
+def less(labels: dict[str, Any], seed: int) -> float:
+    """The same with a run below 0: -0.5 and 1.5."""
+    return few(labels, seed) - 1.5
+
+
+def ends_drawn(figure: Figure) -> list[float]:
+    """The lower end of each interval that is drawn."""
+    axes = figure.axes[0]
+    bands = [float(np.min(outline(c)[:, 1])) for c in axes.collections if len(outline(c)) > 3]
+    bars = [
+        float(np.min(line[:, 1]))
+        for c in axes.collections
+        if isinstance(c, LineCollection)
+        for line in c.get_segments()
+    ]
+    ranked = [min(xy(line)[0]) for line in axes.lines if len(xy(line)[0]) == 2 and len(set(xy(line)[1])) == 1]
+    return [*bands, *bars, *ranked]
+
+
+@pytest.mark.parametrize("kind", ["line", "labels", "rank"])
+def test_intervals_end_at_0_where_no_run_has_less(kind: str) -> None:
+    axes: dict[str, list[Any]] = {"x": [0, 1]} if kind == "line" else {"x": [0, 1], "cc": ["reno", "cubic"]}
+    spec: dict[str, Any] = {"kind": "line", "x": "cc", "where": {"x": [0]}} if kind == "labels" else {"kind": kind}
+    for value, least in ((few, 0.0), (less, 2 - 1.5 - 12.706)):
+        figure = drawn(spec, synthetic.table(axes, synthetic.one("1", value), seeds=[0, 1]))
+        assert min(ends_drawn(figure)) == pytest.approx(least, abs=1e-3)
+        if kind == "rank":
+            assert any("± 12" in t.get_text() or "± 13" in t.get_text() for t in texts(figure)), "numbers stay"
 
 
 def test_curves_differ_in_colour_and_marker_and_dashes() -> None:

@@ -206,6 +206,18 @@ class Tidy:
             found.setdefault(key, {})[seed] = None if absent else float(value)
         return found
 
+    def least(self, metric: str) -> float:
+        """Where the drawn intervals of a metric end: at 0 if no run has less, else nowhere (minus infinity).
+
+        A goodput is never negative, but the Student t interval of few seeds may reach below 0.
+        Tables have the interval as it was computed.
+
+        Raises:
+            LasthopError: there is no such metric.
+        """
+        values = [v for runs in self.samples(metric).values() for v in runs.values() if v is not None]
+        return 0.0 if all(v >= 0 for v in values) else -math.inf
+
     def estimates(self, metric: str, level: float) -> dict[Labels, Estimate]:
         """For each point the mean of a metric with its interval, as `estimate` gives it.
 

@@ -199,7 +199,7 @@ class _Lines(_Panelled):
         columns = len(self.column_labels)
         turned = _panels.turned_mm(self.places_of_x, _panels.panel_width(self.spec, columns))
         grid = _panels.grid(self.spec, self.rows, columns, above=self.above() + turned, sharey=self.shared())
-        estimates = {m: self.data.estimates(m, self.spec.level) for m in self.metrics}
+        estimates = {m: _drawn_estimates(self.data, m, self.spec.level) for m in self.metrics}
         single = False
         for metric in self.metrics:
             factor, unit = shown_unit(self.data.units[metric], _largest(estimates[metric].values()))
@@ -567,7 +567,8 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
         of = data.estimates(metric, spec.level)
         found = [of[r.labels] for r in kept]
         factor, unit = shown_unit(data.units[metric], _largest(found))
-        _ranked_panel(axes, at, found, factor, "log" if spec.x_scale == "log" else "linear")
+        shown = _drawn_estimates(data, metric, spec.level)
+        _ranked_panel(axes, at, [shown[r.labels] for r in kept], factor, "log" if spec.x_scale == "log" else "linear")
         name = drawable(spec.x_label) if spec.x_label and j == 0 else title(metric, unit)
         axes.set_xlabel(broken(name, max(sizes.panel_mm, 14.0)))
         axes.set_yticks(at, names if j == 0 else [""] * len(at))
@@ -685,6 +686,13 @@ def _ends(rows: Sequence[Ranked], most: int) -> tuple[list[Ranked], int]:
         return list(rows), 0
     half = max(1, (most - 1) // 2)  # a row says how many are left out
     return [*rows[:half], *rows[-half:]], len(rows) - 2 * half
+
+
+def _drawn_estimates(data: Tidy, metric: str, level: float) -> dict[Labels, Estimate]:
+    """The estimates of a metric with intervals that end where its values do (`Tidy.least`)."""
+    least = data.least(metric)
+    found = data.estimates(metric, level)
+    return {labels: replace(e, low=max(e.low, least)) if e.bounded else e for labels, e in found.items()}
 
 
 def _bars(axes: Axes, at: Any, mean: Any, low: Any, high: Any, look: Mapping[str, Any]) -> None:
