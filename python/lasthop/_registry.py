@@ -1,4 +1,4 @@
-"""The tables of runs and the kinds of queues, from the core's own registry."""
+"""The tables of runs and the kinds of queues, from the core's own registry; words for live runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,25 @@ from lasthop import _core
 
 #: What the lateness of a run in real time is about, by its key in summary.json, in the order of tables.
 LATENESS = {"departures": "packets out", "entries": "packets in", "events": "events"}
+
+
+def losses_of_devices(live: object) -> list[str]:
+    """What devices of a run in real time lost outside the simulation: a sentence for each node.
+
+    Args:
+        live: `live` of summary.json; of anything else there is nothing to say.
+    """
+    texts = {
+        "lost_before_entry": "{} packets of {} were lost before they entered: its device's queue was full",
+        "lost_after_exit": "{} packets for {} were lost behind its device: the kernel did not take them",
+    }
+    found = []
+    for key, text in texts.items():
+        counts = live.get(key) if isinstance(live, dict) else None
+        for node, count in counts.items() if isinstance(counts, dict) else ():
+            if isinstance(count, int) and count > 0:
+                found.append(text.format(count, node))
+    return found
 
 
 @cache

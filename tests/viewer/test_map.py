@@ -13,6 +13,7 @@ import lasthop as lh
 from lasthop import Results
 from lasthop._results import Tables
 from lasthop.report import run_report
+from lasthop.viewer._index import index
 from tests.viewer.conftest import Sheet
 
 
@@ -57,6 +58,21 @@ def test_the_map_has_the_cells_of_a_layout(sheet: Sheet, tmp_path: Path) -> None
     sheet.opened(run_report(still), tmp_path)
     expect(drawn.locator("path")).to_have_count(21)
     expect(drawn).to_contain_text("phone: not drawn")
+    assert sheet.wrong == []
+
+
+def test_a_run_of_an_earlier_version_says_whose_places_it_lacks(sheet: Sheet, tmp_path: Path) -> None:
+    """Its manifest has no `places`: without UEs that are recorded there is nothing else to draw."""
+    run = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.3 s"}).run()
+    manifest = {key: value for key, value in run.manifest.items() if key != "places"}
+    tables = {name: run.table(name) for name in run.table_names}
+    older = Results(Tables(json.dumps(manifest), json.dumps(run.summary), tables))
+    assert index({"a": older})["runs"][0]["unplaced"] == ["the cells of macro"]
+    assert index({"a": run})["runs"][0]["unplaced"] == []
+    sheet.opened(run_report(older), tmp_path)
+    expect(sheet.page.locator("#map")).to_contain_text("Not drawn: the cells of macro")
+    sheet.opened(run_report(run), tmp_path)
+    expect(sheet.page.locator("#map")).not_to_contain_text("Not drawn")
     assert sheet.wrong == []
 
 

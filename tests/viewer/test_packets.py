@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from playwright.sync_api import expect
 
+import lasthop as lh
 from lasthop import Results
+from lasthop._results import Tables
 from lasthop.report import run_report
 from lasthop.viewer import Viewer
+from lasthop.viewer._explained import explainable
 from tests.viewer.conftest import Sheet, shown
 
 
@@ -115,3 +120,33 @@ def test_a_long_run_keeps_the_packets_of_some_stretches(long: Results, sheet: Sh
     page.get_by_label("Filter rows").fill(f"event = sent and time_s >= {low} and time_s < {high}")
     expect(page.get_by_text(re.compile(rf"^{len(all_packets):,} of [\d,]+ rows"))).to_be_visible()
     assert sheet.wrong == []
+
+
+def test_of_many_flows_one_is_drawn_with_its_lanes(sheet: Sheet, tmp_path: Path) -> None:
+    """All 42 downloads through the layers would have some seven hundred lanes."""
+    run = lh.Scenario.load("lte-7-sites").with_({"scenario.duration": "0.6 s", "output.explain": True}).run()
+    sheet.opened(run_report(run), tmp_path)
+    packets = sheet.page.locator("#packets")
+    first = sheet.page.locator("#why summary").first.inner_text().split(":")[0]
+    expect(packets.get_by_label("Flow", exact=True)).to_have_value(first)
+    packets.scroll_into_view_if_needed()
+    expect(packets.locator("canvas.ways")).to_have_attribute("style", re.compile(r"height: \d{3}px"))
+    assert sheet.wrong == []
+
+
+def test_the_largest_flow_is_explained_first(sheet: Sheet, tmp_path: Path) -> None:
+    """A control connection comes before a transfer in the table; flows of one size keep its order."""
+    run = lh.Scenario.load("dumbbell").with_({"scenario.duration": "5 s"}).run()
+
+    def order(octets: list[int]) -> list[str]:
+        tables = {name: run.table(name) for name in run.table_names}
+        flows = tables["flows"]
+        at = flows.column_names.index("app_bytes")
+        tables["flows"] = flows.set_column(at, flows.schema.field(at), pa.array(octets, flows.schema.field(at).type))
+        made = Results(Tables(json.dumps(run.manifest), json.dumps(run.summary), tables))
+        return list(explainable(made)["flows"])
+
+    assert order([500, 600, 700]) == ["download-1", "download-2", "download-3"]
+    assert order([37, 500, 600]) == ["download-3", "download-1", "download-2"]
+    sheet.opened(run_report(run), tmp_path)
+    expect(sheet.page.locator("#why")).not_to_contain_text("more flow")

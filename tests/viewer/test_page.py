@@ -40,7 +40,8 @@ def test_a_run_in_real_time_shows_its_lateness(sheet: Sheet, tmp_path: Path) -> 
         ({"departures": one, "entries": {"count": "many"}, "events": one}, ["packets out", "events"]),
         (["no", "object"], []),
     ):
-        text = json.dumps({**written, "live": {"lateness": lateness}})
+        lost = {"lost_before_entry": {"server": 418, "phone": 0}, "lost_after_exit": ["no", "object"]}
+        text = json.dumps({**written, "live": {"lateness": lateness, **lost}})
         (folder / "summary.json").write_text(text, encoding="utf-8")
         sheet.opened(run_report(Results.load(folder)), tmp_path)
         table = sheet.page.locator("#overview table", has_text="Lateness in real time")
@@ -48,6 +49,8 @@ def test_a_run_in_real_time_shows_its_lateness(sheet: Sheet, tmp_path: Path) -> 
         if rows:
             cells = table.locator("tbody tr").first.locator("td")
             assert cells.all_text_contents() == ["5,294", "104 µs", "14 ms", "40 ms"]
+        expect(sheet.page.locator("#overview")).to_contain_text("418 packets of server were lost before they entered")
+        expect(sheet.page.locator("#overview")).not_to_contain_text("phone were lost")
     assert sheet.wrong == []
 
 

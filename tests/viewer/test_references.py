@@ -55,6 +55,7 @@ def made_up() -> Results:
             "snd_cwnd": np.array(window),
             "rtt_us": np.array([60_000 + 30_000 * math.sin(x + k) for x in t for k in range(2)]),
             "unacked": np.floor(np.array(window) * 0.9),
+            "sacked": np.zeros(len(both)),
             "bytes_arrived": np.array([x * (2e5 + 1e5 * k) for x in t for k in range(2)]),
             "snd_nxt": np.array([x * 3e5 for x in t for _ in range(2)]),
             "notsent_bytes": np.full(len(both), 1e5),
@@ -134,7 +135,7 @@ CAMPAIGN: dict[str, Any] = {
         {"name": "cc", "unit": "", "labels": ["reno", "cubic"], "numbers": None},
         {"name": "delay", "unit": "ms", "labels": ["5 ms", "50 ms"], "numbers": [5, 50]},
     ],
-    "metrics": [{"name": "goodput", "unit": "bit/s"}],
+    "metrics": [{"name": "goodput", "unit": "bit/s", "least": 0}],
     "points": [
         {"at": [i, j, k], "values": [[m := (i + 1) * 3e6 + j * 1e6 - k * 5e5, m * 0.9, m * 1.1, 5]]}
         for i in range(3)

@@ -16,6 +16,8 @@ export interface Axis {
 export interface Metric {
   name: string;
   unit: string;
+  /** Where drawn intervals end: 0 where no run has less; null: nowhere. */
+  least: number | null;
 }
 
 export type Value = [mean: number, low: number | null, high: number | null, runs: number] | null;
@@ -71,7 +73,7 @@ export function campaign(c: Campaign): HTMLElement | null {
     const shown = layout(c.axes, Number(x.value), by.value === "" ? null : Number(by.value));
     const m = Number(metric.value);
     const combinations = product(shown.panels.map((i) => c.axes[i]!.labels.length));
-    const low = lowest(c.points.map((p) => p.values[m]));
+    const low = leastOf(c, m);
     const values = c.points.flatMap((p) => {
       const v = p.values[m];
       return v === null || v === undefined ? [] : [v[0], Math.max(v[1] ?? v[0], low), v[2] ?? v[0]];
@@ -150,9 +152,8 @@ export function placesOf(axis: Axis): number[] {
   return scaled.map((v) => 0.04 + ((v - a) / (b - a)) * 0.92);
 }
 
-/** Where intervals are cut: a quantity whose means are never negative has none below 0. */
-export function lowest(values: (Value | undefined)[]): number {
-  return values.every((v) => v === null || v === undefined || v[0] >= 0) ? 0 : -Infinity;
+function leastOf(c: Campaign, m: number): number {
+  return c.metrics[m]?.least ?? -Infinity;
 }
 
 function panel(
@@ -170,7 +171,7 @@ function panel(
   const low = ticks[0]!;
   const high = ticks[ticks.length - 1]!;
   const toX = (i: number): number => LEFT + places[i]! * (WIDTH - LEFT - 8);
-  const least = lowest(c.points.map((p) => p.values[m]));
+  const least = leastOf(c, m);
   const toY = (v: number): number => HEIGHT - BOTTOM - ((v - low) / (high - low || 1)) * (HEIGHT - BOTTOM - 10);
   const title = shown.panels.map((a, k) => `${c.axes[a]!.name} ${c.axes[a]!.labels[combination[k]!]}`).join(", ");
   const unit = c.metrics[m]?.unit ?? "";

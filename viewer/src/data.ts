@@ -38,8 +38,12 @@ export interface RunInfo {
   wraps: boolean;
   /** UEs that move or are dropped at random: the table `positions` says where they are. */
   moving: string[];
+  /** Whose places a run of an earlier version did not record. */
+  unplaced: string[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
+  /** Of a run in real time: what its devices lost, a sentence for each node. */
+  losses: string[];
   /** Of a run in real time: count, median, 99th percentile and maximum [s] of what was late. */
   lateness: { what: string; numbers: [number, number, number, number] }[];
   /** Flows whose explanation can be asked for, and whether it comes at once. */

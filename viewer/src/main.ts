@@ -175,7 +175,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, i) => ({ ...line, number: line.number ?? i }));
     const chart = timeChart(panel.title, panel.unit, lines, time, marks);
     const left = chosen.length - lines.length;
-    if (left > 0) chart.figure.append(el("p", { class: "mute" }, `${left} more are not drawn: write a part of their names into the field "Lines" above.`));
+    if (left > 0) chart.figure.append(el("p", { class: "mute small" }, `${left} more are not drawn; the field "Lines" above finds them by name.`));
     else if (chosen.length === 0) chart.figure.append(el("p", { class: "mute" }, "No line has this name."));
     return chart;
   };
@@ -208,7 +208,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     bar,
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
     el("div", { class: "panels" }, ...stacked, ...charts.map((chart) => chart.figure)),
-    silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has not recorded them for flows without TCP. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it does.") : null,
+    silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has recorded them of simulated TCP senders only. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it does.") : null,
   );
 }
 

@@ -27,9 +27,14 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
     hidden.length === 0 || run.info.left_out.includes("positions")
       ? null
       : el("p", { class: "mute" }, `${listed(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it does.");
+  const { unplaced } = run.info;
+  const older =
+    unplaced.length === 0
+      ? null
+      : el("p", { class: "mute" }, `Not drawn: ${listed(unplaced)}, since the version of Lasthop that made this run did not record their places. Run the scenario again to see them.`);
   if (tracks.length === 0 && groupedBy(places, spot).length < 2) {
     // A run without radio has no map to speak of.
-    if (places.length + hidden.length === 0) return null;
+    if (places.length + hidden.length + unplaced.length === 0) return null;
     const names = places.map((p) => p.name);
     const why =
       names.length === 0
@@ -37,7 +42,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
         : names.length === 1
           ? `Nothing is drawn: ${names[0]!} alone has a place, and a map wants two.`
           : `Nothing is drawn: ${listed(names)} have one place, and a map wants two.`;
-    return section("Map", "map", el("p", { class: "mute" }, why), how);
+    return section("Map", "map", el("p", { class: "mute" }, why), how, older);
   }
 
   const xs = [...places.map((p) => p.x), ...tracks.flatMap((t) => ends(t.x))];
@@ -121,7 +126,7 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   }).observe(picture);
   paint();
   const wrapped = run.info.wraps ? el("p", { class: "mute" }, "The ground is repeated around its edges: a UE may be served by the copy of a site beyond the opposite edge, and its line then crosses the map.") : null;
-  return section("Map", "map", how, tracks.length > 0 ? wrapped : null, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
+  return section("Map", "map", how, older, tracks.length > 0 ? wrapped : null, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
 }
 
 /** Pixels: letters, half of a sign, and the height of the largest picture (`.map` in the style sheet). */

@@ -49,10 +49,11 @@ export async function overview(run: Run): Promise<HTMLElement> {
     "Overview",
     "overview",
     run.info.description ? el("p", {}, run.info.description) : null,
-    el("p", { class: "mute" }, `${run.info.name}, seed ${run.info.seed}, ${plain(run.info.duration_s)} s, Lasthop ${run.info.lasthop}`),
+    el("p", { class: "mute" }, `${run.info.name}, seed ${run.info.seed}, ${plain(run.info.duration_s)} s${run.info.lateness.length > 0 ? " in real time" : ""}, Lasthop ${run.info.lasthop}`),
     ...parts,
     account(run),
     lateness(run),
+    ...run.info.losses.map((text) => el("p", {}, `${text}.`)),
     el("details", {}, el("summary", {}, "The effective scenario"), el("pre", { tabindex: "0" }, run.info.scenario)),
   );
 }

@@ -15,6 +15,8 @@ const MOST = 2000;
 /** Stages that are read although the drawing is out of sight, and after how many milliseconds. */
 const FEW = 2e5;
 const LATER = 1000;
+/** Of more flows one is drawn at first: all of them together have hundreds of lanes. */
+const MANY = 8;
 
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   if (run.table("packets") === undefined && !run.info.left_out.includes("packets") && run.info.damaged.length === 0) {
@@ -24,7 +26,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   const rows = await run.rows("packets");
   const ways = waysOf(rows);
   const starts = Float64Array.from(ways, (w) => w.from.time);
-  const nodes = [...new Set(ways.flatMap((w) => [w.from.node, w.to?.dropped === false ? w.to.node : w.from.node]))];
+  const nodes = [...new Set(ways.flatMap(nodesOf))];
   const flows = [...new Set(ways.map((w) => w.flow))];
   const longest = ways.reduce((m, w) => Math.max(m, w.to === null ? 0 : w.to.time - w.from.time), 0);
 
@@ -52,7 +54,8 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   const canvas = el("canvas", { class: "ways", tabindex: "0", role: "img", "aria-label": "Packets over time; arrow keys choose a packet" });
   const note = el("p", { class: "mute", role: "status" });
   const life = el("div", { class: "life", "aria-live": "polite" });
-  const flow = el("select", { "aria-label": "Flow" }, el("option", { value: "" }, "all flows"), ...flows.map((f) => el("option", { value: f }, f)));
+  const first = flows.length > MANY ? run.info.explain.flows.find((f) => flows.includes(f)) ?? flows[0]! : "";
+  const flow = el("select", { "aria-label": "Flow" }, el("option", { value: "" }, "all flows"), ...flows.map((f) => el("option", { value: f, selected: f === first }, f)));
   const excerpt = run.info.excerpt ?? [];
   let chosen: Way | null = null;
   let drawn: { way: Way; lines: Line[] }[] = [];
@@ -79,6 +82,15 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     return found;
   };
 
+  /** The lanes that packets of the chosen flow are in, whatever part of the time is seen. */
+  const usedLanes = (isThrough: boolean): number[] => {
+    const of = (way: Way): number[] => (isThrough ? (layers!.stays.get(way.packet) ?? []).map((s) => s.lane) : nodesOf(way).map((node) => nodes.indexOf(node)));
+    const own = flow.value === "" ? ways : ways.filter((way) => way.flow === flow.value);
+    const found = new Set<number>();
+    for (const way of own) for (const lane of of(way)) found.add(lane);
+    return [...found].sort((a, b) => a - b);
+  };
+
   const paint = (): void => {
     // What is printed before the stages are there is drawn from node to node.
     const isThrough = isLayered && (layers !== null || !isPrinting);
@@ -88,8 +100,9 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     }
     isStale = isThrough !== isLayered;
     const width = canvas.clientWidth;
-    const lanes = isThrough ? layers!.lanes : nodes;
-    const height = isThrough ? lanes.length * 22 + 40 : Math.max(nodes.length * 56, 120);
+    const used = usedLanes(isThrough);
+    const lanes = used.map((lane) => (isThrough ? layers!.lanes : nodes)[lane]!);
+    const height = isThrough ? lanes.length * 22 + 40 : Math.max(lanes.length * 56, 120);
     const scale = devicePixelRatio;
     canvas.width = width * scale;
     canvas.height = height * scale;
@@ -102,8 +115,10 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     const isNarrow = width < 600;
     const gutter = isThrough ? (isNarrow ? 4 : Math.min(Math.max(...lanes.map((l) => ctx.measureText(l).width)) + 12, 260)) : 64;
     const x = (t: number): number => gutter + ((t - from) / (to - from)) * (width - gutter - 8);
-    const heightOf = (lane: number): number => 24 + (lane * (height - 48)) / Math.max(lanes.length - 1, 1);
-    const y = (node: string): number => heightOf(nodes.indexOf(node));
+    const row = new Map(used.map((lane, k) => [lane, k]));
+    const heightOf = (k: number): number => 24 + (k * (height - 48)) / Math.max(lanes.length - 1, 1);
+    const ofLane = (lane: number): number => heightOf(row.get(lane) ?? 0);
+    const y = (node: string): number => ofLane(nodes.indexOf(node));
     ctx.strokeStyle = token("--line");
     ctx.fillStyle = token("--mute");
     for (const [k, name] of lanes.entries()) {
@@ -135,7 +150,7 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       const lost = way.to?.dropped === true;
       ctx.strokeStyle = ctx.fillStyle = lost ? token("--bad") : colour(flows.indexOf(way.flow));
       ctx.lineWidth = way === chosen ? 3 : 1;
-      const lines = isThrough ? through(layers!.stays.get(way.packet) ?? [], x, heightOf) : between(way, x, y);
+      const lines = isThrough ? through(layers!.stays.get(way.packet) ?? [], x, ofLane) : between(way, x, y);
       ctx.beginPath();
       for (const l of lines) {
         ctx.moveTo(l.x1, l.y1);
@@ -223,6 +238,11 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   );
   const hint = !hasLayers ? el("p", { class: "mute" }, "Drawn from node to node. With ", el("code", {}, "--set output.explain=true"), " the run records in which layer each packet was, and they are drawn through the layers.") : null;
   return section("Packets", "packets", excerptOf(run, time), choices.childElementCount > 0 ? choices : null, note, canvas, hint, life);
+}
+
+/** The nodes between which a packet is drawn: what is lost ends below its sender. */
+function nodesOf(way: Way): string[] {
+  return [way.from.node, way.to?.dropped === false ? way.to.node : way.from.node];
 }
 
 /** A straight piece of a packet's drawing. */

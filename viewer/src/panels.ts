@@ -41,6 +41,12 @@ interface Recipe {
 
 type Value = Recipe["value"];
 
+/** `unacked` alone grows without end behind one hole that is not filled, while the window bounds this. */
+const outstanding: Value = (rows) => {
+  const [unacked, sacked] = [rows.numbers("unacked"), rows.numbers("sacked")];
+  return (row) => unacked[row]! - sacked[row]!;
+};
+
 const scaled =
   (column: string, factor = 1): Value =>
   (rows) => {
@@ -100,7 +106,7 @@ const RECIPES: Recipe[] = [
   { id: "wait", title: "Time in queues that 95 % of the packets do not exceed", unit: "ms", table: "windows", time: "start_s", columns: ["wait_p95_s"], keys: ["flow"], value: scaled("wait_p95_s", 1e3), step: true },
   { id: "cwnd", title: "Congestion window", unit: "segments", table: "tcp", columns: ["snd_cwnd"], keys: ["flow"], value: scaled("snd_cwnd"), step: true },
   { id: "rtt", title: "Smoothed round-trip time", unit: "ms", table: "tcp", columns: ["rtt_us"], keys: ["flow"], value: roundTrip, step: true },
-  { id: "flight", title: "Segments in flight", unit: "segments", table: "tcp", columns: ["unacked"], keys: ["flow"], value: scaled("unacked"), step: true },
+  { id: "flight", title: "Segments not ACKed nor SACKed", unit: "segments", table: "tcp", columns: ["unacked", "sacked"], keys: ["flow"], value: outstanding, step: true },
   { id: "queue", title: "Queues of links", unit: "kB", table: "queues", columns: ["bytes"], keys: ["queue"], value: scaled("bytes", 1e-3), sparse: true },
   { id: "rlc", title: "RLC buffers", unit: "kB", table: "rlc", columns: ["queue_bytes"], keys: BEARER, value: scaled("queue_bytes", 1e-3), sparse: true },
   { id: "sinr", title: "SINR of transmissions", unit: "dB", table: "radio", columns: ["sinr_db"], keys: RADIO, value: scaled("sinr_db") },

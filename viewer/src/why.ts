@@ -11,7 +11,7 @@ export async function why(run: Run): Promise<HTMLElement | null> {
   if (run.info.explain.flows.length === 0) return null;
   if (run.info.explain.quick) {
     const found = await run.explained();
-    return found.length === 0 ? null : section("Why", "why", ...all(found));
+    return found.length === 0 ? null : section("Why", "why", ...all(found, run));
   }
   const place = el("div", { class: "why-later" }, el("p", { class: "mute", role: "status" }, "Working out why the flows were slow…"));
   return section("Why", "why", place);
@@ -23,7 +23,7 @@ export async function whyLater(run: Run, node: ParentNode): Promise<void> {
   if (place === null) return;
   try {
     const found = await run.explained();
-    place.replaceChildren(...(found.length > 0 ? all(found) : [el("p", {}, "No flow of this run can be explained.")]));
+    place.replaceChildren(...(found.length > 0 ? all(found, run) : [el("p", {}, "No flow of this run can be explained.")]));
   } catch (error) {
     place.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
   }
@@ -32,9 +32,12 @@ export async function whyLater(run: Run, node: ParentNode): Promise<void> {
 /** Flows that are open without a click. */
 const OPEN = 2;
 
-function all(found: Explained[]): HTMLElement[] {
-  if (found.length === 1) return [one(found[0]!, found[0]!.sentences)];
-  return found.map((flow, i) => el("details", { open: found.length <= OPEN || i === 0 }, el("summary", {}, `${flow.flow}: ${flow.sentences[0] ?? ""}`), one(flow, flow.sentences.slice(1))));
+function all(found: Explained[], run: Run): HTMLElement[] {
+  const others = (run.table("flows")?.rows ?? 0) - run.info.explain.flows.length;
+  const more = others > 0 ? [el("p", { class: "mute" }, others === 1 ? "One more flow: " : `${others.toLocaleString("en")} more flows: `, el("code", {}, "lasthop explain RUN --flow NAME"), " explains any.")] : [];
+  if (found.length === 1) return [one(found[0]!, found[0]!.sentences), ...more];
+  const flows = found.map((flow, i) => el("details", { open: found.length <= OPEN || i === 0 }, el("summary", {}, `${flow.flow}: ${flow.sentences[0] ?? ""}`), one(flow, flow.sentences.slice(1))));
+  return [...flows, ...more];
 }
 
 /** An explanation with these of its sentences: the summary of several has the first one. */

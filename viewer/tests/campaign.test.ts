@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { layout, longestNumbers, lowest, placesOf, product, round, spaced, type Axis } from "../src/campaign";
+import { layout, longestNumbers, placesOf, product, round, spaced, type Axis } from "../src/campaign";
 import { prefixed } from "../src/format";
 
 const axis = (labels: string[], numbers: number[] | null): Axis => ({ name: "a", unit: "", labels, numbers });
@@ -62,9 +62,4 @@ describe("labels of an axis", () => {
     expect(prefixed(900, "B")).toEqual({ factor: 1, unit: "B" });
     expect(prefixed(5000, "ms")).toEqual({ factor: 1, unit: "ms" });
   });
-});
-
-it("intervals of what is never negative are cut at 0", () => {
-  expect(lowest([[3, -1, 7, 3], null, undefined])).toBe(0);
-  expect(lowest([[3, -1, 7, 3], [-1, -2, 0, 3]])).toBe(-Infinity);
 });

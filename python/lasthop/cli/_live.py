@@ -15,7 +15,7 @@ from lasthop import FolderInUseError, Results, Scenario, _core, _format
 from lasthop._core import clear_stale
 from lasthop._errors import mistake
 from lasthop._files import resolved
-from lasthop._registry import LATENESS
+from lasthop._registry import LATENESS, losses_of_devices
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 from lasthop.cli._run import (
@@ -188,12 +188,8 @@ def _run(
         if program["ended_by_itself"] and program["status"] != 0:
             how = "by a signal" if program["status"] is None else f"with status {program['status']}"
             _output.note(f"the program of {program['node']} has ended {how}: {program['command']}")
-    for node, count in measured["lost_before_entry"].items():
-        if count:
-            _output.note(f"{count} packets of {node} were lost before they entered: its device's queue was full")
-    for node, count in measured["lost_after_exit"].items():
-        if count:
-            _output.note(f"{count} packets for {node} were lost behind its device: the kernel did not take them")
+    for text in losses_of_devices(measured):
+        _output.note(text)
     if stopped is not None:
         raise stopped
     if (gone := measured["device_gone_at"]) is not None:

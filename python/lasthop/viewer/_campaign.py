@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lasthop.campaign.results import CampaignResults
-    from lasthop.campaign.tidy import Estimate, Label
+    from lasthop.campaign.tidy import Estimate, Label, Tidy
 
 
 def campaign_entry(results: CampaignResults) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def campaign_entry(results: CampaignResults) -> dict[str, Any]:
         "description": str(about.get("description", "")),
         "level": data.level,
         "axes": [_axis(name, labels, data.axis_units.get(name, "")) for name, labels in axes.items()],
-        "metrics": [{"name": name, "unit": "" if unit == "1" else unit} for name, unit in data.units.items()],
+        "metrics": [_metric(data, name, unit) for name, unit in data.units.items()],
         "points": [
             {
                 "at": [places[name][label] for name, label in zip(data.axis_names, labels, strict=True)],
@@ -42,6 +42,11 @@ def campaign_entry(results: CampaignResults) -> dict[str, Any]:
         ],
         "failures": len(results.failures()),
     }
+
+
+def _metric(data: Tidy, name: str, unit: str) -> dict[str, Any]:
+    least = data.least(name)
+    return {"name": name, "unit": "" if unit == "1" else unit, "least": least if math.isfinite(least) else None}
 
 
 def _axis(name: str, labels: Sequence[Label], unit: str) -> dict[str, Any]:

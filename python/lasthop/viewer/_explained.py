@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: So many flows of a run are explained on the page; `lasthop explain --flow` explains any.
 FLOWS = 8
+#: A flow that has delivered less than this part of the largest one is not the first.
+SMALL = 0.1
 #: So many causes of a flow have a colour and a band of their own; the others are one band.
 BANDS = 7
 #: Rows of the longest table that an exact explanation reads, and an estimate: more would keep the
@@ -43,15 +45,35 @@ def explainable(results: Results) -> dict[str, Any]:
         rows = max((results.shape(name)[1] for name in names if name in results.table_names), default=0)
         if "flows" not in results.table_names or rows > (EXACT_ROWS if exact else ESTIMATE_ROWS):
             return {"flows": [], "quick": True}
-        flows = results.table("flows", ["flow"])["flow"].to_pylist()[:FLOWS]
+        flows = _chosen(results)
     except LasthopError:
         # The page names the damaged table.
         return {"flows": [], "quick": True}
     return {"flows": flows, "quick": rows <= QUICK_ROWS}
 
 
+def _chosen(results: Results) -> list[str]:
+    """The flows that delivered most, in the order of the table.
+
+    The page opens the first. If that is a small one beside another (the control connection of a
+    transfer), the largest comes before it.
+    """
+    has_octets = "app_bytes" in results.shape("flows")[0].names
+    table = results.table("flows", ["flow", "app_bytes"] if has_octets else ["flow"])
+    flows = table["flow"].to_pylist()
+    # A table of another program may hold anything.
+    delivered = table["app_bytes"].to_pylist() if has_octets else [0] * len(flows)
+    octets = [n if isinstance(n, (int, float)) and math.isfinite(n) else 0 for n in delivered]
+    largest = sorted(range(len(flows)), key=lambda i: -octets[i])
+    chosen = sorted(largest[:FLOWS])
+    if chosen and octets[chosen[0]] < SMALL * octets[largest[0]]:
+        chosen.remove(largest[0])
+        chosen.insert(0, largest[0])
+    return [flows[i] for i in chosen]
+
+
 def explained(results: Results) -> list[dict[str, Any]]:
-    """The explanations of the first flows of a run; a flow that cannot be explained is left out."""
+    """The explanations of the largest flows of a run; a flow that cannot be explained is left out."""
     from lasthop.explain import explain
 
     found = []

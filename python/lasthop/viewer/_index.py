@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
-from lasthop._registry import LATENESS, series_of
+from lasthop._registry import LATENESS, losses_of_devices, series_of
 from lasthop.campaign._quantity import quantity
 from lasthop.viewer._explained import explainable
 
@@ -99,10 +99,12 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "interval_s": _interval(scenario),
         "scenario": text,
         "places": [*_places(scenario), *_recorded_places(manifest)],
+        "unplaced": _unplaced(scenario, manifest),
         "wraps": any(isinstance(x, dict) and x.get("wrap_around") is True for x in _inner(scenario, "layout").values()),
         "moving": _moving(scenario),
         "account": account if isinstance(account, dict) else {},
         "lateness": _lateness(results.summary.get("live")),
+        "losses": losses_of_devices(results.summary.get("live")),
         "explain": explainable(results),
         "tables": tables,
         "damaged": damaged,
@@ -209,10 +211,7 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _recorded_places(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Where those stand whose table of the scenario has no places: cells of layouts, stations placed at random.
-
-    Older runs do not say it.
-    """
+    """Where those stand whose table of the scenario has no places: cells of layouts, stations placed at random."""
     places = manifest.get("places")
     found = []
     for entry in places if isinstance(places, list) else []:
@@ -226,6 +225,16 @@ def _recorded_places(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
             place["azimuth"] = azimuth
         found.append(place)
     return found
+
+
+def _unplaced(scenario: dict[str, Any], manifest: Mapping[str, Any]) -> list[str]:
+    """Whose places are not known: a run of an earlier version has no `places` in its manifest."""
+    if "places" in manifest:
+        return []
+    stations = _inner(scenario, "station").items()
+    strewn = [name for name, group in stations if isinstance(group, dict) and ("drop" in group or "ring" in group)]
+    cells = [name for name in _inner(scenario, "layout") if name in _inner(scenario, "cell")]
+    return [*(f"the cells of {name}" for name in cells), *(f"the stations of {name}" for name in strewn)]
 
 
 def _finite(value: object) -> bool:
