@@ -12,8 +12,6 @@ demonstrates in particular:
 Run it: python examples/own_scheduler.py
 """
 
-from collections.abc import Sequence
-
 import lasthop as lh
 
 SCENARIO = """
@@ -62,7 +60,7 @@ class LateFirst(lh.Scheduler):
     def __init__(self, budget: float = 0.01) -> None:
         self.budget = budget
 
-    def weigh(self, _tti: int, candidates: list[lh.Candidate]) -> Sequence[float]:
+    def weigh(self, _tti: int, candidates: list[lh.Candidate]) -> list[float]:
         """The weight of a late UE outdoes any difference of rates."""
         return [1000.0 if self.is_late(c) else 1.0 for c in candidates]
 
