@@ -84,6 +84,7 @@ golden-check: $(VENV)/.tools build ## are the results those of the golden files?
 docs: $(VENV)/.tools build ## does the documentation build without a warning? (docs/_build/html)
 	$(LANE)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_search.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing else? (dist/)

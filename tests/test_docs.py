@@ -295,3 +295,53 @@ def test_the_index_leads_from_a_search_word_to_a_page_that_has_it(term: str) -> 
     targets = [target for words, target in rows if word.search(words)]
     assert targets
     assert [t for t in targets if not word.search((DOCS / t).read_text(encoding="utf-8"))] == []
+
+
+def test_the_check_of_the_search_finds_words_by_text_and_by_title(tmp_path: Path) -> None:
+    check = load(DOCS / "check_search.py")
+    index = {"docnames": ["a", "b", "c"], "terms": {"resum": [0, 1], "5g": 2}, "titleterms": {"resum": 2}}
+    assert check.pages(index, "resume") == {"a", "b", "c"}
+    assert check.pages(index, "5G") == {"c"}
+    assert check.pages(index, "pcap") == set()
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
+    with pytest.raises(SystemExit, match="pcap: guides/captures"):
+        check.main(str(tmp_path))
+
+
+def long_lines(text: str) -> list[int]:
+    """The lines of prose (from 1) above 120 columns; tables, code, headings and long words keep their lines."""
+    found, block = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith(("```", ":::")):
+            block = not block
+        plain = re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
+        code = block or line.startswith("    ") or line.lstrip().startswith(("|", "#", "!["))
+        if len(line) > 120 and not code and len(plain.split()) > 3:
+            found.append(number)
+    return found
+
+
+def test_long_lines_of_prose_are_found() -> None:
+    long = "word " * 30
+    assert long_lines(f"{long}\n| {long}\n```\n{long}\n```\n    {long}\n- {long}") == [1, 7]
+
+
+#: Pages with wider lines, and the pages that the site shows with the files of text at the root.
+WIDE = {
+    "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "README.md", "docs/concepts/media.md",
+    "docs/concepts/real-linux.md",
+    "docs/guides/add-a-case.md", "docs/guides/export.md", "docs/guides/judge.md", "docs/guides/linux.md",
+    "docs/guides/live.md", "docs/performance-log.md", "docs/performance.md", "docs/start.md",
+}  # fmt: skip
+TEXTS = [
+    p.relative_to(ROOT).as_posix()
+    for p in sorted((*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "python" / "lasthop" / "studies").rglob("*.md")))
+    if not {"generated", "_build"} & set(p.parts)
+    and p.name not in ("plan.md", "scorecards.md", "THIRD-PARTY.md")
+    and p.relative_to(ROOT).as_posix() not in WIDE
+]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_prose_of_pages_is_within_120_columns(name: str) -> None:
+    assert long_lines((ROOT / name).read_text(encoding="utf-8")) == []
