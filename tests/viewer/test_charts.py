@@ -131,3 +131,14 @@ def test_what_is_not_recorded_is_said_once_with_the_key_that_records_it(sheet: S
     sheet.opened(run_report(lh.Scenario.load("lte-qos").with_(with_both).run()), tmp_path)
     expect(sheet.page.locator("#series")).not_to_contain_text("no chart")
     expect(sheet.page.locator("#packets")).not_to_contain_text("output.packets")
+
+
+def test_a_media_call_has_its_rates_and_frames(sheet: Sheet, tmp_path: Path) -> None:
+    """It has no TCP: the table `media` has what it wanted and what arrived, so nothing is missing."""
+    run = lh.Scenario.load("media-call").with_({"scenario.duration": "5 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    series = sheet.page.locator("#series")
+    for title in ("Rate that the control of media wants", "Media as received", "Frames of media"):
+        expect(series.locator("figcaption", has_text=title)).to_have_count(1)
+    expect(series).not_to_contain_text("no chart of throughput")
+    assert sheet.wrong == []

@@ -104,6 +104,9 @@ const RECIPES: Recipe[] = [
   { id: "delivered", title: "Packets delivered in each window", unit: "Mbit/s", table: "windows", time: "start_s", columns: ["end_s", "delivered_bytes"], keys: ["flow"], value: delivered, step: true },
   { id: "delay", title: "One-way delay that 95 % of the packets do not exceed", unit: "ms", table: "windows", time: "start_s", columns: ["delay_p95_s"], keys: ["flow"], value: scaled("delay_p95_s", 1e3), step: true },
   { id: "wait", title: "Time in queues that 95 % of the packets do not exceed", unit: "ms", table: "windows", time: "start_s", columns: ["wait_p95_s"], keys: ["flow"], value: scaled("wait_p95_s", 1e3), step: true },
+  { id: "media-target", title: "Rate that the control of media wants", unit: "Mbit/s", table: "media", columns: ["target_bps"], keys: ["flow"], value: scaled("target_bps", 1e-6), step: true },
+  { id: "media-received", title: "Media as received", unit: "Mbit/s", table: "media", columns: ["received_bps"], keys: ["flow"], value: scaled("received_bps", 1e-6) },
+  { id: "media-frames", title: "Frames of media, from encoding to the last packet, mean", unit: "ms", table: "media", columns: ["frame_delay_mean_s"], keys: ["flow"], value: scaled("frame_delay_mean_s", 1e3) },
   { id: "cwnd", title: "Congestion window", unit: "segments", table: "tcp", columns: ["snd_cwnd"], keys: ["flow"], value: scaled("snd_cwnd"), step: true },
   { id: "rtt", title: "Smoothed round-trip time", unit: "ms", table: "tcp", columns: ["rtt_us"], keys: ["flow"], value: roundTrip, step: true },
   { id: "flight", title: "Segments not ACKed nor SACKed", unit: "segments", table: "tcp", columns: ["unacked", "sacked"], keys: ["flow"], value: outstanding, step: true },
@@ -119,6 +122,7 @@ const RECIPES: Recipe[] = [
   { id: "wifi-rate", title: "Wi-Fi PHY rate", unit: "Mbit/s", table: "wifi", columns: ["rate_bps"], keys: WIFI, value: scaled("rate_bps", 1e-6) },
   { id: "wifi-failed", title: "Wi-Fi MPDUs not acknowledged", unit: "%", table: "wifi", columns: ["failed", "mpdus"], keys: WIFI, value: ratio("failed", "mpdus", 100) },
   { id: "wifi-queue", title: "Wi-Fi queues", unit: "kB", table: "wifi", columns: ["queue_bytes"], keys: WIFI, value: scaled("queue_bytes", 1e-3), sparse: true },
+  { id: "hint", title: "Rate as capacity hints report it", unit: "Mbit/s", table: "hints", columns: ["rate_bps"], keys: ["hint", "flow"], value: scaled("rate_bps", 1e-6) },
   { id: "rsrp", title: "RSRP as measured", unit: "dBm", table: "measurements", columns: ["rsrp_dbm"], keys: ["ue", "cell"], value: scaled("rsrp_dbm") },
 ];
 
@@ -141,14 +145,15 @@ export async function panelsOf(run: Run): Promise<Panel[]> {
   return made.filter((panel): panel is Panel => panel !== null && panel.lines.length > 0);
 }
 
-/** Flows that no chart shows: without TCP only the table of windows has what was delivered of them. */
+/** Flows that no chart shows: without TCP only the tables of windows and of media have what was delivered of them. */
 export async function uncharted(run: Run): Promise<string[]> {
   const known = run.table("flows")?.columns.some((c) => c.name === "transport") ?? false;
   if (!known || run.table("windows") !== undefined || run.info.left_out.includes("windows")) return [];
   const rows = await run.rows("flows", ["flow", "transport"]);
   const transports = rows.texts("transport");
   const flows = rows.texts("flow");
-  return Array.from({ length: rows.length }, (_, i) => i).filter((i) => transports.at(i) !== "tcp").map((i) => flows.at(i));
+  const media = run.has("media") ? new Set((await run.rows("media", ["flow"])).texts("flow").names) : new Set<string>();
+  return Array.from({ length: rows.length }, (_, i) => i).filter((i) => transports.at(i) !== "tcp" && !media.has(flows.at(i))).map((i) => flows.at(i));
 }
 
 /** The columns that a chart needs; null: the run does not have them. */
