@@ -87,8 +87,14 @@ def test_a_docstring_becomes_markdown() -> None:
 
 def test_the_bench_table_shows_what_was_measured_and_nothing_else() -> None:
     fill = load(DOCS / "fill_bench.py")
-    text = fill.table([{"name": "dumbbell1", "sim_s_per_s": 312.4, "instructions": 2.5e9}])
-    assert "| `dumbbell1` | 312 |  |  |  | 2.5 G |" in text
+    rows = [{"name": "dumbbell1", "sim_s_per_s": 312.4, "instructions": 2.5e9}]
+    text = fill.case_table(rows, {"cases": [{"name": "dumbbell1", "ns3": 5.5}]})
+    assert "| `dumbbell1` | 312 | 5.5 |  |  |  | 2.5 G |" in text
+
+
+def test_the_performance_page_has_the_tables_of_its_records() -> None:
+    fill = load(DOCS / "fill_bench.py")
+    assert fill.generated() in fill.PAGE.read_text(encoding="utf-8"), "renew it: python docs/fill_bench.py --page"
 
 
 @pytest.fixture

@@ -35,11 +35,39 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "dumbbell1", full: || dumbbell(1, 60), short: Some(|| dumbbell(1, 2)), jobs: 1, times: 3 },
+    // Start and end of a run: one packet arrives, the SYN. A part of each other case.
+    Case {
+        name: "start",
+        full: || dumbbell(1, RENO, 0.03),
+        short: Some(|| dumbbell(1, RENO, 0.03)),
+        jobs: 1,
+        times: 3,
+    },
+    Case {
+        name: "dumbbell1",
+        full: || dumbbell(1, RENO, 60.0),
+        short: Some(|| dumbbell(1, RENO, 2.0)),
+        jobs: 1,
+        times: 3,
+    },
     Case {
         name: "dumbbell10",
-        full: || dumbbell(10, 60),
-        short: Some(|| dumbbell(10, 2)),
+        full: || dumbbell(10, RENO, 60.0),
+        short: Some(|| dumbbell(10, RENO, 2.0)),
+        jobs: 1,
+        times: 3,
+    },
+    Case {
+        name: "dumbbell1-cubic",
+        full: || dumbbell(1, CUBIC, 60.0),
+        short: Some(|| dumbbell(1, CUBIC, 2.0)),
+        jobs: 1,
+        times: 3,
+    },
+    Case {
+        name: "dumbbell10-cubic",
+        full: || dumbbell(10, CUBIC, 60.0),
+        short: Some(|| dumbbell(10, CUBIC, 2.0)),
         jobs: 1,
         times: 3,
     },
@@ -74,13 +102,18 @@ const CASES: &[Case] = &[
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
+/// Name and TCP of a dumbbell: SACK by the RFCs, with Reno.
+const RENO: (&str, &str) = ("", "profile = \"rfc\"\ncc = \"reno\"\nrecovery = \"sack\"");
+/// CUBIC as Linux 6 has it: RACK-TLP, packets of several segments, a receive window that grows.
+const CUBIC: (&str, &str) = ("-cubic", "profile = \"linux-6\"\ncc = \"cubic\"");
+
 /// One bottleneck of 100 Mbit/s and 40 ms round trip; its queue holds one bandwidth-delay product,
 /// 500 kB.
-fn dumbbell(flows: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+fn dumbbell(flows: u32, (name, tcp): (&str, &str), seconds: f64) -> Result<Vec<Scenario>, Error> {
     parse(&format!(
         r#"
 [scenario]
-name = "dumbbell{flows}"
+name = "dumbbell{flows}{name}"
 duration = "{seconds} s"
 [link.bottleneck]
 between = ["server", "client"]
@@ -95,9 +128,7 @@ count = {flows}
 stagger = "10 ms"
 app = "bulk"
 [flow.download.tcp]
-profile = "rfc"
-cc = "reno"
-recovery = "sack"
+{tcp}
 [output]
 tcp = "off"
 queues = false
