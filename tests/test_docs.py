@@ -351,3 +351,9 @@ TEXTS = [
 @pytest.mark.parametrize("name", TEXTS)
 def test_prose_of_pages_is_within_120_columns(name: str) -> None:
     assert long_lines((ROOT / name).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_definitions_begin_a_line(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert re.findall(r"^`[^`\n]+` : .*", text, re.M) == []
