@@ -169,6 +169,7 @@ def test_names_are_worked_out_once_and_moments_compare() -> None:
         ("9e999 > 1", "too large", "1.8e308"),
         ("'abc", "no meaning", "not closed"),
         ("metric('frist(x)')", "the metric is wrong", ""),
+        ("exists(events('ecn-reductoin'))", "no events 'ecn-reductoin'", "did you mean 'ecn-reduction'?"),
         ("(" * 60 + "1" + ")" * 60, "levels", "case.let"),
         ("1" * 3000, "3,000 characters", "case.let"),
         ("ms > 1", "the unit 'ms'", "3 ms"),
@@ -209,6 +210,10 @@ p = { rate = "10 Mbit/s", rtt = "40 ms" }
         ('title = "t"\n', "", "1:1", "no `title`"),
         ('rtt = "40 ms"', 'rtt = "40 mm"', "7:33", "no quantity"),
         ('rtt = "40 ms"', 'rtt = "0 ms"', "7:5", "`rtt` above 0"),
+        ('"10 Mbit/s"', '"1e300 Gbit/s"', "7:14", "no quantity"),
+        ('rate = "10 Mbit/s", rtt = "40 ms"', 'rate = "1e300 bit/s", rtt = "1e300 s"', "7:5", "no finite number"),
+        ('rtt = "40 ms"', 'rtt = "40 ms", buffer_bdp = -3', "7:55", "`buffer_bdp` is a number of bandwidth-delay"),
+        ('rtt = "40 ms"', 'rtt = "40 ms", buffer = "3 s"', "7:51", "`buffer` is a number of packets"),
         ("[case.paths]", "[case.pths]", "6:1", "unknown key `pths`"),
         ('source = "s"', 'source = "s"\nscenarios = 3', "5:1", "unknown key `scenarios`"),
         ('source = "s"', "source = 3", "4:10", "must be a text"),
@@ -240,10 +245,11 @@ PATHS = ('p = { rate = "10 Mbit/s", rtt = "40 ms", cut = 0.4, size = "15 kB", od
 
 
 def case_of(check: str) -> str:
-    """A case with one check, in line 5."""
+    """A case with one check, in line 6."""
     text = CASE.replace("max(cwnd, start, end) >= 4", check).replace(
         "[case.paths]", '[case.let]\nd = "end - late"\n[case.paths]'
     )
+    text = text.replace("pass = [", 'observables = ["mine.wait: s", "mine.other"]\npass = [')
     return text[: text.index("p = {")] + PATHS
 
 
@@ -259,19 +265,26 @@ def case_of(check: str) -> str:
         ("max(bbr.min_rtt, start, end) <= {size}", 42, "a time [s] is compared with data [B]"),
         ("max(ref, {rtt}) > 1", 19, "a rate [bit/s] is compared with a time [s]"),
         ("0.9 * ref > {rtt}", 22, "a rate [bit/s] times a number without a unit is compared with a time [s]"),
-        ("{size} / {rtt} > 2 * {rtt} ", 27, "a rate [bit/s] is compared with a time [s] times a number without a unit"),
+        ("{size} / {rtt} > 2 * {rtt} ", 27, "octets per second is compared with a time [s] times a number"),
         ("time(shift(end, {size})) > 1", 26, "argument 2 of 'shift' is data [B], not a time [s]"),
         ("time_to_reach('x', 1 s, 1 s, start) > 1", 29, "argument 2 of 'time_to_reach' is a time [s], not a rate"),
         ("sqrt({rtt} * {rtt}) < {rate}", 32, "a time [s] is compared with a rate [bit/s]"),
         ("swings(bbr.bw, 1 s, 2 s, 1 s, start, end) > 3", 25, "a rate [bit/s] is compared with a time [s]"),
         ("{rtt} ^ 2 > {rtt}", 22, "a quantity in s^2 is compared with a time [s]"),
+        # A rate is in bit/s, data in octets.
+        ("{rate} * {rtt} > {size}", 27, "data in bits is compared with data [B]"),
+        ("{size} / {rtt} > {rate}", 27, "octets per second is compared with a rate [bit/s]"),
+        ("metric('flow(\\\"judged\\\").tx_packets') > {rtt}", 9, "a number without a dimension is compared with a"),
+        ("metric('flow(\\\"judged\\\").goodput_bps') > {rtt}", 9, "a rate [bit/s] is compared with a time [s]"),
+        ("metric('mean(tcp.rtt_us)') > 3 * {rtt} + {rtt}", 39, "a metric in us is compared"),
+        ("max(mine.wait, start, end) < {size}", 39, "a time [s] is compared with data [B]"),
     ],
 )  # fmt: skip
 def test_different_quantities_are_not_compared(check: str, column: int, message: str) -> None:
     with pytest.raises(LasthopError) as error:
         parse_cases(case_of(check), "mine.toml")
     assert message in str(error.value)
-    assert f"--> mine.toml:5:{column}\n" in str(error.value)
+    assert f"--> mine.toml:6:{column}\n" in str(error.value)
     assert "help:" in str(error.value)
 
 
@@ -293,7 +306,10 @@ def test_different_quantities_are_not_compared(check: str, column: int, message:
         "mean(cwnd, start, end) > {cut} and mean(pacing_rate, start, end) > {cut}",
         # Paths differ in what this measures; a metric's unit is its own.
         "{odd} > 1 s or {odd} > 1 MB",
-        "metric('flow(\\\"judged\\\").tx_packets') > {rtt}",
+        "metric('flow(\\\"judged\\\").tx_packets') > 3 and metric('mean(tcp.rtt_us)') / 1e6 < {rtt}",
+        "metric('mean(tcp.rtt_us) in s') < {rtt} and metric('mean(tcp.rtt_us)') > 3000",
+        "metric('flow(\\\"judged\\\").goodput_bps') * {rtt} > {rate} * {rtt}",
+        "max(mine.wait, start, end) < {rtt} and max(mine.other, start, end) > {size}",
         "wait_of('*', 95, late, end) * 1000 < 20",
         "at(cwnd, first(rises(inflight > 3))) > 1 and share(cwnd > 3, start, end) > 5 %",
     ],
@@ -309,9 +325,42 @@ def test_each_function_has_a_quantity() -> None:
 def test_a_mistake_of_quantities_in_a_name_and_a_metric_is_shown_there() -> None:
     with pytest.raises(LasthopError, match=r"a time .* is added to a rate") as error:
         parse_cases(case_of("d > 1 s").replace("end - late", "ref + {rtt}"), "mine.toml")
-    assert "--> mine.toml:7:12\n" in str(error.value)
+    assert "--> mine.toml:8:12\n" in str(error.value)
     assert str(error.value).count("error:") == 1
     metric = '[case.metric.x]\nvalue = "mean(cwnd, late, end) - {rtt}"\n[case.paths]'
     with pytest.raises(LasthopError, match=r"a time .* is subtracted from a number") as error:
         parse_cases(CASE.replace('pass = ["max(cwnd, start, end) >= 4"]', "").replace("[case.paths]", metric), "m.toml")
     assert "--> m.toml:7:34\n" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "place", "message"),
+    [
+        ('value = "goodput(late, end)"\nmost = "20 ms"', "8:8", "the bound is a time [s], the metric a rate [bit/s]"),
+        ('value = "wait_of(\'*\', 95, late, end)"\nleast = "{rate}"', "8:9", "the bound is a rate [bit/s], the metric"),
+        ('value = "{rate} * {rtt}"\nmost = "15 kB"', "8:8", "the bound is data [B], the metric data in bits"),
+    ],
+)
+def test_a_bound_measures_what_its_metric_does(metric: str, place: str, message: str) -> None:
+    table = f'[case.metric.x]\n{metric}\nby = "this test"\n[case.paths]'
+    text = CASE.replace('pass = ["max(cwnd, start, end) >= 4"]\n', "\n").replace("[case.paths]", table)
+    with pytest.raises(LasthopError) as error:
+        parse_cases(text, "mine.toml")
+    assert message in str(error.value)
+    assert f"--> mine.toml:{place}\n" in str(error.value)
+    fine = text.replace('"20 ms"', '"5 Mbit/s"').replace('"{rate}"', '"20 ms"').replace('"15 kB"', '"8 * 15 kB + 3"')
+    parse_cases(fine, "mine.toml")
+
+
+def test_a_variable_of_ones_own_has_one_of_the_units() -> None:
+    text = CASE.replace("pass =", 'observables = ["mine.rate: Mbit/s"]\npass =')
+    with pytest.raises(LasthopError, match=r"(?s)'Mbit/s' is no unit of a variable.*5:16.*bit/s, B"):
+        parse_cases(text, "mine.toml")
+
+
+def test_a_long_line_is_shown_around_the_mistake() -> None:
+    text = CASE.replace('"t"', '"' + "t" * 100_000 + '", there').replace("\nsource", " = 3 source")
+    with pytest.raises(LasthopError, match="no TOML") as error:
+        parse_cases(text, "mine.toml")
+    assert "--> mine.toml:3:" in str(error.value)
+    assert all(len(line) < 300 for line in str(error.value).splitlines())

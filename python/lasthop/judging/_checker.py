@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lasthop.campaign._faults import nearest
 from lasthop.campaign.metrics import Metric, MetricError
+from lasthop.campaign.metrics._catalogue import EVENT_KINDS
 from lasthop.judging._functions import (
     CONDITION,
     EVENTS,
@@ -231,6 +232,11 @@ class Checker:
             self.used.add(variable.value)
         if tree.function == "events":
             self.tables.add("events")
+            if texts and texts[0].value not in EVENT_KINDS:
+                kind = texts[0].value
+                raise ExpressionError(
+                    f"there are no events '{kind}'", nearest(kind, EVENT_KINDS), *_place(tree.arguments[0])
+                )
         if tree.function == "metric":
             try:
                 metric = Metric.parse("metric", texts[0].value)

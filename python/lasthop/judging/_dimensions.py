@@ -2,14 +2,17 @@
 
 A number without a unit takes the quantity of what it stands beside, since variables have the units of the table `cc`.
 A factor without a unit may turn octets into bits or packets, or stand for a time (`/ 10` for 10 s). A product with
-one is refused only where both sides have a time, and different powers of it: a rate beside a time.
+one is refused only where both sides have a time, and different powers of it: a rate beside a time. Products of
+quantities with units are compared exactly: a rate times a time is data in bits, and not compared with octets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lasthop.campaign.metrics import Metric, MetricError
+from lasthop.campaign.metrics._units import Unit
 from lasthop.judging._checker import Checker
 from lasthop.judging._functions import FUNCTIONS, MOMENT, MOMENTS, Names
 from lasthop.judging._syntax import (
@@ -27,6 +30,9 @@ from lasthop.judging._syntax import (
 )
 from lasthop.judging._variables import unit_of
 
+#: Units that a case may give a variable of a control of one's own.
+UNITS_OF_VARIABLES = ("s", "bit/s", "B", "segments", "packets", "rounds", "1")
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -37,14 +43,20 @@ class Quantity:
     data: float | None
     #: A number without a unit.
     bare: bool = False
+    #: Power of 8 by which the value exceeds one in octets: 1 of bits.
+    bits: float = 0
+    #: The unit of a metric that is another one than that of expressions.
+    unit: str = ""
 
     def times(self, other: Quantity, sign: int = 1) -> Quantity:
         """The product; with `sign` -1 the quotient."""
         if self.bare and other.bare:
             return BARE
-        is_open = self.bare or other.bare or self.data is None or other.data is None
-        data = None if is_open else (self.data or 0) + sign * (other.data or 0)
-        return Quantity(self.time + sign * other.time, data)
+        time = self.time + sign * other.time
+        if self.bare or other.bare or self.data is None or other.data is None:
+            return Quantity(time, None)
+        unit = self.unit or other.unit
+        return Quantity(time, self.data + sign * other.data, bits=self.bits + sign * other.bits, unit=unit)
 
     def agrees(self, other: Quantity) -> bool:
         """Whether the two can be compared or added."""
@@ -52,26 +64,35 @@ class Quantity:
             return True
         if self.data is None or other.data is None:
             return self.time == other.time or not self.time or not other.time
-        return (self.time, self.data) == (other.time, other.data)
+        mine, theirs = ((q.time, q.data, q.bits if q.data else 0, q.unit) for q in (self, other))
+        return mine == theirs
 
     def __str__(self) -> str:
         """In words, for messages."""
         exact = self.data is not None
+        if self.unit:
+            return f"a metric in {self.unit}"
         for quantity, words in _WORDS:
-            if quantity.time == self.time and (quantity.data == self.data or not exact):
+            if quantity.time == self.time and (not exact or (quantity.data, quantity.bits) == (self.data, self.bits)):
                 return words if exact else f"{words} times a number without a unit"
-        powers = [f"{unit}^{power:g}" for unit, power in (("s", self.time), ("B", self.data or 0)) if power]
+        data = "bit" if self.bits else "B"
+        powers = [f"{unit}^{power:g}" for unit, power in (("s", self.time), (data, self.data or 0)) if power]
         return f"a quantity in {' '.join(powers)}"
 
 
 BARE = Quantity(0, None, bare=True)
-PLAIN, TIME, RATE, DATA = Quantity(0, 0), Quantity(1, 0), Quantity(-1, 1), Quantity(0, 1)
+PLAIN, TIME, RATE, DATA = Quantity(0, 0), Quantity(1, 0), Quantity(-1, 1, bits=1), Quantity(0, 1)
 _WORDS = (
     (PLAIN, "a number without a dimension"), (TIME, "a time [s]"), (RATE, "a rate [bit/s]"), (DATA, "data [B]"),
+    (Quantity(0, 1, bits=1), "data in bits"), (Quantity(-1, 1), "octets per second"),
     (Quantity(-1, 0), "a number per time [1/s]"),
 )  # fmt: skip
 #: What the units of variables measure; others are left open.
-_UNITS = {"s": TIME, "bit/s": RATE, "B": DATA, "segments": PLAIN, "rounds": PLAIN}
+_UNITS = {
+    "s": TIME, "bit/s": RATE, "B": DATA, **dict.fromkeys(("segments", "rounds", "packets", "%", "1"), PLAIN)
+}  # fmt: skip
+#: Units of metrics that the language has.
+_OF_METRICS = {"s": TIME, "bit/s": RATE, "B": DATA, "1": PLAIN, "1/s": Quantity(-1, 0)}
 #: Names of the language and values that each path has.
 _NAMES = {"ref": RATE, "mss": DATA}
 _COUNTS = frozenset({"bdp", "buffer"})
@@ -107,7 +128,10 @@ _TAKES: Mapping[str, Mapping[int, Quantity]] = {
     "time_to_settle": {1: RATE, 2: PLAIN, 3: TIME, 4: TIME},
 }
 
-_REMEDY = "compare and add the same quantities; a factor that is a time or data has its unit, such as x / 10 s"
+_REMEDY = (
+    "compare and add the same quantities; a factor that is a time or data has its unit, such as x / 10 s; "
+    "bits / 8 are octets"
+)
 
 
 class Dimensions:
@@ -126,13 +150,13 @@ class Dimensions:
         self._known: dict[str, Quantity | None] = {}
 
     def of(self, tree: Tree) -> Quantity | None:
-        """The quantity of a part; None: it is not known, as of `metric` and of a control's own variables.
+        """The quantity of a part; None: it is not known, as of a control's own variables that have no unit.
 
         Raises:
             ExpressionError: different quantities are compared, added, or given to a function.
         """
         if isinstance(tree, Number):
-            return Quantity(*DIMENSIONS[tree.unit]) if tree.unit else BARE
+            return _of_powers(*DIMENSIONS[tree.unit]) if tree.unit else BARE
         if isinstance(tree, Text):
             return None
         if isinstance(tree, Parameter):
@@ -155,7 +179,7 @@ class Dimensions:
         powers = self._of_paths.get(name)
         if powers == (0, 0) and name not in _COUNTS:
             return BARE
-        return None if powers is None else Quantity(*powers)
+        return None if powers is None else _of_powers(*powers)
 
     def _name(self, name: str) -> Quantity | None:
         if name in self._names.let:
@@ -168,7 +192,9 @@ class Dimensions:
             return self._known[name]
         if name in MOMENTS:
             return TIME
-        return _NAMES.get(name) or (BARE if name == "inf" else _UNITS.get(unit_of(name)))
+        if name in _NAMES or name == "inf":
+            return _NAMES.get(name, BARE)
+        return _UNITS.get(self._names.units.get(name) or unit_of(name))
 
     def _binary(self, tree: Binary) -> Quantity | None:
         if tree.operator in ("+", "-"):
@@ -196,6 +222,8 @@ class Dimensions:
                 argument = tree.arguments[number]
                 message = f"argument {number + 1} of '{name}' is {here}, not {wanted}"
                 raise ExpressionError(message, f"its form is {FUNCTIONS[name].form}", argument.first, argument.last)
+        if name == "metric":
+            return _metric(tree)
         gives = GIVES[name]
         if not isinstance(gives, int):
             return gives
@@ -220,10 +248,16 @@ class Dimensions:
                 known = here
             elif not here.agrees(known):
                 left, right = (here, known) if verb != "compared with" else (known, here)
-                raise ExpressionError(f"{left} is {verb} {right}", _REMEDY, part.first, part.last)
+                remedy = f"end the metric with `in {_base_of(here, known)}`" if here.unit or known.unit else _REMEDY
+                raise ExpressionError(f"{left} is {verb} {right}", remedy, part.first, part.last)
             elif known.data is None and not here.bare:
                 known = here
         return None if left_open and (known is None or known.bare) else known
+
+
+def _of_powers(time: int, data: int) -> Quantity:
+    """Rates are in bits, data in octets."""
+    return Quantity(time, data, bits=data if time else 0)
 
 
 def _power(of: Quantity, exponent: float | None) -> Quantity | None:
@@ -231,7 +265,28 @@ def _power(of: Quantity, exponent: float | None) -> Quantity | None:
         return BARE
     if exponent is None:
         return None
-    return Quantity(of.time * exponent, None if of.data is None else of.data * exponent)
+    data = None if of.data is None else of.data * exponent
+    return Quantity(of.time * exponent, data, bits=of.bits * exponent, unit=of.unit)
+
+
+def _base_of(*quantities: Quantity) -> str:
+    """The unit of expressions that a metric in another unit should have."""
+    metric = next(q for q in quantities if q.unit)
+    return next((base for base, of in _OF_METRICS.items() if replace(metric, unit="") == of), "s, bit/s or B")
+
+
+def _metric(tree: Call) -> Quantity | None:
+    """What a metric of campaigns measures."""
+    text = tree.arguments[0]
+    try:
+        unit = Metric.parse("metric", text.value if isinstance(text, Text) else "").unit
+    except MetricError:
+        return None  # the checker has said so
+    for base, quantity in _OF_METRICS.items():
+        factor = Unit.parse(unit).factor_to(Unit.parse(base))
+        if factor is not None:
+            return quantity if factor == 1 else replace(quantity, unit=unit)
+    return None
 
 
 def agreed(paths: list[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int] | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lasthop.judging._syntax import Tree
 
@@ -149,3 +149,5 @@ class Names:
     let: Mapping[str, Tree]
     #: Names in braces.
     parameters: frozenset[str]
+    #: Units that a case gives variables of a control of one's own.
+    units: Mapping[str, str] = field(default_factory=dict)

@@ -102,6 +102,10 @@ class Places:
         """Whether the text has a value of this key."""
         return self._span(key)[1]
 
+    def below(self, key: Key) -> Key | None:
+        """The first key of the text that lies below this one; None: there is none."""
+        return next((found for found in self._spans if found[: len(key)] == key), None)
+
     def _span(self, key: Key) -> tuple[_Span | None, bool]:
         for end in range(len(key), 0, -1):
             if (found := self._spans.get(key[:end])) is not None:
@@ -125,20 +129,35 @@ class Places:
         end = self.text.find("\n", first)
         shown = self.text[begin : len(self.text) if end < 0 else end].rstrip("\r")
         column = first - begin + 1
-        marks = "^" * max(1, min(last - first, len(shown) - column + 1))
+        marked = max(1, min(last - first, len(shown) - column + 1))
+        shown, offset = _window(shown, column - 1)
+        marks = "^" * min(marked, _WIDEST - min(offset, _WIDEST - 1))
         margin = " " * len(str(line))
         rows = [
             f"error: {message}",
             f"{margin}--> {self.name}:{line}:{column}",
             f"{margin} |",
             f"{line} | {shown}",
-            f"{margin} | {' ' * (column - 1)}{marks}",
+            f"{margin} | {' ' * offset}{marks}",
         ]
         if help:
             rows += [f"{margin} |", f"{margin} = help: {help}"]
         error = LasthopError("\n".join(rows))
         error.diagnostics = [diagnostic(message, help, key, (self.name, line, column))]
         return error
+
+
+#: So many characters of a line are shown at most.
+_WIDEST = 240
+
+
+def _window(line: str, first: int) -> tuple[str, int]:
+    """The part of a long line around the characters that are meant, and where these begin in it."""
+    if len(line) <= _WIDEST:
+        return line, first
+    begin = max(0, min(first - _WIDEST // 4, len(line) - _WIDEST))
+    head, tail = "..." if begin else "", "..." if begin + _WIDEST < len(line) else ""
+    return head + line[begin + len(head) : begin + _WIDEST - len(tail)] + tail, first - begin
 
 
 def together(errors: Sequence[LasthopError]) -> LasthopError:

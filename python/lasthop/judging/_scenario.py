@@ -120,6 +120,9 @@ def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
             at = own if file.has(own) else (*case.key, "scenario", *parts)
             if parts[0] == "scenario" and not file.has(at):  # `duration` may stand at the top of a case's scenario
                 at = (*case.key, *parts)
+            inside = file.below(own) or file.below((*case.key, "scenario", *parts))
+            if not file.has(at) and inside is not None:  # a table of which only keys stand in the case
+                at = inside
             if not file.has(at):  # a key of the base, whose value follows from the path
                 at = (*case.key, "paths", path.name)
                 remedy = remedy or f"`{key}` follows from the values of the path"

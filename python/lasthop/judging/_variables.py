@@ -50,6 +50,13 @@ def declared(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, bo
     return {bare: known.get(bare, what.strip() == "text") for bare, _, what in pairs}
 
 
+def units_of(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, str]:
+    """The units that a case gives variables which no built-in control has: `"NAME: UNIT"`."""
+    known = known_variables(kind)
+    pairs = [name.partition(":") for name in observables]
+    return {name: unit.strip() for name, _, unit in pairs if unit.strip() not in ("", "text") and name not in known}
+
+
 @cache
 def switches_of(control: str, kind: str = CONGESTION) -> tuple[str, ...]:
     """The switches of a built-in control's mutants; none: there is no such control."""

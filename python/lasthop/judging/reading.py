@@ -12,13 +12,13 @@ from typing import Any
 from lasthop._core import LasthopError
 from lasthop.campaign._faults import nearest
 from lasthop.judging._checker import Checker, InLetError
-from lasthop.judging._dimensions import Dimensions, agreed
+from lasthop.judging._dimensions import PLAIN, UNITS_OF_VARIABLES, Dimensions, agreed
 from lasthop.judging._functions import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Names
 from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
 from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
-from lasthop.judging._variables import CONGESTION, KINDS, built_in, declared, known_variables, switches_of
+from lasthop.judging._variables import CONGESTION, KINDS, built_in, declared, known_variables, switches_of, units_of
 from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -110,7 +110,7 @@ class _Reader:
             if (tree := self._expression(("shown", name), text)) is not None
         }  # fmt: skip
         parameters = frozenset(p for path in paths for p in path.parameters)
-        names = Names(variables, let, parameters)
+        names = Names(variables, let, parameters, units_of(observables, judges))
         checker = Checker(names)
         dimensions = Dimensions(names, checker, agreed([path.dimensions for path in paths]))
         self._check(checker, dimensions, let, checks, ambiguous, shown)
@@ -167,7 +167,7 @@ class _Reader:
     def _texts(self, name: str) -> tuple[str, ...]:
         value = self._data.get(name, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            self._fault((name,), f"`{name}` must be a list of texts", _KEYS[name])
+            self._fault((name,), f"`{name}` must be a list of texts", f'{_KEYS[name]}, such as {name} = ["..."]')
             return ()
         return tuple(value)
 
@@ -200,9 +200,11 @@ class _Reader:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*", bare):
                 remedy = "names of the table `cc`: lasthop describe cc NAME lists them"
                 self._fault(("observables", number), f"'{name}' is no name of a variable", remedy)
-            if kind.strip() not in ("", "text"):
+            if kind.strip() not in ("", "text", *UNITS_OF_VARIABLES):
                 self._fault(
-                    ("observables", number), f"'{kind}' is no kind of variable", 'of a state write "NAME: text"'
+                    ("observables", number),
+                    f"'{kind.strip()}' is no unit of a variable",
+                    f'of a state write "NAME: text", else one of {", ".join(UNITS_OF_VARIABLES)}',
                 )
         return {**known_variables(judges), **declared(observables, judges)}
 
@@ -348,6 +350,12 @@ class _Reader:
         tree = None if harm else self._number(checker, dimensions, name, "value", entry.get("value"))
         if tree is None and not harm:
             return None
+        for key, bound in zip(("most", "least"), bounds, strict=True):
+            if bound is None or self.errors:
+                continue
+            here, of = dimensions.of(bound), PLAIN if tree is None else dimensions.of(tree)  # harm is a share
+            if here is not None and of is not None and not here.agrees(of):
+                self._fault(("metric", name, key), f"the bound is {here}, the metric {of}", "write the bound's unit")
         return CaseMetric(
             name, str(entry.get("value", "")), tree, str(entry.get("unit", "")), "smaller" if harm else str(better),
             bool(flags), harm, tuple(patterns), bounds[0], bounds[1], str(entry.get("by", "")),
@@ -462,6 +470,14 @@ class _Reader:
             if dimensions.get(key) != wanted or not values[key] > 0:
                 self._fault(("paths", name), f"a path has a `{key}` above 0", f'such as {key} = "{example}"')
                 return None
+        if not math.isfinite(values["rate"] * values["rtt"]):
+            self._fault(("paths", name), "rate times rtt is no finite number", "such as 10 Mbit/s and 40 ms")
+            return None
+        for key in ("buffer_bdp", "buffer"):
+            if key in values and (dimensions[key] != (0, 0) or values[key] < 0):
+                what = "bandwidth-delay products" if key == "buffer_bdp" else "packets"
+                self._fault(("paths", name, key), f"`{key}` is a number of {what} from 0 on", f"such as {key} = 3")
+                return None
         scenario = entry.get("scenario", {})
         if not isinstance(scenario, Mapping):
             self._fault(("paths", name, "scenario"), "`scenario` must be a table", "scenario keys of this path alone")
@@ -487,7 +503,7 @@ class _Reader:
             sign = 1.0
             if isinstance(tree, Unary) and tree.operator == "-":
                 tree, sign = tree.of, -1.0
-            if isinstance(tree, Number):
+            if isinstance(tree, Number) and math.isfinite(tree.value):
                 return sign * tree.value, DIMENSIONS.get(tree.unit, (0, 0))
         self._fault(key, "this is no quantity", f"a number, or a text with a unit: {', '.join(UNITS)}")
         return None
