@@ -388,3 +388,6 @@ def test_the_numbers_of_a_table_have_the_words_of_the_card() -> None:
     many = j.all_of([j.at_most(f"c{i}", ONE, 5.0) for i in range(5)] + [j.at_most("wrong", ONE, 1.0)])
     assert in_words(many) == "wrong: 3; and 5 more", "what does not hold is worth reading"
     assert in_words(j.Finding("agrees", "as it is")) == "as it is"
+    falling = j.monotone("rate", [0, 5], [Estimate.of([9.0]), Estimate.of([3.0])], "falling")
+    said = in_words(j.all_of([falling]), Words({"rate": "goodput over the loss"}, {})).replace("\u00a0", " ")
+    assert said == "goodput over the loss: 9 at 0, 3 at 5"

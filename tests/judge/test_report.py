@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import lasthop as lh
 from lasthop.judging._words import number
 from lasthop.judging.figures import contest_figure, course_figure, front_figure
 from lasthop.judging.reading import parse_cases
+from lasthop.judging.report import _compared, _sentence
 from lasthop.judging.suite import SuiteFigure, load_suite
 
 CASE = """[case]
@@ -111,3 +113,19 @@ def test_a_wrong_figure_of_a_suite_has_a_remedy(old: str, new: str, message: str
         load_suite(tmp_path)
     assert message in str(error.value)
     assert "suite.toml" in str(error.value)
+
+
+def test_a_metric_that_no_path_of_this_form_has_is_left_out() -> None:
+    """`only_p` is of path p, and the quick form may run q alone: no table without rows, no empty axes."""
+    (case,) = parse_cases(CASE, "cases.toml")
+    row: Any = SimpleNamespace(id="C", case=case, points=[{**points()[1], "flags": []}])
+    shown = _compared(row, CONTROLS[0])
+    assert "loss" in shown
+    assert "only" not in shown
+    row.points = [{**p, "flags": []} for p in points()]
+    assert "only_p" in _compared(row, CONTROLS[0])
+
+
+def test_the_name_of_a_value_keeps_its_letters() -> None:
+    assert _sentence("left_after_one 0.69, left_after_four 0.7") == "left_after_one 0.69, left_after_four 0.7."
+    assert _sentence("the window falls once") == "The window falls once."

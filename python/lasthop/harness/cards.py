@@ -219,6 +219,9 @@ def _numbers(check: Check, words: Words) -> str:
     values = [unbroken(s.value.text(check.digits, check.unit)) for s in check.shown]
     if check.relation == "band":
         return f"{words(labels[0])}: {values[0]}"
+    if check.relation == "trend":
+        name = _before_numbers(check.text)
+        return f"{words(name)}: {unbroken(check.text[len(name) :].strip())}"
     if check.relation not in ("order", "equal"):
         return words(check.text)
     first, last = _shared_words(labels)

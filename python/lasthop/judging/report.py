@@ -160,8 +160,12 @@ def _compared(row: Row, candidate: str) -> Markup:
     if not row.case.metrics or not row.points:
         return Markup("")
     controls = _controls(row, candidate)
+    # The quick form may have none of the paths of a metric.
+    metrics = [m for m in row.case.metrics if any(m.on(p["path"]) for p in row.points)]
+    if not metrics:
+        return Markup("")
     parts = []
-    for metric in row.case.metrics:
+    for metric in metrics:
         rows = []
         for point in (p for p in row.points if metric.on(p["path"])):
             flagged = any(f["metric"] == metric.name for f in point["flags"])
@@ -173,7 +177,7 @@ def _compared(row: Row, candidate: str) -> Markup:
         better += f": harm to {metric.harm}" if metric.harm else ""
         parts.append(Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better))
         parts.append(Markup(table_html(("path", *controls), rows, ["", *["num"] * len(controls)])))
-    figure = contest_figure(row.case.metrics, list(row.points), controls)
+    figure = contest_figure(metrics, list(row.points), controls)
     parts.append(Markup(figure_svg(figure, f"{row.id}: means and 95 % intervals by path", wide=True)))
     return _join(parts)
 
@@ -267,7 +271,9 @@ def _again(verdicts: Verdicts, row: Row) -> Markup:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
+    """A text with a full stop, and a capital letter unless it begins with the name of a value."""
+    start = text[:1] if "_" in text.partition(" ")[0] else text[:1].upper()
+    return f"{start}{text[1:].rstrip('.')}." if text else ""
 
 
 def _paragraph(text: str, css: str = "") -> Markup:

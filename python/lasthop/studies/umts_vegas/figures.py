@@ -119,6 +119,7 @@ def figure_6b(data: Data) -> Figure:
     centres = np.arange(len(counts)) * RTT_BIN_S
     fig, ax = _axes("RTT [s]", "samples in 1000 s")
     ax.bar(centres, counts, width=RTT_BIN_S * 0.8, color=COLOURS["vegas"])
+    ax.set_xlim(left=0)
     caption = (
         f"Vegas' RTT samples at a TBLER of 5 % in bins of 20 ms (one uplink TTI), mean of {len(runs)} "
         f"runs: {counts.sum():.0f} samples in 1000 s."
