@@ -118,9 +118,9 @@ pub struct DchStats {
 
 /// One direction of a dedicated channel carrying blocks `B`.
 ///
-/// Law of time: ask [`Dch::wake`] whenever the sender may have got data; when `next_tti` comes,
-/// hand the blocks to [`Dch::send`]; when `next_arrival` comes, take them with [`Dch::arrived`].
-/// One arrival is pending at most.
+/// Law of time: call [`Dch::wake`] whenever the sender may have received data; when `next_tti`
+/// comes, hand the blocks to [`Dch::send`]; when `next_arrival` comes, take them with
+/// [`Dch::arrived`]. One arrival is pending at most.
 #[derive(Clone, Debug)]
 pub struct Dch<B> {
     cfg: DchConfig,
@@ -156,7 +156,7 @@ impl<B> Dch<B> {
     pub fn set_bler(&mut self, bler: Ratio) {
         self.cfg.bler = bler;
     }
-    /// A new number of blocks per TTI (at most 64), in force from the next TTI. Ask `wake`
+    /// A new number of blocks per TTI (at most 64), in force from the next TTI. Call `wake`
     /// afterwards.
     pub fn set_blocks(&mut self, blocks: u32) {
         self.cfg.blocks = blocks.min(64);
@@ -174,7 +174,7 @@ impl<B> Dch<B> {
     }
 
     /// The sender has data: an idle channel starts with the next TTI. What comes at the instant a
-    /// TTI starts goes with the next one.
+    /// TTI starts is sent in the next one.
     #[inline]
     pub fn wake(&mut self, now: Instant, has_data: bool) {
         if has_data && self.next_tti.is_none() && self.cfg.blocks > 0 {

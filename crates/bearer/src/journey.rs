@@ -1,7 +1,7 @@
 //! Where the octets of each SDU are between two ends: on the air for the first time, sent again by
 //! MAC or by RLC, or all there and waiting for others. For probes; nothing is computed with it.
 //!
-//! What goes on the air and what arrives is reported octet by octet; a stage follows from that
+//! What is transmitted and what arrives is reported octet by octet; a stage follows from that
 //! alone. An SDU is in [`Transmission`](BearerStage::Transmission) from the beginning of its first
 //! octet until the moment at which the last block with new octets of it is due. What is missing
 //! then is sent again, by MAC ([`Harq`](BearerStage::Harq)) until MAC gives a block up or RLC sends
@@ -24,7 +24,7 @@ pub enum BearerStage {
     Transmission,
     /// MAC sends a block again.
     Harq,
-    /// RLC sends octets again, or waits for the report that asks for them.
+    /// RLC sends octets again, or waits for the report that requests them.
     RlcRetransmission,
     /// All of it has arrived; it waits for SDUs before it.
     Reordering,
@@ -126,7 +126,7 @@ impl Journeys {
         }
     }
 
-    /// What of the packet was sent and has not arrived. Asked for when it is dropped, before it
+    /// What of the packet was sent and has not arrived. Read when it is dropped, before it
     /// [`leave`](Self::leave)s.
     pub fn missing(&self, id: PacketId) -> &[Missing] {
         self.open.get(&id).map_or(&[], |journey| &journey.missing)

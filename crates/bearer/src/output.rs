@@ -17,7 +17,7 @@ pub struct BearerOutput<E> {
     pub marked: Vec<(End, Sdu)>,
     /// What happened at which end.
     pub events: Vec<(End, E)>,
-    /// PDUs that were sent and received, if the bearer was told to note them.
+    /// PDUs that were sent and received, if the bearer is configured to record them.
     pub noted: Vec<NotedPdu>,
 }
 

@@ -88,7 +88,7 @@ impl Column {
         }
     }
 
-    /// The values so far as an array; the column goes on empty.
+    /// The values so far as an array; the column is empty afterwards.
     pub fn finish(&mut self, names: &[String]) -> ArrayRef {
         match &mut self.builder {
             Builder::F64(b) => Arc::new(b.finish()),

@@ -2,8 +2,8 @@
 //! streamed to Parquet.
 //!
 //! A table is declared once, as the struct of its rows ([`table!`]), filled row by row
-//! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is flat when it goes to a file,
-//! and identical rows give identical bytes.
+//! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is constant when a table is
+//! written to a file, and identical rows give identical bytes.
 //!
 //! Packet captures are the business of [`pcapng`].
 

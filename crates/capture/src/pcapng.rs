@@ -57,7 +57,7 @@ const NANOSECONDS: u8 = 9;
 /// and the 4 octets that end the options.
 const STATISTICS_BYTES: u64 = 24 + 5 * 12 + 4;
 
-/// What the Section Header Block tells of the capture. Empty texts are left out.
+/// The fields of the Section Header Block. Empty texts are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// The program that makes the capture (`shb_userappl`).
@@ -91,7 +91,7 @@ pub struct InterfaceId(u32);
 /// The way of a frame, seen from the node that has the interface (section 4.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// Not told: the file has no flags for the frame.
+    /// Unknown: the file has no flags for the frame.
     #[default]
     Unknown,
     /// The node receives it.
@@ -113,7 +113,7 @@ pub struct Frame<'a> {
     pub prefix: &'a [u8],
     /// Its octets behind `prefix`.
     pub bytes: &'a [u8],
-    /// Octets of value 0 that follow `bytes`: payload that nobody has made.
+    /// Octets of value 0 that follow `bytes`: payload that the simulator does not generate.
     pub zeros: u32,
     /// The octets that it has on the wire: not less than `prefix`, `bytes` and `zeros` together.
     pub length: u32,
@@ -184,8 +184,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A capture without interfaces that goes to `path`, which is replaced when it is finished, or
-    /// to a ring of files named after `path`.
+    /// A capture without interfaces that is written to `path`, which is replaced when it is
+    /// finished, or to a ring of files named after `path`.
     ///
     /// # Errors
     /// If the first file cannot be created; the error names it and what to do.
@@ -207,7 +207,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Adds a point of observation. Its block goes to the file at once (section 4.2 allows one
+    /// Adds a point of observation. Its block is written at once (section 4.2 allows one
     /// between packets).
     pub fn interface(&mut self, interface: Interface) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len() as u32);
@@ -311,8 +311,9 @@ impl Writer {
         file.flush()
     }
 
-    /// Appends the block that `make` makes, which has `frames` packets. It goes to the next file of
-    /// a ring if it does not fit into this one with the statistics of `interfaces` interfaces.
+    /// Appends the block that `make` makes, which has `frames` packets. The block is written to the
+    /// next file of a ring if it does not fit into this one with the statistics of `interfaces`
+    /// interfaces.
     fn append(
         &mut self,
         interfaces: usize,
@@ -375,8 +376,8 @@ fn limit(interface: &Interface) -> u32 {
     if interface.snaplen == 0 { MAX_CAPTURED } else { interface.snaplen.min(MAX_CAPTURED) }
 }
 
-/// A Section Header Block (section 4.1). The length of the section is not told: it would have to be
-/// known before the section is written.
+/// A Section Header Block (section 4.1). The length of the section is left unspecified: it would
+/// have to be known before the section is written.
 fn begin_section(out: &mut Vec<u8>, section: &Section) {
     Block::begin(out, SECTION_HEADER)
         .u32(0x1a2b_3c4d)

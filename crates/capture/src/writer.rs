@@ -12,7 +12,7 @@ use crate::sink::{BATCH_ROWS, ParquetFile};
 use crate::value::{NameId, Value};
 use crate::{CaptureError, ColumnType, TableDef};
 
-/// Where a table goes.
+/// Where a table is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sink {
     /// Kept as batches.
@@ -71,7 +71,7 @@ pub enum TableData {
 }
 
 impl TableWriter {
-    /// An empty table that goes to `sink`.
+    /// An empty table that is written to `sink`.
     ///
     /// # Errors
     /// If the file cannot be created; the error names it.

@@ -1,4 +1,4 @@
-//! Captures read by Wireshark's own command-line tools, which know nothing of the writer.
+//! Captures read by Wireshark's own command-line tools, which are independent of the writer.
 //!
 //! Where `tshark` is not installed, each test says so on standard error and tries nothing. With
 //! `LASTHOP_NEEDS_TSHARK` in the environment it fails instead.
@@ -178,7 +178,8 @@ fn tshark_reads_what_was_written() {
         "0|ue:ip|point ue:ip|1700000002.000000000|41|41||||raw:ip:udp:data|0x0007",
     ];
     assert_eq!(said.output.lines().collect::<Vec<_>>(), expected);
-    // No dissector finds a malformed octet. A header's wrong sum would be told with this option.
+    // No dissector finds a malformed octet. With this option a wrong header checksum would be
+    // reported.
     let checks =
         ["-n", "-o", "ip.check_checksum:TRUE", "-Y", "_ws.malformed or ip.checksum.status == 0", "-r"];
     assert_eq!(run("tshark", &checks, &path).output, "");
@@ -324,7 +325,7 @@ fn a_file_cut_off_in_its_last_block_keeps_all_earlier_frames() {
     }
 }
 
-/// Where the process that [`a_child_writes`] is told to write.
+/// The variable with the path to which the process of [`a_child_writes`] writes.
 const TARGET: &str = "LASTHOP_TEST_CAPTURE";
 
 /// The capture that a child makes: frames of 132 octets, until it is killed or cannot write.

@@ -1,5 +1,5 @@
 //! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is
-//! defined, and the set of them that a run has. The crate that asks a policy says what its
+//! defined, and the set of them that a run has. The crate that calls a policy defines what its
 //! constructor gets and makes: a [`PolicyKind`].
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use lasthop_units::Instant;
 
 /// The order among events of the same instant.
 ///
-/// A TTI comes before arrivals: data that arrives at the instant a TTI starts goes with the next
+/// A TTI comes before arrivals: data that arrives at the instant a TTI starts is sent in the next
 /// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -49,7 +49,7 @@ impl<E> Entry<E> {
 pub struct EventQueue<E> {
     heap: Vec<Entry<E>>,
     /// The entry at the root has been taken. What happens at its moment mostly schedules another
-    /// event, which then goes down from there: one way through the heap and not two.
+    /// event, which then moves down from there: one way through the heap and not two.
     taken: bool,
     seq: u64,
     now: Instant,
@@ -99,7 +99,7 @@ impl<E: Copy> EventQueue<E> {
     /// Schedules `event` at `at`.
     ///
     /// # Panics
-    /// In debug builds if `at` lies in the past: time never moves back.
+    /// In debug builds if `at` is in the past: time never moves back.
     #[inline]
     pub fn schedule(&mut self, at: Instant, class: Class, event: E) {
         debug_assert!(at >= self.now, "event at {at} scheduled in the past of {}", self.now);

@@ -5,7 +5,7 @@
 //! operations and their order are those of the source, multiplications and additions are never
 //! joined into one (FMA is not enabled), and no lane depends on their number.
 //!
-//! [`prefetch`] is the other thing that a loop over much memory asks of the processor: to fetch
+//! [`prefetch`] is the other thing that a loop over much memory needs from the processor: to fetch
 //! what the next turn reads.
 
 /// A piece of work whose loops gain from wide vectors. It has to be worth the call: some dozen
@@ -37,9 +37,9 @@ fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// Asks the processor to bring `what` near, if it can be asked: nothing waits for it, and nothing
-/// but time depends on it. For what is known to be read soon, is rarely in a near cache, and lies
-/// in several places: they come side by side. A line of memory for every 64 bytes; where `what`
+/// Prefetches `what` into the cache where the processor supports it: nothing waits for it, and
+/// nothing but time depends on it. For data that will be read soon, is rarely in a near cache, and
+/// is in several places: they come side by side. A line of memory for every 64 bytes; where `what`
 /// ends in a line more, that one is left.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(what: &T) {

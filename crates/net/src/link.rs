@@ -30,7 +30,7 @@ impl Link {
         each!(self, l => l.enqueue(now, item, out))
     }
     /// When the next packet arrives or may arrive. `None`: nothing is due without input.
-    #[inline(always)] // asked twice for each packet of a wired network
+    #[inline(always)] // called twice for each packet of a wired network
     pub fn poll_at(&self) -> Option<Instant> {
         each!(self, l => l.poll_at())
     }

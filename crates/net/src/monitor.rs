@@ -132,7 +132,7 @@ impl FlowMonitor {
         f.recent.received(now, sent);
     }
 
-    /// A packet, or the last fragment standing for one, was dropped on its way. Tell it once for
+    /// A packet, or the last fragment standing for one, was dropped on its way. Report it once for
     /// each packet.
     pub fn dropped(&mut self, flow: FlowId, cause: DropCause) {
         self.flows[flow].dropped[cause as usize] += 1;

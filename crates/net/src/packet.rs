@@ -1,4 +1,4 @@
-//! Packets as descriptors: what a queue and a pipe need to know of them, and how they leave.
+//! Packets as descriptors: the fields that a queue and a pipe read, and how packets leave.
 
 use std::fmt;
 
@@ -151,19 +151,19 @@ pub struct PipeOut {
     pub copies: Vec<Item>,
     /// Packets that were dropped, in order of their moment within each cause.
     pub dropped: Vec<Dropped>,
-    /// What transmitters did, in the order of each packet; `None`: nobody wants to know.
+    /// What transmitters did, in the order of each packet; `None`: not recorded.
     pub notes: Option<Vec<LinkNote>>,
 }
 
 impl PipeOut {
-    /// A packet is in `stage` from `at` on, if somebody wants to know.
+    /// A packet is in `stage` from `at` on, if stages are recorded.
     #[inline(always)]
     pub fn note(&mut self, id: PacketId, at: Instant, stage: LinkStage) {
         if let Some(notes) = &mut self.notes {
             notes.push(LinkNote { id, at, stage });
         }
     }
-    /// Forgets everything, keeps the memory.
+    /// Clears everything, keeps the memory.
     pub fn clear(&mut self) {
         self.arrived.clear();
         self.copies.clear();

@@ -1,7 +1,7 @@
 //! A link that delivers when a measured one could: Mahimahi's rule.
 //!
 //! At each opportunity of the trace the link delivers up to `opportunity` bytes. Several packets
-//! share one; a packet larger than what is left of it goes on in the next (a partial packet stays
+//! share one; a packet larger than what is left of it continues in the next (a partial packet stays
 //! in service); what no packet needs is lost. A packet is delivered at the opportunity that carries
 //! its last byte. A packet that arrives at the very moment of an opportunity is too late for it.
 //! After the last line the trace begins again, shifted by its last timestamp. (R. Netravali et al.,
@@ -182,7 +182,7 @@ impl TraceLink {
         while let Some((item, left)) =
             self.partial.take().or_else(|| self.queue.dequeue(moment, &mut out.dropped).map(|i| (i, i.size)))
         {
-            // A packet that goes on in a later opportunity has begun before.
+            // A packet that continues in a later opportunity has begun before.
             if left == item.size {
                 out.note(item.id, moment, LinkStage::Serialization);
             }
@@ -209,7 +209,7 @@ impl TraceLink {
         }
     }
 
-    /// Goes to the first opportunity after `until` [ns of trace time].
+    /// Moves to the first opportunity after `until` [ns of trace time].
     fn skip_until(&mut self, until: u64) {
         let period = self.period_ns();
         let round = until / period;
@@ -219,7 +219,7 @@ impl TraceLink {
         }
         let inside_ms = until % period / NS_PER_MS;
         let slots = self.trace.slots();
-        // `inside_ms` lies before the last timestamp, which is the period: the slot exists.
+        // `inside_ms` is before the last timestamp, which is the period: the slot exists.
         let slot = slots.partition_point(|s| u64::from(s.ms) <= inside_ms);
         self.cursor = Cursor { base_ns: round * period, slot, finished: false };
     }

@@ -23,9 +23,9 @@ pub enum Problem {
     /// A script, but of something that a simulated endpoint has not.
     #[error("{}:{}: not applicable: {reason}", place.line, place.column)]
     NotApplicable {
-        /// Where the script asks for it.
+        /// Where the script uses it.
         place: SourcePosition,
-        /// What it asks for.
+        /// What the script uses.
         reason: String,
     },
 }

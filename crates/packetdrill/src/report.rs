@@ -17,7 +17,7 @@ pub enum Verdict {
     Passed,
     /// Something was not.
     Failed,
-    /// It asks for what a simulated endpoint has not.
+    /// It needs something that a simulated endpoint does not have.
     NotApplicable,
     /// The text is not a script.
     Mistake,
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub column: u32,
     /// What was wrong or is not there; empty if it passed.
     pub message: String,
-    /// What was asked for verbosely: every packet, call and print, in order.
+    /// The verbose transcript: every packet, call and print, in order.
     pub transcript: Vec<String>,
 }
 

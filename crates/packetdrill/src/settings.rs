@@ -18,11 +18,11 @@ use lasthop_units::{Bytes, Duration};
 pub enum HostKind {
     /// The profile's own.
     Linux,
-    /// 4.4BSD's ([`Host::BSD`]), with the profile `rfc` unless another is asked for.
+    /// 4.4BSD's ([`Host::BSD`]), with the profile `rfc` unless another is selected.
     Bsd,
 }
 
-/// What is asked of a run beside the script.
+/// The settings of a run that are not in the script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The stack profile; `None`: `linux-6`, and `rfc` with BSD's choices for scripts that set
@@ -122,7 +122,7 @@ pub struct Ecn {
     option: u64,
     /// net.ipv4.tcp_ecn_fallback.
     fallback: bool,
-    /// Transmissions of a SYN that ask for it.
+    /// Transmissions of a SYN that request it.
     syns: u32,
 }
 
@@ -277,7 +277,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The value is not one of the option's, the option is not the tool's, or it asks for what an
+    /// The value is not one of the option's, the option is not the tool's, or it needs what an
     /// endpoint has not.
     pub fn option(&mut self, name: &str, value: &str) -> Result<(), Refused> {
         let number = |least: i64, most: i64| {
@@ -579,7 +579,7 @@ impl Settings {
                 ..WindowOptions::default()
             },
             ecn: EcnOptions {
-                // Some controls ask for ECN by themselves, whatever the host's setting.
+                // Some controls enable ECN by themselves, whatever the host's setting.
                 ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(self.ecn.mode(self.bsd)),
                 accecn_option: Some(self.ecn.option()),
                 ..EcnOptions::default()

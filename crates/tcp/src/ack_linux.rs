@@ -23,7 +23,7 @@ const PLAUSIBLE: u32 = 536;
 /// TCP_MIN_MSS: what is plausible when the segment is not pushed, and the least first guess.
 const LEAST: u32 = 88;
 
-/// What the heuristics have learnt of the peer.
+/// What the heuristics have measured of the peer.
 #[derive(Clone, Debug)]
 pub struct LinuxAcks {
     timers: Timers,
@@ -69,7 +69,7 @@ pub struct Arrival {
     /// What of the data the application has not read, and what window could be advertised now.
     pub unread: u64,
     pub window_now: u64,
-    /// The window has opened (tcp_grow_window): the sender is to learn of it soon.
+    /// The window has opened (tcp_grow_window): the sender is to be informed soon.
     pub opened: bool,
     /// Less than half of the buffer is free.
     pub short: bool,
@@ -143,7 +143,7 @@ impl LinuxAcks {
         self.last_data = now;
         self.quick |= u32::from(a.opened);
         if a.short && a.unread > 0 && self.is_enough(a) {
-            // __tcp_ack_snd_check asks for the window before it looks at the budget.
+            // __tcp_ack_snd_check tests the window before the budget.
             self.end_quick();
         }
     }
@@ -367,7 +367,7 @@ mod tests {
             p.sent();
         }
         assert_eq!(p.quick, 16);
-        // __tcp_ack_snd_check asks __tcp_select_window only where more than a segment waits and is
+        // __tcp_ack_snd_check calls __tcp_select_window only where more than a segment waits and is
         // not read.
         let short = Arrival { short: true, unread: 2000, window_now: 30_000, ..full(1004) };
         p.learn(&short);
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn an_ack_without_news_is_no_quick_ack_since_6_1_57() {
-        // Commit 059217c18be6: tcp_dec_quickack_mode asks inet_csk_ack_scheduled.
+        // Commit 059217c18be6: tcp_dec_quickack_mode tests inet_csk_ack_scheduled.
         for (rule, left) in [(AckRule::Linux, 15), (AckRule::LinuxBefore6157, 13)] {
             let mut p = LinuxAcks::new(MS(40), 16, rule, Timers::new(KernelClock::Exact, Wheel::Levels));
             p.learn(&full(1000));

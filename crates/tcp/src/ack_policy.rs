@@ -87,7 +87,7 @@ impl AckPolicy {
         }
     }
 
-    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 asks for the ACK
+    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 requires the ACK
     /// at once.
     #[inline]
     pub fn at_once(&mut self) {

@@ -114,7 +114,7 @@ pub enum RecoveryExit {
 pub enum LossDetection {
     /// By time (RFC 8985).
     Rack,
-    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward
+    /// By count: what is `dup_threshold` segments below the highest SACKed one (forward
     /// acknowledgement, Mathis and Mahdavi 1996; Linux up to 4.15).
     Fack,
 }
@@ -137,7 +137,7 @@ pub enum WindowReduction {
 pub enum SackOnTimeout {
     /// Kept, unless the receiver is seen to have reneged (RFC 6675 section 5.1).
     Keep,
-    /// Forgotten (RFC 2018 section 8).
+    /// Discarded (RFC 2018 section 8).
     Clear,
 }
 
@@ -145,7 +145,7 @@ pub enum SackOnTimeout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasRto {
-    /// The ordinary RTO; the fine-grained timeout is only asked on duplicate ACKs (ns-2).
+    /// The ordinary RTO; the fine-grained timeout is only checked on duplicate ACKs (ns-2).
     Coarse,
     /// The fine-grained timeout is the timer, without minimum or ticks, doubled by each expiry.
     Fine,
@@ -228,24 +228,24 @@ pub enum EcnMode {
     /// Nothing (Linux `tcp_ecn = 0`).
     #[default]
     Off,
-    /// Asks for it and accepts it (`tcp_ecn = 1`).
+    /// Requests it and accepts it (`tcp_ecn = 1`).
     On,
-    /// Accepts it when the peer asks (`tcp_ecn = 2`, Linux' default).
+    /// Accepts it when the peer requests it (`tcp_ecn = 2`, Linux' default).
     Passive,
-    /// Asks for accurate feedback (RFC 9768), and makes do with RFC 3168 (`tcp_ecn = 3`).
+    /// Requests accurate feedback (RFC 9768), and falls back to RFC 3168 (`tcp_ecn = 3`).
     Accurate,
-    /// Asks for RFC 3168 and accepts accurate feedback too (`tcp_ecn = 4`).
+    /// Requests RFC 3168 and accepts accurate feedback too (`tcp_ecn = 4`).
     AccurateIn,
-    /// Asks for nothing and accepts accurate feedback too (`tcp_ecn = 5`).
+    /// Requests nothing and accepts accurate feedback too (`tcp_ecn = 5`).
     AccuratePassive,
 }
 
 impl EcnMode {
-    /// A SYN asks for ECN.
+    /// A SYN requests ECN.
     pub const fn asks(self) -> bool {
         matches!(self, EcnMode::On | EcnMode::Accurate | EcnMode::AccurateIn)
     }
-    /// A SYN that asks for accurate feedback gets it.
+    /// A SYN that requests accurate feedback is granted it.
     pub const fn accepts_accurate(self) -> bool {
         matches!(self, EcnMode::Accurate | EcnMode::AccurateIn | EcnMode::AccuratePassive)
     }
@@ -368,7 +368,7 @@ macro_rules! groups {
     ) => {
         $(group! { {} $(#[$group_doc])* $Group { $($rows)* } })*
 
-        /// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked. The
+        /// Everything an [`Endpoint`](crate::Endpoint) needs, resolved and checked. The
         /// groups are those of [`Options`](crate::Options).
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Config {

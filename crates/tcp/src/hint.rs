@@ -4,12 +4,12 @@
 //! came. A [`Guidance`] is what a receiver writes into its ACKs when the hint travels in-band, as a
 //! TCP option in the manner of mobile throughput
 //! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253
-//! and an identifier) whose value is ours, 8 octets. Whoever carries hints otherwise calls
+//! and an identifier) whose value is ours, 8 octets. Code that carries hints otherwise calls
 //! [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
 //!
 //! ACKs are lost and come in batches, so an option says what *is*: how old its reading is, and the
 //! newest notice with a number of its own. The sender takes a notice once, however often it is
-//! told.
+//! reported.
 
 use std::num::NonZeroU32;
 

@@ -40,7 +40,7 @@ pub struct Host {
     /// Whether SYNs announce the MSS (4.4BSD's TCP_NOOPT takes it away, with the options that have
     /// keys of their own).
     pub announces_mss: bool,
-    /// How many transmissions of a SYN ask for ECN (RFC 3168 section 6.1.1.1: 1; FreeBSD's
+    /// How many transmissions of a SYN request ECN (RFC 3168 section 6.1.1.1: 1; FreeBSD's
     /// net.inet.tcp.ecn.maxretries and one more).
     pub ecn_syns: u32,
     /// How many transmissions of a SYN offer window scale, timestamps and SACK; `u32::MAX`: all
@@ -101,7 +101,7 @@ pub enum WindowRule {
     Linux,
 }
 
-/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two
+/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 requires one per two
 /// full-sized segments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// How often a kernel's timers look at the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum KernelClock {
-    /// Timers expire at the nanosecond that was asked for.
+    /// Timers expire at the nanosecond for which they were set.
     #[serde(rename = "exact")]
     Exact,
     /// A jiffy of 1 ms (CONFIG_HZ=1000).

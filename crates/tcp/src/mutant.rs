@@ -81,7 +81,7 @@ switches! {
     UpLossNotWhenAppLimited: Of::One(CcName::Bbr3);
     /// BBR v3: application-limited rounds count towards a plateau.
     AppLimitedRoundsCount: Of::One(CcName::Bbr3);
-    /// BBR v3: PROBE_DOWN ends whatever headroom `inflight_longterm` asks for.
+    /// BBR v3: PROBE_DOWN ends whatever headroom `inflight_longterm` requires.
     NoHeadroom: Of::One(CcName::Bbr3);
     /// BBR v3: no probe begins before PROBE_CRUISE.
     NoProbeFromDown: Of::One(CcName::Bbr3);

@@ -99,7 +99,7 @@ macro_rules! parameters {
                 /// `receive_buffer`. A `receive_buffer` that is written alone is fixed, as
                 /// SO_RCVBUF is. Both are octets of window: half of Linux' `tcp_rmem`.
                 receive_tuning: bool, any
-                    => receive_tuning: bool = false, "no RFC asks for it";
+                    => receive_tuning: bool = false, "no RFC specifies it";
                 /// With `receive_tuning`: what the receive buffer starts from, 256 B up to
                 /// `receive_buffer`.
                 receive_buffer_start: Bytes, by(
@@ -129,7 +129,7 @@ macro_rules! parameters {
                 /// the congestion window from being filled. An application that filled it writes
                 /// again when a third is free.
                 send_tuning: bool, any
-                    => send_tuning: bool = false, "no RFC asks for it";
+                    => send_tuning: bool = false, "no RFC specifies it";
                 /// With `send_tuning`: initial size of the send buffer, 4096 B up to
                 /// `send_buffer_max` (the default of Linux' `tcp_wmem`); at least the memory of
                 /// twice ten segments once the connection is established.
@@ -150,7 +150,7 @@ macro_rules! parameters {
                     },
                     |c| c.host.offload.is_some().to_string()
                 ),
-                    "no RFC asks for it";
+                    "no RFC specifies it";
             }
             /// What the handshake offers.
             negotiated: NegotiatedOptions, NegotiatedConfig {
@@ -192,8 +192,8 @@ macro_rules! parameters {
                     => timer_on_partial_ack: TimerOnPartialAck = TimerOnPartialAck::FirstOnly,
                     "RFC 6582 section 3.2 step 3";
                 /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: the
-                /// oldest segment is sent again, one hole per round trip goes on with a window of
-                /// one segment, and slow start follows the full ACK (the D2D study's reading).
+                /// oldest segment is sent again, one hole per round trip is repaired with a window
+                /// of one segment, and slow start follows the full ACK (the D2D study's reading).
                 rto_leaves_recovery: bool, any
                     => rto_leaves_recovery: bool = true, "RFC 6582 section 3.2 step 4";
                 /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or
@@ -234,7 +234,7 @@ macro_rules! parameters {
                 /// Segments acknowledged one by one at the start of a connection, 0 to 1000 (Linux:
                 /// 16).
                 quick_acks: u32, count(0..=1000)
-                    => quick_acks: u32 = 0, "RFC 9293 section 3.8.6.3 asks for none";
+                    => quick_acks: u32 = 0, "RFC 9293 section 3.8.6.3 specifies none";
                 /// A misbehaving receiver: into how many ACKs it divides one that acknowledges new
                 /// octets, 1 (as every receiver does) to 64. Each covers its part of the octets
                 /// (ACK division; S. Savage and others, TCP Congestion Control with a Misbehaving
@@ -276,7 +276,7 @@ macro_rules! parameters {
                 /// RTO, loss probes, RACK's reordering window, delayed ACKs, window probes and
                 /// TIME-WAIT; pacing is exact.
                 kernel_clock: KernelClock, word
-                    => kernel_clock: KernelClock = KernelClock::Exact, "no RFC asks for ticks";
+                    => kernel_clock: KernelClock = KernelClock::Exact, "no RFC specifies ticks";
                 /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s; ns-2: 6 s).
                 initial_rto: Duration, any
                     => initial_rto: Duration = Duration::from_secs(1), "RFC 6298 (2.1)";
@@ -339,7 +339,7 @@ macro_rules! parameters {
                 /// % after (Linux under the fq scheduler). BBR paces without it; `l4s = true`,
                 /// `prague` and `radio-aware` have it on unless it is `false`.
                 pacing: bool, any
-                    => pacing: bool = false, "no RFC asks for it";
+                    => pacing: bool = false, "no RFC specifies it";
                 /// Ceiling of the sending rate, data and TCP header counted, like Linux'
                 /// SO_MAX_PACING_RATE. Unset: not paced.
                 max_pacing_rate: Bitrate, any or "not paced"
@@ -416,9 +416,9 @@ macro_rules! parameters {
                 )
                     => abe_beta: AbeBeta = AbeBeta { reno: 0.8, cubic: 0.85 }, "RFC 8511 section 3.1";
                 /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on`
-                /// (1: ask and accept), `passive` (2: accept only), `accurate` (3: ask for AccECN,
-                /// RFC 9768), `accurate-in` (4: accept AccECN, ask for RFC 3168) or
-                /// `accurate-passive` (5: accept AccECN, ask for nothing). `cc = "dctcp"` asks for
+                /// (1: request and accept), `passive` (2: accept only), `accurate` (3: request
+                /// AccECN, RFC 9768), `accurate-in` (4: accept AccECN, request RFC 3168) or
+                /// `accurate-passive` (5: accept AccECN, request nothing). `cc = "dctcp"` requests
                 /// it by itself.
                 ecn: EcnMode, word
                     => mode: EcnMode = EcnMode::Off, "RFC 3168 leaves it open";
@@ -430,7 +430,7 @@ macro_rules! parameters {
                     "RFC 9768 section 3.2.3 recommends it";
                 /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead
                 /// of ECT(0). It needs a congestion control that responds to the share of marks:
-                /// `dctcp`, or `prague`, which asks for it by itself.
+                /// `dctcp`, or `prague`, which requests it by itself.
                 l4s: bool, any
                     => l4s: bool = false, "RFC 9331 is experimental";
             }
@@ -464,7 +464,7 @@ macro_rules! parameters {
                 zero_interval: ZeroInterval, word
                     => zero_interval: ZeroInterval = ZeroInterval::Zero, "D2D study section 1.4";
             }
-            /// Parameters of the controls that hear capacity hints.
+            /// Parameters of the controls that use capacity hints.
             hint: HintOptions, HintConfig of controls {
                 /// `radio-aware`: the algorithm that takes over without hints, any built-in one but
                 /// itself.

@@ -1,4 +1,4 @@
-//! The receiver's queue: what arrived out of order, and the SACK blocks that tell of it (RFC 2018
+//! The receiver's queue: what arrived out of order, and the SACK blocks that report it (RFC 2018
 //! section 4).
 
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ const MOST: usize = 4;
 pub struct Reassembly {
     held: SmallVec<[Held; 8]>,
     /// Start and end of the most recent of them, the newest first: [`MOST`], or all if fewer. Kept
-    /// up with each arrival, because in a long recovery hundreds are held and each ACK asks.
+    /// up with each arrival, because in a long recovery hundreds are held and each ACK reads it.
     recent: SmallVec<[(u64, u64); MOST]>,
     arrivals: u64,
     bytes: u64,
@@ -47,7 +47,7 @@ impl Reassembly {
         Some((held.start.max(start), held.end.min(end)))
     }
 
-    /// Keeps `[start, end)`, which lies above RCV.NXT. True when some of it was new.
+    /// Keeps `[start, end)`, which is above RCV.NXT. True when some of it was new.
     pub fn insert(&mut self, start: u64, end: u64) -> bool {
         debug_assert!(start < end);
         self.arrivals += 1;

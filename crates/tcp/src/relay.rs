@@ -1,7 +1,7 @@
 //! One direction of a TCP-terminating proxy: octets go from the connection that brings them to the
 //! one that takes them on (a split connection, RFC 3135 section 2.4).
 //!
-//! What the proxy holds lies in the two sockets: not yet read in the incoming one, whose window
+//! What the proxy holds is in the two sockets: not yet read in the incoming one, whose window
 //! closes with it, and not yet acknowledged in the outgoing one's send buffer. There is no third
 //! buffer.
 

@@ -5,11 +5,11 @@
 //! It sits at the node before the wireless hop and looks at what passes. Data towards the mobile is
 //! remembered until the mobile acknowledges it; a duplicate ACK for something remembered is
 //! answered here, by sending that again, and kept from the sender. Its state is soft: if it is
-//! lost, the connection goes on end to end, as if without the agent. What the paper leaves open is
-//! ours and said so below.
+//! lost, the connection continues end to end, as if without the agent. What the paper leaves open
+//! is ours and said so below.
 //!
-//! Sans-IO: the caller hands in segments with a token `T` (its packet), asks whether to pass each
-//! on, and sends the copies that come out.
+//! Sans-IO: the caller hands in segments with a token `T` (its packet), is answered whether to pass
+//! each on, and sends the copies that come out.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub struct SnoopConfig {
 /// What became of a segment that was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on its way.
+    /// It is passed on.
     Pass,
     /// It is not needed: an ACK that the sender should not see, or data that the mobile has.
     Keep,

@@ -31,7 +31,7 @@ pub enum State {
 }
 
 impl State {
-    /// Both sides know each other's sequence numbers (RFC 9293: a "synchronized" state).
+    /// Both sides have each other's sequence numbers (RFC 9293: a "synchronized" state).
     #[inline]
     pub const fn is_synchronized(self) -> bool {
         !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)

@@ -19,7 +19,7 @@ pub struct Unused {
 /// When a key has no effect because of another one.
 struct Rule {
     key: &'static str,
-    /// The options ask for what the key does.
+    /// The options enable what the key does.
     set: fn(&Options) -> bool,
     /// An endpoint with this configuration reads it.
     used: fn(&Config) -> bool,
@@ -43,7 +43,7 @@ const RULES: [Rule; 10] = [
         key: "accecn_option",
         set: |o| o.writes("accecn_option"),
         used: |c| c.ecn.mode.accepts_accurate(),
-        why: "the option goes with accurate ECN alone",
+        why: "the option is sent with accurate ECN alone",
         help: "`ecn = \"accurate\"`",
     },
     Rule {

@@ -1,6 +1,6 @@
-//! Laws that a congestion control obeys whoever wrote it: the mean window under a given rate of
-//! losses (RFC 9438 tables 1 to 3, Mathis and others 1997), a window per round trip; and a table of
-//! throughput and round trip by buffer and loss.
+//! Laws that every implementation of a congestion control obeys: the mean window under a given rate
+//! of losses (RFC 9438 tables 1 to 3, Mathis and others 1997), a window per round trip; and a table
+//! of throughput and round trip by buffer and loss.
 
 use crate::util::*;
 use lasthop_engine::{Draw, Purpose};

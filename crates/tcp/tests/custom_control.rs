@@ -11,7 +11,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant, Seq};
 
 type Called = Arc<Mutex<BTreeSet<&'static str>>>;
 
-/// Reno that notes what it is asked.
+/// Reno that records the calls that it gets.
 #[derive(Clone, Debug)]
 struct Listener {
     reno: Reno,
@@ -132,7 +132,7 @@ fn connection(recovery: &str, called: &Called) -> Pair {
     });
     let mut controls = Controls::default();
     controls.add(listener).unwrap();
-    // A control's own timer is asked for with `vegas_rto = "fine"` alone.
+    // A control's own timer is used with `vegas_rto = "fine"` alone.
     let text = format!(
         "cc = 'listener'\nrecovery = '{recovery}'\nvegas_rto = 'fine'\nmss = '1000 B'\nreceive_buffer = '60000 B'"
     );

@@ -1,5 +1,5 @@
-//! Explicit congestion notification between two endpoints: who asks, what is marked, what comes
-//! back, what it does.
+//! Explicit congestion notification between two endpoints: who requests it, what is marked, what
+//! comes back, what it does.
 
 use crate::util::*;
 use lasthop_tcp::cc::CongestionControl;
@@ -32,7 +32,8 @@ fn flags(p: &Pair, end: usize) -> Vec<String> {
     of_end.map(|l| format!("{}{}", l.2.flags, if l.2.accurate { "A" } else { "" })).collect()
 }
 
-/// RFC 3168 section 6.1.1: the SYN has ECE and CWR, the SYN-ACK ECE only, and only if both want it.
+/// RFC 3168 section 6.1.1: the SYN has ECE and CWR, the SYN-ACK ECE only, and only if both enable
+/// it.
 #[test]
 fn both_ends_must_want_it() {
     use EcnMode::{Accurate, Off, On, Passive};
@@ -188,7 +189,7 @@ fn dctcps_receiver_reports_which_octets_were_marked() {
             ..Options::default()
         };
         let mut p = pair(&o, &o);
-        assert!(p.ends[0].options_in_use().ecn, "DCTCP asks for ECN by itself");
+        assert!(p.ends[0].options_in_use().ecn, "DCTCP requests ECN by itself");
         p.links[0].mark = marks.clone();
         p.ends[0].write(p.now, 8 * 1448);
         p.flush();
@@ -299,9 +300,9 @@ fn the_option_survives_the_loss_of_acks() {
     assert_eq!(delivered, arrived, "ECT(1), ECT(0), CE");
 }
 
-/// RFC 9768 section 3.1.3: a reserved combination on the SYN asks for accurate feedback. Section
-/// 3.1.4.1: the second SYN still asks, the third does not. Section 3.2.3.2.2: a SYN-ACK that is
-/// repeated has no option, the next no flags.
+/// RFC 9768 section 3.1.3: a reserved combination on the SYN requests accurate feedback. Section
+/// 3.1.4.1: the second SYN still requests it, the third does not. Section 3.2.3.2.2: a SYN-ACK that
+/// is repeated has no option, the next no flags.
 #[test]
 fn the_handshake_falls_back_step_by_step() {
     let o = options(EcnMode::Accurate);
@@ -324,7 +325,7 @@ fn the_handshake_falls_back_step_by_step() {
     assert!(flags(&p, 1)[2..].iter().all(|f| f == "S."), "{:?}", flags(&p, 1));
 }
 
-/// With marks instead of losses nothing is lost and nothing is sent twice, whoever does the
+/// With marks instead of losses nothing is lost and nothing is sent twice, whichever end does the
 /// recovery.
 #[test]
 fn marks_alone_never_cause_a_retransmission() {

@@ -78,7 +78,7 @@ impl Script {
         }
         out
     }
-    /// Goes on to `ms` and lets timers fire at their moments; what they bring forth.
+    /// Advances to `ms` and lets timers fire at their moments; returns what they produce.
     fn until(&mut self, ms: u64) -> Vec<String> {
         let mut out = vec![];
         while let Some(at) = self.e.poll_at().filter(|&t| t <= Instant::from_millis(ms)) {
@@ -141,7 +141,7 @@ fn a_timeout_of_cubic_takes_the_path_of_the_kernel() {
     let out = s.until(620);
     // Probe after two round trips of 100 ms and 2 ms: 302, the next multiple of 8 is 304; the timer
     // starts anew there: SRTT + 200 ms: 604, the next is 608. There is no new data, so that F-RTO
-    // cannot ask.
+    // cannot request it.
     assert_eq!(out, ["9@304", "0@608"]);
     assert_eq!(s.window(), (1.0, 7.0, "loss"));
     s.until(702);
@@ -223,7 +223,7 @@ fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeou
 
 #[test]
 fn after_a_mark_new_data_puts_a_probe_in_the_place_of_the_reordering_timer() {
-    // tcp_schedule_loss_probe (6.1) asks for the state Open or CWR, neither for SACKed segments nor
+    // tcp_schedule_loss_probe (6.1) tests the state Open or CWR, neither for SACKed segments nor
     // for icsk_pending. A mark at 200 ms: CWR, ssthresh 10; with ten in flight PRR lets one out.
     let mut s =
         Script::new(Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() }, 20, 1000);
@@ -265,7 +265,7 @@ fn the_ack_of_a_probe_alone_neither_proves_a_loss_nor_stops_growth() {
     s.until(600);
     let before = s.window().0;
     s.ack(10, &[], 0);
-    // RFC 8985 section 7.4.2: only an ACK beyond TLP.end_seq tells of a loss. Linux still takes the
+    // RFC 8985 section 7.4.2: only an ACK beyond TLP.end_seq shows a loss. Linux still takes the
     // window for used: nothing new was sent since ten segments filled it, and tcp_cwnd_validate
     // looks when data leaves.
     assert_eq!((s.e.counters().loss_probes, s.window().0), (1, before + 1.0));
@@ -277,7 +277,7 @@ fn f_rto_undoes_a_timeout_whose_originals_arrive() {
     // originals.
     let mut s = Script::new(reno(), 10, 1000);
     let out = s.until(610);
-    // As above: 302 goes to 304, and 604 to 608.
+    // As above: 302 becomes 304, and 604 to 608.
     assert_eq!(out, ["10@304", "0@608"]);
     assert_eq!(s.window(), (1.0, 5.0, "loss"));
     s.until(650);

@@ -38,7 +38,7 @@ struct Summary {
 fn summarise(samples: &[Sample]) -> Summary {
     let last = samples.last().unwrap();
     let late: Vec<f64> = samples.iter().filter(|s| s.time >= 5.0).map(|s| s.cwnd).collect();
-    // Retransmissions tell of an episode that lies between two samples; those within a second are
+    // Retransmissions show an episode that falls between two samples; those within a second are
     // one.
     let (mut episodes, mut quiet_since) = (0, f64::NEG_INFINITY);
     for w in samples.windows(2) {

@@ -80,7 +80,7 @@ fn a_record_ends_its_packet_and_more_to_come_holds_a_part_back() {
     let n = p.log.len();
     p.ends[0].write(p.now, 100);
     p.flush();
-    // What was told to come has come: the part is small, and a small one (500 of the record) is
+    // What was announced has come: the part is small, and a small one (500 of the record) is
     // outstanding: Nagle.
     assert_eq!(packets(&p, n), []);
     p.drive(p.now + Duration::from_millis(101));
@@ -165,8 +165,8 @@ fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     p.flush();
     let n = p.log.len();
     p.drive(p.now + Duration::from_millis(190));
-    // PRR lets one out for each that arrives: the packet of two goes as two, and PSH was not asked
-    // for by a write.
+    // PRR lets one out for each that arrives: the packet of two is sent as two, and PSH was not
+    // asked for by a write.
     assert_eq!(packets(&p, n), [(2000, false)]);
     let c = p.ends[0].counters();
     assert_eq!((c.retransmitted_segments, c.timeouts), (2, 0));

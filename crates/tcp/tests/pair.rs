@@ -340,7 +340,7 @@ fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmi
         let c = *p.ends[0].counters();
         assert!(c.timeouts >= 1 && c.retransmitted_segments >= 1, "{profile:?} {cc:?} {c:?}");
         assert!(p.ends[1].counters().duplicate_segments_received >= 1);
-        // Only timestamps tell the sender for certain.
+        // Only timestamps decide that for certain.
         assert_eq!(c.spurious_timeouts >= 1, profile == Profile::Rfc, "{profile:?} {cc:?} {c:?}");
     }
 }

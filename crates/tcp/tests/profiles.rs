@@ -1,4 +1,4 @@
-//! The quirks that tell the stack profiles apart, each followed on paper, and a transfer under
+//! The quirks that distinguish the stack profiles, each followed on paper, and a transfer under
 //! every profile.
 
 use crate::util::*;
@@ -81,7 +81,7 @@ fn inet_reno_cuts_twice_for_one_burst_and_stops_until_the_timer() {
 fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_second() {
     // Eight segments of receive window: slow start does not stop there (window validation would),
     // and after 40 round trips of 100 ms the estimate, 100 ms and a deviation fallen by eighths,
-    // lies far below MIN_REXMIT_TIMEOUT.
+    // is far below MIN_REXMIT_TIMEOUT.
     let o = Options {
         buffers: BufferOptions { receive_buffer: Some(Bytes(8 * 536)), ..profile(Profile::Inet).buffers },
         ..profile(Profile::Inet)
@@ -119,8 +119,8 @@ fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
     // filled.
     let holes: Vec<u64> = (31..31 + 24).step_by(2).collect();
     let recovery = "1 2 4 8 16 32 36* 39* 43* 48* 54* 61* 69* 78* 88* 99* 111*";
-    // One hole per round trip goes on with a window of one segment, and slow start follows the full
-    // ACK.
+    // One hole per round trip is repaired with a window of one segment, and slow start follows the
+    // full ACK.
     assert_eq!(rounds(&o(false), &holes, 24), format!("{recovery} 1* 3 6 8 9 10 11"));
     // Left: the ACK of the last hole brings slow start and go-back-N, whose duplicates of what the
     // receiver holds cut again.
@@ -308,7 +308,7 @@ fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
     assert_eq!(sent, [1, 2, 3]);
 }
 
-/// One ACK covers all that was outstanding: there are no originals left to tell
+/// One ACK covers all that was outstanding: there are no originals left to show
 /// (tcp_enter_frto_loss with two segments).
 #[test]
 fn a_timeout_of_2_6_26_that_one_ack_answers_slow_starts_from_two() {

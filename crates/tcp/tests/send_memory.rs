@@ -55,7 +55,7 @@ fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
 /// segments at a time. What is SACKed stays in the retransmission queue: one packet, because
 /// tcp_shift_skb_data joins what is SACKed, so that it counts by its octets. The sender stops when
 /// these fill the buffer: that of twice the initial window, 2 * 100 * 4352 = 870400, because
-/// recovery's window of 50 asks for no more. What is written overdraws it by a packet of 64 KiB at
+/// recovery's window of 50 needs no more. What is written overdraws it by a packet of 64 KiB at
 /// most.
 #[test]
 fn a_sender_stops_at_its_buffer_while_una_is_stuck() {

@@ -1,4 +1,4 @@
-//! A timer that has acted is not due any more: whatever the state, time goes on.
+//! A timer that has acted is not due any more: whatever the state, time advances.
 
 use lasthop_tcp::cc::ALGORITHMS;
 use lasthop_tcp::{

@@ -62,7 +62,7 @@ impl BearerConfig {
 ///
 /// The world pushes packets and calls back when the moments named by [`next_tti`](Bearer::next_tti)
 /// (class Tti), [`next_arrival`](Bearer::next_arrival) (class Arrival) and
-/// [`next_timer`](Bearer::next_timer) (class Timer) have come; after every call it asks for them
+/// [`next_timer`](Bearer::next_timer) (class Timer) have come; after every call it reads them
 /// again. Being called early is harmless. While nothing is to be sent there is nothing to wait for.
 #[derive(Clone, Debug)]
 pub struct Bearer {
@@ -81,7 +81,7 @@ pub struct Bearer {
     timers: [Instant; 2],
     pdus: Vec<Pdu>,
     scratch: Output,
-    /// Where SDUs are, if somebody wants to know.
+    /// Where SDUs are, if this is recorded.
     journeys: Option<Box<Journeys>>,
 }
 

@@ -155,8 +155,8 @@ impl Pair {
         }
     }
 
-    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else goes
-    /// on.
+    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else is
+    /// going on.
     fn count_transmissions(&mut self, end: usize) {
         let cfg = *self.ends[end].config();
         if cfg.on_max_dat != OnMaxDat::Discard {
@@ -290,7 +290,7 @@ fn the_swarm_reaches_every_mechanism() {
     assert!(live > 30 && resets > 100 && failures > 0 && discards > 100 && duplicates > 1000);
 }
 
-/// Two entities that know of each other only encoded octets: every size arrives, in order.
+/// Two entities that exchange only encoded octets: every size arrives, in order.
 #[test]
 fn two_entities_talk_through_octets_alone() {
     for (seed, payload) in [(1, 40), (2, 10), (3, 124), (4, 125), (5, 200), (6, 40), (7, 200), (8, 126)] {

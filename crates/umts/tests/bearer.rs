@@ -186,7 +186,7 @@ fn impossible_values_are_refused_by_key_with_a_remedy() {
     assert!(cfg.validate().unwrap_err().message.contains("2047"));
 }
 
-/// Status reports older than a retransmission ask for the same block again. With a report per gap
+/// Status reports older than a retransmission request the same block again. With a report per gap
 /// and no prohibit timer that happens all the time; the guard of one round trip (20..50 ms + grid)
 /// stops it.
 #[test]

@@ -10,7 +10,7 @@ const MS: fn(u64) -> Instant = Instant::from_millis;
 
 /// ceil(l / (C TTI)) TTI of the paper: 553 B over 480 B per TTI are 2 TTI = 20 ms down; 41 B over
 /// 160 B are 1 TTI = 20 ms up. A packet that comes at 0 waits for the TTI at 10 (20) ms: what comes
-/// as a TTI starts goes with the next.
+/// as a TTI starts is sent in the next one.
 #[test]
 fn error_free_transmission_times_are_those_of_the_paper() {
     let mut w = World::new(&bearer(0.0), 1);
@@ -153,7 +153,7 @@ fn max_dat_resets_or_discards() {
 /// TS 25.322 clause 9.7.3.3: an SDU is discarded when one of its PDUs is missing after MaxDAT
 /// transmissions. With independent losses of probability p a PDU fails so with p^D. 401 octets (one
 /// is PDCP's) and a length indicator are 402 = 10 * 40 + 2. Where SDUs follow each other without a
-/// gap the first octet lies at any of 40 places of its block; the SDU then has octets or its end
+/// gap the first octet is at any of 40 places of its block; the SDU then has octets or its end
 /// mark in n = 11 blocks, or in 12 from one of the 40 places: 11.025 in the mean. So 1 - (1 -
 /// p^D)^11.025 of the SDUs are lost: p = 0.3, D = 3: 0.260; p = 0.5, D = 2: 0.958. Status
 /// reports come without loss and one round trip apart, so that each reports the outcome of one

@@ -102,8 +102,8 @@ fn an_acknowledgement_ends_the_discard() {
     assert_eq!((data_sns(&pdus), sufis(&pdus).len()), (vec![3], 0));
 }
 
-/// Clause 9.7.3.3 while a discard goes on (clause 11.6.2, last paragraph): PDU 2 has used up MaxDAT
-/// too. It is sent no more, and its discard follows the first one.
+/// Clause 9.7.3.3 while a discard is in progress (clause 11.6.2, last paragraph): PDU 2 has used up
+/// MaxDAT too. It is sent no more, and its discard follows the first one.
 #[test]
 fn a_pdu_waits_for_its_discard_and_is_not_sent_meanwhile() {
     let mut sender = entity(config(), &[39; 4]);

@@ -1,4 +1,4 @@
-//! Octets of a PDU whose payload nobody has made: what belongs to packets is left open.
+//! Octets of a PDU without payload octets: the ranges that belong to packets are left open.
 
 use crate::PacketId;
 
@@ -20,10 +20,10 @@ pub struct Hole {
     pub len: u32,
     /// The packet.
     pub packet: PacketId,
-    /// What tells the packet from others that have had its place in the slab, among those that one
-    /// entity was given.
+    /// Distinguishes the packet from others that have used its slot in the slab, among those that
+    /// one entity was given.
     pub serial: u64,
-    /// That entity: whoever puts several of them together gives each a number of its own.
+    /// That entity. Code that combines several entities numbers them.
     pub entity: u64,
     /// The first of them in the packet.
     pub offset: u32,

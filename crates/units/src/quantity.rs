@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Why a string is not the quantity that was asked for. The message names the units that would be.
+/// Why a string is not a quantity of the expected kind. The message names the units that are.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
     /// There is no number at the start.
@@ -45,7 +45,7 @@ pub enum UnitError {
         units: String,
     },
     /// The number does not fit the quantity's range.
-    #[error("`{input}` is out of range: {what} lies in {range}")]
+    #[error("`{input}` is out of range: {what} must be in {range}")]
     OutOfRange {
         /// The text that was read.
         input: String,
@@ -152,8 +152,8 @@ impl Grammar {
         near.map_or(String::new(), |(u, _)| format!("; did you mean `{u}`?"))
     }
 
-    /// The prefix of a unit of bytes where bits are wanted (`MB/s` for a rate), or of bits where
-    /// bytes are (`Mb` for a size), and whether bits are wanted.
+    /// The prefix of a unit of bytes where bits are expected (`MB/s` for a rate), or of bits where
+    /// bytes are (`Mb` for a size), and whether bits are expected.
     fn other_of_bits_and_bytes<'a>(&self, unit: &'a str) -> Option<(&'a str, bool)> {
         let known = |unit: &str| self.units.iter().any(|(u, _)| *u == unit);
         let endings: &[&str] = match known("bit/s") {

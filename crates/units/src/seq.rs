@@ -130,7 +130,7 @@ impl<const BITS: u32> Sn<BITS> {
     pub const fn next(self) -> Self {
         Sn((self.0 + 1) & Self::MASK)
     }
-    /// True when `self` lies in the half-open interval `[from, to)` of the number circle.
+    /// True when `self` is in the half-open interval `[from, to)` of the number circle.
     #[inline]
     pub const fn is_within(self, from: Self, to: Self) -> bool {
         self.distance_from(from) < to.distance_from(from)

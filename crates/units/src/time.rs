@@ -78,7 +78,7 @@ impl Instant {
         Instant(self.0.div_ceil(grid.0) * grid.0)
     }
     /// The first multiple of `grid` strictly after this moment: what arrives at the instant a TTI
-    /// starts goes with the next one.
+    /// starts is sent in the next one.
     pub const fn next_after(self, grid: Duration) -> Instant {
         Instant((self.0 / grid.0 + 1) * grid.0)
     }

@@ -430,7 +430,7 @@ fn files_that_cannot_be_created_are_errors_with_a_remedy() {
 }
 
 /// `/dev/full` accepts the opening and refuses every octet, as a full disk does. The error of the
-/// first write is told by `finish`, however many frames follow.
+/// first write is reported by `finish`, however many frames follow.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_told_at_the_end_with_path_and_remedy() {

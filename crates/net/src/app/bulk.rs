@@ -26,7 +26,7 @@ pub struct BulkConfig {
 /// A segment of Ethernet, with timestamps.
 const USUAL: Bytes = Bytes(1448);
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_usual(size: &Bytes) -> bool {
     *size == USUAL
 }

@@ -1,4 +1,4 @@
-//! Adaptive video over HTTP (ISO/IEC 23009-1): a player that asks for segment after segment, each
+//! Adaptive video over HTTP (ISO/IEC 23009-1): a player that requests segment after segment, each
 //! at the bitrate that its rule chooses, and plays them out.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
@@ -146,7 +146,7 @@ impl Dash {
         }
     }
 
-    /// Asks for the next segment if that is due: bytes of the request.
+    /// Requests the next segment if that is due: bytes of the request.
     fn due(&mut self, now: Instant) -> Option<u64> {
         self.next.take_if(|at| *at <= now)?;
         self.video.play(now);
@@ -330,7 +330,7 @@ mod tests {
 
     /// Each takes 0.1 s; the buffer holds 8 s: the fifth would make it 8 s + and waits until 6 s
     /// are left. At 0.4 s four are here, of which 0.3 s were played: 7.7 s, so the next one is
-    /// asked for 1.7 s later.
+    /// requested 1.7 s later.
     #[test]
     fn a_full_buffer_waits() {
         let (mut p, mut received) = (player(|_| {}), 0);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// What was asked for, by the offsets of both streams.
+/// The requests, by the offsets of both streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
     /// Ends of requests in A's stream that B has not read, and the size of the answer.
@@ -15,7 +15,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// A asks with `request` bytes for `answer` bytes.
+    /// A requests `answer` bytes with `request` bytes.
     pub fn ask(&mut self, request: u64, answer: u64) {
         self.request_end += request;
         self.answer_end += answer;

@@ -28,11 +28,11 @@ pub struct FileConfig {
 /// IEEE/ACM Transactions on Networking 5(6), 1997, find shapes of 1.0 to 1.3 in file sizes.
 const USUAL_SHAPE: f64 = 1.2;
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_constant(distribution: &Distribution) -> bool {
     *distribution == Distribution::Constant
 }
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_usual(shape: &f64) -> bool {
     *shape == USUAL_SHAPE
 }

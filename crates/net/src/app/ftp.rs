@@ -90,7 +90,7 @@ pub(super) struct Ftp {
     config: FtpConfig,
     next: Option<Instant>,
     arrivals: u64,
-    /// When each file that is under way was asked for, and where it ends in the stream.
+    /// When each file that is under way was requested, and where it ends in the stream.
     waiting: VecDeque<(Instant, u64)>,
 }
 

@@ -81,7 +81,7 @@ pub(super) trait Behaviour {
     fn stop(&mut self) {}
     /// Nothing can be written for some time. What makes data by a clock of its own makes none.
     fn pause(&mut self) {}
-    /// It goes on.
+    /// It continues.
     fn resume(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// When it is to be called next.
     fn poll_at(&self) -> Option<Instant> {

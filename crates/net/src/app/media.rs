@@ -489,7 +489,12 @@ impl Behaviour for Media {
     }
     fn observe(&self, o: &mut Observer<'_>) {
         let target = self.control.target(self.queued);
-        o.number("media.target_rate", "bit/s", "what the rate control wants of the encoder", target);
+        o.number(
+            "media.target_rate",
+            "bit/s",
+            "target rate that the rate control sets for the encoder",
+            target,
+        );
         let pacing = self.control.pacing(self.queued);
         o.number("media.pacing_rate", "bit/s", "rate at which packets leave the sender", pacing);
         let rtt = self.history.rtt().map(Duration::as_secs_f64);

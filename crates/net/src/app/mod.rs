@@ -36,8 +36,8 @@ macro_rules! built_in_apps {
             Voip "voip" voip::VoipConfig;
             /// The state of a game, at every tick, of no use when it is late (UDP only).
             Game "game" game::GameConfig;
-            /// Somebody at `from` reads web pages of `to`: a main object, then what it names (TCP
-            /// only).
+            /// A user at `from` reads web pages of `to`: a main object, then the objects that it
+            /// embeds (TCP only).
             WebPage "web-page" page::WebPageConfig;
             /// Files as 3GPP's traffic models send them, on one connection (TCP only).
             Ftp "ftp" ftp::FtpConfig;
@@ -117,7 +117,7 @@ impl End {
     }
 }
 
-/// What an application asks of its transport.
+/// Actions that an application requests of its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Write `bytes` into the stream at `end`; there is room for them.
@@ -151,7 +151,7 @@ pub struct Message {
     /// Of media: its number among the packets or the reports of its end, from 0 on again after
     /// 2^32 of them.
     pub number: u32,
-    /// The codepoint that its sender wants in the IP header.
+    /// The codepoint that its sender sets in the IP header.
     pub ecn: Ecn,
 }
 
@@ -251,7 +251,7 @@ impl App {
         config.change(&mut self.running, now, &mut self.streams, out);
     }
 
-    /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow
+    /// The flow stops: what is not written yet is dropped, and A's stream is closed. A UDP flow
     /// may start again.
     pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
         let s = &mut self.streams;

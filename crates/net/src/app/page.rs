@@ -24,7 +24,7 @@ pub struct WebPageConfig {
     pub reading: Duration,
     /// Mean time between the main object and the requests for what it names (exponential).
     pub parsing: Duration,
-    /// The embedded objects are asked for at once, as over HTTP/2; else one after another.
+    /// The embedded objects are requested at once, as over HTTP/2; else one after another.
     pub pipelined: bool,
     /// Number of pages; without it they go on for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ impl AppKind for WebPageConfig {
             parameter("request", "350 B", "size of a request"),
             parameter("reading", "30 s", "mean time between two pages"),
             parameter("parsing", "130 ms", "mean time between the main object and the next requests"),
-            parameter("pipelined", "true", "objects are asked for at once, else one after another"),
+            parameter("pipelined", "true", "objects are requested at once, else one after another"),
             parameter("count", "for ever", "number of pages"),
         ],
     };
@@ -93,17 +93,17 @@ pub(super) struct Page {
     exchange: Exchange,
     pages: u64,
     asked_at: Instant,
-    /// Embedded objects still to be asked for.
+    /// Embedded objects still to be requested.
     objects: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Idle,
-    /// The next page is asked for then.
+    /// When the next page is requested.
     Reading(Instant),
     Main,
-    /// Then the objects are asked for.
+    /// When the objects are requested.
     Parsing(Instant),
     Objects,
 }
@@ -132,7 +132,7 @@ impl Page {
         }
     }
 
-    /// Asks for what is due.
+    /// Requests what is due.
     fn due(&mut self, now: Instant, draw: Draw) -> Wish {
         let request = self.config.request.0;
         match self.step {

@@ -8,7 +8,7 @@ use super::distribution::Times;
 use super::kind::Behaviour;
 use super::streams::Streams;
 
-/// The clock of `cbr` and `on-off`. The first packet goes at the start.
+/// The clock of `cbr` and `on-off`. The first packet is sent at the start.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pattern: Pattern,
@@ -18,7 +18,7 @@ pub(super) struct Source {
 
 #[derive(Clone, Debug)]
 enum Pattern {
-    /// Packet n goes `n * size / rate` after the start, rounded up once: no drift.
+    /// Packet n is sent `n * size / rate` after the start, rounded up once: no drift.
     Cbr { rate: Bitrate, size: Bytes, start: Instant, sent: u64 },
     /// One every `period`.
     Ticks { period: Duration },

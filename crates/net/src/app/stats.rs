@@ -140,7 +140,7 @@ impl Times {
 pub struct MediaSample {
     /// The rate control.
     pub control: RateControlName,
-    /// What it wants of the encoder [bit/s].
+    /// The target rate for the encoder [bit/s].
     pub target: f64,
     /// Latest round trip that the sender has measured.
     pub rtt: Option<Duration>,

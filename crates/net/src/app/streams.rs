@@ -51,7 +51,7 @@ impl Streams {
         Streams { over, draw, running: false, paused: false, ready, stats, sides: Default::default() }
     }
 
-    /// A asks `requests` times, with `bytes` in all.
+    /// A sends `requests` requests, `bytes` in all.
     pub fn ask(&mut self, requests: u64, bytes: u64, out: &mut Vec<Action>) {
         self.stats.requests_issued += requests;
         self.want(End::A, bytes, out);
@@ -93,7 +93,7 @@ impl Streams {
         let waiting = self.sides[end as usize].wanted;
         self.want(end, bytes.saturating_sub(waiting), out);
     }
-    /// The stream of `end` ends with what is wanted.
+    /// The stream of `end` ends with what is due.
     pub fn close_when_written(&mut self, end: End) {
         self.sides[end as usize].closing = true;
     }
@@ -102,7 +102,7 @@ impl Streams {
     pub fn is_at_work(&self) -> bool {
         self.running && !self.paused && self.ready
     }
-    /// Forgets what is not written yet.
+    /// Drops what is not written yet.
     pub fn forget(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);
     }
@@ -131,7 +131,7 @@ impl Streams {
         self.sides[end as usize].closed
     }
 
-    /// Writes what is wanted as far as there is room, and closes behind it.
+    /// Writes what is due as far as there is room, and closes behind it.
     pub fn pump(&mut self, end: End, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];
         if side.closed || self.paused {

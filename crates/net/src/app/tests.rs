@@ -241,8 +241,8 @@ fn exponential_on_off_has_its_mean_rate() {
 }
 
 /// A packet each millisecond of on-time. A source that was interrupted `n` times in an on period
-/// goes on with the length of period `n` of one that was not, to a packet: there the gap that the
-/// silence has cut goes on.
+/// continues with the length of period `n` of one that was not, to a packet: there the gap that the
+/// silence has cut continues.
 #[test]
 fn an_interrupted_on_period_is_not_drawn_again() {
     let config = OnOffConfig { size: Bytes(125), off: Duration::from_secs(5), ..OnOffConfig::default() };
@@ -328,7 +328,7 @@ fn pages_take_two_round_trips_and_the_time_to_parse() {
     let took: std::collections::BTreeSet<u64> =
         s.completions.list().iter().map(|(_, d)| d.as_millis()).collect();
     assert_eq!(took.into_iter().collect::<Vec<_>>(), [20, 40]);
-    // All that was asked for has been answered and has arrived.
+    // All requests have been answered and has arrived.
     assert_eq!((s.requests_answered, s.delivered[0]), (s.requests_issued, s.written[1]));
     assert!((2.0..9.0).contains(&(s.requests_issued as f64 / 50.0 - 1.0)), "{}", s.requests_issued);
     // One object after another: 20 ms each.
@@ -376,7 +376,7 @@ fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
         (video.stalls(Instant::from_secs(1000)).0, video.startup()),
         (0, Some(Duration::from_millis(20)))
     );
-    // 100 segments of 2 s, all but the last six of which were asked for while it played.
+    // 100 segments of 2 s, all but the last six of which were requested during playback.
     let done = s.completion.unwrap().as_secs_f64();
     assert!((188.0..189.0).contains(&done), "{done}");
 }
@@ -441,7 +441,7 @@ fn bulk_at_a_rate_piles_nothing_up() {
     assert_eq!(written(&mut out), 200 * 1000);
     a.change(&at(None), ms(300), &mut out);
     assert_eq!((written(&mut out), a.poll_at(), a.backlog(End::A)), (699_000, None, None));
-    // And back: what was without end is forgotten. Paused meanwhile, it begins with the resume.
+    // And back: the endless write is dropped. Paused meanwhile, it begins with the resume.
     a.pause();
     a.change(&at(Some(8)), ms(400), &mut out);
     assert_eq!((a.poll_at(), a.backlog(End::A)), (None, Some(0)));

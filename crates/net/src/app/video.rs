@@ -38,7 +38,7 @@ impl Video {
     pub const fn startup(&self) -> Option<Duration> {
         self.startup
     }
-    /// Times that it stood still for want of video, and for how long in all, until `now`.
+    /// The number of stalls and their total duration until `now`.
     pub fn stalls(&self, now: Instant) -> (u64, Duration) {
         let mut seen = self.clone();
         seen.play(now);

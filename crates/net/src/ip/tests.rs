@@ -113,7 +113,7 @@ fn a_router_says_whether_port_or_protocol_is_unreachable() {
     assert_eq!(kind(&v4(0, 64, 0, 17, &udp)), Some([3, 3]));
     assert_eq!(kind(&v4(0, 64, 0x2000, 17, &udp)), Some([3, 3]));
     assert_eq!(kind(&v4(0, 64, 0, 47, &udp)), Some([3, 2]));
-    // A timestamp request, and an echo reply that was not asked for.
+    // A timestamp request, and an echo reply that was not requested.
     assert_eq!(kind(&v4(0, 64, 0, 1, &[13, 0, 0, 0, 0, 0, 0, 0])), None);
     assert_eq!(kind(&v4(0, 64, 0, 1, &[0, 0, 0, 0, 0, 0, 0, 0])), None);
 }

@@ -63,8 +63,8 @@ pub struct Fragments {
 /// its own (20 bytes here: descriptors have no IP options).
 ///
 /// # Errors
-/// [`FragmentationNeeded`] if `dont_fragment` is set and the packet does not fit: drop it and tell
-/// the source.
+/// [`FragmentationNeeded`] if `dont_fragment` is set and the packet does not fit: drop it and
+/// notify the source.
 pub fn fragment(
     size: u32,
     part: Option<Fragment>,

@@ -5,7 +5,7 @@ use lasthop_units::{Ecn, FlowId, Instant, NodeId, PacketId};
 use super::{Fragment, Whole};
 use crate::{Content, Item};
 
-/// An IPv4 packet. The bytes do not exist; a capture makes them from `payload` when it is asked to.
+/// An IPv4 packet. The bytes do not exist; a capture makes them from `payload`.
 ///
 /// `P` is what the packet carries: `sim` defines it (a TCP segment, a UDP datagram, ...).
 #[derive(Clone, Debug, PartialEq)]

@@ -120,7 +120,7 @@ impl Receiver {
         first
     }
 
-    /// Entries up to `number`; the oldest are forgotten where there would be too many.
+    /// Entries up to `number`; the oldest are removed where there would be too many.
     fn make_room(&mut self, number: u64) {
         let first = (number + 1).saturating_sub(MOST as u64).max(self.base);
         let gone = (first - self.base).min(self.arrived.len() as u64);

@@ -2,7 +2,7 @@
 //!
 //! The filter, the table of states and the table of parameters were read as a page of public notes
 //! quotes them (section 5); the detector, the two increases and the control by losses (sections
-//! 5.4, 5.5 and 6) are from memory of the draft and not compared with its text. What the programs
+//! 5.4, 5.5 and 6) are written without the text of the draft [unverified]. What the programs
 //! of WebRTC and aiortc do otherwise is taken where the draft alone would not work: its threshold
 //! of 6 to 600 ms is one for the gradient times the number of groups, up to 60.
 //!

@@ -2,8 +2,8 @@
 //!
 //! Equations are those of the authors' program (github.com/cisco/ns3-rmcat, which implements
 //! draft-ietf-rmcat-nada-05) with its numbers of sections and equations; ECN, the estimate by
-//! history of losses and the shaping buffer are from memory of RFC 8698 and not compared with its
-//! text, nor are the parameters that its table adds to those of the program.
+//! history of losses and the shaping buffer are those of RFC 8698 [unverified],
+//! as are the parameters that its table adds to those of the program.
 //!
 //! Chosen here: the base delay is the minimum since the start, and delays are the smallest of the
 //! last fifteen packets, as the RFC recommends a minimum filter against noise.
@@ -45,7 +45,7 @@ const DFILT: f64 = 120.0;
 const GAMMA_MAX: f64 = 0.5;
 /// Queueing delay that the ramp-up may cause \[ms\].
 const QBOUND: f64 = 50.0;
-/// Intervals between losses after which they are forgotten.
+/// Intervals between losses after which they are ignored.
 const MULTILOSS: f64 = 7.0;
 /// Queueing delay from which on it is warped \[ms\].
 const QTH: f64 = 50.0;
@@ -219,7 +219,7 @@ impl Nada {
         self.r_ref -= change * self.r_ref;
     }
 
-    /// What the shaping buffer asks for with this weight \[bit/s\].
+    /// The correction by the shaping buffer with this weight \[bit/s\].
     fn shaped(&self, weight: f64, queued: u64) -> f64 {
         (weight * 8.0 * queued as f64 * self.setup.frame_rate).min(SHAPED_MAX * self.r_ref)
     }

@@ -20,7 +20,7 @@ impl<T: Copy> Window<T> {
     pub fn push(&mut self, at: Instant, value: T) {
         self.values.push_back((at, value));
     }
-    /// Forgets what is older than the window is long.
+    /// Removes what is older than the window is long.
     pub fn settle(&mut self, now: Instant) {
         while self.values.front().is_some_and(|(at, _)| now.since(*at) > self.length) {
             self.values.pop_front();

@@ -226,8 +226,9 @@ fn weights(config: &DualPi2Config) -> [i64; 2] {
     [classic, 1000 - classic]
 }
 
-/// The credit of a queue that was empty: L4S goes first, and where Classic waits all the while, up
-/// to eight more of its packets do (Linux' sch_dualpi2.c, `dualpi2_calculate_c_protection`).
+/// The credit of a queue that was empty: L4S is served first, and where Classic waits all the
+/// while, up to eight more of its packets do (Linux' sch_dualpi2.c,
+/// `dualpi2_calculate_c_protection`).
 fn first_credit(config: &DualPi2Config) -> i64 {
     let [classic, l4s] = weights(config);
     PACKET * (classic - l4s)
@@ -427,7 +428,7 @@ mod tests {
         assert_eq!((within, between), (10, 9), "the last turn comes after the last pair");
     }
 
-    /// Time-shifted FIFO: a Classic head goes first once it is more than the shift older.
+    /// Time-shifted FIFO: a Classic head is served first once it is more than the shift older.
     #[test]
     fn time_shifted_fifo_compares_ages() {
         let mut d = dual();

@@ -300,7 +300,7 @@ mod tests {
     }
 
     /// The sparse-flow optimisation: a flow that comes back after its queue has emptied is new, and
-    /// goes before the bulk flow whatever that has waiting.
+    /// is served before the bulk flow whatever that has waiting.
     #[test]
     fn a_sparse_flow_goes_first() {
         let mut q = fq(&FqCodelConfig::default());
@@ -310,7 +310,7 @@ mod tests {
         for n in 0..5 {
             q.enqueue(Instant(0), of(1, n, 100), &mut drops, &mut 0);
             assert_eq!(drain(&mut q, 1), [1], "sparse packet {n}");
-            // Two more of the bulk flow: the sparse flow's queue goes from the new list to the old
+            // Two more of the bulk flow: the sparse flow's queue moves from the new list to the old
             // one and off it.
             assert_eq!(drain(&mut q, 3), [0, 0, 0]);
         }

@@ -68,7 +68,7 @@ fn an_infinitely_fast_pipe_only_delays() {
     assert_eq!(run(&mut p, &mut out), [(0, 6_000), (1, 6_000), (2, 6_000)]);
 }
 
-/// At 12 Mbit/s a packet takes 1 ms. The rate becomes 0 at 0.5 ms: packet 0, in service, goes on
+/// At 12 Mbit/s a packet takes 1 ms. The rate becomes 0 at 0.5 ms: packet 0, in service, continues
 /// and arrives at 1 ms; 1 and 2 wait. At 10 ms the rate becomes 6 Mbit/s: 2 ms each.
 #[test]
 fn a_rate_of_zero_stops_and_a_later_rate_goes_on() {

@@ -26,7 +26,7 @@ fn collect(link: &mut TraceLink, until: u64, out: &mut PipeOut) -> Vec<(usize, u
     seen
 }
 
-/// Opportunities at 1, 2, 3, 5 ms. Packets of 1000 B at 0: 0 goes at 1; 500 B of 1 at 1 and the
+/// Opportunities at 1, 2, 3, 5 ms. Packets of 1000 B at 0: 0 is sent at 1; 500 B of 1 at 1 and the
 /// rest at 2 with 2 (500
 /// + 1000 = 1500); 3 at 3 alone, the other 500 B are lost, although packet 4 (at 3.5 ms) could have
 ///   used them.
@@ -130,7 +130,7 @@ fn a_backlogged_sender_gets_exactly_the_mean_of_the_file() {
     }
 }
 
-/// The same on the measured traces, where these are at hand: ten minutes of traffic without a
+/// The same on the measured traces, where these are available: ten minutes of traffic without a
 /// pause.
 #[test]
 fn measured_traces_are_used_to_the_last_byte() {

@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Importing the measured tables keeps their bytes, where these files are at hand.
+    /// Importing the measured tables keeps their bytes, where these files are available.
     #[test]
     fn measured_tables_keep_their_bytes() {
         let Some(folder) = std::env::var_os("LASTHOP_SHARED") else {

@@ -43,7 +43,7 @@ pub enum TraceErrorKind {
     /// A number that no trace reaches.
     #[error("{0} ms is too large: a trace lasts at most {max} ms (49 days)", max = u32::MAX)]
     TooLarge(String),
-    /// Time goes back.
+    /// A timestamp is earlier than the one before.
     #[error("{ms} ms comes after {previous} ms: times must not decrease; sort the file (`sort -n`)")]
     Decreasing {
         /// The offending time.
@@ -120,7 +120,7 @@ pub(super) fn next_line(
         if chunk.is_empty() {
             return Ok(!line.is_empty());
         }
-        // Looking `longest + 1` bytes far is enough to know that a line is too long.
+        // Looking `longest + 1` bytes far is enough to detect that a line is too long.
         let look = &chunk[..chunk.len().min(longest + 2)];
         let end = look.iter().position(|b| *b == b'\n');
         let taken = end.unwrap_or(look.len());

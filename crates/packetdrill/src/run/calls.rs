@@ -47,7 +47,7 @@ pub(super) fn compare(call: &Call, returned: &Returned) -> Result<(), String> {
 }
 
 impl World {
-    /// Runs a call, or goes on with one that waits; `progress` is the call's own.
+    /// Runs a call, or continues one that waits; `progress` is the call's own.
     pub fn call(&mut self, call: &Call, progress: &mut u64) -> Step {
         let step = self.dispatch(call, progress);
         self.transmit();

@@ -294,7 +294,7 @@ impl<'a> Player<'a, '_> {
         }
     }
 
-    /// Goes on with a call that blocks, if it can.
+    /// Continues a call that blocks, if it can.
     fn try_blocked(&mut self) -> Result<(), Failed> {
         let Some(mut blocked) = self.blocked.take() else { return Ok(()) };
         let fail = |message| Failed::At { place: blocked.event.place, message };

@@ -13,7 +13,7 @@ pub(super) struct SocketOptions {
     pub cork: bool,
     /// TCP_MAXSEG.
     pub max_segment: Option<u64>,
-    /// SO_SNDBUF and SO_RCVBUF as the kernel keeps them: twice what was asked.
+    /// SO_SNDBUF and SO_RCVBUF as the kernel keeps them: twice the requested value.
     pub send_buffer: Option<u64>,
     pub receive_buffer: Option<u64>,
     /// SO_LINGER with a time of 0.

@@ -160,8 +160,7 @@ impl<'a> Cursor<'a> {
         let six: String = fraction.chars().chain("000000".chars()).take(6).collect();
         let micros: i64 = six.parse().map_err(|_| wrong())?;
         if seconds > LATEST {
-            let message =
-                format!("{whole} s is beyond what a script may ask for: at most {LATEST} s (12 days)");
+            let message = format!("{whole} s is too long for a script: at most {LATEST} s (12 days)");
             return Err(Problem::Mistake { place, message });
         }
         Ok(seconds * 1_000_000 + micros)

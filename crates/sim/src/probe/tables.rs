@@ -122,7 +122,7 @@ table! {
         time_s: f64, "s", "virtual time since the start of the run: the end of the interval";
         flow: &'a str, "", "name of the flow";
         control: &'a str, "", "rate control";
-        target_bps: f64, "bit/s", "what the rate control wants of the encoder, at this time";
+        target_bps: f64, "bit/s", "target rate that the rate control sets for the encoder";
         encoder_bps: f64, "bit/s", "rate of the frames that were made in the interval";
         sent_bps: f64, "bit/s", "rate of the packets, audio included, that were sent in it";
         received_bps: f64, "bit/s", "rate of those that were received in it";

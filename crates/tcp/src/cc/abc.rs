@@ -4,7 +4,7 @@
 //! Every packet says accelerate or brake; an ACK of the first makes the window a segment larger, of
 //! the second a segment smaller, and either adds 1/w, so that flows become equal (section 3.1.2).
 //! So a round of nothing but accelerates doubles the window, and half of each keeps it. A second
-//! window, CUBIC's, stands for bottlenecks that know nothing of ABC; the smaller of the two is
+//! window, CUBIC's, stands for bottlenecks without ABC; the smaller of the two is
 //! used, and neither grows beyond twice what is in flight (section 5.1.1).
 //!
 //! Accelerate is ECT, brake is CE, fed back by AccECN's counter: the encoding for paths on which
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(cc.window(), FLOOR);
     }
 
-    /// Three in flight: neither window goes beyond six by acknowledgements of what was not used.
+    /// Three in flight: neither window grows beyond six by acknowledgements of what was not used.
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
         let mut cc = abc();

@@ -102,7 +102,7 @@ macro_rules! of_any {
 }
 
 /// The implementation of the trait for [`Cc`]: each method of it, those with a default included, is
-/// passed on to the algorithm at work. So none can be forgotten.
+/// passed on to the algorithm at work. So none can be missed.
 macro_rules! passed_on {
     ($(#[$_attr:meta])* pub trait $Trait:ident { $($methods:tt)* }) => {
         passed_on! { @of $Trait {} $($methods)* }
@@ -110,7 +110,7 @@ macro_rules! passed_on {
     (@of $Trait:ident {$($done:tt)*}) => {
         impl $Trait for Cc { $($done)* }
     };
-    // Asked several times per segment: the default algorithm without a jump table.
+    // Called several times per segment: the default algorithm without a jump table.
     (@of $Trait:ident {$($done:tt)*} $(#[$_doc:meta])* fn cwnd(&$s:ident) -> f64; $($rest:tt)*) => {
         passed_on! {
             @of $Trait
@@ -207,7 +207,7 @@ macro_rules! passed_on {
 congestion_control!(passed_on);
 
 impl Cc {
-    // Out of line, so that what asks for them stays small enough to be built into its callers.
+    // Out of line, so that their callers stay small enough to be built into its callers.
     #[inline(never)]
     fn cwnd_of_any(&self) -> f64 {
         built_in_controls!(of_any self, cc => cc.cwnd())

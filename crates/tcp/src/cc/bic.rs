@@ -19,7 +19,7 @@ const LOW_WINDOW: f64 = 14.0;
 const MAX_INCREMENT: f64 = 16.0;
 /// What is left after a cut.
 const BETA: f64 = 819.0 / 1024.0;
-/// B: the search goes a quarter of the distance per round.
+/// B: the search moves a quarter of the distance per round.
 const SEARCH: f64 = 4.0;
 /// Rounds for the last quarter of a segment's worth of search.
 const SMOOTH: f64 = 20.0;

@@ -74,7 +74,7 @@ pub struct Cdg {
     /// The next ACK begins a round.
     begin_round: bool,
     backing_off: bool,
-    /// A reduction is wanted, and not taken yet.
+    /// A reduction is requested, and not made yet.
     wanted: bool,
     backoffs: u32,
     /// The window of a sender that responds to losses only.
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn the_filter_for_delayed_acks_works_in_a_reduction_too() {
-        // tcp_cdg_acked asks for sacked_out == 0, not for a state. Two segments at a time, then a
+        // tcp_cdg_acked tests sacked_out == 0, not for a state. Two segments at a time, then a
         // lone one of 90 ms: it may have waited, and counts only where it lowers the minimum. With
         // something SACKed it counts.
         for (sacked, max) in [(false, 60_000), (true, 90_000)] {
@@ -361,7 +361,7 @@ mod tests {
         c.w.set(100.0);
         c.shadow = 100.0;
         c.back_off();
-        assert!(c.take_reduction() && !c.take_reduction(), "asked for once");
+        assert!(c.take_reduction() && !c.take_reduction(), "requested once");
         c.on_congestion(&congestion(100.0));
         c.on_recovered(Instant::ZERO);
         assert_eq!((c.cwnd(), c.shadow), (70.0, 100.0));

@@ -44,8 +44,8 @@ macro_rules! congestion_control {
                 fn on_recovered(&mut self, _now: Instant) {}
                 /// The last reduction was for nothing: the window and threshold before it.
                 fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
-                /// New data leaves after nothing was in flight: asked where loss recovery is RACK's
-                /// (Linux: `CA_EVENT_TX_START`).
+                /// New data leaves after nothing was in flight: called where loss recovery is
+                /// RACK's (Linux: `CA_EVENT_TX_START`).
                 fn on_transmit_start(&mut self, _start: &TransmitStart) {}
                 /// The algorithm sets its window during recovery itself: neither PRR nor the end of
                 /// recovery touches it.
@@ -53,7 +53,7 @@ macro_rules! congestion_control {
                     false
                 }
                 /// A loss within the reduction that a mark began costs one of its own. Linux'
-                /// `tcp_enter_recovery` asks for none; a control whose marks cost little needs it
+                /// `tcp_enter_recovery` has none; a control whose marks cost little needs it
                 /// (RFC 9331 section 4.3).
                 fn answers_loss_in_cwr(&self) -> bool {
                     false
@@ -63,7 +63,7 @@ macro_rules! congestion_control {
                 fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
                     false
                 }
-                /// The algorithm requests a reduction as after a congestion mark: asked once after
+                /// The algorithm requests a reduction as after a congestion mark: called once after
                 /// each ACK where loss recovery is RACK's (Linux: `tcp_enter_cwr`);
                 /// [`on_congestion`](Self::on_congestion) follows.
                 fn take_reduction(&mut self) -> bool {
@@ -83,7 +83,7 @@ macro_rules! congestion_control {
                     None
                 }
                 /// Shows its variables: the same ones in the same order at each call. Only called
-                /// where somebody looks.
+                /// where they are recorded.
                 fn observe(&self, _o: &mut Observer<'_>) {}
             }
         }

@@ -67,7 +67,7 @@ pub struct ControlContext<'a> {
     pub flow: &'a str,
     /// The end that opened the connection.
     pub opener: bool,
-    /// Somebody looks at its variables: what changes while it works may be noted for
+    /// Its variables are recorded: what changes while it works may be noted for
     /// [`CongestionControl::observe`].
     pub observed: bool,
 }

@@ -5,7 +5,7 @@
 //! cwnd = min(cwnd of the base algorithm, R(t) * RTT)
 //! ```
 //!
-//! The base algorithm goes on: it gets every ACK, loss and mark, and does not grow beyond the
+//! The base algorithm continues: it gets every ACK, loss and mark, and does not grow beyond the
 //! ceiling. So guidance can only make the flow slower: a source that overstates changes nothing,
 //! one that reports too little slows its own flow down, and one that stops is disregarded within a
 //! round trip (or 2.5 periods).
@@ -26,7 +26,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "hint_rtt",
         default: "min",
         unit: "",
-        source: "recommended: a round trip with queueing would ask for more queueing",
+        source: "recommended: a round trip with queueing would produce more queueing",
     },
     TIMEOUT_PARAMETER,
     FLOOR_PARAMETER,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     /// 8 Mbit/s * 20 ms = 20 segments of 1000: slow start 10, 20 and no further, though 15 more are
-    /// acknowledged; 16 Mbit/s lift the ceiling to 40, and slow start goes on.
+    /// acknowledged; 16 Mbit/s lift the ceiling to 40, and slow start continues.
     #[test]
     fn the_window_grows_by_the_base_algorithm_up_to_the_ceiling() {
         let mut cc = guided(CcName::Reno);

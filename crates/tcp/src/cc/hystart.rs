@@ -1,7 +1,7 @@
 //! When to leave slow start before a loss says so: HyStart as Linux has it, and HyStart++ (RFC
 //! 9406).
 //!
-//! Parts on their own: an algorithm asks [`SlowStartExit`] at each ACK of slow start.
+//! Parts on their own: an algorithm calls [`SlowStartExit`] at each ACK of slow start.
 
 use lasthop_units::{Duration, Instant};
 
@@ -179,7 +179,7 @@ pub enum Phase {
 }
 
 /// HyStart++: RFC 9406. A rise of the delay leads to conservative slow start first; if it lasts
-/// five rounds, slow start ends, and if the delay falls again it goes on.
+/// five rounds, slow start ends, and if the delay falls again slow start continues.
 #[derive(Clone, Debug, Default)]
 pub struct HyStartPlusPlus {
     round: Round,

@@ -55,8 +55,8 @@ impl MarkedShare {
             Signal::Loss => c.flight / 2.0,
         }
     }
-    /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that goes is whole segments
-    /// (Linux: cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window
+    /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that is removed is whole
+    /// segments (Linux: cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window
     /// nothing.
     fn after_mark(&self, window: f64) -> f64 {
         window.floor() - (window.floor() * self.alpha / 2.0).floor()

@@ -12,7 +12,7 @@
 /// variants of [`Cc`] that are made for it and for no entry above, and how one is made of a
 /// [`Config`](crate::Config).
 ///
-/// [`name`](crate::name) lies below this module and reads the list too; so it is a macro in the
+/// [`name`](crate::name) is below this module and reads the list too; so it is a macro in the
 /// order of the text, not an item that modules import.
 macro_rules! built_in_controls {
     ($then:ident $($with:tt)*) => {

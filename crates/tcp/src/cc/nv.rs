@@ -21,7 +21,7 @@ const PAD: f64 = 10.0;
 const PAD_BUFFER: f64 = 2.0;
 const RESET_PERIOD: f64 = 5.0;
 const MIN_CWND: f64 = 2.0;
-/// Share of the excess that goes at once: 38/128.
+/// Share of the excess that is removed at once: 38/128.
 const CONG_DEC: f64 = 38.0 / 128.0;
 const LOSS_DEC: f64 = 819.0 / 1024.0;
 /// Rounds without congestion before a growth below Reno's is doubled.
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((n.cwnd(), n.ssthresh(), n.allow_growth), (45.0, 30.0, false));
         let mut n = nv(32.0, 2.0);
         n.decide(&ack(1), 1000.0);
-        assert_eq!(n.cwnd(), 30.0, "an excess of two goes at once");
+        assert_eq!(n.cwnd(), 30.0, "an excess of two is removed at once");
     }
 
     #[test]

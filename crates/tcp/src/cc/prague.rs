@@ -1,6 +1,6 @@
 //! A control for L4S in the manner of TCP Prague (draft-briscoe-iccrg-prague-congestion-control;
 //! requirements of RFC 9331 section 4): DCTCP's answer to the share of marks, with growth that does
-//! not depend on short round trips and Reno's answer to losses. It sends ECT(1), asks for accurate
+//! not depend on short round trips and Reno's answer to losses. It sends ECT(1), requests accurate
 //! feedback and paces.
 //!
 //! The draft itself was not available. Compared line by line with two programs of its authors:

@@ -67,7 +67,7 @@ pub(super) const ROW: Row = Row {
     needs: Needs { hints: true, pacing: true, ..Needs::NOTHING },
 };
 
-/// How long hints are not believed after the first such round, and at most.
+/// How long hints are ignored after the first such round, and at most.
 const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
 /// A link that is interrupted for longer has no readings.
 const INTERRUPTION: Duration = Duration::from_secs(2);
@@ -82,7 +82,7 @@ pub struct RadioAware<B> {
     /// The window of the newest readings [segments]; `None`: the base algorithm's is in force.
     guided: Option<f64>,
     readings: Readings,
-    /// Hints are not believed before this moment, and for how long the next time.
+    /// Hints are ignored before this moment, and for how long the next time.
     believe_at: Instant,
     distrust: Duration,
     /// A timeout is not over until new data is acknowledged.
@@ -143,7 +143,7 @@ impl<B: CongestionControl> RadioAware<B> {
         self.guided = Some((octets / self.mss).clamp(FLOOR, ceiling));
     }
 
-    /// The base algorithm goes on from the window in force, in congestion avoidance.
+    /// The base algorithm continues from the window in force, in congestion avoidance.
     fn fall_back(&mut self, now: Instant) {
         if let Some(window) = self.guided.take() {
             self.base.on_congestion(&Congestion { now, flight: window, ..Congestion::default() });
@@ -174,7 +174,7 @@ impl<B: CongestionControl> RadioAware<B> {
         self.proven = if came > self.proven { came } else { self.proven + (came - self.proven) / 8.0 };
         let Some(window) = self.guided else { return };
         if came >= FLOOR && round.exceeds(now) {
-            // Nothing was congested: the base algorithm goes on from here as if no hint had come.
+            // Nothing was congested: the base algorithm continues from here as without hints.
             self.guided = None;
             self.base.set_cwnd(came);
             return self.distrust(now);
@@ -334,7 +334,7 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
         o.number(
             "radio-aware.believe_at",
             "s",
-            "hints are not believed before this time",
+            "hints are ignored before this time",
             self.believe_at.as_secs_f64(),
         );
         self.base.observe(o);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     /// A hint of ten times the capacity: a round of 100 segments of which 50 are lost. The base
-    /// goes on with half of the window, the same hint is not believed for 1 s, then for 2 s.
+    /// continues with half of the window, the same hint is ignored for 1 s, then for 2 s.
     #[test]
     fn hints_that_lie_are_not_believed_for_a_time_that_doubles() {
         let mut cc = aware(|c| c.queue_term = false);
@@ -484,14 +484,14 @@ mod tests {
             assert!(!cc.is_guided(), "one round trip after the first hint");
             assert!(cc.ssthresh() > 1e6, "nothing was congested");
             cc.on_hint(&lie(131));
-            assert!(!cc.is_guided(), "and it is not believed at once");
+            assert!(!cc.is_guided(), "and it is ignored at first");
         }
     }
 
     /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the
     /// round trip is four times the smallest, and 162 segments have come in 81 ms, a tenth of
-    /// what was reported. The base goes on with half of those. Losses among the 400 that were sent
-    /// are measured by the 162, not by the 400.
+    /// what was reported. The base continues with half of those. Losses among the 400 that were
+    /// sent are measured by the 162, not by the 400.
     #[test]
     fn a_rate_that_is_too_large_is_caught_without_a_loss() {
         let mut cc = aware(|c| c.queue_term = false);

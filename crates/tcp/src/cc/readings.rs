@@ -7,7 +7,7 @@ use super::{AckSample, Established, Parameter};
 use crate::config::{HintConfig, HintRtt};
 use crate::hint::Hint;
 
-/// The smallest window that hints may ask for [segments].
+/// The smallest window that hints may request [segments].
 pub(super) const FLOOR: f64 = 2.0;
 
 /// Parameters of all users of hints.
@@ -20,7 +20,7 @@ pub(super) const TIMEOUT_PARAMETER: Parameter = Parameter {
 pub(super) const FLOOR_PARAMETER: Parameter =
     Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" };
 
-/// The smallest round trip is forgotten after this time.
+/// The smallest round trip expires after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer

@@ -34,7 +34,7 @@ pub struct Needs {
     /// The delivery rate of each ACK: loss recovery is `rack` where a scenario does not say
     /// otherwise, and another one is refused.
     pub delivery_rate: bool,
-    /// The ECN that the endpoint asks for, unless the profile has accurate feedback.
+    /// The ECN that the endpoint requests, unless the profile has accurate feedback.
     pub ecn: Option<EcnMode>,
     /// Data is sent with ECT(1) (RFC 9331).
     pub l4s: bool,

@@ -35,7 +35,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "vegas_sample_order",
         default: "after-decision",
         unit: "",
-        source: "ns-2, from memory",
+        source: "ns-2 [unverified]",
     },
 ];
 
@@ -147,7 +147,7 @@ impl Vegas {
         }
     }
 
-    /// The smallest round trip believed to be without queueing \[s\]; infinite before the first.
+    /// The smallest round trip, taken as that without queueing \[s\]; infinite before the first.
     pub fn base_rtt(&self) -> f64 {
         self.base_rtt
     }

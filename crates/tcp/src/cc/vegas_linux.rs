@@ -49,7 +49,7 @@ impl VegasLinux {
 
     fn decide(&mut self, ack: &AckSample) {
         if self.samples <= 2 {
-            // Too few to tell: a delayed ACK may have been all there was.
+            // Too few to decide: a delayed ACK may have been all there was.
             self.w.reno(ack);
             return;
         }
@@ -81,7 +81,7 @@ impl VegasLinux {
         self.w.ssthresh = self.w.ssthresh.max((self.w.cwnd / 2.0).floor() + (self.w.cwnd / 4.0).floor());
     }
 
-    /// Linux: `tcp_vegas_ssthresh`; ns-3: `TcpVegas::GetSsThresh`, which also losses ask.
+    /// Linux: `tcp_vegas_ssthresh`; ns-3: `TcpVegas::GetSsThresh`, which losses call, too.
     fn threshold(&self) -> f64 {
         if self.ns3 {
             self.w.ssthresh.min(self.w.cwnd - 1.0).max(2.0)

@@ -23,7 +23,7 @@ const MOST_DRAIN: f64 = 2.0;
 const PHY: f64 = 8.0;
 /// Rounds in Reno's mode after which a cut is Reno's.
 const RHO: u32 = 16;
-/// Rounds in fast mode after which Reno's count is forgotten.
+/// Rounds in fast mode after which Reno's count is reset.
 const ZETA: u32 = 50;
 const SCALABLE: f64 = 100.0;
 

@@ -113,7 +113,7 @@ pub(super) struct Accurate {
     pub without_ect: bool,
     /// No option leaves any more: segments with it do not arrive (section 3.2.3.2.2).
     option_is_lost: bool,
-    /// The peer's option is not believed.
+    /// The peer's option is ignored.
     option_is_wrong: bool,
 }
 
@@ -280,7 +280,7 @@ impl Accurate {
         a
     }
 
-    /// The handshake is over: where the option goes into every segment, what data segments leave
+    /// The handshake is over: where every segment carries the option, what data segments leave
     /// for it \[octets\].
     pub fn reserve(&mut self, config: &Config) -> u32 {
         let full = config.ecn.accecn_option == AccEcnOption::Full;
@@ -320,7 +320,7 @@ impl Accurate {
         self.dsack = Some(start);
     }
 
-    /// The segment with the option where it is wanted and fits beside the segment's data.
+    /// The segment with the option where it is due and fits beside the segment's data.
     #[cold]
     #[inline(never)]
     pub fn with_option(

@@ -32,7 +32,7 @@ enum Agreed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EcnState {
     agreed: Agreed,
-    /// Our SYN asked for ECN.
+    /// Our SYN requested ECN.
     pub asked: bool,
     /// What accurate feedback needs beside the header's three bits.
     pub accurate: Option<Box<Accurate>>,
@@ -97,7 +97,7 @@ fn set_ace(seg: &mut Segment, ace: u8) {
     }
 }
 
-/// What a segment's marks ask of the ACK.
+/// What a segment's marks require of the ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prompt {
     Nothing,
@@ -141,8 +141,9 @@ impl EcnState {
         }
         let accurate = config.ecn.mode == EcnMode::Accurate;
         self.asked = config.ecn.mode.asks();
-        // RFC 3168 section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way
-        // may dislike the flags. RFC 9768 section 3.1.4.1 asks for accurate feedback once more.
+        // RFC 3168 section 6.1.1.1: a SYN that is sent again requests no ECN: a middlebox
+        // may drop segments with the flags. RFC 9768 section 3.1.4.1 requests accurate feedback
+        // once more.
         if transmissions > config.host.ecn_syns + u32::from(accurate) {
             return;
         }
@@ -168,10 +169,10 @@ impl EcnState {
         } else {
             match (mode, ace) {
                 (EcnMode::Off, _) | (_, 0) => Agreed::Nothing,
-                // RFC 3168 section 6.1.1: ECE and CWR. One that does not know AE reads it as a
+                // RFC 3168 section 6.1.1: ECE and CWR. A peer without AE reads it as a
                 // reserved bit.
                 (_, 0b011) => Agreed::Classic,
-                // RFC 9768 section 3.1.3: any other combination asks for accurate feedback.
+                // RFC 9768 section 3.1.3: any other combination requests accurate feedback.
                 (m, _) if m.accepts_accurate() => Agreed::Accurate,
                 (_, 0b111) => Agreed::Classic,
                 _ => Agreed::Nothing,
@@ -476,7 +477,7 @@ fn answered(mode: EcnMode, ace: u8, transmissions: u32) -> Agreed {
         // counts as well (section 3.1.4.1).
         (EcnMode::Accurate, 0b010..=0b110) => Agreed::Accurate,
         _ if transmissions > 1 => Agreed::Nothing,
-        // RFC 3168 section 6.1.1: ECE and not CWR, also as an answer to a SYN that asked for more.
+        // RFC 3168 section 6.1.1: ECE and not CWR, also as an answer to a SYN that requested more.
         (_, 0b001 | 0b101) => Agreed::Classic,
         // All three repeated: something reflects the flags.
         _ => Agreed::Nothing,

@@ -149,7 +149,7 @@ impl Endpoint {
         receive.take_repeated_text(c, seg, start);
         if c.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN
-            // without asks for the SYN-ACK again.
+            // without it requests the SYN-ACK again.
             if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
                 self.conn.ecn.on_repeated_syn_ack(seg);
                 self.receive.ack.at_once();
@@ -170,7 +170,7 @@ impl Endpoint {
         receive.ack.at_once();
     }
 
-    /// The fifth check; false when the segment goes no further.
+    /// The fifth check; false when processing of the segment ends here.
     #[inline(always)]
     fn take_ack_by_state(&mut self, now: Instant, seg: &Segment, start: i64) -> bool {
         let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);

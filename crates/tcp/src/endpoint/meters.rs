@@ -1,4 +1,4 @@
-//! What happened: events for the caller, counters, and where a sender's time goes (Linux'
+//! What happened: events for the caller, counters, and the times by what limits a sender (Linux'
 //! tcp_chrono).
 
 use std::collections::VecDeque;
@@ -97,7 +97,7 @@ pub struct Counters {
     pub mark_reductions: u64,
 }
 
-/// Events kept for a caller that does not ask; the oldest are dropped beyond.
+/// Events kept for a caller that does not read them; the oldest are dropped beyond.
 const EVENTS_MAX: usize = 1024;
 
 /// Counters, events and times.
@@ -140,7 +140,7 @@ pub(super) struct Chrono {
     now: Activity,
     since: Instant,
     spent: [Duration; 4],
-    /// The application wanted to write more than it could.
+    /// The application tried to write more than it could.
     pub wants_room: bool,
 }
 

@@ -46,8 +46,8 @@ use crate::state::Input;
 /// application's [`connect`](Self::connect), [`listen`](Self::listen), [`write`](Self::write),
 /// [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort). After any of them, call
 /// [`poll_transmit`](Self::poll_transmit) until `None`, then [`poll_event`](Self::poll_event) until
-/// `None`, then ask [`poll_at`](Self::poll_at) when to call `on_time`. Being called early or for
-/// nothing is harmless. Time never moves back.
+/// `None`, then read from [`poll_at`](Self::poll_at) when to call `on_time`. Being called early or
+/// for nothing is harmless. Time never moves back.
 ///
 /// Octets are counted by offsets into the two streams: 0 is the SYN, data begins at 1, the FIN
 /// comes last.
@@ -122,7 +122,7 @@ impl Endpoint {
             self.conn.meters.emit(Event::Closed(CloseReason::Finished));
         }
         let (c, send) = (&mut self.conn, &mut self.send);
-        // A probe that is due together with the timeout goes first and puts it off (RFC 8985
+        // A probe that is due together with the timeout is sent first and postpones it (RFC 8985
         // section 7.2).
         if c.timers.take_due(Timer::LossProbe, now) {
             LossRecovery::of(send, c, now).loss_probe_timeout();

@@ -1,4 +1,4 @@
-//! What leaves, in the order of what goes first.
+//! What is sent, in the order of precedence.
 
 use lasthop_units::Instant;
 

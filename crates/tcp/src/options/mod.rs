@@ -91,8 +91,8 @@ impl Options {
     fn complete(&self, c: &mut Config) -> Result<(), OptionError> {
         let needs = c.cc.needs();
         if self.growth.pacing.is_none() && (c.ecn.l4s || needs.pacing) {
-            // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1
-            // ms.
+            // RFC 9331 section 4.3 requires an L4S sender to limit bursts: its queue marks what
+            // waits 1 ms.
             c.growth.pacing = true;
         }
         if self.timers.syn_filler.is_none() {
@@ -125,7 +125,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.timers.initial_rto.is_zero() || c.timers.max_rto.is_zero() {
         return refuse("initial_rto", "a timeout of 0 s would fire for ever");
     }
-    // A peer that is gone is asked again at this interval, for ever where nothing limits it.
+    // A peer that is gone is probed at this interval, for ever where nothing limits it.
     if c.timers.max_rto < Duration::from_millis(1) {
         return refuse("max_rto", format!("{} is below 1 ms", c.timers.max_rto));
     }

@@ -17,7 +17,7 @@ pub(super) const CONFIG: Config = Config {
         whole_segments: true,
     },
     buffers: BufferConfig {
-        // ns-2's one-way agents know no receiver's window: here it never limits.
+        // ns-2's one-way agents have no receiver's window: here it never limits.
         receive_buffer: 1 << 30,
         ..rfc::CONFIG.buffers
     },
@@ -74,10 +74,10 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("dup_threshold", AGENT),
     ("limited_transmit", "singledup off in 2.26/2.27"),
     ("bugfix", AGENT),
-    ("timer_on_fast_retransmit", "ns-2 restarts it (from memory of the public code)"),
-    ("timer_on_partial_ack", "ns-2 restarts it at each (from memory of the public code)"),
+    ("timer_on_fast_retransmit", "ns-2 restarts it [unverified]"),
+    ("timer_on_partial_ack", "ns-2 restarts it at each [unverified]"),
     ("rto_leaves_recovery", "unused: Reno"),
-    ("recovery_exit", "ns-2 keeps cwnd, and the ACK counts (from memory of the public code)"),
+    ("recovery_exit", "ns-2 keeps cwnd, and the ACK counts [unverified]"),
     ("loss_detection", "unused: Reno"),
     ("loss_probe", "unused: Reno"),
     ("window_reduction", "unused: Reno"),
@@ -93,7 +93,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("min_rto", "1 s; 200 ms became default in October 2004"),
     ("max_rto", AGENT),
     ("max_backoff", AGENT),
-    ("backoff_floor", "rfc2988_ on (from memory of the public code)"),
+    ("backoff_floor", "rfc2988_ on [unverified]"),
     ("max_retries", "ns-2 retransmits without limit"),
     ("syn_retries", "ns-2 retransmits without limit"),
     (
@@ -113,9 +113,9 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("vegas_alpha", "v_alpha 1"),
     ("vegas_beta", "v_beta 3"),
     ("vegas_gamma", "v_gamma 1"),
-    ("vegas_rto", "the fine timeout is only asked on duplicate ACKs"),
+    ("vegas_rto", "the fine timeout is only checked on duplicate ACKs"),
     ("vegas_base_start", "the first ACK initialises baseRTT to the absolute clock"),
-    ("vegas_sample_order", "left open by the studies; the order in the public code, from memory"),
+    ("vegas_sample_order", "left open by the studies; the order in the public code [unverified]"),
     ("vegas_reading", AGENT),
     ("cubic_reading", NOT_THERE),
     ("cubic_beta", NOT_THERE),

@@ -1,4 +1,5 @@
-//! What forward acknowledgement remembers of the marks, so that an ACK need not visit all of them.
+//! The state that forward acknowledgement keeps of the marks, so that an ACK need not visit all of
+//! them.
 
 use std::collections::VecDeque;
 

@@ -84,7 +84,7 @@ pub struct Outcome {
     pub restart_timer: bool,
     /// Leave the timer alone although new data was acknowledged.
     pub keep_timer: bool,
-    /// SND.NXT goes back to SND.UNA.
+    /// SND.NXT is set back to SND.UNA.
     pub go_back: bool,
     /// The congestion window may grow at this ACK.
     pub may_grow: bool,
@@ -112,7 +112,7 @@ pub struct Recovery {
     /// The oldest segment is to be sent again at once, whatever the window says.
     resend_head: bool,
     partial_acks: u32,
-    /// The timer expired in this recovery, and that goes on.
+    /// The timer expired in this recovery, and recovery continues.
     timed_out: bool,
     /// The last reduction was a timeout's.
     cut_by_timeout: bool,
@@ -196,7 +196,7 @@ impl Recovery {
     pub(crate) fn is_fast(&self) -> bool {
         self.state != CaState::Loss && !self.timed_out
     }
-    /// Asks for the oldest segment to be sent again at once, or notes that it was.
+    /// Requests that the oldest segment is sent again at once, or notes that it was.
     pub const fn set_head_is_due(&mut self, wanted: bool) {
         self.resend_head = wanted;
     }
@@ -326,8 +326,8 @@ impl Recovery {
             self.timed_out = true;
             return Outcome::default();
         }
-        // RFC 6298 (5.4): the oldest segment goes again. Without the scoreboard SND.NXT goes back
-        // to it.
+        // RFC 6298 (5.4): the oldest segment is sent again. Without the scoreboard SND.NXT is set
+        // back to it.
         self.resend_head = self.is_sack();
         self.state = CaState::Loss;
         // RFC 6582 section 3.2 step 4 and RFC 6675 section 5.1: no fast recovery below this.

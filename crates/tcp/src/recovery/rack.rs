@@ -1,5 +1,5 @@
 //! What RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious reductions
-//! remember: a mark per segment in flight, and the counts that follow from the marks.
+//! store: a mark per segment in flight, and the counts that follow from the marks.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub struct Mark {
     pub sacked: bool,
     /// Taken for lost and not SACKed.
     pub lost: bool,
-    /// Sent again, and that is believed to be in flight.
+    /// Sent again, and the retransmission is estimated to be in flight.
     pub resent: bool,
     /// Octets delivered when it was sent last.
     delivered: u64,
@@ -199,7 +199,7 @@ impl Rack {
         self.resent -= u32::from(m.resent);
         (m.lost, m.resent) = (false, false);
         // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the
-        // original's. Like Linux, and unlike the RFC, this does not ask the timestamp echo too.
+        // original's. Like Linux, and unlike the RFC, this does not test the timestamp echo too.
         let rtt = s.now.since(s.at);
         if !once && rtt < s.min_rtt {
             return;

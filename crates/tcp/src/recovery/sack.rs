@@ -1,6 +1,6 @@
 //! Loss recovery on the scoreboard: RFC 6675 section 5. The loop of its step (C) is the endpoint's
-//! output, which asks [`Scoreboard::next_seg`](super::Scoreboard::next_seg) while cwnd exceeds pipe
-//! by a segment.
+//! output, which calls [`Scoreboard::next_seg`](super::Scoreboard::next_seg) while cwnd exceeds
+//! pipe by a segment.
 
 use super::{CaState, Outcome, Recovery, SenderView};
 use crate::cc::CongestionControl;

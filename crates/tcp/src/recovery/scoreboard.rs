@@ -138,7 +138,7 @@ impl Scoreboard {
         (edge - self.una).saturating_sub(self.sacked - above)
     }
 
-    /// SetPipe(): octets believed to be in the network, with HighData at `high`.
+    /// SetPipe(): octets estimated to be in the network, with HighData at `high`.
     #[inline]
     pub fn pipe(&self, high: u64) -> u64 {
         let resent = (self.high_rxt.min(high)).saturating_sub(self.una);

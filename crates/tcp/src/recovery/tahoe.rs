@@ -1,6 +1,6 @@
 //! 4.3BSD-Tahoe: the third duplicate ACK is treated like a timeout, only sooner.
 //!
-//! The window falls to one segment and SND.NXT goes back to SND.UNA, as in ns-2's Tahoe; 4.3BSD
+//! The window falls to one segment and SND.NXT is set back to SND.UNA, as in ns-2's Tahoe; 4.3BSD
 //! sent one segment and then went on from where it had been, which differs only when several
 //! segments were lost.
 

@@ -64,7 +64,7 @@ impl Segment {
     }
 
     /// Appends the header alone, with the checksum that it has in front of `len` octets of value 0:
-    /// of a payload that nobody has made.
+    /// of a payload that the simulator does not generate.
     pub fn encode_header(&self, out: &mut Vec<u8>, ports: [u16; 2], [src, dst]: [IpAddr; 2]) {
         let (start, header) = (out.len(), self.header_len() as usize);
         out.extend_from_slice(&ports[0].to_be_bytes());
@@ -125,8 +125,8 @@ impl Segment {
     }
 
     /// Reads a segment. Unknown options are skipped (RFC 9293 section 3.1: "MUST be able to receive
-    /// a TCP Option in any segment" and ignore what it does not know). The checksum is not
-    /// looked at: see [`checksum_is_right`].
+    /// a TCP Option in any segment" and ignore options that it does not implement). The checksum is
+    /// not looked at: see [`checksum_is_right`].
     pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let fixed: &[u8; 20] = bytes.first_chunk().ok_or(DecodeError::Truncated(bytes.len()))?;
         let header_len = usize::from(fixed[12] >> 4) * 4;

@@ -1,4 +1,4 @@
-//! What lies between two endpoints: links, and the segments on their way.
+//! What is between two endpoints: links, and the segments on their way.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -145,7 +145,7 @@ pub struct Carried {
     pub copies: usize,
 }
 
-/// Segments on their way, in the order of their arrival, each with where it goes.
+/// Segments on their way, in the order of their arrival, each with its destination.
 pub struct Air<To> {
     heap: BinaryHeap<Reverse<Flying<To>>>,
     count: u64,

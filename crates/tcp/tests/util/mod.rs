@@ -73,7 +73,7 @@ impl Pair {
         }
     }
 
-    /// Collects what both ends want to send, and their events.
+    /// Collects what both ends have to send, and their events.
     pub fn flush(&mut self) {
         for from in 0..2 {
             if self.backlog[from] > 0 || self.closes[from] {
@@ -130,7 +130,7 @@ impl Pair {
         true
     }
 
-    /// Goes on until `done`, or nothing happens, or the time is over.
+    /// Runs until `done`, or nothing happens, or the time is over.
     pub fn drive_until(&mut self, limit: Instant, mut done: impl FnMut(&Pair) -> bool) {
         while !done(self) {
             let timer = self.ends.iter().filter_map(Endpoint::poll_at).min();

@@ -14,10 +14,10 @@
 //! * A discard is always of the oldest SDUs, in one order (one SN_MRW); while the end of a
 //!   discarded SDU has not been signalled, no new PDU is sent until the receiver has confirmed.
 //! * Timer_Status_Periodic and Timer_Poll_Periodic run only while there is something to report or
-//!   to ask for.
+//!   to be requested.
 //! * Windows above half of the modulus are ambiguous on the wire. Entities that exchange
-//!   descriptors tell a repeated PDU from one a modulus later by the HFN that ciphering implies;
-//!   entities that exchange octets cannot.
+//! descriptors distinguish a repeated PDU from one a modulus later by the HFN that ciphering
+//!   implies; entities that exchange octets cannot.
 //! * In transparent mode an SDU is one PDU; segmentation over a TTI is not built.
 
 pub mod am;
@@ -89,8 +89,8 @@ impl RlcConfig {
                         tx <= rx,
                         &format!("{sender}.tx_window"),
                         &format!(
-                            "the receiver would discard what lies beyond its window: set {receiver}.rx_window \
-                                  to at least {tx}"
+                            "the receiver would discard PDUs beyond its window: \
+                                  set {receiver}.rx_window to at least {tx}"
                         ),
                     )?;
                 }

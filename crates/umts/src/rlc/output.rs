@@ -38,7 +38,7 @@ pub struct Output {
     pub delivered: Vec<Sdu>,
     /// SDUs discarded, each reported once by the side that discards it.
     pub dropped: Vec<(Sdu, DropCause)>,
-    /// What probes may want to know.
+    /// What probes may read.
     pub events: Vec<RlcEvent>,
 }
 

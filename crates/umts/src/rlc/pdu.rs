@@ -119,7 +119,7 @@ pub enum Sufi {
     },
     /// Move the receiving window: the discarded SDUs end in these PDUs (at most 15).
     Mrw {
-        /// LENGTH is 0: the only SN lies at VT(A) + Configured_Tx_Window_Size or above (clause
+        /// LENGTH is 0: the only SN is at VT(A) + Configured_Tx_Window_Size or above (clause
         /// 11.6.2.2).
         beyond_window: bool,
         /// Where each discarded SDU ends; the last one counts.

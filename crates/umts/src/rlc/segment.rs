@@ -166,7 +166,7 @@ impl Segmenter {
         segments
     }
 
-    /// Forgets SDUs whose end lies in a PDU before `count`; returns how many.
+    /// Removes SDUs whose end is in a PDU before `count`; returns how many.
     pub fn acknowledge(&mut self, count: u64) -> u32 {
         let mut n = 0;
         while self.next > 0 && self.sdus[0].end.is_some_and(|(end, _)| end < count) {

@@ -1,6 +1,6 @@
 //! Access categories, and a function that contends for each: back-off in closed form.
 //!
-//! Nobody counts slots. While the medium is idle a contender's turn comes at `base + (AIFSN +
+//! Slots are not counted. While the medium is idle a contender transmits at `base + (AIFSN +
 //! slots) * slot`; when it turns busy before that, what has gone by is taken off (clauses 10.3.4.3
 //! and 10.22.2.4).
 
@@ -118,8 +118,8 @@ impl Contender {
     pub const fn access(&self) -> &Access {
         &self.access
     }
-    /// Other parameters from now on: the present back-off goes on, the window is brought within the
-    /// new bounds.
+    /// Other parameters from now on: the present back-off continues, the window is brought within
+    /// the new bounds.
     pub fn set_access(&mut self, access: Access) {
         if self.access != access {
             self.access = access;

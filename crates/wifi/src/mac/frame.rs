@@ -108,7 +108,7 @@ impl AggregationConfig {
     }
 
     /// Length of a subframe of an A-MPDU that another follows: delimiter, MPDU, padding to 4 B, and
-    /// as many empty delimiters as the spacing of MPDU starts asks for (clause 10.13.3).
+    /// as many empty delimiters as the spacing of MPDU starts requires (clause 10.13.3).
     #[inline]
     pub fn subframe(&self, mpdu: u32, mode: &Mode) -> u32 {
         let plain = (DELIMITER + mpdu).next_multiple_of(4);

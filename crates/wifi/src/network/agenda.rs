@@ -15,7 +15,7 @@ pub enum Event {
     End { medium: usize, serial: u64 },
     /// A device sends the answer that it owes.
     Answer { device: usize },
-    /// A device goes on with its TXOP.
+    /// A device continues its TXOP.
     Continue { device: usize },
     /// No answer has come to a device.
     Timeout { device: usize },

@@ -1,4 +1,5 @@
-//! What goes to (or from) whom: stations in turn, MPDUs into an A-MPDU, packets that are too old.
+//! What is sent to (or from) which station: stations in turn, MPDUs into an A-MPDU, packets that
+//! are too old.
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
@@ -169,7 +170,7 @@ impl Wlan {
         self.devices[d].ring[category.index()].retain(|s| *s != station);
     }
 
-    /// Puts together what goes to (or from) a station. False: nothing is left to send, or no more
+    /// Assembles what is sent to (or from) a station. False: nothing is left to send, or no more
     /// is allowed.
     pub(super) fn build(
         &mut self,

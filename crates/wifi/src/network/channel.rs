@@ -87,7 +87,7 @@ impl ApConfig {
     }
 
     /// True if the channels of two networks have different numbers and spectrum in common: here
-    /// they do not hear each other.
+    /// they do not receive each other.
     pub fn overlaps_unnoticed(&self, other: &ApConfig) -> bool {
         let (Some(a), Some(b)) = (self.spectrum(), other.spectrum()) else { return false };
         self.channel != other.channel && a.0 < b.1 && b.0 < a.1

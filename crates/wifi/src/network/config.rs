@@ -250,7 +250,7 @@ pub struct StationFqCodel {
 }
 
 /// A queue below FQ-CoDel, first in first out for each station, and Linux' airtime queue limits
-/// (AQL) for what goes there.
+/// (AQL) for what is passed there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriverQueue {
@@ -347,7 +347,7 @@ impl BufferConfig {
         self.driver().map_or(0, |d| d.packets.into())
     }
 
-    /// What lies below its queues.
+    /// The driver below its queues.
     pub(super) const fn driver(&self) -> Option<DriverQueue> {
         match self {
             BufferConfig::FqCodel(q) => q.driver,
@@ -415,10 +415,10 @@ pub struct ApConfig {
     /// Node of the access point, for links. Unset: named as the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Which amendment its stations speak.
+    /// The amendment of IEEE 802.11 that its stations use.
     pub standard: Standard,
     /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share
-    /// a medium; others do not hear each other.
+    /// a medium; others do not receive each other.
     pub channel: u16,
     /// Width of the channel.
     pub width: Width,

@@ -96,7 +96,7 @@ impl Contention<'_> {
             return;
         }
         if receiver.counting {
-            // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
+            // The medium may have been idle for long: then it transmits at once (clause 10.22.2.2).
             let turn = c.turn(receiver.base, medium.timing.slot).max(now);
             // The reservation of the medium is no idleness.
             if c.slots() > 0 || receiver.nav <= now || receiver.base <= now {

@@ -42,8 +42,8 @@ impl Wlan {
         }
     }
 
-    /// A packet of a station goes down, or its credit grows. False: it has nothing to send, or has
-    /// enough below.
+    /// A packet of a station is passed down, or its credit grows. False: it has nothing to send, or
+    /// has enough below.
     #[allow(clippy::too_many_arguments)] // where, whose, and the rules
     fn descend(
         &mut self,

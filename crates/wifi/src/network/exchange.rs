@@ -31,7 +31,7 @@ pub struct Burst {
     pub psdu: Bytes,
     /// Longer than the RTS threshold.
     pub long: bool,
-    /// RTS and CTS have gone before, or are not wanted.
+    /// RTS and CTS have been exchanged, or are not used.
     pub cleared: bool,
     /// Time on the air of this exchange so far.
     pub airtime: Duration,

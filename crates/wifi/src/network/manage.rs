@@ -60,7 +60,7 @@ impl Wlan {
         self.manage(now, first);
     }
 
-    /// Asks for a block ack agreement if there is none.
+    /// Requests a block ack agreement if there is none.
     pub(super) fn want_agreement(&mut self, now: Instant, station: StationId, from: End, category: Category) {
         let agreement = &mut self.queue(station, from, category).originator.agreement;
         if *agreement == Agreement::None {
@@ -104,7 +104,7 @@ impl Wlan {
     }
 
     /// A management frame was discarded. If only its ACKs were lost it has done its work: the other
-    /// end goes on, and an agreement that is in place stays.
+    /// end continues, and an agreement that is in place stays.
     pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
         if frame.arrived {
             return;

@@ -107,8 +107,8 @@ impl Receiver {
         }
     }
 
-    /// A preamble begins that is strong enough to be detected: the receiver goes over to it, stays
-    /// with the one that it has, or can tell neither from the other.
+    /// A preamble begins that is strong enough to be detected: the receiver switches to it, stays
+    /// with the one that it has, or can decode neither.
     #[inline]
     fn receive_preamble(&mut self, now: Instant, preamble: Preamble, noise_mw: f64) {
         let Preamble { serial, power_mw, sinr, capture } = preamble;
@@ -343,7 +343,7 @@ impl Medium {
         i
     }
 
-    /// Forgets what is over and overlaps with nothing that is still on the air: what ended before
+    /// Removes what is over and overlaps with nothing that is still on the air: what ended before
     /// the earliest of that began. (On a channel with networks out of each other's reach
     /// something may be on the air always.)
     fn sweep(&mut self) {

@@ -4,8 +4,8 @@
 //! # Contract
 //! A [`Wlan`] is what the world drives. Packets go in with [`push`](Wlan::push) and leave in
 //! exactly one way, delivered or dropped, through [`WlanOutput`]. The world calls
-//! [`on_time`](Wlan::on_time) at the moment that [`poll_at`](Wlan::poll_at) names, and asks again
-//! after every call.
+//! [`on_time`](Wlan::on_time) at the moment that [`poll_at`](Wlan::poll_at) names, and reads
+//! `poll_at` again after every call.
 //!
 //! # Events
 //! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device finds the

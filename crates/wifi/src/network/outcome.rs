@@ -1,4 +1,4 @@
-//! What becomes of an exchange: acknowledged or not, and how the device goes on.
+//! The outcome of an exchange: acknowledged or not, and what the device does next.
 
 use lasthop_units::Instant;
 
@@ -129,7 +129,7 @@ impl Wlan {
         (burst.sns, burst.received) = (sns, received);
     }
 
-    /// Goes on within the TXOP if there is time and data, or ends the turn.
+    /// Continues within the TXOP if there is time and data, or ends the turn.
     fn proceed(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let contender = self.devices[d].burst.contender;
         let limited = contender != BEACON && !self.devices[d].contenders[contender].access().txop.is_zero();

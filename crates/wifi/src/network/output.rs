@@ -92,7 +92,7 @@ pub struct NotedFrame {
     pub mode: Mode,
     /// It is in an A-MPDU, the one of this number, and whether it is the last in it.
     pub ampdu: Option<(u32, bool)>,
-    /// Whom it was for has read it; none can say for what goes to all.
+    /// The addressee has decoded it; unknown for group-addressed frames.
     pub received: Option<bool>,
     /// It was sent before.
     pub retry: bool,
@@ -110,7 +110,7 @@ pub struct WlanOutput {
     pub dropped: Vec<(StationId, End, Instant, Item, DropCause)>,
     /// Things that happened.
     pub events: Vec<(StationId, WlanEvent)>,
-    /// Frames that were on the air, if the network was told to note them.
+    /// Frames that were on the air, if the network is configured to record them.
     pub noted: Vec<NotedFrame>,
 }
 

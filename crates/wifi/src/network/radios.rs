@@ -261,7 +261,7 @@ impl AirConfig {
     }
 }
 
-/// Tells the walks of these devices from those of a cellular network's.
+/// Separates the random draws of these devices' mobility from those of a cellular network.
 const WIRELESS: u64 = 1 << 32;
 
 /// One number for two devices, whatever their order.

@@ -1,5 +1,5 @@
 //! What is recorded of a network on request: the frames on the air, and where packets are in
-//! the MAC. Off unless asked for; nothing that is simulated depends on it.
+//! the MAC. Off by default; nothing that is simulated depends on it.
 
 mod frames;
 mod stages;
@@ -12,7 +12,7 @@ pub use stages::{BurstOf, LostMpdu, StageRecorder, WlanNote, WlanStage};
 pub struct Recorders {
     /// Where packets are.
     pub(super) stages: StageRecorder,
-    /// The frames on the air, if they are wanted.
+    /// The frames on the air, if they are recorded.
     pub(super) frames: Option<Box<FrameRecorder>>,
 }
 

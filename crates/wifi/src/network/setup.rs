@@ -131,7 +131,7 @@ impl Wlan {
         })
     }
 
-    /// An access point goes on as `config` says, which must be valid, from the next PPDU that is
+    /// An access point uses `config`, which must be valid, from the next PPDU that is
     /// put together on. What is in the queues stays there, also beyond a smaller limit.
     /// Standard, channel, width, guard interval, streams, the kind of queue, beacons and
     /// `start` are those of the beginning. Rate control of its stations begins anew where it
@@ -169,7 +169,7 @@ impl Wlan {
         }
     }
 
-    /// A station goes on as `config` says, which must be valid, from the next PPDU that is put
+    /// A station uses `config`, which must be valid, from the next PPDU that is put
     /// together on. Its access point and its way of moving are those of the beginning. Rate
     /// control of both directions begins anew where it differs.
     pub fn reconfigure_station(&mut self, id: StationId, config: &StationConfig) {

@@ -118,7 +118,7 @@ fn dsss(n: u8, sinr: f64, bits: f64) -> f64 {
             pow(1.0 - ber.min(0.5), bits)
         }
         // 22 MHz over 1.375 million symbols a second: 16 times the SINR is the symbol's energy over
-        // N0; half of it goes into each of two 16-point alphabets at 11 Mbit/s.
+        // N0; half of it belongs to each of two 16-point alphabets at 11 Mbit/s.
         2 => pow(1.0 - biorthogonal16(8.0 * sinr), bits / 4.0),
         _ => {
             let one = 1.0 - biorthogonal16(4.0 * sinr);
@@ -146,7 +146,7 @@ fn biorthogonal16(e: f64) -> f64 {
 }
 
 /// SINR of a stream above which fewer than one in 10^15 bits is wrong; worked out where it is first
-/// asked for, because CCK takes thousands of error functions.
+/// read, because CCK takes thousands of error functions.
 pub fn sure(coding: Coding) -> f64 {
     static KNOWN: [OnceLock<f64>; EVERY.len()] = [const { OnceLock::new() }; EVERY.len()];
     match EVERY.iter().position(|c| *c == coding) {

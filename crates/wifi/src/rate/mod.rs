@@ -53,7 +53,7 @@ pub struct MinstrelConfig {
 impl Default for MinstrelConfig {
     fn default() -> Self {
         // Linux 6.1, rc80211_minstrel_ht.h: update interval HZ / 20, EWMA_LEVEL 96 of 128. Sampling
-        // is not that of 6.1, which goes by time (MINSTREL_SAMPLE_INTERVAL, HZ / 50): one in
+        // is not that of 6.1, which depends on time (MINSTREL_SAMPLE_INTERVAL, HZ / 50): one in
         // sixteen is what Minstrel did before.
         MinstrelConfig { interval: Duration::from_millis(50), weight: 0.75, sample_every: 16 }
     }

@@ -10,7 +10,7 @@
 //!
 //! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where every
 //! station waits EIFS after a collision. Who collided waits for the ACK timeout here, the others
-//! EIFS: the truth lies between the two.
+//! EIFS: the exact value is between the two.
 
 use std::f64::consts::TAU;
 
@@ -147,7 +147,7 @@ fn dsss_saturation_is_bianchis() {
 
 /// Normalised saturation throughput as the paper of 2000 has it (FHSS at 1 Mbit/s: payload 8184,
 /// MAC header 272, PHY header 128, ACK 112, RTS 160, CTS 112 bit and PHY headers, slot 50, SIFS 28,
-/// DIFS 128, propagation 1 us): without the refinements for a winner that goes on at once.
+/// DIFS 128, propagation 1 us): without the refinements for a winner that transmits again at once.
 fn original(n: f64, w: f64, m: i32, rts: bool) -> f64 {
     let tau = fixed_point(n, w, m);
     let busy = 1.0 - math::pow(1.0 - tau, n);

@@ -95,8 +95,8 @@ fn beacons_take_their_time_on_the_air() {
 
 /// Authentication 34 B both ways, 20 + 4 ceil((8 * 34 + 22) / 24) = 72 us each; association request
 /// 94 B 152 us, response 137 B 208 us; an ACK at 6 Mbit/s with SIFS 60 us after each but the last:
-/// 684 us. The first goes at the end of AIFS after 0 (18 us, the time before counts as SIFS), each
-/// other one after AIFS 34 and up to 3 slots of 9 us.
+/// 684 us. The first is sent at the end of AIFS after 0 (18 us, the time before counts as SIFS),
+/// each other one after AIFS 34 and up to 3 slots of 9 us.
 #[test]
 fn association_takes_its_frames() {
     let ap = ApConfig { start: InitialState::Attach, ..quiet(7) };

@@ -1,4 +1,4 @@
-//! Several devices: who gets the medium, who does not hear whom, and what shares of it they have.
+//! Several devices: which of them get the medium, hidden stations, and the shares of the medium.
 
 use super::support::{Source, build, packet, quiet, saturate, station};
 use lasthop_units::{Bytes, Dbm, Duration, Id, Instant, Metres, StationId};
@@ -21,8 +21,8 @@ fn with_power(station: StationConfig, power: f64) -> StationConfig {
 /// Two stations on both sides of the access point. Free space at 5.18 GHz costs 46.73 dB + 20
 /// log10(d). At 0 dBm and 50 m the access point receives each at -80.7 dBm, 13.2 dB above the noise
 /// of
-/// -93.97 dBm: enough for MCS 1. The stations, 100 m apart, hear each other at -86.7 dBm, below -82
-/// dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
+/// -93.97 dBm: enough for MCS 1. The stations, 100 m apart, receive each other at -86.7 dBm, below
+/// -82 dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
 /// time; with it only RTS do. (E.g. L. Kleinrock, F. Tobagi, IEEE Trans. Commun. 23(12), 1975.)
 #[test]
 fn hidden_stations_need_rts() {
@@ -86,7 +86,7 @@ fn exposed_senders_share_the_medium() {
 }
 
 /// One station of each category, all saturated with single MPDUs: voice before video before best
-/// effort before background. Between two categories of equal AIFS the ratio of accesses goes with
+/// effort before background. Between two categories of equal AIFS the ratio of accesses follows
 /// the windows: with CWmin 7 against 15 about 2 (Y. Xiao, IEEE Trans. Wireless Commun. 4(4), 2005);
 /// AIFS 3 against 7 slots leaves background little.
 #[test]
@@ -261,8 +261,8 @@ fn airtime_fairness_ends_the_anomaly() {
 /// next: it waits for the exchange on the air and takes 390 us itself (a PPDU of 220 us). Behind
 /// a driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse
 /// too: T = 200 * 2114.5 us - (T / 53 ms) (2114.5 - 390) us. With airtime queue limits a station
-/// alone has 12 ms below: 1500 B are 1846 us, so the seventh packet still goes down, and one waits
-/// for six or seven of them and for its own way down. Nothing of it costs throughput. (T.
+/// alone has 12 ms below: 1500 B are 1846 us, so the seventh packet is still passed down, and one
+/// waits for six or seven of them and for its own way down. Nothing of it costs throughput. (T.
 /// Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
 #[test]
 fn airtime_queue_limits_keep_the_drivers_queue_short() {

@@ -201,7 +201,7 @@ mod tests {
         );
     }
 
-    /// Told 20 Mbit/s half a window after 10: half of the way.
+    /// The rate becomes 20 Mbit/s half a window after 10: the average is half way.
     #[test]
     fn the_rate_is_averaged_over_the_window() {
         let mut a = abc(10);

@@ -3,7 +3,7 @@
 //!
 //! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and what the
 //! loop does between two packets is done when the second one is seen. With ECN the mark takes the
-//! place of the drop and the packet goes on, so that one packet is signalled at a time (as in
+//! place of the drop and the packet passes, so that one packet is signalled at a time (as in
 //! Linux).
 
 use lasthop_units::{Bytes, Duration, Instant};
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// A backlog that has not been looked at for long drops several in a row: the law goes on from
-    /// drop_next, not from now.
+    /// A backlog that has not been looked at for long drops several in a row: the law continues
+    /// from drop_next, not from now.
     #[test]
     fn overdue_drops_come_in_a_row() {
         let mut c = CoDel::new(CodelParams::default());

@@ -1,11 +1,11 @@
 //! Active queue management as a pair of questions: what about a packet that arrives, what about one
 //! that leaves?
 //!
-//! An [`Aqm`] holds no packet. Whoever does (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel,
-//! the transmission buffer of an RLC entity) asks [`Aqm::arrives`] before it takes a packet in and
+//! An [`Aqm`] holds no packet. Its owner (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel,
+//! the transmission buffer of an RLC entity) calls [`Aqm::arrives`] before it takes a packet in and
 //! [`Aqm::leaves`] when it has taken one out, in order of time, and does what the [`Verdict`] says.
-//! After a verdict of drop it takes the next one out and asks again. An AQM owns no timer: what it
-//! does periodically it catches up with when it is asked.
+//! After a verdict of drop it takes the next one out and calls it again. An AQM owns no timer: what
+//! it does periodically it makes up for at the next call.
 //!
 //! One file per AQM, with its parameters (`Parameters`) and what it answers (`Management`); the
 //! list `aqms!` below names them all. One that stands in front of a link, too, is a
@@ -103,9 +103,9 @@ pub struct Backlog {
 /// What is to be done with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It passes.
     Pass,
-    /// It goes on with congestion experienced; only for packets that are ECN-capable.
+    /// It passes with congestion experienced; only for packets that are ECN-capable.
     Mark,
     /// It is dropped.
     Drop,
@@ -236,7 +236,7 @@ macro_rules! aqms {
                     $(Aqm::$Name(a) => Management::leaves(a, now, packet, since, behind),)*
                 }
             }
-            /// What the link would carry for this queue at `now`, for those that want to know.
+            /// What the link would carry for this queue at `now`, for AQMs that use it.
             #[inline]
             pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
                 match self {

@@ -302,7 +302,7 @@ mod tests {
         }
         assert!(first.is_some_and(|t| t >= 150), "{first:?}");
         assert_eq!(p.burst_allowance, Duration::ZERO);
-        // Congestion goes away: the probability falls to zero and the allowance is whole again.
+        // Congestion ends: the probability falls to zero and the allowance is whole again.
         p.leaves(Instant::from_secs(2), Instant::from_secs(2), Backlog::default());
         p.catch_up(Instant::from_secs(60));
         assert_eq!((p.drop_prob(), p.burst_allowance), (0.0, Duration::from_millis(150)));

@@ -261,7 +261,7 @@ mod tests {
         assert!((lower - 0.5).abs() < 0.04, "{lower}");
     }
 
-    /// Without gentle everything is dropped from max_packets on; with it p goes from max_p to 1
+    /// Without gentle everything is dropped from max_packets on; with it p rises from max_p to 1
     /// over the next max_packets.
     #[test]
     fn beyond_the_upper_threshold_all_is_dropped_or_gently_more() {

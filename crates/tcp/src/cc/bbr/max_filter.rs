@@ -48,7 +48,7 @@ impl MaxFilter {
         self.expire(new);
     }
 
-    /// What is too old goes, and each later quarter of the window has its own candidate
+    /// What is too old is removed, and each later quarter of the window has its own candidate
     /// (minmax_subwin_update).
     fn expire(&mut self, new: Entry) {
         let [first, second, third] = self.best;

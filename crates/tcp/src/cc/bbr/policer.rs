@@ -13,7 +13,7 @@ const LT_RATIO: f64 = 1.0 / 8.0;
 const LT_DIFF: f64 = 500.0;
 const LT_USE_ROUNDS: u32 = 48;
 
-/// What the detector has to know of the model at an ACK.
+/// The part of the model that the detector reads at an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
     /// A packet-timed round trip begins with this ACK.

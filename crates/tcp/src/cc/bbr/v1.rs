@@ -209,7 +209,7 @@ impl Bbr {
     fn max_bw(&self) -> f64 {
         self.bw.get()
     }
-    /// The bandwidth believed in \[segments/s\].
+    /// The estimated bandwidth \[segments/s\].
     pub fn bandwidth(&self) -> f64 {
         if self.lt.in_use() { self.lt.bw() } else { self.max_bw() }
     }
@@ -693,7 +693,7 @@ mod tests {
         assert_eq!(f.b.mode(), "PROBE_RTT");
     }
 
-    /// bbr_cwnd_event asks for tcp_sock.app_limited: a sender that waited for the receive window
+    /// bbr_cwnd_event tests tcp_sock.app_limited: a sender that waited for the receive window
     /// had data, so what it sends then is no restart, and the old round trip is measured anew by a
     /// probe. ProbeRTT's own mark (delivered + in flight) counts until more is delivered; before
     /// the first ACK the mark is ~0U.

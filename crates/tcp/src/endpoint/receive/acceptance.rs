@@ -28,7 +28,7 @@ impl Receiver {
         start <= edge.max(nxt) && end > nxt && (start < edge || start == nxt)
     }
 
-    /// PAWS: an older timestamp on anything but a reset; forgotten after 24 days (RFC 7323 section
+    /// PAWS: an older timestamp on anything but a reset; invalid after 24 days (RFC 7323 section
     /// 5.5).
     #[inline]
     pub fn is_too_old(&self, c: &Connection, now: Instant, seg: &Segment) -> bool {

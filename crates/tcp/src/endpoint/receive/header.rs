@@ -13,7 +13,7 @@ impl Receiver {
     pub fn bare_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Segment {
         let mut segment = Segment { seq, ..Segment::default() };
         self.header(c, now, &mut segment);
-        // What lies beyond a hole is more urgent than a hint: together they have no room beside
+        // What is beyond a hole is more urgent than a hint: together they have no room beside
         // timestamps.
         if segment.sack.len() <= 1 {
             segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
@@ -59,7 +59,7 @@ impl Receiver {
         Some(segment)
     }
 
-    /// A duplicate that is still to be reported, then what lies beyond the holes.
+    /// A duplicate that is still to be reported, then what is beyond the holes.
     #[cold]
     fn sack_blocks(&mut self, c: &mut Connection) -> SackBlocks {
         let mut sack = SackBlocks::NONE;

@@ -51,7 +51,7 @@ pub(super) struct Receiver {
     /// TS.Recent (RFC 7323 section 4.3), and since when.
     pub ts_recent: u32,
     ts_recent_at: Instant,
-    /// What our bare ACKs tell the peer of its last hop, and since when that is known.
+    /// The hint about the peer's last hop that our bare ACKs carry, and when it was measured.
     pub guidance: Option<(Instant, Guidance)>,
 }
 

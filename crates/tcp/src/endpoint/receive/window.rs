@@ -9,8 +9,8 @@ use crate::right_sizing::{RightSizing, reserved};
 use crate::state::State;
 
 impl Receiver {
-    /// The window that the SYN offers: whole segments, where the buffer will grow or the host asks
-    /// it (Linux' tcp_select_initial_window).
+    /// The window that the SYN offers: whole segments, where the buffer will grow or the host is
+    /// configured it (Linux' tcp_select_initial_window).
     pub fn first_window(&self, c: &Connection) -> u64 {
         let tuned = c.config.buffers.receive_tuning;
         let start =
@@ -25,7 +25,7 @@ impl Receiver {
     }
 
     /// A buffer that grows, or one of Linux', of which more is offered as data arrives whether it
-    /// grows or not (tcp_grow_window does not ask for net.ipv4.tcp_moderate_rcvbuf).
+    /// grows or not (tcp_grow_window does not test net.ipv4.tcp_moderate_rcvbuf).
     pub fn start_right_sizing(&mut self, c: &Connection, now: Instant) {
         let limit = c.config.buffers.receive_buffer;
         let start =
@@ -170,7 +170,7 @@ impl Receiver {
             // tcp_select_window: what is left of an offer is rounded up, too.
             WindowRule::Linux => self.window_possible(c).max(up_to_unit(left, shift)),
         };
-        // Only what the field can say is what the peer will know.
+        // The peer receives only what the field can represent.
         self.edge = self.edge.max(self.nxt + (field_for(window) << shift));
         field_for(self.edge.saturating_sub(self.nxt)) as u16
     }

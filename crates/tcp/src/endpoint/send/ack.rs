@@ -68,7 +68,7 @@ impl Sender {
             self.restart_if_idle(c, now);
         }
         if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
-            // What was sent as a probe was refused, so the oldest goes first.
+            // What was sent as a probe was refused, so the oldest is sent first.
             self.fly.recovery.set_head_is_due(true);
         }
         D::rearm(&mut LossRecovery::of(self, c, now), &d, outcome, pending);

@@ -19,7 +19,7 @@ pub struct Ack<'a> {
     pub ack: i64,
 }
 
-/// Segments of the flight by what is believed of them (`tcp_info`).
+/// Segments of the flight by their estimated state (`tcp_info`).
 #[derive(Clone, Copy, Debug)]
 pub struct Believed {
     /// SACKed.
@@ -52,15 +52,15 @@ impl<'a> LossRecovery<'a> {
     }
 }
 
-/// A way to find losses: by duplicate ACKs and the scoreboard, or by RACK. The sender asks it here
+/// A way to find losses: by duplicate ACKs and the scoreboard, or by RACK. The sender calls it here
 /// alone; no other code looks at which one is at work.
 pub trait Detector {
     // One ACK.
 
     /// A window that moves may end a time of idleness (tcp_ack_update_window).
     const WINDOW_ENDS_IDLENESS: bool;
-    /// An ACK that can only move the window goes no further, where nothing is outstanding and
-    /// nothing waits.
+    /// An ACK that can only move the window is not processed further, where nothing is outstanding
+    /// and nothing waits.
     const PREDICTS_HEADERS: bool;
 
     /// The sender before the ACK.
@@ -82,7 +82,7 @@ pub trait Detector {
 
     // A timer.
 
-    /// The retransmission timer has expired: what is lost, and what goes again at once.
+    /// The retransmission timer has expired: what is lost, and what is sent again at once.
     fn on_timeout(x: &mut LossRecovery<'_>, repeated: bool) -> Outcome;
 
     // What leaves.
@@ -119,7 +119,7 @@ pub trait Detector {
     fn packets(fly: &InFlight) -> usize;
     /// The distance up to which segments may come out of order \[segments\].
     fn reordering(fly: &InFlight, config: &Config) -> u32;
-    /// What is believed of the flight's segments.
+    /// The estimated state of the flight's segments.
     fn believed(fly: &InFlight, seq: &SendSequence, mss: u32) -> Believed;
     /// What must hold between calls.
     fn check(fly: &InFlight);

@@ -46,7 +46,7 @@ pub struct Frto {
 pub struct Watch {
     /// An ACK has moved SND.UNA already.
     pub moved: bool,
-    /// SND.NXT when the timer expired: what lies below are originals.
+    /// SND.NXT when the timer expired: what is below are originals.
     pub high: u64,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Linux counts the same in `tcp_chrono`: `TCP_CHRONO_BUSY` while anything is queued or in flight,
 //! `TCP_CHRONO_RWND_LIMITED` while the congestion window would let a segment go and the peer's does
-//! not (tcp_write_xmit asks in this order), `TCP_CHRONO_SNDBUF_LIMITED` while everything written is
-//! sent and the application meets a full buffer (tcp_cwnd_validate). Linux does not divide the rest
-//! of the busy time; here it is.
+//! not (tcp_write_xmit tests in this order), `TCP_CHRONO_SNDBUF_LIMITED` while everything written
+//! is sent and the application meets a full buffer (tcp_cwnd_validate). Linux does not divide the
+//! rest of the busy time; here it is.
 
 use lasthop_units::Instant;
 

@@ -55,7 +55,7 @@ pub(super) struct Sender {
     pub probe_due: bool,
     /// The override timeout of RFC 9293 section 3.8.6.2.1 has passed: small segments may leave.
     pub override_sws: bool,
-    /// Our FIN goes again with the ACK that is due.
+    /// Our FIN is sent again with the ACK that is due.
     pub fin_again: bool,
     /// The newest notice that the peer's ACKs brought.
     last_notice: u8,
@@ -168,7 +168,7 @@ impl Sender {
         self.update_timers(c, now);
     }
 
-    /// What is believed of the segments in flight.
+    /// The estimated state of the segments in flight.
     pub fn believed(&self, c: &Connection) -> Believed {
         by_detector!(self.fly, D => D::believed(&self.fly, &self.seq, c.negotiated.mss))
     }

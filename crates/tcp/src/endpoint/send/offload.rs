@@ -41,7 +41,7 @@ pub struct WriteHint {
 #[derive(Clone, Debug, Default)]
 pub struct WriteQueue {
     chunks: VecDeque<Chunk>,
-    /// Up to where PSH was asked for last.
+    /// Up to where PSH was last requested.
     pushed_to: u64,
     /// After the last packet that was smaller than its number of segments allows (Minshall's
     /// Nagle).
@@ -591,7 +591,7 @@ impl WriteQueue {
     }
 
     /// What keeps the next packet, in the order of tcp_write_xmit. Time alone is no reason to look
-    /// at the queue: a packet that has waited for more goes on waiting until an ACK comes.
+    /// at the queue: a packet that has waited for more waits on until an ACK comes.
     pub fn limit(&self, c: &Connection, seq: &SendSequence, fly: &InFlight, corked: bool) -> Limit {
         if fly.room(c) < 1.0 {
             return Limit::CongestionWindow;
@@ -604,7 +604,7 @@ impl WriteQueue {
         match self.defers(c, seq, fly, Instant::MAX, true, &cut) {
             Defer::ForCwnd => Limit::CongestionWindow,
             Defer::ForWindow => Limit::SmallSegment,
-            // Written with the hint that more is to come: nothing has asked for it since.
+            // Written with the hint that more is to come: nothing has requested it since.
             Defer::No if seq.notsent() < u64::from(c.negotiated.mss) => Limit::SmallSegment,
             Defer::No => Limit::Other,
         }

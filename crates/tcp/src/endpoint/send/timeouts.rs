@@ -42,7 +42,7 @@ impl Sender {
         c.meters.emit(Event::RtoFired { count: self.unanswered.timeouts });
         c.rtt.timed_out(self.seq.una);
         let repeated = self.unanswered.timeouts > 1;
-        // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
+        // RFC 6298 (5.4): the earliest unacknowledged segment is sent at once, pacing or not.
         let outcome =
             by_detector!(self.fly, D => D::on_timeout(&mut LossRecovery::of(self, c, now), repeated));
         c.timers.stop(Timer::Pacing);

@@ -5,7 +5,7 @@
 //! * [`AmEntity::push_sdu`]: an SDU from above. [`AmEntity::pull`]: MAC has room for so many
 //!   blocks. [`AmEntity::receive`]: a PDU came from the air. [`AmEntity::on_time`]: a timer named
 //!   by [`AmEntity::poll_at`] may have expired; being early is harmless.
-//! * [`AmEntity::has_data`] says whether a pull now would give a PDU; ask after every call above.
+//! * [`AmEntity::has_data`] is true if a pull now would give a PDU; read it after every call above.
 //! * Consequences are appended to the caller's [`Output`].
 //!
 //! **The account of SDUs.** The receiver's delivery is final. A sender reports an SDU as dropped
@@ -174,7 +174,7 @@ impl AmEntity {
         } else if !first.sufis.is_empty() {
             self.reports.push(first);
         }
-        // What does not fit into this TTI goes with the next.
+        // What does not fit into this TTI is sent in the next one.
         let n = self.reports.len().min(room);
         self.stats.status_pdus += n as u64;
         pdus.extend(self.reports.drain(..n).map(|s| Pdu::Status(Box::new(s))));

@@ -4,7 +4,7 @@ use lasthop_units::Instant;
 
 use super::{AmConfig, or_never};
 
-/// When to ask the receiver for a status report.
+/// When to request a status report from the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Poller {
     /// A poll was triggered and could not be sent yet (no PDU, or prohibited).

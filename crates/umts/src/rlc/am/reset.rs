@@ -5,7 +5,7 @@ use lasthop_units::Instant;
 use super::AmConfig;
 use crate::rlc::pdu::ResetPdu;
 
-/// Both roles of the procedure: the one that asks and the one that answers.
+/// Both roles of the procedure: the initiator and the responder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resetter {
     /// The procedure that this end has started.
@@ -38,7 +38,7 @@ pub(super) enum Asked {
 }
 
 impl Resetter {
-    /// This end has asked and waits: it sends and accepts nothing else (clause 11.4.2).
+    /// This end has sent RESET and waits: it sends and accepts nothing else (clause 11.4.2).
     pub fn is_pending(&self) -> bool {
         self.asking.is_some()
     }

@@ -129,7 +129,7 @@ impl Rx {
     /// delivered, the rest is discarded, and the window moves.
     pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
         let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
-        // "consider SN_MRW1 to be less than VR(MR)": any other SN lies below VR(R), and the order
+        // "consider SN_MRW1 to be less than VR(MR)": any other SN is below VR(R), and the order
         // is obsolete (clause 11.6.6.1). With LENGTH 0 it is "above or equal to VR(R)": at most
         // half of the modulus above, since windows are no larger where SDUs are discarded
         // (`AmConfig::validate`).

@@ -18,7 +18,7 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// Something asks for a report. Any number of triggers makes one report.
+    /// A report is triggered. Any number of triggers makes one report.
     pub fn trigger(&mut self) {
         self.wanted = true;
     }

@@ -38,7 +38,7 @@ pub(super) struct Tx {
     acked: SnSet,
     retransmit: SnSet,
     retransmissions: u32,
-    /// Scratch: SNs that the status report at hand calls missing.
+    /// Scratch: SNs that the current status report lists as missing.
     missing: SnSet,
     /// VT(A), VT(S), VT(WS).
     vt_a: u64,
@@ -46,9 +46,9 @@ pub(super) struct Tx {
     vt_ws: u32,
     poll: Poller,
     discard: Option<Discard>,
-    /// SDUs of the discard at hand; reported when the receiver has confirmed.
+    /// SDUs of the current discard; reported when the receiver has confirmed.
     discarded: Vec<(Sdu, DropCause)>,
-    /// The highest exhausted PDU that is not acknowledged; it waits until the discard at hand is
+    /// The highest exhausted PDU that is not acknowledged; it waits until the current discard is
     /// confirmed.
     exhausted: Option<u64>,
 }

@@ -120,7 +120,7 @@ impl StageRecorder {
 
 impl<'a> BurstOf<'a> {
     /// Every MPDU of the burst that has not arrived: what has, has left its chain, whether the
-    /// sender knows or not.
+    /// sender has been informed or not.
     fn mpdus(self) -> impl Iterator<Item = (StationId, &'a Mpdu, Chain)> {
         let BurstOf { device, links, .. } = self;
         let burst = &device.burst;

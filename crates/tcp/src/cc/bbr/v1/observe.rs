@@ -27,7 +27,7 @@ impl Bbr {
         o.number(
             "bbr1.bw",
             "bit/s",
-            "the rate believed in: max_bw, or lt_bw while that is in use",
+            "the estimated bandwidth: max_bw, or lt_bw while that is in use",
             bits(self.bandwidth()),
         );
         let microseconds = |rtt: Duration| rtt.0 as f64 / 1000.0;

@@ -7,7 +7,7 @@ use super::{BETA, Bbr3, DRAIN_ROUNDS, PROBE_RTT_DURATION, STARTUP_FULL_LOSS_COUN
 use crate::cc::{AckSample, CaState};
 use crate::mutant::Mutant;
 
-/// What the ACKs tell of a probe ("BBR.ack_phase").
+/// What the ACKs report about a probe ("BBR.ack_phase").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]

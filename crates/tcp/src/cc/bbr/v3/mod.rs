@@ -136,7 +136,7 @@ struct Undo {
 
 /// BBR version 3.
 // More than 25 fields: the variables of the draft's sections 3.2 to 3.8 in groups, and the mistake
-// on purpose. More than 60 methods: each is a function of the draft by its name, and two ask for
+// on purpose. More than 60 methods: each is a function of the draft by its name, and two need
 // the mistake.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
@@ -226,7 +226,7 @@ impl Bbr3 {
         if self.errs(Mutant::FloorOfOne) { 1.0 } else { MIN_PIPE_CWND }
     }
 
-    /// The bandwidth believed in \[segments/s\].
+    /// The estimated bandwidth \[segments/s\].
     pub fn bandwidth(&self) -> f64 {
         self.bw
     }

@@ -80,7 +80,7 @@ impl Bbr3 {
         o.number(
             "bbr.bw",
             "bit/s",
-            "the rate believed in: the smaller of max_bw and bw_shortterm",
+            "the estimated bandwidth: the smaller of max_bw and bw_shortterm",
             self.bits(self.bw),
         );
         o.number(

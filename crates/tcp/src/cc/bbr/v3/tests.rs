@@ -201,7 +201,7 @@ fn a_sender_with_data_makes_no_restart() {
 }
 
 /// CheckProbeRTTDone at a restart: Now() > probe_rtt_done_stamp brings prior_cwnd back, schedules
-/// the next ProbeRTT from now, resets the short-term model, and goes through DOWN to CRUISE where
+/// the next ProbeRTT from now, resets the short-term model, and passes through DOWN to CRUISE where
 /// the pipe has been full, else to Startup. The rate is left to the next ACK. C.app_limited is
 /// ProbeRTT's own mark here.
 #[test]

@@ -332,7 +332,7 @@ impl LossRecovery<'_> {
         }
     }
 
-    /// Octets that this ACK of new data is the first to tell of.
+    /// Octets that this ACK of new data is the first to report.
     #[inline]
     fn newly_delivered(&mut self, acked: u64, sacked_before: u64) -> u64 {
         if self.fly.recovery.is_sack() {

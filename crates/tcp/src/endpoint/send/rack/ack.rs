@@ -16,7 +16,7 @@ impl LossRecovery<'_> {
         }
         let after = self.fly.flight.ending_by(end).max(i);
         self.fly.rack.cut_before(i);
-        // A block repeats what older ones told: what is SACKed already is passed over at once.
+        // A block repeats what older ones reported: what is SACKed already is passed over at once.
         while let Some(next) = self.fly.rack.unsacked(i..after) {
             i = next + 1;
             let Some(s) = self.fly.flight.get(next).copied() else { break };

@@ -1,9 +1,9 @@
 //! F-RTO: was a timeout for nothing?
 //!
-//! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; nothing but the state tells
-//! that it looks. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682
-//! section 3.1 and RFC 4138 appendix B): a timeout marks nothing lost before two ACKs have shown
-//! whether it was spurious.
+//! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; only the state
+//! distinguishes that it looks. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2,
+//! `tcp_frto_response` 0; RFC 5682 section 3.1 and RFC 4138 appendix B): a timeout marks nothing
+//! lost before two ACKs have shown whether it was spurious.
 //!
 //! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and
 //! one. The first ACK that moves SND.UNA lets two new segments out. If the second one delivers

@@ -213,7 +213,7 @@ impl Detector for RackTlp {
         fly.rack.in_flight()
     }
 
-    /// What SACKs tell of is not in flight, so that no window is inflated.
+    /// What SACKs report is not in flight, so that no window is inflated.
     fn inflation(_fly: &InFlight, _config: &Config) -> f64 {
         0.0
     }

@@ -52,7 +52,7 @@ impl RackTlp {
             send.limits.usage.note(&send.seq, &send.fly, true);
             return None;
         }
-        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
+        // While a timeout is judged new data alone leaves: what was sent again would not decide.
         if !send.fly.frto.prefer_new
             && send.fly.frto.watch.is_none()
             && let Some(i) = send.fly.rack.next_lost()

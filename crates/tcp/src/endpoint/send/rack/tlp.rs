@@ -14,7 +14,7 @@ use crate::segment::Segment;
 
 impl LossRecovery<'_> {
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
-    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone,
+    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which tests the state alone,
     /// not for SACKed segments: in CWR there may be some). True if one is pending.
     pub(super) fn schedule_probe(&mut self, timeout: Duration) -> bool {
         if !self.conn.config.host.loss_probes

@@ -51,8 +51,8 @@ impl Tx {
     }
 
     /// Clauses 9.7.3.3 and 11.6.2: the discard of "all SDUs that have segments" in PDUs VT(A) to X,
-    /// where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard goes on at
-    /// a time; X waits meanwhile and is sent no more.
+    /// where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard is in progress
+    /// at a time; X waits meanwhile and is sent no more.
     pub(super) fn discard_exhausted(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
         self.forget_what_arrived();
         if self.discard.is_some() {
