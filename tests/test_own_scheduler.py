@@ -155,7 +155,7 @@ class Where(Fair):
             ["`Fails.weigh`", "cell `enb` at 0.50", "s: ZeroDivisionError: as planned", "test_own_scheduler.py, line"],
         ),
         (Short, ["`Short.weigh`", " weights for "]),
-        (Nan, ["`Nan.weigh`", "weight 0 is no number"]),
+        (Nan, ["`Nan.weigh`", "weight 0 is not a number"]),
         (Nothing, ["`Nothing.weigh`", "has no `weigh(self, tti, candidates)`"]),
         (Where, ["the scheduler of cell `enb` cannot be made", "one of 'rate', 'weight', 'filling', 'time', 'equal'"]),
         (lambda: [1], ["expected a lasthop.Scheduler, found a list"]),

@@ -415,7 +415,7 @@ fn connections(flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Erro
             let (first, name) = wanted.entry(node).or_insert_with(|| (own.clone(), flow.name.clone()));
             if *first != own {
                 let message =
-                    format!("flows `{name}` and `{}` want different settings of one node", flow.name);
+                    format!("flows `{name}` and `{}` need different settings of one node", flow.name);
                 let help = "one kernel has one tcp_rmem, tcp_wmem, SACK, timestamps and scaling";
                 return Err(refused(message, help));
             }
@@ -433,7 +433,7 @@ fn release() -> Result<String, Error> {
     let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
     if version < OLDEST {
         let [major, minor] = OLDEST;
-        let message = format!("this kernel is Linux {release}, whose tcp_info lacks the receiver's window");
+        let message = format!("this kernel is Linux {release}, whose `tcp_info` has no receiver window");
         return Err(refused(message, &format!("take Linux {major}.{minor} or later: `lasthop linux build`")));
     }
     Ok(release.to_owned())

@@ -152,7 +152,7 @@ fn remedy(step: usize, error: &io::Error) -> String {
         return "each node needs six open files: raise the limit (`ulimit -n 10000`)".to_owned();
     }
     match step {
-        1..=3 => "this system lets users make no namespaces. As root set \
+        1..=3 => "this system does not let users create namespaces. As root set \
                       `sysctl kernel.unprivileged_userns_clone=1` (Debian), \
                       `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu) or \
                       `sysctl user.max_user_namespaces=10000`; in a container run it with \
@@ -160,13 +160,13 @@ fn remedy(step: usize, error: &io::Error) -> String {
                       as root (`ip tuntap add mode tun user $USER name tun0`) and give it with \
                       `--device NODE=tun0`"
             .to_owned(),
-        4 => "give the machine a file /etc/hosts".to_owned(),
+        4 => "create the file /etc/hosts".to_owned(),
         5 if error.kind() == io::ErrorKind::NotFound => {
             "load the module as root (`modprobe tun`); in a container run it with \
              `--device /dev/net/tun`"
                 .to_owned()
         }
-        5 => "let users open it, as root: `chmod 666 /dev/net/tun`".to_owned(),
+        5 => "allow users to open it, as root: `chmod 666 /dev/net/tun`".to_owned(),
         _ => "`lasthop live --check` shows what this machine allows".to_owned(),
     }
 }
@@ -618,8 +618,8 @@ fn open_device(node: &ExternalNode, device: &str) -> Result<Tun, Error> {
     sys::open_tun(device).map(Tun).map_err(|error| {
         let help = match error.raw_os_error() {
             Some(libc::EBUSY) => "another program has this device".to_owned(),
-            Some(libc::EINVAL) => "it is no TUN device of one queue".to_owned(),
-            _ => format!("let it be yours, as root: `ip link del {device} && {make} && {address} && {up}`"),
+            Some(libc::EINVAL) => "it is not a TUN device with one queue".to_owned(),
+            _ => format!("make it yours, as root: `ip link del {device} && {make} && {address} && {up}`"),
         };
         wrong(error.to_string(), help)
     })

@@ -61,7 +61,7 @@ impl DirectionConfig {
             return wrong("trace", "a link has a rate or a trace, not both: remove one".to_owned());
         }
         if self.trace.is_none() && self.opportunity.is_some() {
-            let message = "means something only with a trace: remove it or add `trace`";
+            let message = "has an effect only with a trace: remove it or add `trace`";
             return wrong("opportunity", message.to_owned());
         }
         if self.burst_loss.is_some_and(|b| b.to_good.0 <= 0.0) {

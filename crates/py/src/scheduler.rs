@@ -196,7 +196,7 @@ fn read(returned: &Bound<'_, PyAny>, weights: &mut [f64]) -> PyResult<()> {
     for item in returned.try_iter()? {
         let weight: f64 = item?.extract()?;
         if weight.is_nan() {
-            return Err(PyValueError::new_err(format!("weight {found} is no number")));
+            return Err(PyValueError::new_err(format!("weight {found} is not a number")));
         }
         if let Some(place) = weights.get_mut(found) {
             *place = weight;

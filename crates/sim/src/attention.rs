@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The caller of a run is asked this often whether to go on.
+/// The caller of a run is called back this often and decides whether the run continues.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// A flag that another thread raises and a run lowers. The run looks at it every few events.

@@ -1,7 +1,7 @@
 //! The file of a campaign: many runs of one scenario, over axes and seeds.
 //!
 //! Types and places are read here; what the values mean together is found by the caller (the
-//! Python package), which asks for its mistakes to be shown at their places.
+//! Python package), which has its mistakes shown at their places.
 
 use std::fmt;
 use std::ops::Range;

@@ -67,16 +67,16 @@ impl Event {
     }
 }
 
-/// The one pending event of an entity. An entity that wants to be woken later than the event that
-/// is already waiting gets no new event: the old one fires, finds nothing due, and asks again.
-/// Restarting a retransmission timer at every ACK thus costs one comparison.
+/// The one pending event of an entity. An entity whose next deadline is later than the event that
+/// is already waiting gets no new event: the old one fires, finds nothing due, and schedules a new
+/// one. Restarting a retransmission timer at every ACK thus costs one comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wake {
     pending: Option<Instant>,
 }
 
 impl Wake {
-    /// Makes sure that `event` comes at `want` or earlier. Mostly it does already: that much is
+    /// Makes sure that `event` comes at `want` or earlier. Mostly it does already: that part is
     /// built into the caller.
     #[inline(always)]
     pub fn ensure(&mut self, queue: &mut EventQueue<Event>, want: Option<Instant>, event: Event) {

@@ -1,4 +1,4 @@
-//! The simulator: a scenario goes in, a world runs, tables come out. The one crate that knows all
+//! The simulator: a scenario goes in, a world runs, tables come out. The one crate that uses all
 //! others.
 //!
 //! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end,

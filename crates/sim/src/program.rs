@@ -40,7 +40,7 @@ fn answer(extensions: &Extensions, arguments: &[String]) -> Result<String, Error
         ["run", file, "--out", out] => (file, out, None),
         ["run", file, "--out", out, "--relative-to", folder] => (file, out, Some(folder)),
         _ => {
-            let message = format!("the arguments `{}` mean nothing", words.join(" "));
+            let message = format!("unknown arguments `{}`", words.join(" "));
             return Err(Diagnostic::error("", message).help(USAGE).into());
         }
     };

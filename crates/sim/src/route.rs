@@ -9,7 +9,7 @@ use lasthop_units::{AccessId, Id, IndexVec, NodeId};
 pub enum Port {
     /// Into what carries packets.
     Access(AccessId, Entry),
-    /// To the snoop agent of this number at the node, which knows the way on.
+    /// To the snoop agent of this number at the node, which has the rest of the route.
     Snoop(u32),
 }
 
@@ -77,8 +77,8 @@ impl Routes {
 
 /// Fewest-hop routes to `destinations`: breadth-first from each, edges in order of declaration.
 ///
-/// The search from a node of a tree reaches the core where the tree stands, and goes on from there
-/// as one from that node does: one search serves a node of the core and the tree on it.
+/// The search from a node of a tree reaches the core where the tree stands, and continues from
+/// there as one from that node does: one search serves a node of the core and the tree on it.
 pub fn routes(nodes: usize, edges: &[Edge], destinations: &BTreeSet<NodeId>) -> Routes {
     let map = Map::of(nodes, edges);
     let numbers = map.numbers(destinations);

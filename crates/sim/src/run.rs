@@ -119,7 +119,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// One thread: takes run after run until none is left, and tells of each.
+    /// One thread: takes run after run until none is left, and reports each.
     fn take_turns(&self, done: &mpsc::Sender<()>) {
         loop {
             let i = self.next.fetch_add(1, Ordering::Relaxed);

@@ -11,9 +11,9 @@ use crate::spec::{At, InForce, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
 
-/// Work (events and packets) of the first part of a step after which the caller is asked, and where
-/// asking by wall time begins. An event takes a microsecond, or some milliseconds in a network of
-/// hundreds of cells.
+/// Work (events and packets) of the first part of a step after which the caller is called back, and
+/// where calling back by wall time begins. An event takes a microsecond, or some milliseconds in a
+/// network of hundreds of cells.
 const SHORT_STEP: u64 = 64;
 const LONG_STEP: u64 = 1024;
 
@@ -105,8 +105,8 @@ impl Simulation {
     /// for everything that happens at `t`, exactly as an `[[at]]` of that time would be.
     ///
     /// # Errors
-    /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on
-    /// a way that has neither rate nor delay).
+    /// `t` is in the past; a table that cannot be written; time does not advance (packets circulate
+    /// on a way that has neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
         while !self.step(t, u64::MAX)? {}
         Ok(())

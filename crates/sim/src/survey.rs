@@ -166,7 +166,7 @@ pub fn radio_map(
     Survey::of(table)
 }
 
-/// One UE with the radio of those asked for that is where it is put: no drop, no building, no
+/// One UE with the radio of the requested ones, at a given place: no drop, no building, no
 /// movement.
 fn receiver(spec: &Spec, request: &MapRequest) -> Result<UeSpec, Error> {
     let like = match &request.ue {
@@ -194,7 +194,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// What `request` asks for; around the sites of `config` and at the height of `ue` where it
+    /// What `request` specifies; around the sites of `config` and at the height of `ue` where it
     /// says nothing.
     fn of(request: &MapRequest, config: &NetworkConfig, ue: UeId) -> Result<Grid, Error> {
         let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
@@ -203,7 +203,7 @@ impl Grid {
             return Err(Error::input(format!("a map is drawn for {}, not {height} m", HEIGHT.text)));
         }
         if ![x0, y0, x1, y1].iter().all(|x| x.abs() <= FARTHEST) {
-            return Err(Error::input("the corners of a map lie within 1000 km of the origin"));
+            return Err(Error::input("the corners of a map must be within 1000 km of the origin"));
         }
         let step = request.step;
         if !(step.is_finite() && step > 0.0)
@@ -211,7 +211,7 @@ impl Grid {
             || y1.partial_cmp(&y0) != Some(Ordering::Greater)
         {
             return Err(Error::input(
-                "a map has a step above 0 m, and its upper right corner lies above and to the right",
+                "a map has a step above 0 m, and its upper right corner is above and to the right of the lower left one",
             ));
         }
         let [columns, rows] = [(x1 - x0) / step, (y1 - y0) / step].map(|n| n.floor() + 1.0);

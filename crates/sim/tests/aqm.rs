@@ -480,7 +480,7 @@ fn a_control_that_answers_to_marks_is_told_where_there_are_none() {
         let tcp = format!("profile = 'linux-6', cc = '{cc}'");
         let said = with("'droptail'", &tcp);
         assert!(
-            said.contains(&format!("`{cc}` answers to ECN marks, and no queue between `a` and `b` marks")),
+            said.contains(&format!("`{cc}` responds to ECN marks, and no queue between `a` and `b` marks")),
             "{said}"
         );
         for queue in ["'step'", "'dualpi2'", "'codel'", "{ kind = 'red', harddrop = true }"] {
@@ -490,7 +490,7 @@ fn a_control_that_answers_to_marks_is_told_where_there_are_none() {
         assert!(said.contains("no queue between"), "{said}");
         if cc == "dctcp" {
             let said = with("'step'", &format!("{tcp}, ecn = 'off'"));
-            assert!(said.contains("does not ask for ECN"), "{said}");
+            assert!(said.contains("does not negotiate ECN"), "{said}");
         }
     }
     assert_eq!(with("'droptail'", "profile = 'linux-6'"), "");
@@ -510,7 +510,7 @@ fn a_number_of_segments_per_ack_that_the_rule_ignores_is_told() {
     let said = warnings(&text("profile = 'linux-6'"));
     assert_eq!(
         said,
-        "this key does nothing here: the ACK rule `linux` decides by itself how many segments an ACK covers\n"
+        "this key has no effect here: the ACK rule `linux` decides by itself how many segments an ACK covers\n"
     );
     assert_eq!(warnings(&text("profile = 'linux-6', ack_rule = 'octets'")), "");
     assert_eq!(warnings(&text("profile = 'rfc'")), "");

@@ -105,7 +105,7 @@ fn a_ring_that_is_none_is_refused() {
 /// others where they begin.
 #[test]
 fn distances_that_the_path_loss_model_was_not_made_for() {
-    let of = "outside what the path loss model was made for";
+    let of = "outside the range of the path loss model";
     let at = |model: &str, x: &str| {
         let radio =
             format!("[radio]\npath_loss = {model}\ndownlink = '2 GHz'\nuplink = '1.9 GHz'\n[ue.phone]\n");

@@ -199,7 +199,7 @@ fn a_fault_that_cannot_be_is_refused_with_a_remedy() {
         ("action = 'drop'\nhold = '1 s'", "nothing is held", "`action = \"hold\"`"),
         ("action = 'drop'\nevery = 0", "no packet 0", "each packet"),
         ("action = 'drop'\nevery = 3\nrun = 4", "4 of each 3", "1 to 3"),
-        ("action = 'drop'\nevery = 3\nnumbers = [1]", "says already", "keep one"),
+        ("action = 'drop'\nevery = 3\nnumbers = [1]", "selects the packets already", "keep one"),
         ("action = 'drop'\nnumbers = [0]", "no packet 0", "the first is 1"),
         ("action = 'drop'\ncount = 0", "end before it begins", "at least 1"),
         ("action = 'drop'\nduration = '0 s'", "end before it begins", "above 0 s"),

@@ -187,7 +187,7 @@ fn mistakes_about_layouts_are_told_with_their_remedy() {
         ),
         ("[ue.user]", "[cell.other]\n[ue.user]\ncell = 'macro'", "repeated for all cells"),
         ("[ue.user]", "[cell.macro-1-1]\n[ue.user]\ncell = 'macro'", "has this name already"),
-        ("[ue.user]\n", "[ue.user]\nring = { outer = '100 m' }\n", "both say where"),
+        ("[ue.user]\n", "[ue.user]\nring = { outer = '100 m' }\n", "both set where"),
         (
             "drop = { kind = 'sector', min_distance = '35 m' }",
             "ring = { outer = '100 m' }",
@@ -202,7 +202,7 @@ fn mistakes_about_layouts_are_told_with_their_remedy() {
     }
     let all_round = MACRO.replace("radio = { antenna = 'sector' }", "");
     let scenario = Scenario::parse(&all_round, "t", Path::new(""), &[]).unwrap();
-    assert!(scenario.warnings().to_string().contains("all look everywhere"), "{}", scenario.warnings());
+    assert!(scenario.warnings().to_string().contains("omnidirectional antennas"), "{}", scenario.warnings());
 }
 
 /// Two cells with blocks of their own for the edge: the keys are read, a range beyond the cell is

@@ -145,7 +145,7 @@ fn mistakes_about_groups_are_told_with_their_remedy() {
         ),
         ("to = [\"listener\"]", "to = [\"listener\"]\nrlc = { mode = \"am\" }", "`mode = \"um\"`"),
         ("to = [\"listener\"]", "to = [\"listeners\"]", "did you mean `listener`?"),
-        ("to = [\"listener\"]", "to = []", "nobody receives"),
+        ("to = [\"listener\"]", "to = []", "there is no receiver"),
         ("to = [\"listener\"]", "to = [\"listener\", \"speaker\"]", "its sender does not receive"),
         ("to = [\"listener\"]", "to = [\"listener\"]\ncqi = 16", "a CQI is 1 to 15"),
         ("to = [\"listener\"]", "to = [\"listener\"]\nlink = { header = 65 }", "0 to 64 B"),
@@ -156,7 +156,7 @@ fn mistakes_about_groups_are_told_with_their_remedy() {
             "from = \"listener-1\"\nto = \"group\"",
             "only `speaker` sends",
         ),
-        ("transport = \"udp\"", "transport = \"udp\"\none_to_one = true", "from one to all"),
+        ("transport = \"udp\"", "transport = \"udp\"\none_to_one = true", "one sender and all members"),
         ("[multicast.group]", "[multicast.listener]", "is a node already"),
         ("[output]", "[handover]\n[output]", "cannot be handed over"),
     ] {

@@ -231,7 +231,7 @@ fn mistakes_in_a_node_are_told_with_their_place() {
         (split("kind = 'proxy'\nflows = ['g']", ""), "`f`"),
         (split("kind = 'proxy'\naccept = { cc = 'rano' }", ""), "did you mean `reno`"),
         (split("kind = 'proxy'", "").replace("[node.pep]", "[node.pop]"), "did you mean `pep`"),
-        (split("kind = 'snoop'", ""), "which way leads to the mobile"),
+        (split("kind = 'snoop'", ""), "which path leads to the mobile"),
         (lossy("[node.bs]\nkind = 'snoop'\ntowards = 'aire'\n"), "did you mean `air`"),
         (lossy("[node.bs]\nkind = 'snoop'\ntowards = 'air'\nmin_timeout = '0 s'\n"), "100 ms"),
         (format!("{}[[at]]\nt = '1 s'\nstop = 'node.bz'\n", lossy(AGENT)), "did you mean `node.bs`"),

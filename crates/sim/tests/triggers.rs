@@ -178,12 +178,8 @@ fn a_condition_that_cannot_be_is_refused_with_a_remedy() {
     let set = "set = { 'link.x.rate' = '1 Mbit/s' }";
     for (condition, message, remedy) in [
         ("var = 'bbr.stat'\nbecomes = 'Drain'", "`bbr3` has no variable `bbr.stat`", "`bbr.state`"),
-        (
-            "var = 'bbr.state'",
-            "nothing says what the variable has to become",
-            "`becomes`, `above` or `below`",
-        ),
-        ("var = 'cwnd'\nabove = 3\nbelow = 9", "these contradict each other", "one of them"),
+        ("var = 'bbr.state'", "the condition has no value for the variable", "`becomes`, `above` or `below`"),
+        ("var = 'cwnd'\nabove = 3\nbelow = 9", "these contradict each other", "exactly one of"),
         ("var = 'cwnd'\nabove = 3\nfrom = 9", "only with `becomes`", "remove it"),
         ("var = 'bbr.state'\nbecomes = 'Drain'\nfrom = 3", "no value of that variable", "a text or a number"),
         ("var = 'bbr.state'\nbecomes = ['Drain']", "a variable has one value", "a text or a number"),
@@ -213,7 +209,7 @@ fn a_condition_that_cannot_be_is_refused_with_a_remedy() {
     let two = "[flow.g]\nfrom = 'b'\nto = 'a'\ntransport = 'udp'\napp = 'cbr'\n\
         [[when]]\nvar = 'cwnd'\nabove = 3\nstop = 'flow.g'\n";
     let error = Scenario::parse(&bbr(two, ""), "t.toml", Path::new(""), &[]).unwrap_err().to_string();
-    assert!(error.contains("whose variable is meant") && error.contains("`f`"), "{error}");
+    assert!(error.contains("variable is meant") && error.contains("`f`"), "{error}");
 }
 
 #[test]

@@ -279,8 +279,8 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
         (9, "'ap.home.rate.mcs' = 'nine'", "expected a whole number from 0 to 255"),
         (33, "'ap.home.rate.mcs' = 0, 'ap.home.short_retry' = 0", "1 to 1000000 transmissions"),
         (9, "'ap.home.aggregation.max_mpdus' = 65", "the window of a block ack"),
-        (9, "'ap.home.buffer.packets' = 0", "room for at least one packet"),
-        (9, "'station.phone.packets' = 0", "room for at least one packet"),
+        (9, "'ap.home.buffer.packets' = 0", "capacity for at least one packet"),
+        (9, "'station.phone.packets' = 0", "capacity for at least one packet"),
         (9, "'ap.home.edca.best_effort.txop' = '1 ms'", "`ap.home.edca.best_effort` may change as a whole"),
     ] {
         let many = "[station.many]\ncount = 2\n[flow.down]";

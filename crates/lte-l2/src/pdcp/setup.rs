@@ -30,7 +30,7 @@ impl LteBearerConfig {
         check(
             bits.contains(&self.pdcp.sn_bits),
             "pdcp.sn_bits",
-            "AM goes with 12, 15 or 18 bits, UM with 7 or 12",
+            "AM uses 12, 15 or 18 bits, UM with 7 or 12",
         )?;
         Ok(warnings)
     }

@@ -86,7 +86,7 @@ impl CqiConfig {
         check(
             self.interference == CqiInterference::Reference || self.period + self.delay < LOOK_BACK,
             "interference",
-            "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
+            "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are not stored",
         )?;
         check(
             self.average > 0.0 && self.average <= 1.0,

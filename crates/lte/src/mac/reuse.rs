@@ -149,7 +149,7 @@ impl ReuseConfig {
         check(
             rsrq.is_none_or(|r| geometry_of_rsrq(r).is_some()),
             "rsrq",
-            "below -10.8 dB: a cell that is alone has 1/12 with every block in use",
+            "below -10.8 dB: -10.8 dB (1/12) is the value of a cell without interference with every block in use",
         )?;
         for (key, p) in ["centre_p_a", "edge_p_a"].iter().zip(p_a) {
             check((-20.0..=10.0).contains(&p.0), key, "-20 to 10 dB")?;

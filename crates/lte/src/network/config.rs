@@ -217,7 +217,7 @@ pub struct TimingConfig {
     pub uplink_fill: Duration,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 const fn is_zero(d: &Duration) -> bool {
     d.is_zero()
 }
@@ -278,7 +278,7 @@ impl CellConfig {
         check(
             self.timing.decode <= self.timing.feedback,
             "timing.decode",
-            "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
+            "feedback follows the decoding of the block: it cannot come first (`timing.feedback`)",
         )?;
         check(
             self.timing.decode_of_uplink() + self.timing.grant <= PROCESSES as u64,

@@ -264,7 +264,7 @@ impl RadioConfig {
             check(f.0 >= 1e8 && f.0 <= 1e11, key, "a carrier between 100 MHz and 100 GHz")?;
             let (low, high) = self.path_loss.range().frequency;
             let outside = f.0 < low * 0.999 || f.0 > high * 1.1;
-            warn(outside, key, "the path loss model was made for other frequencies", &mut warnings);
+            warn(outside, key, "the path loss model was derived for other frequencies", &mut warnings);
         }
         check(
             (0.0..=1.0).contains(&self.shadowing_between_sites),

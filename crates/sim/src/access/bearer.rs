@@ -50,7 +50,7 @@ pub trait Layer2 {
     fn mode(&self) -> Mode;
     /// From now on the output has the PDUs that are sent and received.
     fn note_pdus(&mut self);
-    /// What a capture has before a PDU that goes in `direction`, of the UE with this number.
+    /// What a capture has before a PDU that is sent in `direction`, of the UE with this number.
     fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8>;
     /// The description of its PDUs in a capture.
     fn capture_note(&self) -> &'static str {

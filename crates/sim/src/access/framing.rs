@@ -45,7 +45,7 @@ impl Mode {
 pub struct UmtsRlc {
     pub mode: Mode,
     pub downlink: bool,
-    /// Tells UEs apart: U-RNTI.
+    /// Identifies UEs: U-RNTI.
     pub ue: u32,
     /// Length indicators have 15 bits, else 7.
     pub long_indicators: bool,

@@ -224,7 +224,7 @@ impl LinkAccess {
         LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, faults, wake }
     }
 
-    /// As [`enter`](Adapter::enter), where stages are wanted.
+    /// As [`enter`](Adapter::enter), where stages are recorded.
     #[cold]
     fn enter_noted(&mut self, now: Instant, item: Item, out: &mut AccessOutput) {
         let stage = if self.role == Role::Processing { Stage::Host } else { Stage::Queue };

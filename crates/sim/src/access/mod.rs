@@ -4,7 +4,7 @@
 //! append to an [`AccessOutput`] what becomes of packets, one [`Step`] after the other in the order
 //! in which the world has to carry them out, and behind all steps the packets that a link hands
 //! out together ([`AccessOutput::take_arrived`]); both are followed by `set_clocks`, which says
-//! when the access wants to be called next. An access knows names for the tables, but neither the
+//! when the access has to be called next. An access has names for the tables, but neither the
 //! world nor another access.
 
 mod bearer;
@@ -70,7 +70,7 @@ macro_rules! each {
     };
 }
 
-/// Wires everything of a scenario that carries packets; `go_on` is asked now and then.
+/// Wires everything of a scenario that carries packets; `go_on` is called now and then.
 ///
 /// # Errors
 /// A policy of the caller's own that cannot be made; what `go_on` says.
@@ -96,7 +96,7 @@ pub trait Adapter {
     /// The event of a clock has come. False, and nothing has happened: it was void. Only here a
     /// link delivers, behind the steps ([`AccessOutput::take_arrived`]).
     fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool;
-    /// Says when it wants to be called next.
+    /// Returns when it has to be called next.
     fn set_clocks(&mut self, clocks: &mut Clocks<'_>);
     /// Packets inside, counted one by one.
     fn packets_inside(&self) -> usize;
@@ -131,7 +131,7 @@ pub trait Adapter {
         let _all_alike = flow;
     }
     /// Opens the interfaces of its points of observation; from now on it hands over frames where
-    /// one of them is wanted. `number` is its own among all accesses, from 1 on.
+    /// one of them is captured. `number` is its own among all accesses, from 1 on.
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         let _has_none = (number, open);
     }
@@ -296,12 +296,12 @@ impl FlowTables {
     }
 }
 
-/// What an access may know of a flow.
+/// What an access may use of a flow.
 #[derive(Clone, Copy)]
 pub struct FlowOf {
     /// The number of its table.
     pub table: u32,
-    /// If that goes to a multicast group: to which of the group's receivers this flow does.
+    /// If it is sent to a multicast group: the group's receiver of this flow.
     pub member: u32,
 }
 
@@ -310,7 +310,7 @@ impl FlowOf {
     pub const OTHER: FlowOf = FlowOf { table: u32::MAX, member: 0 };
 }
 
-/// What an access or a mobile knows of the way to the mobile, for capacity hints.
+/// What an access or a mobile has measured of the way to the mobile, for capacity hints.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkReading {
     /// The rate that it has for the mobile, as estimated \[bit/s\].
@@ -334,7 +334,7 @@ pub struct AccessOutput {
     arrived_at: Option<NodeId>,
     /// What a link hands out: one buffer for all links.
     pipe: PipeOut,
-    /// Every change of a packet's stage is wanted.
+    /// Every change of a packet's stage is recorded.
     stages: bool,
 }
 
@@ -391,7 +391,7 @@ pub enum Step {
         packet: PacketId,
         /// Why.
         cause: Cause,
-        /// Where, a number that [`Access::place`] knows.
+        /// Where, a number that [`Access::place`] resolves.
         place: u32,
     },
     /// It was marked (ECN) where it is.
@@ -439,7 +439,7 @@ pub enum Step {
     Fault(Box<Fault>),
 }
 
-/// A row of the table `pdus`, but for what only the world knows of the packet.
+/// A row of the table `pdus`, without the columns that only the world can fill.
 #[derive(Debug)]
 pub struct LostPdu {
     pub packet: PacketId,
@@ -497,7 +497,7 @@ impl RlcPduRow {
     }
 }
 
-/// A row of the table `steps`, but for the number of the packet, which only the world knows.
+/// A row of the table `steps`, but for the number of the packet, which only the world has.
 #[derive(Debug)]
 pub struct TraceRow {
     pub time_s: f64,
@@ -556,7 +556,7 @@ impl Cause {
     }
 }
 
-/// Where an access says when it wants to be called.
+/// Where an access notes when it has to be called.
 pub struct Clocks<'a> {
     queue: &'a mut EventQueue<Event>,
     access: AccessId,
@@ -568,7 +568,7 @@ impl Clocks<'_> {
     pub fn of(queue: &mut EventQueue<Event>, access: AccessId) -> Clocks<'_> {
         Clocks { queue, access }
     }
-    /// Sees to it that `clock`, whose event `wake` stands for, comes at `want` or earlier.
+    /// Ensures that `clock`, whose event `wake` stands for, comes at `want` or earlier.
     #[inline(always)]
     pub fn ensure(&mut self, wake: &mut Wake, clock: Clock, want: Option<Instant>) {
         wake.ensure(self.queue, want, Event::Access(self.access, clock));

@@ -21,21 +21,22 @@ pub enum Stage {
     RlcQueue,
     /// It is on the air for the first time, or the receiver decodes it.
     Transmission,
-    /// RLC sends a part of it again, or waits for the report that asks for it.
+    /// RLC sends a part of it again, or waits for the report that requests it.
     RlcRetransmission,
     /// It has arrived whole and waits for what was sent before.
     Reordering,
     /// MAC of LTE sends a part of it again.
     Harq,
-    /// Its UE has nothing granted and waits to ask, or for the answer.
+    /// Its UE has nothing granted and waits for an opportunity to send a request, or for the
+    /// answer.
     SchedulingRequest,
     /// Its UE has no connection: random access and the set-up of one.
     RandomAccess,
-    /// Its UE has asked and waits for the blocks that it is granted, or for more of them.
+    /// Its UE has sent a request and waits for the blocks that it is granted, or for more of them.
     GrantWait,
     /// No cell serves its UE: handover, or loss of the link.
     Interruption,
-    /// It goes from one eNB to another.
+    /// It is forwarded from one eNB to another.
     Forwarding,
     /// It is between the gateway and an eNB.
     Core,

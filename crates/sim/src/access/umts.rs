@@ -57,7 +57,7 @@ impl Layer2 for Bearer {
         match self.header() {
             PdcpHeader::None => "",
             _ => {
-                "; no dissector of Wireshark knows the header of PDCP, `pdcp.header = \"none\"` leads down to IP"
+                "; Wireshark has no dissector for this PDCP header, `pdcp.header = \"none\"` decodes down to IP"
             }
         }
     }

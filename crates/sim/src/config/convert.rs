@@ -20,7 +20,7 @@ impl Converter<'_> {
     pub fn node(&self, value: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, (String, Range<usize>)> {
         let span = value.span();
         if depth > DEEPEST {
-            return Err((format!("more than {DEEPEST} tables within each other"), span));
+            return Err((format!("tables are nested more than {DEEPEST} levels deep"), span));
         }
         let converted = match value.get_ref() {
             DeValue::String(s) => Value::String(s.to_string()),

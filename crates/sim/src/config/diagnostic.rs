@@ -128,7 +128,7 @@ impl Diagnostic {
                     .line_start(self.line.unwrap_or(1))
                     .line_numbering(self.set.is_none())
                     .annotation(annotation);
-                // The picture of a whole line knows its own column.
+                // The picture of a whole line has its own column.
                 match excerpt.whole {
                     true => title.element(snippet.path(shortened(&self.file, 500))),
                     false => title.element(self.location()).element(snippet),

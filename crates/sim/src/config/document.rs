@@ -1,4 +1,4 @@
-//! A configuration text, parsed: every key and every value knows its place.
+//! A configuration text, parsed: every key and every value has its place in the file.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,10 +18,10 @@ const RECOVER_BELOW: usize = 256 * 1024;
 /// The parser's time grows with the square of the tables whose header follows that of a table
 /// inside them.
 const MOST_HEADERS: usize = 32_768;
-/// More syntax errors than this help nobody.
+/// More syntax errors than this are not shown.
 const MOST_SYNTAX_ERRORS: usize = 20;
 
-/// A TOML text as a tree that remembers the origin of every key and value, with the `--set`s
+/// A TOML text as a tree that stores the origin of every key and value, with the `--set`s
 /// applied to it.
 ///
 /// ```
@@ -348,7 +348,7 @@ pub(super) fn put(
 ) -> Result<(), (String, Range<usize>)> {
     let end = path.last().map_or(0, |s| s.span.end);
     if path.len() + depth(&value) > DEEPEST {
-        return Err((format!("more than {DEEPEST} tables within each other"), 0..end));
+        return Err((format!("tables are nested more than {DEEPEST} levels deep"), 0..end));
     }
     check_way(node, path)?;
     for (i, segment) in path.iter().enumerate() {
@@ -381,7 +381,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Whether `put` can go along `path`. It changes the tree as it goes, and the document is not
+/// Whether `put` can go along `path`. It changes the tree on its way, and the document is not
 /// copied for a value: a change of many keys would copy it for each of them.
 fn check_way(mut node: &Node, path: &[Segment]) -> Result<(), (String, Range<usize>)> {
     let mut walked = String::new();

@@ -45,7 +45,7 @@ fn read(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostics> {
     File::open(path).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
     if bytes.len() as u64 > LARGEST {
         let message = format!("the file is larger than {} MiB", LARGEST >> 20);
-        let help = "is it a configuration? a trace goes into a file of its own";
+        let help = "is it a configuration? A trace belongs in a file of its own";
         return Err(Diagnostic::error(name, message).help(help).into());
     }
     Ok(bytes)

@@ -1,4 +1,4 @@
-//! Configuration files: TOML that knows the line of every mistake.
+//! Configuration files: TOML with the line of every mistake.
 //!
 //! A scenario is read once, here, into the types of its owner (`T: Deserialize + JsonSchema`):
 //!

@@ -123,7 +123,7 @@ fn parse_quoted(text: &str, at: usize, quote: char) -> Result<(Segment, usize), 
                 Some((_, 'r')) => name.push('\r'),
                 Some((_, 't')) => name.push('\t'),
                 Some((_, 'u')) => name.push(unicode_escape(&mut chars).ok_or_else(|| {
-                    ("`\\u` wants four hexadecimal digits".to_owned(), at + 1 + i..at + 1 + i + 2)
+                    ("`\\u` needs four hexadecimal digits".to_owned(), at + 1 + i..at + 1 + i + 2)
                 })?),
                 _ => return Err(("unknown escape in a quoted key".to_owned(), at + 1 + i..at + 1 + i + 1)),
             },
@@ -190,6 +190,6 @@ mod tests {
         assert_eq!(names("a.").unwrap_err(), "a key is missing in the path");
         assert_eq!(names("a b").unwrap_err(), "unexpected `b` in a key path");
         assert_eq!(names("\"a").unwrap_err(), "a quoted key is not closed");
-        assert_eq!(names("\"\\u12\"").unwrap_err(), "`\\u` wants four hexadecimal digits");
+        assert_eq!(names("\"\\u12\"").unwrap_err(), "`\\u` needs four hexadecimal digits");
     }
 }

@@ -10,7 +10,7 @@ use super::schema::{Defs, schema};
 use super::tree::{Table, Value as Toml};
 use super::write;
 
-/// What there is to know about one key.
+/// The documentation of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KeyDoc {
     /// Dotted path; `<name>` stands for a name of the user's, `<n>` for the number of an element.

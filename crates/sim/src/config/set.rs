@@ -43,12 +43,12 @@ impl Document {
     }
 
     /// Writes out the default of each table with a `kind` on the way to the key of `text` that
-    /// nobody has written: `--set ap.home.buffer.target="5 ms"` changes one key of the default
+    /// the file does not have: `--set ap.home.buffer.target="5 ms"` changes one key of the default
     /// buffer. `defaults` gives the default of a path as TOML, if that is a name or a table
     /// with a `kind`.
     pub fn spell_out_kinds(&mut self, text: &str, defaults: impl Fn(&[&str]) -> Option<String>) {
         let Ok((segments, _)) = path::parse(text) else { return };
-        // Who gives the kind itself wants none of the default's other keys.
+        // A `--set` of the kind itself replaces the default's other keys.
         let chosen = usize::from(segments.last().is_some_and(|s| s.name == "kind"));
         for length in 1..segments.len() - chosen {
             let (way, names) = (&segments[..length], segments[..length].iter().map(|s| s.name.as_str()));

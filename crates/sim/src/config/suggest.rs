@@ -1,6 +1,6 @@
 //! "Did you mean ...?"
 
-/// Longer words are not compared: nobody misspells them, and the comparison is quadratic.
+/// Longer words are not compared: they are not misspelt names, and the comparison is quadratic.
 const LONGEST: usize = 64;
 
 /// The candidate that `input` most likely stands for, if one is near: a typing error, another case,

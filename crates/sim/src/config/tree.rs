@@ -1,4 +1,4 @@
-//! The tree of a configuration: TOML values that remember who wrote them.
+//! The tree of a configuration: TOML values with the place where each was written.
 
 use std::ops::Range;
 

@@ -84,7 +84,7 @@ impl Heads {
         real: &RealHeads,
         packet: impl Fn() -> Option<&'a Packet>,
     ) -> Option<usize> {
-        // Such a part is not the first one of its packet that goes on the air, and has no headers.
+        // Such a part is not the first one of its packet that is transmitted, and has no headers.
         if offset as usize >= ip::MAX_HEAD {
             return Some(0);
         }
@@ -103,7 +103,7 @@ impl Heads {
         filled
     }
 
-    /// One head more than are kept: that of the entity which has had one for longest goes.
+    /// One head more than are kept: that of the entity which has had one for longest is removed.
     fn forget(&mut self) {
         if self.order.len() > KEPT
             && let Some(kept) = self.order.pop_front().and_then(|entity| self.heads.get_mut(&entity))

@@ -1,7 +1,8 @@
 //! Packet captures: what is seen where, as frames with their real header bytes.
 //!
 //! An [`Observer`] is there only in a run with a capture. `world` shows it packets where they pass
-//! a point of observation; whether that point, the flow and the moment are wanted is decided here.
+//! a point of observation; whether that point, the flow and the moment are captured is decided
+//! here.
 
 mod heads;
 mod ip;
@@ -43,17 +44,17 @@ pub struct Point {
     headers_only: bool,
 }
 
-/// Opens an interface of this name and description. `None`: nobody wants it.
+/// Opens an interface of this name and description. `None`: it is not captured.
 pub type Open<'a> = dyn FnMut(&str, String, LinkType) -> Option<Point> + 'a;
 
-/// The octets of payload that are kept where only headers are wanted: with fewer than 28 the
+/// The octets of payload that are kept where only headers are captured: with fewer than 28 the
 /// heuristic dissectors of Wireshark above TCP and UDP say of each frame that its size was limited.
 const PAYLOAD: u32 = 32;
 
 /// A frame below IP, as an adapter hands it over.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Where it is seen; `None`: nowhere, and the capture only learns of its packets.
+    /// Where it is seen; `None`: nowhere, and the capture only registers its packets.
     pub point: Option<Point>,
     /// When the frame is seen.
     pub at: Instant,
@@ -106,7 +107,7 @@ pub enum ObservationPoint {
 pub struct Observer {
     writer: Writer,
     span: [Instant; 2],
-    /// Which flows are wanted.
+    /// Which flows are captured.
     flows: IndexVec<FlowId, bool>,
     nodes: IndexVec<NodeId, Option<InterfaceId>>,
     /// Queue and exit of links.
@@ -120,13 +121,13 @@ pub struct Observer {
     comment: String,
 }
 
-/// Where the capture goes.
+/// Where the capture is written.
 fn path_of(spec: &CaptureSpec, path: Option<&Path>, sink: &Sink) -> Result<PathBuf, Error> {
     match (path, sink) {
         (Some(path), _) => Ok(path.to_owned()),
         (None, Sink::Folder(folder)) => Ok(folder.partial().join(&spec.file)),
         (None, Sink::Memory) => {
-            let message = "the scenario asks for a packet capture, and this run has no result folder";
+            let message = "the scenario has a packet capture, and this run has no result folder";
             let help = "give it a folder (`out`), name a file (`capture`), or remove `[output.capture]`";
             Err(crate::config::Diagnostic::error("", message).help(help).into())
         }
@@ -134,7 +135,7 @@ fn path_of(spec: &CaptureSpec, path: Option<&Path>, sink: &Sink) -> Result<PathB
 }
 
 impl Observer {
-    /// Opens the capture that `spec` asks for: in the result folder of `sink`, or at `path`.
+    /// Opens the capture of `spec`: in the result folder of `sink`, or at `path`.
     ///
     /// # Errors
     /// There is neither; the file cannot be created.
@@ -209,7 +210,7 @@ impl Observer {
         self.real.remove(&serial);
     }
 
-    /// An interface of what hands over frames, if it is wanted.
+    /// An interface of what hands over frames, if it is captured.
     pub fn point(&mut self, name: &str, description: String, link_type: LinkType) -> Option<Point> {
         let snaplen = self.wanted.snaplen.map_or(0, |s| s.0 as u32);
         let (name, link_type) = (name.to_owned(), link_type as u16);

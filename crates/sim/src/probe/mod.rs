@@ -1,4 +1,4 @@
-//! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs
+//! Probes: the tables that a run writes during the run. A probe that is off is `None` and costs
 //! one comparison.
 
 #[macro_use]
@@ -61,7 +61,7 @@ macro_rules! probes {
         }
 
         impl Probes {
-            /// Opens the tables that the scenario asks for.
+            /// Opens the tables that the scenario selects.
             ///
             /// # Errors
             /// A file that cannot be created.

@@ -44,7 +44,7 @@ impl Owner {
         Ok(file)
     }
 
-    /// The folder is whole: nobody owns it any more.
+    /// The folder is whole: no process owns it any more.
     pub fn release(partial: &Path) {
         let _best_effort = fs::remove_file(partial.join(FILE));
     }

@@ -11,7 +11,7 @@ pub struct Table<R: Record> {
 }
 
 impl<R: Record> Table<R> {
-    /// An empty table that goes to `sink`.
+    /// An empty table that is written to `sink`.
     ///
     /// # Errors
     /// A file that cannot be made.

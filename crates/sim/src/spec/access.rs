@@ -1,4 +1,4 @@
-//! What the rest of a scenario asks of the tables of one kind of access. Checks, memory, ways and
+//! What the rest of a scenario needs of the tables of one kind of access. Checks, memory, ways and
 //! changes of a scenario go through these traits and name no radio technology.
 
 use std::path::Path;
@@ -117,12 +117,12 @@ pub(super) trait AccessSpec: Sync {
         let _of_links_alone = (spec, buffers);
     }
 
-    /// Whether capacity hints can tell of the link to `end`, a node or a group.
+    /// Whether capacity hints can describe the link to `end`, a node or a group.
     fn gives_hints(&self, spec: &Spec, end: &str) -> bool {
         let _never = (spec, end);
         false
     }
-    /// The largest rate that a capacity hint can tell of.
+    /// The largest rate that a capacity hint can state.
     fn best_hint(&self, spec: &Spec) -> Option<Bitrate> {
         let _none = spec;
         None

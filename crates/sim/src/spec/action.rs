@@ -22,7 +22,7 @@ pub enum Action {
     ChangeFlow(String, Box<AppConfig>),
     /// The snoop agent at this node begins anew.
     StartNode(String),
-    /// The snoop agent at this node forgets everything and stops.
+    /// The snoop agent at this node discards its state and stops.
     StopNode(String),
     /// The fault of this name begins anew.
     StartFault(String),

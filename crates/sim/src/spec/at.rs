@@ -29,7 +29,7 @@ pub struct At {
     /// would be made meanwhile are not made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
-    /// A flow that goes on after `pause`.
+    /// A flow that continues after `pause`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
 }

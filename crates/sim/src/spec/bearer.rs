@@ -1,4 +1,4 @@
-//! Radio bearers without cells: what is asked of each kind, and of the table `[bearer.<name>]`.
+//! Radio bearers without cells: the interface of each kind, and of the table `[bearer.<name>]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

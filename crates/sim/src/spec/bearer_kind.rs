@@ -1,11 +1,11 @@
-//! What is asked of each kind of radio bearer without cells.
+//! The interface of each kind of radio bearer without cells.
 
 use lasthop_bearer::{ConfigError, Warning};
 use lasthop_units::Bytes;
 
 use super::buffers::Buffering;
 
-/// What the rest of a scenario asks of a bearer.
+/// What the rest of a scenario needs of a bearer.
 pub(super) trait BearerKind {
     /// The two ends: network side first.
     fn between(&self) -> &[String; 2];

@@ -31,7 +31,7 @@ pub struct CaptureSpec {
     /// Points of observation, by name; `*` stands for any text and `?` for any character. A node:
     /// `server`; both ends of a link's direction: `wired.forward.queue` and `wired.forward.exit`;
     /// what is dropped anywhere: `drops`. `*` alone leaves out the interfaces `CELL.rlc` and
-    /// `CELL.pdcp`, which show what `CELL.mac` shows: `*.rlc` asks for them.
+    /// `CELL.pdcp`, which show what `CELL.mac` shows: `*.rlc` includes them.
     pub interfaces: Vec<String>,
     /// Flows whose IP packets are written, with `*` and `?` as above: `download` for all flows of a
     /// table, `download-3` for one of several. Empty: all.
@@ -74,12 +74,12 @@ impl Default for CaptureSpec {
 }
 
 impl CaptureSpec {
-    /// Whether the interface of this name is wanted.
+    /// Whether the interface of this name is captured.
     pub fn wants(&self, interface: &str) -> bool {
         let repeats = REPEATS.iter().any(|layer| interface.ends_with(layer));
         self.interfaces.iter().any(|pattern| matches(pattern, interface) && !(repeats && pattern == "*"))
     }
-    /// Whether a flow of this name, from the table `[flow.TABLE]`, is wanted.
+    /// Whether a flow of this name, from the table `[flow.TABLE]`, is captured.
     pub fn wants_flow(&self, name: &str, table: &str) -> bool {
         let all = &self.flows;
         all.is_empty() || all.iter().any(|pattern| matches(pattern, name) || matches(pattern, table))

@@ -44,7 +44,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
             found.push(
                 doc.warning_at(
                     &format!("at.{i}.t"),
-                    format!("{} is after the end: this never happens", at.t),
+                    format!("{} is after the end of the run: this never happens", at.t),
                 )
                 .help(format!("the run lasts {}", spec.scenario.duration)),
             );
@@ -87,7 +87,8 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
     if g.duration.is_zero() {
         found.push(
-            doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""),
+            doc.error_at("scenario.duration", "a run without duration has no results")
+                .help("such as \"60 s\""),
         );
     }
     if g.jitter > Duration::from_secs(1) {
@@ -145,7 +146,7 @@ fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagno
     let Some(first) = nodes.next() else { return };
     if let Some(apart) = nodes.find(|node| !map.connected(first, node)) {
         let message =
-            format!("it may be served by `{first}` or `{apart}`, and no way leads from one to the other");
+            format!("it may be served by `{first}` or `{apart}`, and there is no path between the two");
         let help =
             format!("link each of them to the network, or name the one that serves (`{}`)", group.choice);
         let path = format!("{}.{}", group.table, dotted([group.name]));
@@ -153,7 +154,7 @@ fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagno
     }
 }
 
-/// Which nodes there are, and which can reach each other: every access goes both ways.
+/// Which nodes there are, and which can reach each other: every access carries both directions.
 struct Map {
     /// The part of the network that each node belongs to.
     part: BTreeMap<String, usize>,
@@ -243,19 +244,20 @@ fn check_flow(
     }
     super::sources::check(name, flow, doc, found);
     if flow.stagger_distribution == Distribution::Pareto {
-        let message = "a Pareto distribution has a shape, which nothing gives here";
+        let message = "a Pareto distribution needs a shape";
         let d = doc.error_at(&format!("{path}.stagger_distribution"), message);
         found.push(d.help("\"constant\", or \"exponential\" for Poisson arrivals"));
     }
     if flow.notsent_lowat.is_some_and(|low| low == Bytes(0)) {
-        let d = doc.error_at(&format!("{path}.notsent_lowat"), "the application would never write");
+        let d =
+            doc.error_at(&format!("{path}.notsent_lowat"), "with these values the application never writes");
         found.push(d.help("such as \"16 kB\""));
     }
     let tcp = format!("{path}.tcp");
     if let Some(options) = flow.over_tcp() {
         check_tcp(options, &tcp, doc, extensions, found);
     } else if doc.get(&tcp).is_some() {
-        let message = "a UDP flow has no TCP: this table does nothing";
+        let message = "a UDP flow does not use TCP: this table has no effect";
         found.push(doc.error_at_key(&tcp, message).warning());
     }
 }
@@ -284,8 +286,8 @@ fn check_ends(flow: &FlowSpec, path: &str, spec: &Spec, map: &Map, doc: &Documen
         found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
     } else if let Some([from, to]) = ends.iter().find(|[a, b]| known && !map.connected(a, b)) {
         found.push(
-            doc.error_at(&format!("{path}.to"), format!("no way leads from `{from}` to `{to}`"))
-                .help("add a link or bearer between their parts of the network"),
+            doc.error_at(&format!("{path}.to"), format!("there is no path from `{from}` to `{to}`"))
+                .help("add a link or bearer that connects them"),
         );
     }
 }
@@ -329,7 +331,7 @@ fn check_node(
             let radio = spec.bearer.values().any(|b| ends(b.between()));
             let base = spec.bases().any(|(node, _)| node == name);
             if snoop.towards.is_none() && !radio && !base {
-                let message = format!("`{name}` has no radio bearer: which way leads to the mobile?");
+                let message = format!("`{name}` has no radio bearer: which path leads to the mobile?");
                 let help = near_or_all("", "names", &here);
                 found.push(doc.error_at_key(&path, message).help(format!("give `towards`; {help}")));
             }

@@ -16,7 +16,7 @@ pub(super) fn one_place(
     let ground = |p: [Metres; 3]| [p[0], p[1]];
     let claims = ![ground(default), [Metres(0.0); 2]].contains(&ground(position));
     if let Some((word, _)) = drawn.iter().find(|(_, given)| *given && claims) {
-        let message = format!("`{word}` and `radio.position` both say where it is");
+        let message = format!("`{word}` and `radio.position` both set where it is");
         let help = "keep one; beside a drawn place x and y are \"0 m\" and the third is the height";
         found.push(doc.error_at(&format!("{path}.radio.position"), message).help(help));
     }

@@ -1,5 +1,5 @@
-//! Which way the data of a flow goes over a link, where that is certain: where the link is the only
-//! way.
+//! The direction in which the data of a flow crosses a link, where that is certain: where the link
+//! is the only way.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use lasthop_net::app::{AppConfig, End};
 use super::group::Group;
 use super::{FlowSpec, LinkSpec, Spec};
 
-/// More links and bearers than this are not searched: the question is asked for each link.
+/// More links and bearers than this are not searched: the search runs for each link.
 const MOST_EDGES: usize = 256;
 
 /// The nodes on either side of a link.
@@ -91,7 +91,7 @@ pub(super) fn from_opener(app: &AppConfig) -> bool {
     app.data_end() == End::A
 }
 
-/// Where the data of a flow comes from and where it goes.
+/// Source and destination of the data of a flow.
 pub(super) fn data_ends(flow: &FlowSpec) -> [&str; 2] {
     match from_opener(&flow.app) {
         true => [&flow.from, &flow.to],

@@ -134,7 +134,7 @@ impl FaultSpec {
     fn check_numbers(&self, wrong: &mut Wrong<'_>) {
         if !self.numbers.is_empty() && (self.every.is_some() || self.run.is_some()) {
             let key = if self.every.is_some() { "every" } else { "run" };
-            wrong(key, "`numbers` says already which packets are met".to_owned(), "keep one".to_owned());
+            wrong(key, "`numbers` selects the packets already".to_owned(), "keep one".to_owned());
         }
         if self.numbers.contains(&0) {
             wrong("numbers", "there is no packet 0".to_owned(), "the first is 1".to_owned());
@@ -144,7 +144,7 @@ impl FaultSpec {
             wrong("every", "there is no packet 0".to_owned(), "1 means each packet".to_owned());
         } else if run == 0 || run > every {
             let help = format!("1 to {every}, as `every` says");
-            wrong("run", format!("{run} of each {every} cannot be met"), help);
+            wrong("run", format!("{run} of each {every} packets cannot be selected"), help);
         }
     }
 

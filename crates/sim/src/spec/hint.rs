@@ -1,5 +1,5 @@
-//! Capacity hints: what the radio network tells the senders of flows to its UEs, and how it gets
-//! there.
+//! Capacity hints: what the radio network reports to the senders of flows to its UEs, and how it
+//! gets there.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ pub struct HintSpec {
     pub period: Duration,
     /// With `carrier = "direct"`: time from the reading to the sender.
     pub delay: Duration,
-    /// What a UE knows of the others in its cell.
+    /// The information that a UE has about the load of its cell by other UEs.
     pub load: HintLoad,
     /// Time between the cell's broadcasts of its load.
     pub broadcast_period: Duration,
@@ -33,7 +33,7 @@ pub struct HintSpec {
     /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen
     /// itself get.
     pub memory: Duration,
-    /// Hints have the layer-2 queue too (a UE knows it only from its eNB).
+    /// Hints have the layer-2 queue too (a UE has it only from its eNB).
     pub queue: bool,
     /// Hints have rates in steps of this; 0 bit/s: exactly.
     pub rate_step: Bitrate,
@@ -80,7 +80,7 @@ pub enum HintCarrier {
     Option,
 }
 
-/// What a UE knows of the others.
+/// The information that a UE has about other UEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintLoad {
@@ -89,7 +89,7 @@ pub enum HintLoad {
     Broadcast,
     /// Nothing: it takes the share that it has seen itself get.
     Own,
-    /// Nothing, and it believes to be alone.
+    /// None: it assumes that it is the only UE.
     None,
 }
 
@@ -153,7 +153,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
         if spec.groups().all(|group| !spec.gives_hints(group.name)) {
             found.push(
-                doc.error_at_key(&path, "there is no LTE cell to tell of")
+                doc.error_at_key(&path, "there is no LTE cell for hints")
                     .help("add `[cell.<name>]` and `[ue.<name>]`"),
             );
         }

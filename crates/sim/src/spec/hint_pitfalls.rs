@@ -88,8 +88,7 @@ fn no_listener(
             .help("swap `from` and `to`, or leave the flow out"),
         );
     } else if let Some(cc) = control(flow).filter(|cc| !listens(*cc)) {
-        let message =
-            format!("the congestion control of this flow, `{}`, does not listen to hints", cc.name());
+        let message = format!("the congestion control of this flow, `{}`, does not use hints", cc.name());
         let key = format!("flow.{}.tcp.cc", dotted([name]));
         found.push(doc.warning_at(path, message).help(write_listener(&key)));
     }
@@ -104,7 +103,7 @@ fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &m
     let mut tables = spec.hint.iter().filter(|(_, h)| hints(h)).map(|(table, _)| table);
     match (tables.next(), tables.next()) {
         (None, _) if control(flow).is_some_and(listens) => {
-            let message = "no `[hint.<name>]` is for this flow: it is its base algorithm";
+            let message = "no `[hint.<name>]` applies to this flow: only its base algorithm runs";
             found.push(
                 doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), message)
                     .help(format!("add `[hint.radio]` with `flows = [\"{name}\"]`")),

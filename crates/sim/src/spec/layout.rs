@@ -32,8 +32,8 @@ pub struct LayoutSpec {
     #[serde(default = "thirty")]
     #[schemars(range(min = -360, max = 360))]
     pub azimuth: f64,
-    /// The ground is repeated around the layout: UEs see the nearest copy of each site, and nobody
-    /// stands at an edge. Hexagonal layouts only.
+    /// The ground is repeated around the layout: UEs receive the nearest copy of each site, and no
+    /// UE stands at an edge. Hexagonal layouts only.
     #[serde(default)]
     pub wrap_around: bool,
     /// The blocks that a cell has for itself, `downlink.blocks` or those of the edge in
@@ -275,7 +275,7 @@ impl UeDrop {
         let Some(layout) = layout else {
             return wrong(
                 "drop",
-                "no layout: which ground is meant? Add a `[layout.<cell>]` table, or name it in `cell`",
+                "no layout: which area is meant? Add a `[layout.<cell>]` table, or name it in `cell`",
             );
         };
         let hexagon = match layout.sites {
@@ -285,7 +285,7 @@ impl UeDrop {
         if matches!(self, UeDrop::Sector { .. }) && (hexagon.is_none() || !corners(layout)) {
             return wrong(
                 "drop",
-                "only a hexagonal layout with 1 sector, or 3 that look to 30 + n 60 degrees, has such sectors: use \
+                "only a hexagonal layout with 1 sector, or 3 that point to 30 + n 60 degrees, has such sectors: use \
                  `drop = \"layout\"`",
             );
         }

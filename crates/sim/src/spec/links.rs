@@ -1,4 +1,4 @@
-//! What is asked of the table `[link.<name>]`: checks, and what changes during a run.
+//! The interface of the table `[link.<name>]`: checks, and what changes during a run.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl AccessSpec for Links {
     fn ruled_out(&self, spec: &Spec, key: &str) -> Option<(String, String)> {
         let name = rate_over_trace(spec, key)?;
         let message = format!("link `{name}` follows a trace: it has no rate to change");
-        Some((message, "use a trace that does what you want".to_owned()))
+        Some((message, "use a trace with the rates that you need".to_owned()))
     }
 }
 

@@ -35,7 +35,7 @@ pub struct LteRlcBearerSpec {
 }
 
 impl LteRlcBearerSpec {
-    /// What the bearer itself needs to know.
+    /// The configuration of the bearer itself.
     pub fn config(&self) -> LtePipeConfig {
         LtePipeConfig {
             downlink: self.downlink,

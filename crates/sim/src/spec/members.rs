@@ -120,7 +120,7 @@ impl Spec {
         self.flow.iter().filter(|(_, f)| self.simulated_ends_of(f).1).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether capacity hints can tell of the link to `end`.
+    /// Whether capacity hints can describe the link to `end`.
     pub(super) fn gives_hints(&self, end: &str) -> bool {
         ALL.iter().any(|access| access.gives_hints(self, end))
     }

@@ -139,7 +139,7 @@ pub struct Spec {
     /// Changes during the run, in any order; those of one time are one change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<At>,
-    /// Changes once a variable of a sender becomes what is wanted; each happens once.
+    /// Changes once a variable of a sender meets a condition; each happens once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<When>,
     /// What the run writes down.

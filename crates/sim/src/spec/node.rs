@@ -92,7 +92,8 @@ pub struct SnoopSpec {
     /// cell at the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
-    /// Octets of data per connection that it remembers; what does not fit passes without help.
+    /// Octets of data per connection that it stores; what does not fit passes without local
+    /// retransmission.
     pub buffer: Bytes,
     /// Floor of the local retransmission timer, at least 1 ms.
     pub min_timeout: Duration,
@@ -112,7 +113,7 @@ impl Default for SnoopSpec {
 }
 
 impl SnoopSpec {
-    /// What the agent itself needs to know.
+    /// The configuration of the agent itself.
     pub const fn config(&self) -> SnoopConfig {
         SnoopConfig {
             buffer: self.buffer.0,

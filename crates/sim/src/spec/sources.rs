@@ -1,4 +1,4 @@
-//! What the applications of flows are asked: whether they fit, and what of them changes during a
+//! Questions about the applications of flows: whether they fit, and what of them changes during a
 //! run.
 
 use lasthop_net::app::AppConfig;

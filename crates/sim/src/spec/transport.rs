@@ -1,4 +1,4 @@
-//! The transport protocol of a flow, and what the rest of a scenario asks of it.
+//! The transport protocol of a flow, and what the rest of a scenario needs of it.
 
 use lasthop_net::app::Service;
 use schemars::JsonSchema;

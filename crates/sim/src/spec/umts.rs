@@ -38,7 +38,7 @@ pub struct UmtsBearerSpec {
 }
 
 impl UmtsBearerSpec {
-    /// What the bearer itself needs to know.
+    /// The configuration of the bearer itself.
     pub fn config(&self) -> BearerConfig {
         BearerConfig { downlink: self.downlink, uplink: self.uplink, pdcp: self.pdcp, rlc: self.rlc }
     }

@@ -1,5 +1,5 @@
-//! Pitfalls that the ways of TCP flows show: marks that nobody makes, keys that the stack does not
-//! use, and phase effects.
+//! Pitfalls that the ways of TCP flows show: marks that no queue makes, keys that the stack does
+//! not use, and phase effects.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) fn check(
         let Some(unmarked) = config.cc.needs().marks else { continue };
         if matches!(config.ecn.mode, EcnMode::Off | EcnMode::Passive) {
             let message =
-                format!("`{}` answers to ECN marks, and this flow does not ask for ECN", cc(config.cc));
+                format!("`{}` responds to ECN marks, and this flow does not negotiate ECN", cc(config.cc));
             found.push(doc.warning_at(&format!("{path}.ecn"), message).help("remove `ecn`"));
         } else {
             marked.push(Answering { name, flow, control: config.cc, unmarked });
@@ -83,7 +83,7 @@ fn stack(
         let key = format!("{path}.{}", unused.key);
         // A key that a profile of the scenario has filled in was not written by the user.
         if own.get(&key).is_some() {
-            let message = format!("this key does nothing here: {}", unused.why);
+            let message = format!("this key has no effect here: {}", unused.why);
             found.push(doc.warning_at(&key, message).help(unused.help));
         }
     }
@@ -98,7 +98,7 @@ fn nothing_marks(of: &Answering<'_>, spec: &Spec, ways: &Ways<'_>, doc: &Documen
     let ends = spec.ends_of(of.flow);
     let Some([from, to]) = ends.iter().find(|ends| !marks(ends)) else { return };
     let message = format!(
-        "`{}` answers to ECN marks, and no queue between `{from}` and `{to}` marks: {}",
+        "`{}` responds to ECN marks, and no queue between `{from}` and `{to}` marks: {}",
         cc(of.control),
         of.unmarked
     );
@@ -144,13 +144,14 @@ fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagn
         }
         warned.push(name);
         let message = format!(
-            "{} TCP flows fill this queue and nothing on their ways is random: the phase of their packets decides who \
-             is dropped",
+            "{} TCP flows fill this queue and nothing on their ways is random: the phase of their packets decides which flow \
+             loses packets",
             load.regular
         );
         let service = rate.time_for(Bytes(link.mtu.0));
-        let help =
-            format!("`scenario.jitter = \"{service}\"` breaks the phase, or an active queue management");
+        let help = format!(
+            "`scenario.jitter = \"{service}\"` removes the phase effect, or an active queue management does"
+        );
         found.push(doc.warning_at(&format!("link.{}.queue", dotted([name])), message).help(help));
     }
 }

@@ -19,7 +19,7 @@ pub const ROUND: [&str; 3] = [
     "round trips of the data: one ends with the first ACK of what was sent after its beginning (not where `output.cc` is \"interval\")",
 ];
 
-/// Something that changes once a variable of a sender becomes what is wanted: at the same ACK,
+/// Something that changes once a variable of a sender meets a condition: at the same ACK,
 /// before the sender sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -72,7 +72,7 @@ pub struct When {
     /// A flow to pause, as in `[[at]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
-    /// A flow that goes on, as in `[[at]]`.
+    /// A flow that continues, as in `[[at]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
 }
@@ -81,7 +81,7 @@ fn first() -> u32 {
     1
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_first(n: &u32) -> bool {
     *n == 1
 }
@@ -126,7 +126,7 @@ impl When {
     /// The key that contradicts the others or says nothing, what is wrong and the remedy.
     pub fn wanted(&self) -> Result<Wanted, (&'static str, &'static str, &'static str)> {
         let from = self.from.as_ref();
-        let one = "give `becomes`, `above` or `below`, one of them";
+        let one = "give exactly one of `becomes`, `above` and `below`";
         match (&self.becomes, self.above, self.below) {
             (Some(becomes), None, None) => match (becomes, number(becomes), from.map(|f| (f, number(f)))) {
                 (_, Some(x), None) => Ok(Wanted::Number(x, None)),
@@ -145,11 +145,11 @@ impl When {
                 )),
             },
             (None, ..) if from.is_some() => {
-                Err(("from", "this means something only with `becomes`", "remove it, or give `becomes`"))
+                Err(("from", "this has an effect only with `becomes`", "remove it, or give `becomes`"))
             }
             (None, Some(x), None) => Ok(Wanted::Above(x)),
             (None, None, Some(x)) => Ok(Wanted::Below(x)),
-            (None, None, None) => Err(("", "nothing says what the variable has to become", one)),
+            (None, None, None) => Err(("", "the condition has no value for the variable", one)),
             _ => Err(("becomes", "these contradict each other", one)),
         }
     }
@@ -208,8 +208,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
             };
             found.push(doc.error_at(&path, format!("no `[[when]]` is called `{after}`")).help(help));
         } else if waits_for_itself(spec, &names, i) {
-            let d = doc.error_at(&path, "this waits for itself: it never comes");
-            found.push(d.help("one of them has to come without `after`"));
+            let d = doc.error_at(&path, "this waits for itself: it never occurs");
+            found.push(d.help("one of them needs to be without `after`"));
         }
     }
 }
@@ -239,7 +239,7 @@ fn check_variable(
 ) {
     let has_variables = |f: &FlowSpec| f.over_tcp().is_some() || f.app.rate_control().is_some();
     let Some(flow) = when.flow(spec) else {
-        let d = doc.error_at(path, "whose variable is meant? There is not one flow alone");
+        let d = doc.error_at(path, "which flow's variable is meant? There are several flows");
         let names: Vec<&String> =
             spec.flow.iter().filter(|(_, f)| has_variables(f)).map(|(n, _)| n).collect();
         found.push(d.help(format!("give `flow`; {}", near_or_all("", "flows with variables", &names))));

@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Samples, TrackError> {
                     return wrong(line, "a vehicle outside of any time step", "is it SUMO's FCD output?");
                 };
                 let Some(id) = attribute(&tag, "id", line)? else {
-                    return wrong(line, "a vehicle without an id", "nodes are known by their ids");
+                    return wrong(line, "a vehicle without an id", "nodes are identified by their ids");
                 };
                 let at = [number(&tag, "x", line)?, number(&tag, "y", line)?];
                 samples.entry(id).or_default().push(Sample { line, t, at });
@@ -68,7 +68,7 @@ fn number(tag: &BytesStart<'_>, name: &str, line: usize) -> Result<f64, TrackErr
         Ok(x) if x.is_finite() => Ok(x),
         _ => wrong(
             line,
-            format!("`{name}` is `{text}`, no number"),
+            format!("`{name}` is `{text}`, not a number"),
             "run SUMO without `--human-readable-time`",
         ),
     }

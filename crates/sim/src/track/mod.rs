@@ -48,8 +48,8 @@ pub struct TrackSpec {
     /// Nothing moves faster: what does is a mistake of units, or a jump.
     #[serde(default = "fastest")]
     pub fastest: Speed,
-    /// A longer time between two places of sampled formats gets a warning: nobody knows where the
-    /// node was meanwhile.
+    /// A longer time between two places of sampled formats gets a warning: the position of the
+    /// node between them is unknown.
     #[serde(default = "gap")]
     pub longest_gap: Duration,
 }
@@ -101,7 +101,7 @@ struct Sample {
 /// Samples by node, in the order of the file.
 type Samples = IndexMap<String, Vec<Sample>>;
 
-/// The ways of the first `count` nodes that `spec` asks for, and warnings. Relative paths start at
+/// The ways of the first `count` nodes of `spec`, and warnings. Relative paths start at
 /// `base`.
 ///
 /// # Errors
@@ -149,7 +149,7 @@ pub fn read(
         TrackFormat::Csv => csv::read(text)?,
     };
     if samples.values().all(Vec::is_empty) {
-        return wrong(0, "no node is anywhere in this file", "is it of another format? Set `format`");
+        return wrong(0, "this file has no position of any node", "is it of another format? Set `format`");
     }
     let sampled = matches!(format, TrackFormat::SumoFcd | TrackFormat::Csv);
     let mut warnings = Vec::new();
@@ -159,14 +159,16 @@ pub fn read(
         check(name, track, spec)?;
         let gap = track.windows(2).map(|w| w[1].t - w[0].t).fold(0.0, f64::max);
         if sampled && gap > spec.longest_gap.as_secs_f64() {
-            warnings.push(format!("node `{name}` is nowhere for {gap:.0} s; it goes straight on meanwhile"));
+            warnings.push(format!(
+                "node `{name}` has no position for {gap:.0} s; it moves in a straight line meanwhile"
+            ));
         }
         match Track::new(track.iter().map(|s| (s.t, s.at)).collect()) {
             Ok(track) => tracks.push(Arc::new(track)),
             Err(i) => {
                 return wrong(
                     track[i].line,
-                    "times run backwards, or a place is no number",
+                    "times decrease, or a position is not a number",
                     "sort the file by time",
                 );
             }
@@ -199,7 +201,7 @@ fn check(name: &str, track: &[Sample], spec: &TrackSpec) -> Result<(), TrackErro
     if let Some(s) = track.iter().find(|s| s.t < 0.0) {
         return wrong(
             s.line,
-            format!("node `{name}`: the time {} s lies before the start", s.t),
+            format!("node `{name}`: the time {} s is before the start", s.t),
             "a run begins at 0 s: add a constant to all times",
         );
     }

@@ -40,7 +40,7 @@ struct Node {
 
 type Nodes = indexmap::IndexMap<String, Node>;
 
-/// A node goes to a new destination.
+/// A node moves to a new destination.
 struct Command {
     t: f64,
     line: usize,
@@ -114,7 +114,7 @@ impl Command {
     fn carry_out(self, nodes: &mut Nodes, fastest: f64) -> Result<(), TrackError> {
         let Command { t, line, node: id, to, speed } = self;
         if t < 0.0 {
-            let message = format!("node {id}: the time {t} s lies before the start");
+            let message = format!("node {id}: the time {t} s is before the start");
             return wrong(line, message, "add a constant to all times");
         }
         if speed < 0.0 || speed > fastest {
@@ -124,7 +124,7 @@ impl Command {
         }
         let Some(node) = nodes.get_mut(&id) else { return Ok(()) };
         let [Some(x0), Some(y0)] = node.start else {
-            let message = format!("node {id} moves, and nothing says where it starts");
+            let message = format!("node {id} moves, and its start is missing");
             return wrong(line, message, "add `$node_(I) set X_ ...` and `set Y_ ...`");
         };
         let here = node.leg.map_or([x0, y0], |leg| leg.at(t));

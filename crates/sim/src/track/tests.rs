@@ -94,7 +94,7 @@ fn pitfalls_are_named() {
         ("0 0 0 1 5 5 2\n", 1, 1, "no triples"),
         ("0 0 zero\n", 1, 1, "no known format"),
         ("#3D\n0 0 0 0\n", 1, 1, "three dimensions"),
-        ("$ns_ at 1.0 \"$node_(4) setdest 5 5 1\"\n", 1, 1, "nothing says where it starts"),
+        ("$ns_ at 1.0 \"$node_(4) setdest 5 5 1\"\n", 1, 1, "its start is missing"),
         (
             "$node_(0) set X_ 1\n$node_(0) set Y_ 1\n$ns_ at -3.0 \"$node_(0) setdest 5 5 1\"\n",
             1,

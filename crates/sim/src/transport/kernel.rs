@@ -9,7 +9,7 @@ use super::{Report, SenderState, SenderTotals, Shown};
 use crate::event::End;
 use crate::probe::tables;
 
-/// An application is asked for more when fewer octets than this wait for the socket.
+/// An application is called for more data when fewer octets than this wait for the socket.
 const LOW_WATER: u64 = 128 * 1024;
 /// TCP_CA_Recovery and names of the states (`enum tcp_ca_state`, include/uapi/linux/tcp.h).
 const RECOVERY: u8 = 3;

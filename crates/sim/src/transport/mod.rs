@@ -1,4 +1,4 @@
-//! What speaks end to end: both ends of a flow's transport behind one contract, and what its
+//! The end-to-end protocol: both ends of a flow's transport behind one contract, and what its
 //! packets carry.
 
 mod kernel;
@@ -39,7 +39,7 @@ pub enum Payload {
     Real(End, RealPayload),
 }
 
-/// What the world knows of a real packet.
+/// What the world stores of a real packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealPayload {
     /// Stands for its octets, which the driver of the run keeps.
@@ -68,7 +68,7 @@ impl Payload {
             Payload::Real(_, real) => real.data,
         }
     }
-    /// The codepoint that its sender wants in the IP header.
+    /// The codepoint that its sender sets in the IP header.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self {
@@ -118,7 +118,7 @@ pub enum Transport {
     Real(&'static str),
 }
 
-/// Who speaks end to end, for [`Transport::new`].
+/// The end-to-end protocol, for [`Transport::new`].
 pub struct Ends<'a> {
     /// Name of the flow.
     pub name: &'a str,
@@ -319,7 +319,7 @@ impl Transport {
             Payload::Real(..) => Arrived::Real,
         }
     }
-    /// What an end wants to send next.
+    /// What an end has to send next.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<Outgoing> {
         self.socket_mut(end)?.poll_transmit(now)
@@ -360,7 +360,7 @@ impl Transport {
         }
     }
     /// The application at an end writes so many octets. How many were refused and have to be
-    /// written again: a closed connection accepts none, and wants none again.
+    /// written again: a closed connection accepts none, now or later.
     pub fn write(&mut self, now: Instant, end: End, octets: u64) -> u64 {
         if let Transport::Kernel(connection) = self {
             connection.write(end, octets);
@@ -389,7 +389,7 @@ impl Transport {
     pub fn on_time(&mut self, now: Instant, end: End) -> bool {
         self.socket_mut(end).is_some_and(|s| s.on_time(now))
     }
-    /// Says when an end wants to be called next.
+    /// Returns when an end has to be called next.
     #[inline(always)]
     pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, flow: FlowId, end: End) {
         if let Some(socket) = self.socket_mut(end) {

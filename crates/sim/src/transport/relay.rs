@@ -13,7 +13,7 @@ pub struct Relays([Relay; 2]);
 impl Relays {
     /// The stream that comes to the proxy's socket at `end` of its connection has ended.
     pub fn set_ended(&mut self, end: End) {
-        // B's socket learns of the end of A's stream.
+        // B's socket receives the end of A's stream.
         self.0[usize::from(end == End::A)].ended = true;
     }
     /// Moves octets both ways between end B of `before` and end A of `after`. True: something was

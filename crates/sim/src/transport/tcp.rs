@@ -14,8 +14,8 @@ use super::{
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
 
-/// An application is asked for more when fewer bytes than this wait to be sent, and may write up to
-/// twice as much: a stopped application leaves no endless backlog behind.
+/// An application is called for more data when fewer bytes than this wait to be sent, and may write
+/// up to twice as much: a stopped application leaves no endless backlog behind.
 const LOW_WATER: u64 = 128 * 1024;
 
 /// Both ends of a connection.

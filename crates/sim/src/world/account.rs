@@ -81,7 +81,7 @@ impl Account {
     /// should be inside.
     ///
     /// # Panics
-    /// In debug builds, when they differ: a packet changed its size and nobody wrote it down.
+    /// In debug builds, when they differ: a packet changed its size without a record.
     #[inline]
     pub fn check_bytes(&self, sizes: impl Iterator<Item = u32>) {
         if cfg!(debug_assertions) {

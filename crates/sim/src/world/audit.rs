@@ -11,8 +11,8 @@ use lasthop_units::{FlowId, IndexVec};
 impl World {
     /// What does not hold, one sentence each.
     ///
-    /// Packets and bytes: what the entities hold, what lies in the slab and what the account says
-    /// is one. Flows: nobody receives what was not written (UDP: unless a link of the way
+    /// Packets and bytes: what the entities hold, what is in the slab and what the account says
+    /// is one. Flows: no end receives what was not written (UDP: unless a link of the way
     /// duplicates). Liveness: a TCP sender with something to send or unacknowledged has a timer.
     pub fn audit(&self) -> Vec<String> {
         let mut wrong = Vec::new();

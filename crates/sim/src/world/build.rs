@@ -34,7 +34,7 @@ impl World {
     ///
     /// # Errors
     /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made;
-    /// `alive`, which is asked whenever `attention` is raised, says no.
+    /// `alive`, which is called whenever `attention` is raised, returns false.
     pub(crate) fn build(
         scenario: &Scenario,
         sink: &Sink,
@@ -134,7 +134,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// All nodes, accesses and flows of a scenario, and the routes between them; `go_on` is asked
+    /// All nodes, accesses and flows of a scenario, and the routes between them; `go_on` is called
     /// now and then.
     fn wire(
         scenario: &Scenario,
@@ -169,7 +169,7 @@ impl Builder {
         found
     }
 
-    /// The packet capture, if the scenario or the caller wants one.
+    /// The packet capture, if the scenario or the caller has one.
     fn observer(
         &mut self,
         spec: &Spec,

@@ -35,7 +35,7 @@ pub struct ControlWatch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     count: u64,
-    /// The first octet behind what was sent when the one that goes on began; 0: none has begun.
+    /// The first octet behind what was sent when the current round began; 0: none has begun.
     ends_at: u64,
 }
 

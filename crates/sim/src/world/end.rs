@@ -41,7 +41,7 @@ impl Ended {
 }
 
 impl World {
-    /// The run ends now: what is still open goes into the tables and the capture.
+    /// The run ends now: what is still open is written to the tables and the capture.
     pub(crate) fn close(mut self) -> Ended {
         let now = self.now();
         self.on_window(now);

@@ -377,7 +377,7 @@ impl Outside<'_> {
         self.0.external.0.as_ref().map_or(&[], |external| &external.kernel)
     }
 
-    /// What the sockets of those flows are to do, in the order in which it was asked for: the
+    /// What the sockets of those flows are to do, in the order in which it was requested: the
     /// number of the flow in [`kernel_flows`](Self::kernel_flows), the end, and what.
     pub fn take_kernel_orders(&mut self, out: &mut Vec<(usize, End, KernelOrder)>) {
         let Some(external) = &self.0.external.0 else { return };
@@ -523,5 +523,5 @@ impl Outside<'_> {
     }
 }
 
-/// The table of flows of real packets, for what goes by it.
+/// The table of flows of real packets, for what is indexed by it.
 const REAL: &str = "real";

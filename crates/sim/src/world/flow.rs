@@ -53,7 +53,7 @@ pub(super) enum AppCommand<'a> {
     Stop,
     /// It offers no data for now.
     Pause,
-    /// It goes on after a pause.
+    /// It continues after a pause.
     Resume,
     /// It has other parameters from now on.
     Change(&'a AppConfig),
@@ -121,8 +121,8 @@ impl Flow {
             control: None,
         }
     }
-    /// Its application does as a change says; what that asks for is appended to `actions`. False:
-    /// it has none of its own, because the flow is a copy.
+    /// Its application carries out a change; the resulting actions are appended to `actions`.
+    /// False: it has none of its own, because the flow is a copy.
     pub(super) fn command(
         &mut self,
         now: Instant,

@@ -31,7 +31,7 @@ impl NodeReassembly {
 }
 
 impl World {
-    /// A packet is larger than the MTU of the way out of `node`: it goes on in pieces, or not at
+    /// A packet is larger than the MTU of the way out of `node`: it is sent in fragments, or not at
     /// all.
     #[cold]
     pub(super) fn fragment(&mut self, now: Instant, node: NodeId, id: PacketId, mtu: u32) {

@@ -1,5 +1,5 @@
 //! Capacity hints on their way: readings of the radio network to the senders of flows. `lte` and
-//! `tcp` know nothing of each other.
+//! `tcp` are independent of each other.
 
 use std::collections::VecDeque;
 
@@ -151,7 +151,7 @@ impl Hinter {
             let access = &mut x.accesses[access];
             let Some(link) = access.read_link(now, watch) else { continue };
             let hint = self.hint(now, &link);
-            // Who has no cell reports to nobody.
+            // A UE without a cell sends no report.
             let arrives = !lost && !access.is_interrupted(entry);
             if self.spec.record {
                 self.record(x.probes, &x.flows[flow].name, &link, &hint);
@@ -181,7 +181,7 @@ impl Hinter {
                 if let Some(notice) = hint.notice {
                     recipient.notice = (Some(notice), recipient.notice.1.wrapping_add(1));
                 }
-                // A notice goes beside the readings that are there.
+                // A notice is sent beside the readings that are there.
                 let (measured, before) = recipient.guidance;
                 let (measured, rate, queue) = match (hint.rate, before) {
                     (None, Some(g)) => (measured, g.rate(), g.queue()),

@@ -22,7 +22,7 @@ pub struct Lives {
     open: Vec<Option<Life>>,
     /// How many fragments and copies there were.
     parts: u64,
-    /// What is asked of them per interval.
+    /// What is recorded of them per interval.
     pub(super) windows: Option<Windows>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Lives {
-    /// Those of a run with so many flows, if its scenario asks for something of them.
+    /// Those of a run with so many flows, if its scenario records something of them.
     pub fn of(spec: &Spec, flows: usize) -> Option<Box<Lives>> {
         let every = spec.output.windows;
         let windows = every.map(|every| Windows::new(every, flows));

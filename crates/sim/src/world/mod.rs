@@ -1,7 +1,8 @@
 //! The world: one deterministic, single-threaded run.
 //!
 //! It owns everything (packets, pipes, bearers, flows), takes events in the order `(time, class,
-//! seq)` and routes the plain outputs of one entity to the next. No entity knows another.
+//! seq)` and routes the plain outputs of one entity to the next. No entity has a reference to
+//! another.
 
 mod account;
 mod audit;
@@ -66,7 +67,7 @@ impl Node {
 /// costs nothing).
 const STANDSTILL: u64 = 1 << 21;
 
-/// Every so many events it is looked whether the caller wants attention: few, because a TTI of a
+/// Every so many events the flag of the caller's attention is read: few, because a TTI of a
 /// large network takes milliseconds, and a power of two.
 const LOOK_UP: u64 = 1 << 4;
 
@@ -82,9 +83,12 @@ impl Progress {
         }
         let mut d = crate::config::Diagnostic::error(
             "",
-            format!("time stands still at {now}: {} million events belong to this instant", STANDSTILL >> 20),
+            format!(
+                "time does not advance at {now}: {} million events belong to this instant",
+                STANDSTILL >> 20
+            ),
         );
-        d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
+        d = d.help("packets circulate without using time: give a link of the way a `rate` or a `delay`");
         Err(d.into())
     }
 }
@@ -110,7 +114,7 @@ pub struct World {
     progress: Progress,
     /// A policy of the caller's own has failed, or a change does not fit: the run ends.
     fault: Option<Box<Error>>,
-    /// Raised when the caller wants to be asked.
+    /// Raised when the caller has to be called back.
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
     /// Packets are noted on their way: in the table `packets` or a capture.
@@ -154,7 +158,7 @@ impl World {
 
     /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves
     /// the clock there, but does no more work than `budget`: false when that was used up first,
-    /// or when the caller wants attention.
+    /// or when the caller has raised its attention flag.
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant. A policy of the caller's own

@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    /// A packet is at `node` and goes on: out of a port, or up to the transport.
+    /// A packet is at `node` and is passed on: to a port, or up to the transport.
     #[inline]
     pub(super) fn forward(&mut self, now: Instant, node: NodeId, id: PacketId) {
         let packet = &self.packets[id];
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// After every call of an access from outside: notes when it wants to be called again, then
+    /// After every call of an access from outside: notes when it has to be called again, then
     /// carries out what it has produced.
     #[inline(never)]
     pub(super) fn settle(&mut self, now: Instant, id: AccessId) {
@@ -157,7 +157,7 @@ impl World {
                     self.forward(now, to, packet);
                 }
                 Step::Copy(item) => {
-                    // Made before the original goes on: that may be gone afterwards.
+                    // Made before the original is passed on: that may be gone afterwards.
                     let id = self.copy(now, item.id, access);
                     self.output.arrives_too(Item { id, ..item });
                 }

@@ -35,7 +35,7 @@ impl World {
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             self.flows[flow].note_report(&mut self.probes, now, end, &report);
             match report.event {
-                // Somebody has come in: the way on is opened.
+                // A connection has been accepted: the second one is opened.
                 ConnectionEvent::Established if end == End::B => self.open_leg(now, after),
                 ConnectionEvent::PeerClosed => {
                     if let Some(leg) = self.flows[before].leg.as_deref_mut() {

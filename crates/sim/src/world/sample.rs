@@ -1,5 +1,5 @@
-//! What goes into the tables, and when. A flow writes its rows itself: it needs the probes for it,
-//! not the world.
+//! The rows of the tables, and when they are written. A flow writes its rows itself: it needs the
+//! probes for it, not the world.
 
 use lasthop_units::{Duration, Instant};
 use serde_json::Value;
@@ -63,7 +63,7 @@ impl World {
 
 impl Flow {
     /// After a segment reached the sender of the data: its statistics, and a row if the scenario
-    /// wants one.
+    /// has one.
     #[inline]
     pub(super) fn watch_sender(&mut self, probes: &mut Probes, now: Instant) {
         let Some(sender) = self.transport.sender_state(self.data_end) else { return };

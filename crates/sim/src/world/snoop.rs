@@ -25,7 +25,7 @@ pub struct SnoopNode {
     towards: Option<Port>,
     /// One agent per connection that has sent data to a mobile.
     agents: BTreeMap<FlowId, Snoop<Packet>>,
-    /// False: it passes everything on and remembers nothing.
+    /// False: it passes everything on and stores nothing.
     running: bool,
     wake: Wake,
     output: SnoopOut<Packet>,

@@ -1,4 +1,4 @@
-//! Applications and transports: who speaks, who listens, when to look again.
+//! Applications and transports: connecting, listening, and when to poll again.
 
 use lasthop_net::app::{Action as AppAction, Arrival};
 use lasthop_units::{FlowId, Instant};
@@ -11,8 +11,8 @@ use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
 
 impl World {
-    /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A
-    /// stopped flow goes on.
+    /// A flow begins: B listens, A connects (TCP) or the application sends at once (UDP). A
+    /// stopped flow continues.
     pub(super) fn start_flow(&mut self, now: Instant, flow: FlowId) {
         let f = &mut self.flows[flow];
         let first = f.started.is_none();
@@ -80,8 +80,8 @@ impl World {
         self.do_app_actions(now, flow);
     }
 
-    /// After anything that may have moved an endpoint: send what it wants sent, call the
-    /// application, set the timer. The application's answer may make it speak again, so until
+    /// After anything that may have moved an endpoint: send what it has to send, call the
+    /// application, set the timer. The application's answer may make it send again, so until
     /// nothing is left.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         // The applications of a flow that is split are with its first connection.
@@ -157,14 +157,14 @@ impl World {
         }
     }
 
-    /// Does what the application asked for at both ends.
+    /// Carries out the application's actions at both ends.
     fn do_app_actions(&mut self, now: Instant, flow: FlowId) {
         self.do_app_actions_at(now, flow, None);
         let f = &mut self.flows[flow];
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
     }
 
-    /// Does what the application asked for; ends other than `serviced` (whose caller goes on
+    /// Carries out the application's actions; ends other than `serviced` (whose caller continues
     /// anyway) are serviced.
     fn do_app_actions_at(&mut self, now: Instant, flow: FlowId, serviced: Option<End>) {
         let mut actions = std::mem::take(&mut self.app_actions);

@@ -79,7 +79,7 @@ struct Wait {
 /// What has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// What the table of this number waits for; its delay goes on.
+    /// What the table of this number waits for; its delay continues.
     When(usize),
     /// The end of this fault's last round trip.
     EndFault(usize),
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(numbers(watch(Wanted::Above(10.0), 2), &values), [3, 6]);
         assert_eq!(numbers(watch(Wanted::Below(11.0), 1), &values), [2, 5]);
         let gone = [Observed::Number(Some(12.0)), Observed::Number(None), Observed::Number(Some(12.0))];
-        assert_eq!(moments(watch(Wanted::Above(10.0), 1), &gone), [0, 2], "not known meanwhile");
+        assert_eq!(moments(watch(Wanted::Above(10.0), 1), &gone), [0, 2], "no value meanwhile");
     }
 
     #[test]

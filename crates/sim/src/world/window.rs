@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
 
-/// The interval that goes on.
+/// The current interval.
 pub(super) struct Windows {
     every: Duration,
     begun: Instant,

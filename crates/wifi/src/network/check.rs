@@ -149,14 +149,14 @@ impl ApConfig {
                 check(ok, "buffer", "1 to 65535 flows and a quantum above 0 B")?;
                 check(!q.interval.is_zero(), "buffer.interval", "above 0 s")?;
                 if let Some(d) = q.driver {
-                    check(d.packets > 0, "buffer.driver.packets", "room for at least one packet")?;
+                    check(d.packets > 0, "buffer.driver.packets", "capacity for at least one packet")?;
                     check(!d.aql_low.is_zero(), "buffer.driver.aql_low", "above 0 s")?;
                     check(d.aql_low <= d.aql_high, "buffer.driver.aql_high", "not below `aql_low`")?;
                 }
                 q.packets
             }
         };
-        check(packets > 0, "buffer.packets", "room for at least one packet")
+        check(packets > 0, "buffer.packets", "capacity for at least one packet")
     }
 }
 

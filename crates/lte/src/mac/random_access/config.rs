@@ -144,7 +144,7 @@ impl RandomAccessConfig {
         check(
             self.responses_per_tti > 0,
             "responses_per_tti",
-            "without an answer nobody gets in: at least 1",
+            "without a response no UE can connect: at least 1",
         )?;
         check(self.capture.is_none_or(|c| (0.0..=30.0).contains(&c.0)), "capture", "0 to 30 dB")?;
         check((-30.0..=20.0).contains(&self.detection.0), "detection", "-30 to 20 dB")?;

@@ -141,7 +141,7 @@ impl RacTimer {
 
 const REPORT_DELAY: u64 = 5;
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 const fn is_usual_report_delay(ttis: &u64) -> bool {
     *ttis == REPORT_DELAY
 }
@@ -256,7 +256,7 @@ impl UplinkConfig {
             self.power_target.is_some()
                 && (!self.power_control.enabled || self.power_control.closed_loop == ClosedLoop::Off),
             "power_target",
-            "without closed loop power control (`power_control`) the commands do nothing",
+            "without closed loop power control (`power_control`) the commands have no effect",
             warnings,
         );
         warn(

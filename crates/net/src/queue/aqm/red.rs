@@ -191,7 +191,7 @@ impl ManagedKind for RedConfig {
         if low > fit {
             return Some(("min_packets", format!("the average never reaches {low} packets: {fit} fit")));
         }
-        let message = "this key does nothing here: without `ecn` every packet is dropped";
+        let message = "this key has no effect here: without `ecn` every packet is dropped";
         (self.harddrop && !self.ecn).then(|| ("harddrop", message.into()))
     }
 }

@@ -1,9 +1,9 @@
-//! What goes over the air of LTE as frames of a capture: MAC PDUs with what the receiver made of
+//! Transmissions of LTE as frames of a capture: MAC PDUs with what the receiver made of
 //! them, preambles, requests for grants, random access responses.
 //!
 //! A frame has the time at which its TTI begins. It is handed over when its receiver has decoded it
-//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own, for
-//! who asks for them.
+//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own, where
+//! they are selected.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::access::{AccessOutput, Step};
 use crate::observe::{Direction, Frame, LinkType, Open, Point};
 
 /// The logical channels of bearers of acknowledged mode, from this one on, and how many: Wireshark
-/// is told once for all UEs which channel has which mode.
+/// is configured once for all UEs with the mode of each channel.
 const ACKNOWLEDGED: (u8, u8) = (3, 4);
 /// Those of unacknowledged mode with numbers of 10 bits, and of 5.
 const UNACKNOWLEDGED: [(u8, u8); 2] = [(7, 2), (9, 2)];
@@ -60,7 +60,7 @@ struct OnAir {
     cell: CellId,
     direction: Direction,
     octets: Octets,
-    /// What stands before each RLC PDU in it, and its octets; only if these are wanted.
+    /// What stands before each RLC PDU in it, and its octets; only if these are captured.
     pdus: Vec<(Vec<u8>, Octets)>,
     context: LteMac,
     comment: String,
@@ -164,7 +164,7 @@ impl Observed {
                 })
             }
         };
-        // Two blocks of a TTI are told apart by their sizes.
+        // Two blocks of a TTI are distinguished by their sizes.
         let mut found = None;
         for bytes in [Some(r.bytes), None] {
             let mut sent = self.on_air.range_mut((r.about, 0)..=(r.about, u64::MAX));
@@ -259,7 +259,7 @@ impl LteAccess {
                         self.begun(&mut observed, now, r, r.link == TraceLink::Downlink, &mut out.steps);
                     }
                     let on_air = self.block(&mut observed, r);
-                    // The capture learns of its packets while they are there.
+                    // The capture registers its packets while they are there.
                     let holes = on_air.octets.holes.clone();
                     out.steps.push(Step::Frame(Box::new(Frame {
                         point: None,
@@ -334,7 +334,7 @@ impl LteAccess {
         LteRlc { mode, downlink, ue, bearer, sn_bits, long_indicators }.prefix()
     }
 
-    /// A block that goes on the air.
+    /// A block that is transmitted.
     fn block(&self, observed: &mut Observed, r: &TraceRecord) -> OnAir {
         let downlink = r.link == TraceLink::Downlink;
         let end = match (r.link, r.from) {

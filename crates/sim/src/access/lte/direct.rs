@@ -59,8 +59,8 @@ impl Direct {
         self.pairs.is_empty() && self.groups.is_empty()
     }
 
-    /// The destination to which a packet of a flow goes from a UE to a node, and which receiver of
-    /// a group it is for; `None`: it goes over no sidelink.
+    /// The destination to which a packet of a flow is sent from a UE to a node, and which receiver
+    /// of a group it is for; `None`: it uses no sidelink.
     pub fn way(&self, (ue, to): (UeId, NodeId), flow: FlowOf) -> Option<(u32, u32)> {
         let of_group = self.destination_of_group(flow.table).map(|destination| (destination, flow.member));
         of_group.or_else(|| Some((self.destination(ue, to, flow.table)?, 0)))

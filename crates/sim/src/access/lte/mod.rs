@@ -73,7 +73,7 @@ pub struct LteAccess {
     own_policies: bool,
     /// UEs may change their cells, and events say when a link is back.
     mobile: bool,
-    /// The network's trace is wanted in the table `steps`.
+    /// The network's trace is written to the table `steps`.
     tracing: bool,
     /// The same for anything.
     noted: bool,
@@ -273,7 +273,7 @@ impl Adapter for LteAccess {
     }
 }
 
-/// How `hint` wants links read.
+/// How links are read for `hint`.
 fn capacity_config(hint: &HintSpec) -> CapacityConfig {
     CapacityConfig {
         source: match (hint.source, hint.load) {
@@ -476,7 +476,7 @@ fn set_schedulers(
     Ok(own)
 }
 
-/// What `event` means for whoever sends over the link.
+/// The meaning of `event` for a sender over the link.
 fn notice_of(event: &NetworkEvent) -> Option<Notice> {
     match event {
         NetworkEvent::Rlc(_, _, RlcEvent::MaxRetransmissions { .. }) => Some(Notice::OutageBegins),

@@ -1,7 +1,7 @@
 //! In which stage packets are between the eNBs and their UEs.
 //!
 //! What the layers note of SDUs says when octets go on the air and arrive. What a packet of the
-//! uplink waits for before its first octet goes follows from the trace: until the answer to a
+//! uplink waits for before its first octet is sent follows from the trace: until the answer to a
 //! scheduling request, for a grant that the eNB owes, or behind others.
 
 use std::collections::BTreeMap;
@@ -32,13 +32,14 @@ struct Inside {
     place: u32,
     /// Sent by a UE.
     by_ue: bool,
-    /// The destination of a sidelink that it goes to, and the number of its receiver in a group.
+    /// The destination of a sidelink to which it is sent, and the number of its receiver in a
+    /// group.
     destination: Option<(u32, u32)>,
     /// It has entered, or the UE's link is back, at this moment.
     since: Instant,
     /// Some of it was on the air.
     sent: bool,
-    /// It goes over a sidelink: its block on the air is none of the uplink.
+    /// It is sent over a sidelink: its block on the air is none of the uplink.
     direct: bool,
 }
 
@@ -47,7 +48,7 @@ struct Inside {
 struct UeState {
     /// No cell serves it.
     interrupted: bool,
-    /// It has asked, and nothing was granted since.
+    /// It has sent a request, and nothing was granted since.
     asked: bool,
     /// When its last request was answered.
     answered: Option<Instant>,
@@ -144,7 +145,7 @@ impl Stages {
         }
     }
 
-    /// A packet goes to another eNB.
+    /// A packet is forwarded to another eNB.
     fn forward(&mut self, now: Instant, id: PacketId, out: &mut AccessOutput) {
         if let Some(p) = self.inside.get(&id) {
             out.stage(id, now, Stage::Forwarding, p.place);
@@ -202,7 +203,7 @@ fn wait_of_uplink(
 }
 
 impl LteAccess {
-    /// A packet enters at an end of `bearer`, or goes to a destination of a sidelink and the
+    /// A packet enters at an end of `bearer`, or is sent to a destination of a sidelink and the
     /// receiver of a group with this number.
     #[cold]
     pub(super) fn note_entry(

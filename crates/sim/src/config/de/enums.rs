@@ -53,7 +53,7 @@ impl<'de, 'p> Choice<'de, 'p> {
         }
     }
 
-    /// A missing key of a variant that was written as a bare name wants the long notation.
+    /// A missing key of a variant that was written as a bare name needs the long notation.
     fn explained(&self, mistake: Mistake) -> Mistake {
         let (bare, name) = (self.table.is_none(), self.name);
         let help = |what: &What| match what {
@@ -190,7 +190,7 @@ impl<'de> de::Deserializer<'de> for Content<'de, '_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        // Quantities ask this way, and types that take any table.
+        // Quantities call this, and types that take any table.
         match self.cursor.other_key(self.table, &["kind"]).filter(|_| self.value().is_none()) {
             Some(key) => {
                 let unknown = self.no_such_key(key);

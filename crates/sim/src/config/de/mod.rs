@@ -140,8 +140,8 @@ impl Given<'_> {
 }
 
 // What is generic in a visitor or a seed is compiled for each type of a scenario. So the functions
-// of this file do in one that is not generic all that needs no visitor, and each asks a visitor for
-// no more than its type can take.
+// of this file do in one that is not generic all that needs no visitor, and each calls a visitor
+// for no more than its type can take.
 impl<'de, 'p> Cursor<'de, 'p> {
     /// The value below, at `trail`.
     pub fn below(self, node: &'de Node, trail: &'p Trail<'p>) -> Self {
@@ -191,7 +191,7 @@ impl<'de, 'p> Cursor<'de, 'p> {
     }
 }
 
-/// A whole number of the width that is asked for, or its range in words.
+/// A whole number of the requested width, or its range in words.
 macro_rules! whole {
     ($($method:ident, $ty:ident, $visit:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
@@ -300,7 +300,7 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         }
     }
 
-    /// A list of a fixed length: more elements would be forgotten without a word.
+    /// A list of a fixed length: more elements would be dropped silently.
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
         match &self.node.value {
             Value::Array(items) if items.len() > length => {
@@ -444,7 +444,7 @@ impl<'de, 'p> Entries<'de, 'p> {
 
     /// The key that was given last, and its value.
     fn take(&mut self) -> Result<(&'de str, &'de Node), Mistake> {
-        self.value.take().ok_or_else(|| Mistake::message("a value was asked for before its key"))
+        self.value.take().ok_or_else(|| Mistake::message("a value was requested before its key"))
     }
 }
 
@@ -470,7 +470,7 @@ impl<'de> de::MapAccess<'de> for Entries<'de, '_> {
     }
 }
 
-/// A key: text, which a map may also want as a number, a truth value or an enum.
+/// A key: text, which a map may also need as a number, a truth value or an enum.
 struct Key<'de>(&'de str);
 
 macro_rules! key_as {

@@ -96,7 +96,7 @@ fn broken_sets_are_refused_in_words() {
         "error: `scenario.seed` is the number 18446744073709551615, it has no keys"
     );
     let deep = format!("{}=3", vec!["a"; 2000].join("."));
-    assert_eq!(first(&deep), "error: more than 48 tables within each other");
+    assert_eq!(first(&deep), "error: tables are nested more than 48 levels deep");
 }
 
 #[test]

@@ -73,13 +73,13 @@ pub struct UeSpec {
     /// Semi-persistent scheduling of their uplink. Unset: every transport block has its grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_uplink: Option<UplinkPersistentConfig>,
-    /// What the default bearer promises.
+    /// Quality of service of the default bearer.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
     pub rlc: RlcConfig,
-    /// An IP buffer in the eNB before the default bearer, from which MAC asks for what it can send:
+    /// An IP buffer in the eNB before the default bearer, from which MAC takes what it can send:
     /// a queue as those of links, such as `{ kind = "fq-codel" }` or `"infinite"`. Unset:
     /// packets go down to RLC at once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,14 +111,14 @@ impl Default for UeSpec {
     }
 }
 
-/// A dedicated bearer: what its traffic flow template selects goes over it, the rest over the
+/// A dedicated bearer: it carries what its traffic flow template selects; the rest uses the
 /// default bearer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedicatedBearerSpec {
     /// Names of the `[flow.<name>]` tables whose packets it carries (the traffic flow template).
     pub flows: Vec<String>,
-    /// What it promises.
+    /// Quality of service of the bearer.
     pub qos: Qos,
     /// PDCP at both ends.
     pub pdcp: PdcpConfig,
@@ -301,7 +301,7 @@ impl Spec {
         tables
     }
 
-    /// Every UE that has a choice goes to its strongest cell.
+    /// Every UE that has a choice is served by its strongest cell.
     fn associate(&self, all: &mut Cellular, tables: &BTreeMap<&str, Range<usize>>) {
         let mut propagation = all.config.propagation(self.scenario.seed);
         let mut ids = 0..all.config.ues.len();
@@ -350,7 +350,7 @@ pub(super) fn load_tracks(
         let Some(track) = &ue.track else { continue };
         let path = format!("ue.{}", dotted([name]));
         if ue.drop.is_some() || ue.ring.is_some() || ue.radio.mobility != lasthop_radio::Mobility::Static {
-            let message = "a track says where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
+            let message = "a track sets where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
             found.push(doc.error_at(&format!("{path}.track"), message).help("keep one"));
         }
         let key = format!("{path}.track.file");

@@ -111,7 +111,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     }
     if ue.persistent_uplink.is_some() && !(spec.sidelink.is_empty() && spec.multicast.is_empty()) {
         let message = "semi-persistent grants of the uplink and sidelinks share no cell yet";
-        let help = "take one of them out, or give the sidelink `persistent` grants";
+        let help = "remove one of them, or give the sidelink `persistent` grants";
         found.push(doc.error_at(&format!("{path}.persistent_uplink"), message).help(help));
     }
     for verdict in validate_bearers(ue) {
@@ -139,7 +139,7 @@ fn check_dedicated(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: 
                 found.push(doc.error_at(&key, format!("no flow is called `{flow}`")).help_opt(near));
             }
             if let Some(other) = carried.insert(flow, bearer) {
-                let message = format!("flow `{flow}` goes over `{other}` already");
+                let message = format!("flow `{flow}` uses `{other}` already");
                 found.push(doc.error_at(&key, message).help("name it in one bearer only"));
             }
         }
@@ -159,7 +159,7 @@ fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut
     let places = [ue.radio.position, UeSpec::default().radio.position];
     one_place(doc, path, &drawn, places, found);
     if ue.ring.is_some() && ue.drop.is_some() {
-        found.push(doc.error_at(&key, "`ring` and `drop` both say where the UEs are").help("keep one"));
+        found.push(doc.error_at(&key, "`ring` and `drop` both set where the UEs are").help("keep one"));
     }
     let one = spec.serving(ue).is_some_and(|cell| !spec.layout.contains_key(cell));
     if ue.ring.is_some() && !one && !spec.cell.is_empty() {
@@ -192,7 +192,7 @@ fn check_shifted(
             format!("the blocks of {} sectors do not fit into {}", layout.sectors, last.resource_blocks);
         found.push(
             doc.error_at(&key, message)
-                .help("fewer blocks a cell: a third of the carrier with three sectors"),
+                .help("use fewer blocks per cell: a third of the carrier with three sectors"),
         );
     }
 }
@@ -217,7 +217,7 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let antenna = spec.cell.get(name).map(|c| c.radio.antenna);
         if layout.sectors > 1 && matches!(antenna, Some(Antenna::Omni { .. })) {
             let message = format!(
-                "{} cells at one place that all look everywhere disturb each other fully",
+                "{} cells at one place with omnidirectional antennas interfere with each other fully",
                 layout.sectors
             );
             found.push(doc.warning_at(&format!("{path}.sectors"), message).help(format!(

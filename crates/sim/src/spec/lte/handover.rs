@@ -28,7 +28,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         Err(e) => found.push(doc.error_at(&format!("handover.{}", e.key), e.message)),
     }
     if cells < 2 && spec.layout.is_empty() {
-        found.push(doc.warning_at("handover", "there is one cell: nobody can be handed over"));
+        found.push(doc.warning_at("handover", "there is one cell: no UE can be handed over"));
     }
     let leads = spec.link.values().any(|l| l.between.contains(&spec.core.gateway));
     if !leads && !spec.ue.is_empty() {

@@ -1,4 +1,4 @@
-//! LTE: cells, UEs, their bearers, sidelinks and multicast groups; what a scenario asks of them.
+//! LTE: cells, UEs, their bearers, sidelinks and multicast groups; what a scenario needs of them.
 
 mod buffer;
 mod cellular;

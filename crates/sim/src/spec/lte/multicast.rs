@@ -13,7 +13,7 @@ use super::sidelink::unacknowledged;
 use crate::config::{Diagnostics, Document, dotted};
 use crate::spec::{FlowSpec, Spec};
 
-/// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the
+/// A group of UEs that receive the same transmissions of one other. A UDP flow whose `to` is the
 /// group's name is sent once, whatever the size of the group, and has a row in the results for each
 /// receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,8 +27,8 @@ pub struct MulticastSpec {
     /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cqi: Option<u8>,
-    /// The link. Nobody answers, so all its `transmissions` of a block are made, 8 ms after each
-    /// other on the same blocks; each receiver joins what it has heard of them.
+    /// The link. There is no HARQ feedback, so all its `transmissions` of a block are made, 8 ms
+    /// after each other on the same blocks; each receiver combines those that it has received.
     #[serde(default)]
     pub link: SidelinkConfig,
     /// PDCP of the sender and of each receiver.
@@ -93,7 +93,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
         if group.rlc.mode != Mode::Um {
             let d = doc.error_at(&format!("{path}.rlc.mode"), "a group's bearers are unacknowledged");
-            found.push(d.help("nobody answers to multicast: `mode = \"um\"`"));
+            found.push(d.help("receivers of multicast send no reports: `mode = \"um\"`"));
         }
         let verdicts = [
             group.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),
@@ -129,7 +129,7 @@ fn check_members(group: &MulticastSpec, spec: &Spec, path: &str, doc: &Document,
     }
     if group.to.is_empty() {
         found.push(
-            doc.error_at(&format!("{path}.to"), "nobody receives")
+            doc.error_at(&format!("{path}.to"), "there is no receiver")
                 .help("name at least one `[ue.<name>]` table"),
         );
     }
@@ -166,13 +166,16 @@ fn check_flow(flow: &FlowSpec, spec: &Spec, path: &str, doc: &Document, found: &
     }
     if flow.transport.is_stream() {
         let d = doc.error_at(&format!("{path}.transport"), "TCP has one receiver, a group has several");
-        found.push(d.help("nobody answers to multicast: `transport = \"udp\"`"));
+        found.push(d.help("receivers of multicast send no reports: `transport = \"udp\"`"));
     }
     if flow.app.rate_control().is_some() {
         let d = doc.error_at(&format!("{path}.app"), "media follows the reports of one receiver");
         found.push(d.help("use a source of packets: `app = \"cbr\"`"));
     }
     if flow.one_to_one {
-        found.push(doc.error_at(&format!("{path}.one_to_one"), "a flow to a group goes from one to all"));
+        found.push(doc.error_at(
+            &format!("{path}.one_to_one"),
+            "a flow to a group has one sender and all members as receivers",
+        ));
     }
 }

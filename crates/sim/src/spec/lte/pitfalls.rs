@@ -19,7 +19,7 @@ use crate::spec::group::node_of;
 use crate::spec::{FlowSpec, Spec};
 use crate::track::Tracks;
 
-/// What a sender uses that knows nothing of the path (RFC 9293 section 3.7.1), and the default
+/// What a sender without information about the path uses (RFC 9293 section 3.7.1), and the default
 /// of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
@@ -61,7 +61,7 @@ fn fill_without_reports(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         if !spec.ue.values().any(used) {
             let key = format!("cell.{}.timing.uplink_fill", dotted([name]));
             let message =
-                "this key does nothing here: only RLC with `shortcuts.event_reports` fills its blocks later";
+                "this key has no effect here: only RLC with `shortcuts.event_reports` fills its blocks later";
             found.push(
                 doc.warning_at(&key, message)
                     .help("`rlc.shortcuts.event_reports = true` of a UE in this cell, or remove the key"),
@@ -103,9 +103,9 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         };
         let (what, help) = match first {
             Silenced::BySounding => (
-                "the sounding signal over the whole band is below the lowest MCS: without `uplink.power_aware` the eNB grants nothing, where it would grant few blocks",
+                "the sounding signal over the whole band is below the lowest MCS: without `uplink.power_aware` the eNB grants nothing, although it could grant a few blocks",
                 format!(
-                    "`cell.{}.uplink.power_aware = true`, unless a peer without it is to be imitated",
+                    "`cell.{}.uplink.power_aware = true`, unless a simulator without it is to be reproduced",
                     dotted([cell])
                 ),
             ),
@@ -133,7 +133,7 @@ fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 "CQI is measured on always-on reference signals, so it does not reflect frequency reuse";
             found.push(
                 doc.warning_at(&key, message)
-                    .help("`cqi.interference = \"data\"`, or leave it to the outer loop"),
+                    .help("`cqi.interference = \"data\"`, or rely on the outer loop link adaptation"),
             );
         }
     }
@@ -207,10 +207,10 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         };
         let what = match model {
             PathLoss::LogDistance { .. } => {
-                format!("nearer than `reference_distance` ({low} m): the loss is that at {low} m")
+                format!("nearer than `reference_distance` ({low} m): the path loss at {low} m is used")
             }
             _ => {
-                format!("outside what the path loss model was made for, {} m to {} m", made_for.0, made_for.1)
+                format!("outside the range of the path loss model, {} m to {} m", made_for.0, made_for.1)
             }
         };
         found.push(
@@ -254,7 +254,7 @@ fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagn
     if tcp.window.mss <= SMALL_MSS {
         let share = 100 * u32::from(tcp.window.mss) / (u32::from(tcp.window.mss) + 40);
         let message = format!(
-            "segments of {} B over an LTE cell: three times the packets and ACKs of a real stack, {share} % payload",
+            "segments of {} B over an LTE cell: three times as many packets and ACKs as with 1460 B, {share} % payload",
             tcp.window.mss
         );
         found.push(
@@ -294,7 +294,7 @@ fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found
         found.push(
             doc.warning_at(
                 path,
-                "a bulk transfer in front of an unlimited RLC buffer: its queue grows throughout the run",
+                "a bulk transfer into an unlimited RLC buffer: its queue grows throughout the run",
             )
             .help("`rlc.buffer.bytes` of about one bandwidth-delay product, 2 MB for 20 MHz"),
         );

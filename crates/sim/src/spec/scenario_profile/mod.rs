@@ -1,7 +1,7 @@
 //! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to what another
 //! simulator does.
 //!
-//! A profile is a layer of values beneath those that the scenario writes. It lies above the
+//! A profile is a layer of values beneath those that the scenario writes. It is above the
 //! defaults and is applied before the cells' own profiles, because it may name these.
 
 mod rows;
@@ -18,7 +18,7 @@ use crate::config::{Diagnostic, Diagnostics, Document, Node, Origin, Table, dott
 /// Whose behaviour the scenario takes over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ScenarioProfile {
-    /// Nobody's: the defaults of all keys.
+    /// No other simulator: the defaults of all keys.
     #[default]
     #[serde(rename = "lasthop")]
     Lasthop,
@@ -57,7 +57,7 @@ pub(super) fn fill(document: &mut Document) {
 }
 
 /// The error when the profile of the scenario in `document` exists for the stack and for cells
-/// only: the name would promise that all of the scenario behaves as that simulator does.
+/// only: the name would imply that all of the scenario behaves as that simulator does.
 pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
     let name = document.get("scenario.profile")?.as_str()?;
     let (_, stack, cell) = PARTS.iter().find(|(part, ..)| *part == name)?;
@@ -67,8 +67,8 @@ pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
     Some(document.error_at("scenario.profile", message).help(help))
 }
 
-/// Names in `found` the keys that nobody wrote: a message about a value of the profile is shown at
-/// the line that names the profile.
+/// Names in `found` the keys that the user did not write: a message about a value of the profile is
+/// shown at the line that names the profile.
 pub(super) fn name_keys(document: &Document, found: &mut Diagnostics) {
     let settings = settings(document);
     for diagnostic in found.iter_mut() {

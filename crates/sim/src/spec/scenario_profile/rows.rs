@@ -132,7 +132,7 @@ const NS3_44: &[Row] = &[
         Cell,
         "downlink.beyond_need",
         "true",
-        "the schedulers give groups by their metric, whatever a UE wants",
+        "the schedulers give groups by their metric, regardless of what a UE has to receive",
     ),
     row(Cell, "radio.power", "'30 dBm'", "LteEnbPhy::TxPower"),
     row(Cell, "radio.noise_figure", "'5 dB'", "LteEnbPhy::NoiseFigure"),

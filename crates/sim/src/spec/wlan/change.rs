@@ -31,22 +31,25 @@ impl WlanChange {
 pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
     ("ap.*.radio.power", "transmit power of an access point"),
     ("ap.*.radio.position", "place of an access point that does not move"),
-    ("ap.*.rate", "rate control of the stations of an access point that say nothing; it begins anew"),
+    (
+        "ap.*.rate",
+        "rate control of the stations of an access point without one of their own; it starts again",
+    ),
     ("ap.*.rate.mcs", "the fixed MCS of an access point"),
     ("ap.*.control_rate", "rate of ACKs, CTS, block acks and RTS"),
-    ("ap.*.rts_threshold", "length of PSDUs beyond which RTS and CTS go before"),
+    ("ap.*.rts_threshold", "length of PSDUs beyond which RTS and CTS are exchanged first"),
     ("ap.*.short_retry", "transmissions of a frame up to the RTS threshold"),
     ("ap.*.long_retry", "transmissions of a frame beyond the RTS threshold"),
     ("ap.*.lifetime", "how long a packet may be in the MAC"),
     ("ap.*.aggregation.*", "a limit of A-MPDUs and A-MSDUs, or whether there are any"),
     ("ap.*.edca.*", "how an access category contends"),
-    ("ap.*.buffer.packets", "room in the queues of an access point; what is inside stays"),
+    ("ap.*.buffer.packets", "capacity of the queues of an access point; what is inside stays"),
     ("ap.*.buffer.airtime_fairness", "whether stations share the time on the air (`fq-codel`)"),
     ("station.*.radio.power", "transmit power of stations"),
     ("station.*.radio.position", "place of stations that do not move and have no `ring` or `drop`"),
-    ("station.*.rate", "rate control from and to stations; it begins anew"),
+    ("station.*.rate", "rate control from and to stations; it starts again"),
     ("station.*.rate.mcs", "the fixed MCS from and to stations"),
-    ("station.*.packets", "room in the queues of stations; what is inside stays"),
+    ("station.*.packets", "capacity of the queues of stations; what is inside stays"),
 ];
 
 /// Access points and stations as the world has them: a drawn place stays as it was drawn.

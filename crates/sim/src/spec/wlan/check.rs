@@ -63,16 +63,15 @@ fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             && (first.width != ap.width || first.standard.cw_min() != ap.standard.cw_min())
         {
             let message = format!("`{other}` has another width or modulation on channel {}", ap.channel);
-            found.push(
-                doc.error_at(&format!("ap.{}.channel", dotted([name])), message)
-                    .help("networks of one channel have one width, and 802.11b keeps to itself"),
-            );
+            found.push(doc.error_at(&format!("ap.{}.channel", dotted([name])), message).help(
+                "networks of one channel have one width, and 802.11b shares a channel with 802.11b only",
+            ));
         }
         let near = spec.ap.iter().take(i).find(|(_, other)| other.overlaps_unnoticed(ap));
         if let Some((other, first)) = near {
             let message = format!(
-                "channel {} overlaps with {}, which `{other}` uses, and neither network hears the other: only equal numbers share a \
-                 medium",
+                "channel {} overlaps with {}, which `{other}` uses, and neither network receives the other: only networks on equal channel \
+                 numbers share a medium",
                 ap.channel, first.channel
             );
             let warning = doc.warning_at(&format!("ap.{}.channel", dotted([name])), message);
@@ -88,7 +87,7 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         found.push(d.help("remove the table instead"));
     }
     if group.packets == 0 {
-        found.push(doc.error_at(&format!("{path}.packets"), "room for at least one packet"));
+        found.push(doc.error_at(&format!("{path}.packets"), "capacity for at least one packet"));
     }
     check_mtu(group.mtu, &format!("{path}.mtu"), doc, found);
     // Table 9-19: an MSDU has up to 2304 B, 8 of them LLC and SNAP.
@@ -137,7 +136,7 @@ fn check_drop(group: &StationSpec, path: &str, spec: &Spec, doc: &Document, foun
     let Some(drop) = group.drop else { return };
     let key = format!("{path}.drop");
     if group.ring.is_some() {
-        found.push(doc.error_at(&key, "`ring` and `drop` both say where the stations are").help("keep one"));
+        found.push(doc.error_at(&key, "`ring` and `drop` both set where the stations are").help("keep one"));
     }
     let layout = spec.only_layout();
     if drop.needs_layout() && layout.is_none() {
@@ -198,7 +197,7 @@ fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let Some(best) = best.map(|m| m.rate()) else { return };
     if offered > best.0 {
         let message = format!(
-            "the flows of its stations offer {}, the fastest rate is {best} and overhead takes from it",
+            "the flows of its stations offer {}, the fastest rate is {best} before overhead",
             Bitrate(offered)
         );
         found.push(doc.warning_at(&format!("ap.{}", dotted([name])), message).help(
@@ -219,14 +218,16 @@ fn out_of_reach(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             continue;
         }
         let message = match group.count {
-            1 => format!("too far away: frames arrive with {best:.0} dBm, below what a preamble takes"),
+            1 => format!(
+                "too far away: frames arrive with {best:.0} dBm, below the power at which a preamble is detected"
+            ),
             n => format!(
-                "{count} of {n} are too far away: the best of these get frames with {best:.0} dBm, below what a preamble takes"
+                "{count} of {n} are too far away: the best of these get frames with {best:.0} dBm, below the power at which a preamble is detected"
             ),
         };
         let warning = doc.warning_at(&format!("station.{}", dotted([name])), message);
         found.push(warning.help(
-            "nothing will reach them: bring them nearer, or raise `radio.power` here and at the access point",
+            "no frame will be received: move them nearer, or raise `radio.power` here and at the access point",
         ));
     }
 }

@@ -24,7 +24,7 @@ use crate::extensions::Extensions;
 
 pub use change::WlanChange;
 
-/// Everybody on a channel receives everybody else.
+/// Every device on a channel receives every other one.
 pub const MAX_STATIONS: u64 = 2_000;
 
 /// Stations of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
