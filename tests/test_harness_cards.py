@@ -204,7 +204,7 @@ def test_a_note_stands_once() -> None:
     few = Estimate.of([1.0, 1.1, 1.2])
     more = Estimate.of([3.0, 3.1, 3.2])
     found = j.all_of([j.ordered({f"a {q}": few, f"b {q}": more}) for q in range(10)])
-    assert found.note.count("an order asks for 10 replications") == 1
+    assert found.note.count("an order needs 10 replications") == 1
 
 
 def test_names_are_escaped() -> None:

@@ -84,12 +84,12 @@ class Scenario:
 
     @property
     def cc(self) -> Controls:
-        """The congestion controls of your own that it knows, by name."""
+        """The congestion controls of your own that it uses, by name."""
         return dict(self._cc)
 
     @property
     def schedulers(self) -> Schedulers:
-        """The schedulers of your own that it knows, by name."""
+        """The schedulers of your own that it uses, by name."""
         return dict(self._schedulers)
 
     @property

@@ -1,4 +1,4 @@
-//! The system's allocator with a count of what it is asked for: for tests and benches alone.
+//! The system's allocator with a count of requests: for tests and benches alone.
 //!
 //! A program that names anything of this crate runs on the allocator.
 
@@ -28,7 +28,7 @@ fn count(octets: usize) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -62,7 +62,7 @@ pub fn held() -> [i64; 2] {
     [&OCTETS, &BLOCKS].map(|counter| counter.load(Ordering::Relaxed))
 }
 
-/// What this thread has asked for since it began: allocations and reallocations, and their octets.
+/// The requests of this thread since it began: allocations and reallocations, and their octets.
 pub fn asked() -> [u64; 2] {
     ASKED.get()
 }

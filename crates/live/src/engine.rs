@@ -2,7 +2,7 @@
 //!
 //! The simulation follows the clock: what is due is computed as soon as the clock has passed it,
 //! and never earlier. A packet that comes in at a port enters at the clock's time; one that leaves
-//! goes out as soon as the clock has reached its time of arrival in the simulation. What is later
+//! is written as soon as the clock has reached its time of arrival in the simulation. What is later
 //! than that is measured ([`Report`]), never hidden.
 
 use std::collections::BTreeMap;
@@ -65,16 +65,16 @@ impl Aside for Nothing {
     }
 }
 
-/// What the caller wants when it is asked.
+/// The caller's decision when it is called back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// The run goes on.
+    /// The run continues.
     GoOn,
     /// The run ends now; its results are those up to now.
     End,
 }
 
-/// The caller is asked at least this often [ns of the clock].
+/// The caller is called back at least this often [ns of the clock].
 const ASK: Duration = Duration::from_millis(20);
 /// Simulated time that is computed before packets that have left are sent: when the run is behind.
 const STRIDE: Duration = Duration::from_millis(1);
@@ -90,7 +90,7 @@ const HEAD: usize = 100;
 pub struct Report {
     /// Packets that left, against their arrival in the simulation.
     pub departures: Lateness,
-    /// Events of the simulation: the first one due whenever the run goes on.
+    /// Events of the simulation: the first one due whenever the run continues.
     pub events: Lateness,
     /// Packets that entered: at most, since their port was empty or the wait was over
     /// ([`Clock::wait`]).
@@ -198,7 +198,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
         }
     }
 
-    /// Runs to the scenario's end, until `wish`, which gets the time, wants it to end, or until a
+    /// Runs to the scenario's end, until `wish`, which gets the time, ends it, or until a
     /// port is gone ([`Report::gone`]). When the run ended.
     ///
     /// # Errors

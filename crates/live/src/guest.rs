@@ -394,7 +394,7 @@ impl Aside for Sockets {
     }
 }
 
-/// Settings of a node's namespace, and the flow that wants them.
+/// Settings of a node's namespace, and the flow that needs them.
 type Wanted = BTreeMap<NodeId, ([(&'static str, String); 5], Box<str>)>;
 
 /// The flows with what their sockets are to have, and what their nodes are to have.

@@ -29,7 +29,7 @@ const MTU: u32 = 1500;
 /// Each further program starts this much after the one before: a server listens when its client
 /// starts.
 const GAP: Duration = Duration::from_millis(500);
-/// Programs that are asked to end have this long.
+/// Programs that get SIGTERM have this long to end.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The clock of the machine.
@@ -401,7 +401,8 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Asks all programs to end, then ends them. Their groups' other processes end with the places.
+    /// Sends SIGTERM to all programs, then kills them. Their groups' other processes end with the
+    /// places.
     fn end(&mut self) -> Value {
         for p in &mut self.running {
             p.ended();
@@ -432,7 +433,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Real-time priority where it is wanted, and timers without slack, until it is dropped.
+/// Real-time priority where it is requested, and timers without slack, until it is dropped.
 struct Priority {
     before: Option<sys::Schedule>,
     slack: Duration,
@@ -549,7 +550,7 @@ fn open_nodes(
     nodes: &[ExternalNode],
     mut mtu: impl FnMut(NodeId) -> u32,
 ) -> Result<Opened, Error> {
-    // The mounts keep the file; its name goes at the end.
+    // The mounts keep the file; its name is removed at the end.
     let hosts = Hosts::write(nodes)?;
     let (mut places, mut ports) = (Vec::new(), Vec::new());
     for node in nodes.iter().filter(|node| node.external) {

@@ -14,6 +14,6 @@ pub struct Plan {
     pub devices: Vec<(String, String)>,
     /// Real-time priority.
     pub real_time: bool,
-    /// Standard output of programs goes to standard error.
+    /// Standard output of programs is sent to standard error.
     pub quiet: bool,
 }

@@ -38,7 +38,7 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The clock that never goes back [ns].
+/// The monotonic clock [ns].
 pub fn monotonic() -> u64 {
     // SAFETY: the structure is ours.
     let t = unsafe {
@@ -313,7 +313,7 @@ impl Setup {
     fn run(&self) -> io::Result<()> {
         self.steps().map_err(|(step, error)| {
             let note = [step];
-            // SAFETY: one octet of ours goes to a socket that is open.
+            // SAFETY: one octet of ours is written to a socket that is open.
             unsafe { libc::write(self.socket, note.as_ptr().cast(), 1) };
             error
         })

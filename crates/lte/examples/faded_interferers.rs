@@ -6,7 +6,7 @@
 //! 1, 2, 3, 6 and all 56 interfering links that fade it prints lines `k,q,SINR of a block,effective
 //! SINR [dB]` with the quantile q of both over UEs and moments, then lines `k,rms,rms of a
 //! block,rms of the effective SINR [dB]` with the difference to all, moment by moment: a link has
-//! the same fading whoever else fades.
+//! the same fading, whichever other links fade.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_lte::network::{CellConfig, NetworkConfig, UeConfig};

@@ -2,7 +2,7 @@
 //! and the adapter that puts an object of it to work in an endpoint.
 //!
 //! The slow path, on purpose: every ACK takes the interpreter's lock and makes an object. The
-//! window that the stack asks for several times a segment is kept here, so that only the callbacks
+//! window that the stack reads several times a segment is kept here, so that only the callbacks
 //! cost.
 
 use std::cell::RefCell;
@@ -31,11 +31,11 @@ pub struct CongestionControl {
     /// "from" (the end that opened the connection) or "to".
     #[pyo3(get)]
     end: &'static str,
-    /// What it shows, where somebody looks.
+    /// Its variables, where they are recorded.
     watched: Option<Watched>,
 }
 
-/// What a class shows, and the changes that it has noted since somebody looked.
+/// The variables of a class, and the changes noted since the last reading.
 struct Watched {
     observables: Arc<[Observable]>,
     notes: Vec<(usize, Noted)>,
@@ -338,7 +338,7 @@ struct PyControl {
     fault: Option<Fault>,
     /// A callback has failed: no other is called.
     broken: bool,
-    /// What went wrong when somebody looked at it.
+    /// The error of the last reading.
     unseen: RefCell<Option<Fault>>,
 }
 

@@ -34,7 +34,8 @@ pub fn raise(error: &Error) -> PyErr {
     })
 }
 
-/// A Python exception from the progress callback (Ctrl-C included) goes before the run's own error.
+/// A Python exception from the progress callback (Ctrl-C included) takes precedence over the run's
+/// own error.
 pub fn finish<T>(interrupted: Option<PyErr>, result: Result<T, Error>) -> PyResult<T> {
     match (interrupted, result) {
         (Some(e), _) => Err(e),

@@ -1,4 +1,4 @@
-//! The Python face of Lasthop, and nothing else: a scenario goes in, Arrow columns come out.
+//! The Python binding of Lasthop, and nothing else: a scenario goes in, Arrow columns come out.
 //!
 //! The one crate that names pyo3. Runs go on without the interpreter lock, in Rust threads;
 //! results leave as Arrow record batches that pyarrow, pandas and polars share without copying.

@@ -35,7 +35,7 @@ pub fn live(
 }
 
 /// Runs a scenario with nodes of a real kernel, inside a guest of that kernel. While the file
-/// `stop` is absent it goes on; what is ended early has results up to then.
+/// `stop` is absent the run continues; what is ended early has results up to then.
 #[pyfunction]
 #[pyo3(signature = (scenario, stop, out, capture=None))]
 pub fn linux_guest(

@@ -148,7 +148,7 @@ impl Simulation {
     }
 }
 
-/// Lets other Python threads run, then asks whether a signal (Ctrl-C) has come.
+/// Lets other Python threads run, then checks whether a signal (Ctrl-C) has come.
 fn look_around(py: Python<'_>, interrupted: &mut Option<PyErr>) -> bool {
     py.detach(|| ());
     py.check_signals().map_err(|e| *interrupted = Some(e)).is_ok()

@@ -5,7 +5,7 @@ use pyo3_arrow::PyTable;
 
 /// `table` as `pyarrow.Table`, without copying.
 ///
-/// `pyarrow.table` would ask first whether its argument is a `pandas.DataFrame`, and import pandas
+/// `pyarrow.table` would test first whether its argument is a `pandas.DataFrame`, and import pandas
 /// for that where it is installed; the stream of a table needs no such question.
 pub fn pyarrow_table(py: Python<'_>, table: PyTable) -> PyResult<Bound<'_, PyAny>> {
     py.import("pyarrow")?

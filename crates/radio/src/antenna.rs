@@ -21,7 +21,7 @@ pub enum Antenna {
     /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, never quite zero
     /// but behind.
     Cosine {
-        /// Where it points [degree], -360 to 360.
+        /// Direction of its main lobe [degree], -360 to 360.
         #[serde(default)]
         #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
@@ -35,7 +35,7 @@ pub enum Antenna {
     },
     /// The sector antenna of TR 36.814 (table A.2.1.1-2): parabolic in both planes.
     Sector {
-        /// Where it points [degree], -360 to 360.
+        /// Direction of its main lobe [degree], -360 to 360.
         #[serde(default)]
         #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
@@ -59,7 +59,7 @@ pub enum Antenna {
     /// alternative of TR 36.814).
     #[serde(rename = "sector-2d")]
     Flat {
-        /// Where it points [degree], -360 to 360.
+        /// Direction of its main lobe [degree], -360 to 360.
         #[serde(default)]
         #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
@@ -77,7 +77,7 @@ pub enum Antenna {
     /// A column of elements, fed with the phases of an electrical tilt (TR 36.873 clause 7.1, TR
     /// 38.901 clause 7.3).
     Panel {
-        /// Where it points [degree], -360 to 360.
+        /// Direction of its main lobe [degree], -360 to 360.
         #[serde(default)]
         #[schemars(range(min = -360, max = 360))]
         azimuth: f64,

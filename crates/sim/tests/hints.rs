@@ -96,10 +96,10 @@ fn when_hints_stop_the_flow_goes_on_as_its_base() {
     assert!(real(&output, "flows", "goodput_bps")[0] > 0.9 * reno);
 }
 
-/// A source that boasts by a factor of twenty overflows the buffer once, by thousands of segments,
-/// and then is not believed: over 20 s that costs less than a fifth of what Reno has. Reports that
-/// come three round trips late are not believed at all: then it is its base, a Reno that paces, to
-/// 1 %. Scattered or seldom ones cost less than a tenth of what right ones give.
+/// A source that overstates the rate by a factor of twenty overflows the buffer once, by thousands
+/// of segments, and then is not believed: over 20 s that costs less than a fifth of what Reno has.
+/// Reports that come three round trips late are not believed at all: then it is its base, a Reno
+/// that paces, to 1 %. Scattered or seldom ones cost less than a tenth of what right ones give.
 #[test]
 fn hints_that_lie_or_come_late_do_no_lasting_harm() {
     let long = |more: &str| {
@@ -146,7 +146,7 @@ fn taken_over(start: f64, lie: &str, buffer: &str) -> (f64, f64) {
     let output = run_text(&cell(&hint).replace("150 kB", buffer));
     let [times, windows, thresholds] = trace(&output);
     // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to what
-    // came through, which is less than a half of what a boast asks for; what recovery adds to a
+    // came through, which is less than a half of the overstated rate; what recovery adds to a
     // window for a time does not count.
     let guided = (0..times.len()).find(|i| times[*i] > start && thresholds[*i] == windows[*i]).unwrap();
     let own = |i: &usize| thresholds[*i] < 0.5 * thresholds[guided];
@@ -251,8 +251,8 @@ fn every_source_and_load_tells_its_share() {
     }
 }
 
-/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and boasting leaves
-/// Reno as it is.
+/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and an overstated
+/// rate leaves Reno as it is.
 #[test]
 fn guidance_as_a_ceiling_only_ever_slows_down() {
     let tcp =
@@ -264,8 +264,8 @@ fn guidance_as_a_ceiling_only_ever_slows_down() {
     assert!(g > 0.8 * r, "{g} of {r}: R x RTT leaves no queue to draw on while HARQ repeats");
     let delay = |o| real(o, "flows", "delay_mean_s")[0];
     assert!(delay(&guided) < delay(&reno), "{} against {}", delay(&guided), delay(&reno));
-    let boast = goodput(&format!("{}{HINT}bias = 100.0\n", tcp("guided")));
-    assert_eq!(boast, r);
+    let overstated = goodput(&format!("{}{HINT}bias = 100.0\n", tcp("guided")));
+    assert_eq!(overstated, r);
 }
 
 /// ABC in the eNB and at the sender: once its first doublings are over nothing is lost, and packets

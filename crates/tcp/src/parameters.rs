@@ -368,7 +368,7 @@ macro_rules! parameters {
                 /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or
                 /// the first `sample`.
                 vegas_base_start: VegasBaseStart, word
-                    => base_start: VegasBaseStart = VegasBaseStart::Sample, "the sane reading";
+                    => base_start: VegasBaseStart = VegasBaseStart::Sample, "the consistent reading";
                 /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or
                 /// `before-decision`.
                 vegas_sample_order: VegasSampleOrder, word

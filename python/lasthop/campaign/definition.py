@@ -431,7 +431,7 @@ class Campaign:
                 "run it again: runs that did not change are taken from the store",
             )
         if found.incomplete is not None:
-            raise mistake(f"'{found.folder}': {found.incomplete}", "run the campaign: it goes on from there")
+            raise mistake(f"'{found.folder}': {found.incomplete}", "run the campaign: it continues from there")
         return found.table()
 
     def to_toml(self) -> str:

@@ -122,7 +122,7 @@ def _values(text: str) -> dict[str, Any]:
     if dots and quantity(_value(first or "?")) is not None and quantity(_value(last or "?")) is not None:
         plain = text.strip()
         raise mistake(
-            f"--axis ...={plain}: the range does not say how it goes on",
+            f"--axis ...={plain}: the range has no step",
             f"{plain}:STEP by steps, {plain}:xFACTOR by a factor, {plain}:#COUNT for so many values",
         )
     return {"values": [_value(part) for part in _split(text)]}

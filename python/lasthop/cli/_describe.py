@@ -27,7 +27,7 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       (nothing)            an overview
       keys                 every key of a scenario: type, default, meaning
       keys flow.ftp.tcp    the keys below a path (the word 'keys' may be left out)
-      runtime              the keys that [[at]] may change while a run goes on
+      runtime              the keys that [[at]] may change during a run
       tables [NAME]        the tables that a run leaves, or the columns of one
       campaign [KEY]       every key of a campaign file, or those below a path
       KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
@@ -174,7 +174,7 @@ class _Book:
             for word in (*self._sections(), "keys", "runtime", "tables", "campaign", "plugins", *self.plugins)
         }
         if what[0] in places and len(what) > 1:
-            return mistake(f"'lasthop describe {said}' asks too much", f"ask: lasthop describe {places[what[0]]}")
+            return mistake(f"'lasthop describe {said}' has too many words", f"write: lasthop describe {places[what[0]]}")
         if len(what) == 1 and "." in said:
             self._no_key(said)
         close = difflib.get_close_matches(what[0], places, 1)

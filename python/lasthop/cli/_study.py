@@ -86,7 +86,7 @@ def run(
     agrees, differs, undecided, ambiguous or not-testable. A study whose claims differ has still run well: the exit
     code is 0.
     An earlier result of the same study in DIR is replaced. Finished runs are kept in the store that campaigns use:
-    after a stop the same command goes on from there.
+    after a stop the same command continues from there.
 
     \b
     Examples:

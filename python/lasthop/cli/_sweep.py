@@ -98,7 +98,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     CAMPAIGN is a TOML file, or the name of a bundled campaign; a file called prune or index is ./prune or ./index.
     Without one, --base, --axis and --metric describe a small campaign. All is checked before the first run.
 
-    Finished runs are kept in the store, by their content: after a stop the same command goes on from there, and other
+    Finished runs are kept in the store, by their content: after a stop the same command continues from there, and other
     campaigns find the runs they share. DIR gets results.parquet (a row for each point and seed), failures.parquet,
     campaign.json and campaign.toml. With a failed run the exit code is 1; the next call makes it again. --finished
     shows what is there of a campaign that runs or was stopped, in results/NAME-finished.

@@ -121,7 +121,7 @@ def ns3_content(results: Results) -> Content:
     if "rlc_pdus" in results.table_names:
         notes.append(
             f"Files of RLC have epochs of {EPOCH:g} s, as ns-3 by default, and each PDU, STATUS PDUs too, with RLC's"
-            " header. A PDU is sent when its transport block goes on the air for the first time, and received when that"
+            " header. A PDU is sent when its transport block is transmitted for the first time, and received when that"
             " is decoded. ns-3 counts from the moment at which RLC gives it to MAC, a few milliseconds earlier."
         )
     elif any(bearers.get(name) for name in RLC.values()):

@@ -71,7 +71,7 @@ def perfetto_content(results: Results, selection: Selection) -> Content:
                 if "stages" in results.table_names
                 else "`output.explain = true` makes a run record the stages of packets, the track 'layers'."
             ),
-            "A packet whose end lies beyond the interval or the end of the run has no slice, only its sending.",
+            "A packet whose end is beyond the interval or the end of the run has no slice, only its sending.",
             "Virtual time is the trace's clock: 0 is the start of the run.",
             "Counters of senders are as often as the table `tcp` has samples, those of queues every `output.interval`.",
         ],

@@ -37,7 +37,7 @@ NOTES = [
         " packets_in_flight is (unacked - sacked - lost + retrans), as Linux counts it."
     ),
     (
-        "The table `tcp` has a sample every `output.tcp`; metrics between two samples are not told."
+        "The table `tcp` has a sample every `output.tcp`; metrics between two samples are not reported."
         " `--set output.tcp=ack` makes a run record one for each ACK."
     ),
 ]
@@ -83,7 +83,7 @@ def qvis_content(results: Results, selection: Selection) -> Content:
         results, "TCP senders in qlog 0.3 for qvis", {"run.qlog": partial(_qvis, results, chosen, selection)}
     )
     content.notes.append(
-        "qvis knows the events of QUIC only. A TCP segment stands here as a packet of type 1RTT with the number of its"
+        "qvis reads the events of QUIC only. A TCP segment stands here as a packet of type 1RTT with the number of its"
         " sending, an ACK as an ACK frame with the numbers of the packets that it acknowledges cumulatively. A segment"
         " counts as lost when it is sent again; the table `packets` does not tell the SACK blocks."
     )

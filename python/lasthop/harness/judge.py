@@ -221,7 +221,7 @@ def ordered(values: Mapping[str, Estimate], digits: int = 3, unit: str = "") -> 
     if n == 1:
         notes.append("one replication: order of single numbers")
     elif n < ORDER_REPLICATIONS:
-        notes.append(f"n = {n}, an order asks for {ORDER_REPLICATIONS} replications")
+        notes.append(f"n = {n}, an order needs {ORDER_REPLICATIONS} replications")
     text = ", ".join(f"{name} {value.text(digits, unit)}" for name, value in values.items())
     note, open_ = "; ".join([*failed, *notes]), bool(failed) and all(possible)
     return Check(not failed, text, dict(values), note, open_, "order", _compared(values), unit, digits)

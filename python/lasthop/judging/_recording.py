@@ -211,7 +211,7 @@ class Recording:
         if not len(self.times):
             return Unknown("the run has no table `cc`: set output.cc")
         if last.instant == first.instant and last.time_s <= first.time_s:
-            return Unknown(f"no instant lies between two events of one ACK at {first.time_s:.6g} s")
+            return Unknown(f"no instant is between two events of one ACK at {first.time_s:.6g} s")
         inside = (steps.at > first.instant) & (steps.at < last.instant)
         at, values = steps.at[inside], steps.values[inside]
         if steps.sampled:

@@ -84,7 +84,7 @@ class Shares:
         )
         found = table.filter(pc.and_(inside, pc.is_in(table.column("flow"), pa.array(names, pa.string()))))
         if not len(found):
-            return Unknown(f"no window of a flow '{pattern}' lies between {from_s:g} s and {to_s:g} s")
+            return Unknown(f"no window of a flow '{pattern}' is between {from_s:g} s and {to_s:g} s")
         return found
 
     def gets(self, pattern: str, from_s: float, to_s: float) -> float | Unknown:

@@ -1,7 +1,7 @@
 //! A scheduling policy of the caller's own, without a change in this crate.
 //!
 //! A [`Definition`] says what the registry says of a built-in one and how to make one;
-//! [`Schedulers`] is the set of them that a run knows. Nothing is global: whoever builds the
+//! [`Schedulers`] is the set of them of a run. Nothing is global: the code that builds the
 //! network hands the policies in.
 //!
 //! ```

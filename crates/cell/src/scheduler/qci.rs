@@ -61,7 +61,7 @@ pub fn class_of(qci: u8) -> Option<&'static QosClass> {
     CLASSES.iter().find(|c| c.qci == qci)
 }
 
-/// What a bearer promises.
+/// The quality of service of a bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Qos {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compat {
-    /// Nobody's: TS 36.322.
+    /// No other simulator: TS 36.322.
     #[default]
     None,
     /// ns-3 (LteRlcAm, LteRlcUm): no re-segmentation, one PDU per opportunity (so a status report
@@ -74,7 +74,7 @@ pub struct Shortcuts {
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,
     /// MAC gets the state of the buffers only when the entity reports them: when an SDU arrives,
-    /// when a poll asks for a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
+    /// when a poll requests a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
     /// after the last of these. MAC subtracts what it grants. A report of AM contains the PDUs that
     /// wait for their acknowledgement, MAC adds no subheaders, and status reports without room for
     /// more than 4 B name no missing PDU.

@@ -30,7 +30,7 @@ pub struct DownlinkConfig {
     /// A rest of the carrier smaller than a resource block group stays unused (ns-3).
     pub whole_groups: bool,
     /// Schedulers look at the metric alone: a UE with data takes every group where it is best,
-    /// however little it wants (LENA's schedulers).
+    /// however little data it has (LENA's schedulers).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beyond_need: bool,
     /// How the groups of an allocation give its MCS.
@@ -58,7 +58,7 @@ pub struct DownlinkConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockRange>,
     /// UEs at the edge of the cell have blocks of their own (strict or soft frequency reuse);
-    /// unset: everybody has the same.
+    /// unset: all UEs use the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseConfig>,
 }
@@ -186,7 +186,7 @@ impl Default for AmcConfig {
 pub struct OuterLoopConfig {
     /// It is in use.
     pub enabled: bool,
-    /// Wanted share of first transmissions that fail, 0.001 % to 99.9 %.
+    /// Target share of first transmissions that fail, 0.001 % to 99.9 %.
     pub target: Ratio,
     /// How far a NACK lowers the level that a CQI stands for, above 0 dB and at most 20 dB.
     pub step: Db,

@@ -40,8 +40,9 @@ impl LinkMode {
 pub struct SidelinkCellConfig {
     /// Which sidelinks may have the same resource blocks in a TTI.
     pub reuse: Reuse,
-    /// A UE that sends in a TTI hears no sidelink in it (one radio for the uplink's carrier), and
-    /// the eNB does not ask for it; otherwise it does both at once, as in SimuLTE.
+    /// Half-duplex: a UE that transmits in a TTI receives no sidelink in it (one radio for the
+    /// uplink's carrier), and the eNB does not schedule both; otherwise it does both at once, as in
+    /// SimuLTE.
     pub half_duplex: bool,
 }
 
@@ -65,7 +66,7 @@ impl SidelinkCellConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
-    /// None: each block goes to one transmitter.
+    /// None: each block is given to one transmitter.
     #[default]
     None,
     /// Those that, two by two, leave each other at least this ratio of signal to interference, by
@@ -86,7 +87,7 @@ pub struct SidelinkConfig {
     pub power: Dbm,
     /// Where the quality of the link comes from.
     pub quality: LinkQuality,
-    /// How often the eNB learns of it.
+    /// How often it is reported to the eNB.
     pub report_period: Duration,
     /// Blocks set aside, instead of requests and grants.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +119,7 @@ pub enum LinkQuality {
     /// Path loss, noise and interference between the two UEs.
     #[default]
     Physical,
-    /// A CQI by the distance of the UEs, whatever the radio says.
+    /// A CQI that depends on the distance of the UEs alone; the radio model is not used.
     Pinned {
         /// By ascending distance; the first one from 0 m.
         steps: Vec<CqiStep>,

@@ -66,18 +66,18 @@ const SIMULTE: &[Source] = &[
     of("downlink.cqi.subbands", "feedbackType ALLBANDS"),
     of("downlink.cqi.differential", "sub-bands have whole CQIs"),
     of("downlink.outer_loop.enabled", "there is none"),
-    of("downlink.control_errors", "control messages always arrive"),
+    of("downlink.control_errors", "control messages are never lost"),
     of("uplink.scheduler", "LteMacEnb, schedulingDisciplineUl MAXCI"),
     of("uplink.window", "as in the downlink"),
     of("uplink.amc.target", "as in the downlink"),
     of(
         "uplink.request",
         "RAC at t, report at t + 5 (Nardini and others); 10 TTIs are raResponseWindow of the paper's scenario; \
-         LteMacUe looks at the timer only where it has no grant, and takes one TTI more to forget the last RAC",
+         LteMacUe looks at the timer only where it has no grant, and takes one TTI more to clear the last RAC",
     ),
     of("uplink.request_blocks", "the grant of a RAC is one block"),
     of("uplink.pucch_blocks", "control channels are ideal"),
-    of("uplink.control_errors", "control messages always arrive"),
+    of("uplink.control_errors", "control messages are never lost"),
     of("uplink.stealing", "a switch there as here"),
     of("uplink.outer_loop.enabled", "there is none"),
     of("uplink.power_control.enabled", "UEs send with their full power"),
@@ -85,7 +85,7 @@ const SIMULTE: &[Source] = &[
     of("uplink.bsr.trailing", "a report of what remains, after a RAC"),
     of("uplink.bsr.retx_timer", "retxBsrTimer 40"),
     of("uplink.bsr.any_value", "40 ms is none of TS 36.331's values"),
-    of("sidelink.half_duplex", "a UE sends and hears in one TTI"),
+    of("sidelink.half_duplex", "a UE transmits and receives in one TTI"),
 ];
 
 const fn of(key: &'static str, source: &'static str) -> Source {

@@ -52,7 +52,7 @@ pub enum RrcTiming {
     /// System information, random access on the air, then three pairs of messages.
     #[default]
     Real,
-    /// A UE that asks is connected in the same TTI.
+    /// A UE that requests a connection is connected in the same TTI.
     Ideal,
 }
 

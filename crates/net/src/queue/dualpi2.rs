@@ -25,7 +25,7 @@ use crate::{DropCause, Dropped, Item};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Weighted round robin: Classic traffic is sure of `classic_share`.
+    /// Weighted round robin: Classic traffic gets at least `classic_share`.
     #[default]
     Wrr,
     /// The older head first, L4S heads counting as `time_shift` older.

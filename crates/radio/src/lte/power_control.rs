@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct PowerControlConfig {
     /// False: the UE always sends with its largest power.
     pub enabled: bool,
-    /// P_0_PUSCH: wanted received power per resource block.
+    /// P_0_PUSCH: target received power per resource block.
     pub p0: Dbm,
     /// alpha, the share of the path loss that is made up for: 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1.
     pub alpha: f64,

@@ -339,8 +339,8 @@ impl PathLoss {
         }
     }
 
-    /// What the model was made for. Nothing is refused outside; who configures a link may want to
-    /// know.
+    /// The range for which the model was derived. Values outside are accepted; a caller may warn
+    /// about them.
     pub const fn range(&self) -> Range {
         match self {
             PathLoss::Friis | PathLoss::LogDistance { .. } | PathLoss::TwoRay => {

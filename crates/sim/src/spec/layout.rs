@@ -27,7 +27,7 @@ pub struct LayoutSpec {
     /// Cells of a site, 1 to 6. Their antennas are the table's, turned by equal angles.
     #[serde(default = "three")]
     pub sectors: u32,
-    /// Where the first sector looks [degree, counter-clockwise from the x axis], -360 to 360. Only
+    /// Where the first sector points [degree, counter-clockwise from the x axis], -360 to 360. Only
     /// with several sectors.
     #[serde(default = "thirty")]
     #[schemars(range(min = -360, max = 360))]

@@ -86,7 +86,7 @@ class _Panelled:
             raise spec.error(key, f"{rows * len(self.column_labels)} panels", f"at most {MOST_PANELS} fit a figure")
         self.curve_labels: Sequence[Label | None] = data.axes[spec.lines] if spec.lines else [None]
         if len(self.curve_labels) > MOST_CURVES:
-            raise spec.error("lines", f"{len(self.curve_labels)} curves", f"at most {MOST_CURVES} can be told apart")
+            raise spec.error("lines", f"{len(self.curve_labels)} curves", f"at most {MOST_CURVES} can be distinguished")
         self.rows = rows
 
     @property
@@ -477,7 +477,7 @@ class _Distribution(_Panelled):
             return of, metric, self.data.units[metric]
         name, _, column = self.spec.column.partition(".")
         if not hasattr(self.results, "kept"):
-            raise mistake(f"table '{name}' is not at hand", "draw from the results of a campaign, not from a table")
+            raise mistake(f"table '{name}' is not available", "draw from the results of a campaign, not from a table")
         rows: pa.Table = self.results.kept(name)
         if column not in rows.column_names:
             raise self.spec.error(

@@ -23,7 +23,7 @@ pub struct BsrConfig {
     pub retx_timer: Duration,
     /// Which blocks carry a report of what they leave behind.
     pub trailing: Trailing,
-    /// Lets values pass that no message carries, for the profiles of other simulators.
+    /// Accepts values that no RRC message can carry, for the profiles of other simulators.
     pub any_value: bool,
 }
 
@@ -34,11 +34,11 @@ pub enum Trailing {
     /// Those for which a report was triggered, or with room for padding (TS 36.321).
     #[default]
     Never,
-    /// Every one, as the paper on TCP over direct communications tells of SimuLTE.
+    /// Every one, as the paper on TCP over direct communications describes SimuLTE.
     Always,
     /// The first one after a request was answered, as SimuLTE's code has it: no other block carries
     /// a report, whatever triggers it, the eNB concludes nothing from a full block, and what
-    /// the last one leaves behind is asked for anew.
+    /// the last one leaves behind is requested again.
     AfterRequest,
 }
 
@@ -56,7 +56,7 @@ impl Default for BsrConfig {
 }
 
 impl BsrConfig {
-    /// Refuses what an RRC message cannot carry, unless told otherwise.
+    /// Refuses what an RRC message cannot carry, unless configured otherwise.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| Duration::from_millis(*v) == t);
         if let Some(periodic) = self.periodic_timer.value() {

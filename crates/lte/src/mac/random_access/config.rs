@@ -36,7 +36,7 @@ pub struct RandomAccessConfig {
     /// so much is decoded. Unset: none is (TR 37.868 clause 6.1 counts both as lost).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
-    /// The eNB hears a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries
+    /// The eNB detects a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries
     /// again louder (`ramping_step`).
     pub detection: Db,
     /// False: access is complete when Msg3 is sent, as in simulators without Msg4.

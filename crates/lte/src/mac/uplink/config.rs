@@ -13,7 +13,7 @@ use super::super::scheduler::SchedulerConfig;
 use super::super::sr::SrConfig;
 use lasthop_bearer::{ConfigError, Warning, check, warn, within};
 
-/// The uplink of a cell: how UEs ask for grants, and how the eNB gives them.
+/// The uplink of a cell: how UEs request grants, and how the eNB assigns them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkConfig {
@@ -26,7 +26,7 @@ pub struct UplinkConfig {
     pub min_blocks: u32,
     /// Resource blocks at the two edges of the band that PUCCH takes, together.
     pub pucch_blocks: u32,
-    /// How a UE without a grant asks for one.
+    /// How a UE without a grant requests one.
     pub request: RequestConfig,
     /// Resource blocks of the grant that answers a request.
     pub request_blocks: u32,
@@ -85,7 +85,7 @@ pub struct UplinkConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shares {
-    /// Equal shares; what one does not need goes to those after it.
+    /// Equal shares; what one does not need is given to those after it.
     #[default]
     Flexible,
     /// floor(band / UEs), at least `min_blocks`, whatever the others need; all of it is granted,
@@ -93,7 +93,7 @@ pub enum Shares {
     Fixed,
 }
 
-/// How a UE without a grant asks for one.
+/// How a UE without a grant requests one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestConfig {
@@ -122,9 +122,9 @@ pub enum RacTimer {
     /// Each one.
     #[default]
     Wall,
-    /// Only those in which the UE has no grant, and one more afterwards, in which it forgets that
-    /// it has asked. So does SimuLTE's TTI loop, which looks at the timer only where there is
-    /// no grant.
+    /// Only those in which the UE has no grant, and one more afterwards, in which it clears the
+    /// state that it has sent a request. So does SimuLTE's TTI loop, which looks at the timer only
+    /// where there is no grant.
     Paused,
 }
 

@@ -28,7 +28,7 @@ pub struct AbcParams {
     /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the
     /// round trip it is stable.
     pub delta: Duration,
-    /// d_t: a queueing delay up to this is let be.
+    /// d_t: a queueing delay up to this does not reduce the window.
     pub threshold: Duration,
     /// T: rates are averaged over this time.
     pub window: Duration,
