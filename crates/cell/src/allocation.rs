@@ -1,8 +1,9 @@
 //! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's
 //! downlink (allocation type 0 of TS 36.213 clause 7.1.6.1 and TS 38.214 clause 5.1.2.2.1).
 //!
-//! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
-//! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
+//! It works on weights, rates and needs, and has neither UEs nor HARQ: the caller has taken out
+//! what retransmissions and persistent grants occupy, and turns groups into transport blocks
+//! afterwards.
 
 use lasthop_engine::simd::{Kernel, wide};
 
@@ -83,12 +84,12 @@ const GROUPS_MAX: usize = 28;
 /// No candidate.
 const NOBODY: u32 = u32::MAX;
 
-/// What the mechanism must know of a candidate.
+/// What the mechanism reads of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     /// The policy's weight; 0 or below: not in this TTI.
     pub weight: f64,
-    /// What it wants to send [bit].
+    /// What it has to send [bit].
     pub bits: f64,
     /// Average of what it was served [bit per TTI], above 0.
     pub average: f64,
@@ -101,8 +102,8 @@ pub struct Rules {
     pub domain: Domain,
     /// Window of the averages [TTI].
     pub window: f64,
-    /// [`Domain::Equal`] gives everybody exactly the same and leaves the rest of the division empty
-    /// (ns-3); otherwise the rest is handed out by turns.
+    /// [`Domain::Equal`] gives all candidates exactly the same and leaves the rest of the division
+    /// empty (ns-3); otherwise the rest is handed out by turns.
     pub exact_shares: bool,
 }
 
@@ -121,8 +122,8 @@ pub fn forbid(row: &mut [f32], allowed: Groups) {
 const FORBIDDEN: f32 = -1.0;
 
 /// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each
-/// block of the group would carry [bit]. Writes one set per candidate to `given`; nobody gets more
-/// than its need asks for.
+/// block of the group would carry [bit]. Writes one set per candidate to `given`; no candidate gets
+/// more than it needs.
 pub fn allocate(
     band: &Band,
     rules: &Rules,
@@ -162,7 +163,7 @@ pub fn allocate(
 /// Memory that [`allocate`] uses again.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    /// Candidates by descending weight, or those that still want something.
+    /// Candidates by descending weight, or those whose need is not met.
     live: Vec<u32>,
     /// What each was given [bit].
     carried: Vec<f64>,
@@ -193,13 +194,13 @@ impl Table<'_> {
         scratch.live.sort_unstable_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
     }
 
-    /// Each group to the highest metric among those who still want something and can use the group.
-    /// The winners of all groups are found in one pass; again only when one of them has had
+    /// Each group to the highest metric among those whose need is not met and that can use the
+    /// group. The winners of all groups are found in one pass; again only when one of them has had
     /// enough.
     fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried, .. } = scratch;
         let mut winners = wide(Winners { table: self, channel_aware, live });
-        // Somebody has left `live` since.
+        // A candidate has left `live` since.
         let mut stale = false;
         for g in bits(free) {
             if stale && winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
@@ -284,7 +285,7 @@ impl Table<'_> {
     }
 
     /// floor(groups / candidates) each, at least one, in the order of the weights; then, unless
-    /// shares are exact, what is left to those who want more, one group at a time.
+    /// shares are exact, what is left to those that need more, one group at a time.
     fn in_equal_shares(&self, mut free: Groups, exact: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried } = scratch;
         carried.clear();
@@ -405,7 +406,8 @@ mod tests {
         let rates = [10.0, 2.0, 3.0, 8.0];
         let aware = Domain::Frequency { channel_aware: true, counts_given: false };
         assert_eq!(run(&band, aware, false, &[need(1.0, FULL); 2], &rates), [1, 2]);
-        // A hundred times the weight beats any channel; what it does not need goes to the other.
+        // A hundred times the weight beats any channel; what it does not need is given to the
+        // other.
         assert_eq!(run(&band, aware, false, &[need(100.0, FULL), need(1.0, FULL)], &rates), [3, 0]);
         assert_eq!(run(&band, aware, false, &[need(100.0, 20.0), need(1.0, FULL)], &rates), [1, 2]);
         assert_eq!(run(&band, Domain::Time, false, &[need(1.0, 16.0), need(2.0, 16.0)], &rates), [1, 2]);

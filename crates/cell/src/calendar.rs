@@ -1,6 +1,6 @@
 //! What is due at the start of a later TTI. Almost everything is due within a few TTIs (HARQ,
-//! grants), so it lies in a ring; what is farther off (back-off, scheduling request opportunities)
-//! lies in a heap.
+//! grants), so it is kept in a ring; what is farther off (back-off, scheduling request
+//! opportunities) is kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -142,8 +142,8 @@ impl<T: Ord> Agenda<T> {
         self.early.front().map(|(t, _)| *t)
     }
 
-    /// Something happens between two TTIs: a network that was idle goes on with the first TTI that
-    /// starts after now, and what comes at the very start of a TTI may still ask in it.
+    /// Something happens between two TTIs: a network that was idle continues with the first TTI
+    /// that starts after now, and what comes at the very start of a TTI may still request in it.
     pub fn advance_to(&mut self, now: Instant) {
         let started = Tti::containing(now, self.tti);
         self.next = self.next.max(started.plus(1));
@@ -153,7 +153,7 @@ impl<T: Ord> Agenda<T> {
     pub fn skip_to(&mut self, tti: Tti) {
         self.next = self.next.max(tti);
     }
-    /// `tti` starts; what is due in it goes to `due`.
+    /// `tti` starts; what is due in it is moved to `due`.
     #[inline]
     pub fn begin(&mut self, tti: Tti, due: &mut Vec<T>) {
         (self.next, self.open) = (tti, tti);
@@ -207,7 +207,7 @@ mod tests {
         let (lte, nr) = (Duration::from_millis(1), Duration::from_micros(250));
         assert_eq!(next(lte, 600_000), (Tti(1), Tti(1)));
         assert_eq!(next(nr, 600_000), (Tti(3), Tti(3)));
-        // At the very start of an interval one may still ask in it.
+        // At the very start of an interval a request is still possible in it.
         assert_eq!(next(lte, 2_000_000), (Tti(3), Tti(2)));
         assert_eq!(next(nr, 2_000_000), (Tti(9), Tti(8)));
     }

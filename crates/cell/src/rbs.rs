@@ -194,7 +194,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         (best.0 as u32, best.1 as u32)
     }
 
-    /// The word that `rb` lies in.
+    /// The word that contains `rb`.
     #[inline]
     const fn word_of(rb: u32) -> usize {
         (rb / BITS) as usize % WORDS

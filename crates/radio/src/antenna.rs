@@ -248,7 +248,7 @@ fn parabola(angle: f64, width: f64, floor: f64) -> f64 {
     (12.0 * (angle / width) * (angle / width)).min(floor)
 }
 
-/// How far below the horizon a point lies [degree].
+/// How far below the horizon a point is [degree].
 fn downwards(x: f64, y: f64, z: f64) -> f64 {
     atan2(-z, (x * x + y * y).sqrt()).to_degrees()
 }
@@ -352,7 +352,7 @@ mod tests {
 
     /// An element of TR 36.873: 8 dBi, 32.5 degrees off either axis 12 (1/2)^2 = 3 dB, never below
     /// -30 dB. Ten of them at half a wavelength add 10 dB in the direction of the tilt; the
-    /// first null lies where 10 pi/2 (sin a - sin 12) = pi, at sin a = 0.2079 + 0.2: 24.07
+    /// first null is where 10 pi/2 (sin a - sin 12) = pi, at sin a = 0.2079 + 0.2: 24.07
     /// degrees; the first side lobe is some 13 dB below the main one.
     #[test]
     fn a_column_points_where_its_tilt_says() {

@@ -91,7 +91,7 @@ impl WrapAround {
         for (i, j) in [(s, t), (s + 1.0, t), (s, t + 1.0), (s + 1.0, t + 1.0)] {
             let (dx, dy) = (x - i * ax - j * bx, y - i * ay - j * by);
             let square = dx * dx + dy * dy;
-            // A tie within rounding goes to the first.
+            // In a tie within rounding the first one counts.
             if square < least - 1e-9 {
                 (best, least) = ([dx, dy], square);
             }

@@ -9,7 +9,7 @@
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
 //!
 //! Everything is a function of its arguments: no clock, no state that depends on which questions
-//! were asked before.
+//! were evaluated before.
 
 mod antenna;
 mod block_error;

@@ -3,7 +3,7 @@
 //! What obstacles cost varies with the place as a Gaussian field [dB] whose correlation falls as
 //! e^(-d / d_cor) (M. Gudmundson, Electronics Letters 27(23), 1991). The field is a sum of plane
 //! waves whose directions are uniform and whose wave numbers follow the spectrum that belongs to
-//! this correlation in the plane, so any place can be asked for at any time in any order (X. Cai,
+//! this correlation in the plane, so any place can be evaluated at any time in any order (X. Cai,
 //! G. B. Giannakis, IEEE Trans. VT 52(6), 2003). Two sites see a place with a common
 //! part: correlation 0.5 between sites, 1 between sectors of one site (TR 36.814 table A.2.1.1-2,
 //! note).
@@ -86,12 +86,12 @@ pub struct Seen {
     place: [f64; 2],
     /// With and without line of sight, as a rule.
     common: [Option<(f64, f64)>; 2],
-    /// Of the site that was asked for last.
+    /// Of the site that was evaluated last.
     own: Option<(usize, f64, f64)>,
 }
 
 impl Seen {
-    /// As [`Shadowing::at`]; ask for the sectors of a site one after the other.
+    /// As [`Shadowing::at`]; evaluate the sectors of a site one after the other.
     pub fn at(&mut self, of: &Shadowing, site: usize, distance: f64) -> f64 {
         let [x, y] = self.place;
         // The sums of waves cost: none that has no weight.

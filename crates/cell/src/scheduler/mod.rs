@@ -1,7 +1,7 @@
 //! Scheduling policies: small, over one mechanism.
 //!
 //! Once a TTI the mechanism gathers the [`Candidate`]s (UEs with something to send and a usable
-//! channel) and asks the policy for one weight each. What resource blocks, MCS and HARQ process a
+//! channel) and calls the policy for one weight each. What resource blocks, MCS and HARQ process a
 //! candidate gets is the mechanism's business ([`super::allocation`]); a policy says only who comes
 //! first and over which [`Domain`].
 //!
@@ -65,7 +65,7 @@ pub use lasthop_engine::custom::Fault;
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti, UeId};
 
-/// What a policy may know of a UE that could be served in this TTI.
+/// What a policy may read of a UE that could be served in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The UE.
@@ -89,7 +89,7 @@ pub struct Candidate {
 /// How the mechanism spends the band by the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// Each resource block group goes to the candidate with the highest metric.
+    /// Each resource block group is given to the candidate with the highest metric.
     Frequency {
         /// The metric is the weight times the rate on the group; otherwise the weight alone.
         channel_aware: bool,
@@ -109,7 +109,7 @@ pub trait Policy: Debug + Send {
     fn domain(&self) -> Domain;
     /// One weight per candidate into `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
-    /// What went wrong since this was asked last, in code that can fail (one of the caller's own):
+    /// What went wrong since the last call, in code that can fail (one of the caller's own):
     /// the run ends with it.
     fn fault(&mut self) -> Option<Fault> {
         None
@@ -144,7 +144,7 @@ pub struct CustomScheduler {
     pub parameters: BTreeMap<String, f64>,
 }
 
-/// In the place of a policy of the caller's own that nobody has made: serves nobody.
+/// In the place of a policy of the caller's own that could not be made: serves no UE.
 #[derive(Clone, Copy, Debug, Default)]
 struct Absent;
 

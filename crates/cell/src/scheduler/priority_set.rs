@@ -51,7 +51,7 @@ impl Policy for PrioritySet {
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         self.order.clear();
         for (i, c) in candidates.iter().enumerate() {
-            // Set 1, below the target, goes by blind equal throughput; set 2 by proportional
+            // Set 1, below the target, is served by blind equal throughput; set 2 by proportional
             // fairness. Set 1 first.
             let below = c.average < self.target_of(c);
             let metric = if below { 1.0 / c.average } else { c.wideband_rate / c.average };

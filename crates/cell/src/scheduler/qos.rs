@@ -50,8 +50,8 @@ impl BuiltIn for QosAware {
     }
 }
 
-/// The class promises a delay: it has a guaranteed rate or a budget below the elastic classes' 300
-/// ms.
+/// The class has a delay budget: it has a guaranteed rate or a budget below the elastic classes'
+/// 300 ms.
 fn keeps_delay(class: &QosClass) -> bool {
     class.guaranteed || class.delay_ms < 300
 }

@@ -1,4 +1,4 @@
-//! Round robin: who has waited longest comes first, everybody gets the same number of blocks.
+//! Round robin: the UE that has waited longest comes first, all UEs get the same number of blocks.
 
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti};
@@ -17,7 +17,7 @@ impl Policy for RoundRobin {
         let n = candidates.len() as u64;
         for (i, (c, w)) in (0..n).zip(candidates.iter().zip(weights)) {
             // Among those who have waited equally long another one is first each time: the rest of
-            // the division, which goes to the first, goes round as well.
+            // the division, which is given to the first, rotates as well.
             let turn = ((i + n - tti.0 % n) % n) as f64 / n as f64;
             *w = c.served.map_or(f64::MAX / 2.0, |t| (tti.0 - t.0) as f64) + 1.0 - turn;
         }

@@ -30,7 +30,7 @@ pub struct Knots {
     known: Box<[Eight]>,
 }
 
-/// Values, slopes and curvatures of eight blocks: what is read together lies together.
+/// Values, slopes and curvatures of eight blocks: what is read together is stored together.
 type Eight = [[f32; LANES]; 3];
 
 impl Default for Knots {
@@ -88,7 +88,7 @@ impl Knots {
         self.most[left][1].max(self.most[right][0])
     }
 
-    /// Brings what a look at the blocks `wanted` after `cycles` reads near.
+    /// Brings what a look at the blocks `wanted` after `cycles` reads into the cache.
     #[inline]
     pub fn prefetch_values(&self, cycles: f64, wanted: u64) {
         let n = self.known.len() / KEPT;
@@ -190,7 +190,7 @@ impl Kernel for WorkOut<'_> {
         let mut most = [[LEAST; LANES]; 2];
         for (to, ((values, slopes), curvatures)) in to.iter_mut().zip(rows) {
             *to = [*values, *slopes, *curvatures];
-            // The polynomial lies between the least and the greatest of its six Bernstein
+            // The polynomial is between the least and the greatest of its six Bernstein
             // coefficients; three of them are those of the knot at either end.
             for k in 0..LANES {
                 let (p, m, a) = (values[k], 0.2 * slopes[k], 0.05 * curvatures[k]);

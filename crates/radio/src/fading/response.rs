@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    /// Bit by bit the same, whichever parts are asked for together.
+    /// Bit by bit the same, whichever parts are requested together.
     #[test]
     fn parts_are_the_same_together_and_alone() {
         for blocks in [6usize, 15, 17, 18, 20, 25, 50, 51, 52, 54, 75, 100, 110] {

@@ -1,9 +1,9 @@
 //! Adaptive modulation and coding: from SINRs to a CQI, from a CQI to an MCS.
 //!
-//! Two ways to a CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3 asks of a UE):
-//! the best quality whose transport block on the CSI reference resource would fail with at most the
-//! target. **Piro** (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator",
-//! 2011): Shannon's formula with the gap of an uncoded bit error rate.
+//! Two ways to a CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3 requires of a
+//! UE): the best quality whose transport block on the CSI reference resource would fail with at
+//! most the target. **Piro** (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network
+//! simulator", 2011): Shannon's formula with the gap of an uncoded bit error rate.
 
 use lasthop_engine::math::{from_db, ln, log2};
 
@@ -123,10 +123,10 @@ impl Amc {
         self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
     }
 
-    /// Built into its caller: a report asks for every sub-band.
+    /// Built into its caller: a report calls it for every sub-band.
     #[inline(always)]
     fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
-        // The information falls from one order to the next; each is asked for once, from the
+        // The information falls from one order to the next; each is computed once, from the
         // highest.
         let mut rest = self.mi_needed.as_slice();
         for (modulation, first) in self.first.iter().rev() {
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// What a CQI promises holds: its block on the reference resource fails with at most the
+    /// A CQI holds its definition: its block on the reference resource fails with at most the
     /// target, and the next CQI's would not.
     #[test]
     fn a_reported_cqi_meets_the_target_and_the_next_does_not() {

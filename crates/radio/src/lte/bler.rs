@@ -28,7 +28,7 @@ impl CurveId {
             McsTable::Downlink => index,
             McsTable::Downlink256 if index >= 20 => return Some(CurveId((FIRST_256 + index - 20) as u8)),
             McsTable::Downlink256 | McsTable::Uplink => {
-                // I_TBS 9 and 15 stand in two rows of the downlink: the order of the row asked for
+                // I_TBS 9 and 15 stand in two rows of the downlink: the order of the requested row
                 // decides.
                 let at =
                     |row: usize| mcs.modulation(table) <= Mcs::new(row as u8).modulation(McsTable::Downlink);

@@ -35,7 +35,7 @@ pub struct NotABandwidth(pub String);
     "EARFCN {earfcn} is no {direction} channel of the FDD bands 1 to 14 and 17 to 28 (TS 36.101 table 5.7.3-1)"
 )]
 pub struct EarfcnError {
-    /// The number that was asked for.
+    /// The requested number.
     pub earfcn: u32,
     /// "downlink" or "uplink".
     pub direction: &'static str,

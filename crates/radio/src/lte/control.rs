@@ -3,8 +3,8 @@
 use lasthop_engine::math::{log10, pow};
 
 /// Probability that a UE misses the control channels of a subframe at the effective SINR `snr_db`:
-/// a UE that does can not know of its grant. Nodes of 3GPP R4-081920, straight lines in log10
-/// between them (2 % of the value); 0 above -1 dB; below -10 dB the first line goes on up to 1.
+/// a UE that does cannot read its grant. Nodes of 3GPP R4-081920, straight lines in log10
+/// between them (2 % of the value); 0 above -1 dB; below -10 dB the first line continues up to 1.
 pub fn control_error(snr_db: f64) -> f64 {
     if snr_db.is_nan() || snr_db > HIGHEST_DB {
         return if snr_db.is_nan() { 1.0 } else { 0.0 };

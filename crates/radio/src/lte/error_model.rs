@@ -12,7 +12,7 @@ use lasthop_engine::math::{db, from_db, pow};
 
 use super::{CodeBlocks, CurveId, Mcs, McsTable, Modulation, code_blocks, sinr_db_of_mi, tbs_bits};
 
-/// What the error model needs to know of a transport block; worked out once, when the block is
+/// What the error model needs of a transport block; worked out once, when the block is
 /// formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
@@ -106,9 +106,9 @@ impl ErrorModel {
 
     /// The probability that the decoder fails with all that `buffer` holds; 1 if it holds nothing.
     ///
-    /// It is the probability given nothing else. Whoever draws an outcome per transmission and
-    /// needs the transmissions of one block to fail consistently compares **one** uniform draw of
-    /// the block with it each time.
+    /// It is the probability given nothing else. A caller that draws an outcome per transmission
+    /// and needs the transmissions of one block to fail consistently compares **one** uniform draw
+    /// of the block with it each time.
     pub fn combined_error(&self, buffer: &SoftBuffer) -> f64 {
         if buffer.transmissions == 0 {
             return 1.0;
@@ -272,7 +272,7 @@ mod tests {
 
     /// ns-3's HARQ test: 66 B with MCS 0 at -9.91 dB never get through at once and fail with 0.074
     /// at the second try, so it takes 1 * 2 + 0.074 = 2.074 transmissions: 31 822 byte/s,
-    /// accepted within 10 %. Our curve of short blocks lies 0.12 dB to the right: 0.145 and 30
+    /// accepted within 10 %. Our curve of short blocks is 0.12 dB to the right: 0.145 and 30
     /// 770 byte/s. Chase combining does the same here, for the code of MCS 0 repeats
     /// bits already.
     #[test]

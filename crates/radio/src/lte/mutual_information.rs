@@ -46,7 +46,7 @@ pub fn mean_mi_of(modulation: Modulation, sinr: &[f32], prbs: impl IntoIterator<
     sum / n.max(1) as f32
 }
 
-/// Where the look-ups of a row of SINRs are: for who asks for the information of several
+/// Where the look-ups of a row of SINRs are: for a caller that needs the information of several
 /// modulations.
 #[derive(Clone, Debug)]
 pub struct MiPlaces {
@@ -207,7 +207,7 @@ impl Lookup {
         Lookup { lines, knots, above }
     }
 
-    /// The value at `g`; the first piece also serves values below it, the last value what lies
+    /// The value at `g`; the first piece also serves values below it, the last value what is
     /// above.
     #[inline]
     fn at(&self, g: f32) -> f32 {

@@ -1,5 +1,5 @@
 //! Outer-loop link adaptation: an offset on the reported quality, moved by ACK and NACK so that the
-//! first transmissions fail as often as wanted (K. Pedersen et al., "Frequency domain scheduling
+//! first transmissions fail at the target rate (K. Pedersen et al., "Frequency domain scheduling
 //! for OFDMA with limited and noisy channel feedback", IEEE VTC Fall 2007).
 
 use lasthop_units::{Db, Ratio};
@@ -7,7 +7,7 @@ use lasthop_units::{Db, Ratio};
 /// What the loop may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OllaConfig {
-    /// Wanted share of first transmissions that fail.
+    /// Target share of first transmissions that fail.
     pub target: Ratio,
     /// How far a NACK moves the offset down. An ACK moves it up by target / (1 - target) of this.
     pub step_down: Db,

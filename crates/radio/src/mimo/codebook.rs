@@ -81,7 +81,7 @@ pub fn precoder(antennas: usize, layers: usize, index: usize) -> Precoder {
 }
 
 /// Large-delay CDD, W(i) D(i) U of clause 6.3.4.2.2, on the blocks `i`: with two antennas W is I /
-/// sqrt(2), with four it goes round the indices 12 to 15. D(i) turns the layers into each other
+/// sqrt(2), with four it cycles through the indices 12 to 15. D(i) turns the layers into each other
 /// from one symbol to the next, so all code words see all of them.
 pub fn cycled(antennas: usize, layers: usize, i: usize) -> Precoder {
     let mut to = Precoder { layers, columns: [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX] };

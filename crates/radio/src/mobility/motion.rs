@@ -1,4 +1,4 @@
-//! A terminal on its way: the waypoints of its walk, drawn up to the latest time asked for.
+//! A terminal on its way: the waypoints of its walk, drawn up to the latest requested time.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::waypoint::Start;
 use super::{LevyWalk, Mobility, Position, RandomWaypoint, Track};
 use crate::layout::Ground;
 
-/// Tells the draws of walks from those of places.
+/// Separates the draws of walks from those of places.
 const WALK: u64 = 1 << 62;
 /// Reflections of one flight; a flight along the border of a disc has many.
 const REFLECTIONS: usize = 10_000;
 
-/// A terminal on its way. Where it is at a time does not depend on when it was asked before.
+/// A terminal on its way. Where it is at a time does not depend on earlier queries.
 #[derive(Clone, Debug)]
 pub struct Motion {
     mobility: Mobility,

@@ -120,7 +120,7 @@ fn the_levy_walks_times_follow_its_law() {
 
 /// Hill's estimator of the tail index over the upper half of 40 000 flights, far from the
 /// truncation: alpha +- 0.1 (its standard error is alpha / sqrt(20 000) = 0.011), and the same of
-/// the pauses. Nothing lies outside the bounds.
+/// the pauses. Nothing is outside the bounds.
 #[test]
 fn the_levy_walks_tails_have_their_index() {
     let walk = LevyWalk {
@@ -189,7 +189,7 @@ fn reflection_keeps_the_speed() {
     }
 }
 
-/// The same places whatever was asked before, and other terminals walk elsewhere.
+/// The same places whatever was evaluated before, and other terminals walk elsewhere.
 #[test]
 fn a_walk_is_a_function_of_time() {
     for mobility in [

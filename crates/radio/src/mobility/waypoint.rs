@@ -1,5 +1,5 @@
-//! Random waypoint in its steady state: a terminal goes straight to uniform places, each at a speed
-//! of its own, and pauses.
+//! Random waypoint in its steady state: a terminal moves straight to uniform places, each at a
+//! speed of its own, and pauses.
 //!
 //! A run that begins with uniform places and speeds is not in the steady state: slow legs last
 //! longer, so the mean speed falls for minutes, and the middle fills. The start is therefore drawn

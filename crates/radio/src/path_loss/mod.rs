@@ -2,9 +2,9 @@
 //!
 //! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and
 //! three-dimensional for the others, as their sources have them. A horizontal model's distance is
-//! at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise the formula goes on
-//! below the shortest distance and beyond the longest. [`PathLoss::range`] gives what a model was
-//! made for.
+//! at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise the formula is
+//! extended below the shortest distance and beyond the longest. [`PathLoss::range`] gives what a
+//! model was made for.
 
 mod short;
 mod three_d;
@@ -146,7 +146,7 @@ pub enum City {
     Large,
 }
 
-/// What TR 36.814's models know of the surroundings.
+/// The parameters of the surroundings in TR 36.814's models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Surroundings {
@@ -171,7 +171,7 @@ pub struct Ends {
     pub bs_height: f64,
     /// Antenna height of the terminal [m].
     pub ut_height: f64,
-    /// How much of the distance lies within the terminal's building [m]; 0 outdoors.
+    /// How much of the distance is within the terminal's building [m]; 0 outdoors.
     pub indoors: f64,
     /// A uniform draw of the link, 0 to 1, for what the models draw by link.
     pub draw: f64,
@@ -286,7 +286,7 @@ impl PathLoss {
         })
     }
 
-    /// Probability of line of sight; 1 for models that know no other case.
+    /// Probability of line of sight; 1 for models without another case.
     pub fn line_of_sight_probability(&self, ends: &Ends) -> f64 {
         let d = ends.outdoors();
         let urban = |reach: f64| {
@@ -555,7 +555,7 @@ mod tests {
 
     /// Below the break point RMa has 20 log10(40 pi d f / 3) with small corrections (h = 5 m:
     /// h^1.72 = 15.93, so 0.478 log10 d - 0.70 + 0.0014 d); beyond it 40 log10. At 800 MHz, 35
-    /// m and 1.5 m it lies at 2 pi 35 1.5 0.8e9/3e8 = 879.6 m.
+    /// m and 1.5 m it is at 2 pi 35 1.5 0.8e9/3e8 = 879.6 m.
     #[test]
     fn rural_line_of_sight_is_continuous_and_falls_faster_beyond_the_break_point() {
         let rma = PathLoss::Rma(Surroundings::default());
