@@ -174,7 +174,9 @@ class _Book:
             for word in (*self._sections(), "keys", "runtime", "tables", "campaign", "plugins", *self.plugins)
         }
         if what[0] in places and len(what) > 1:
-            return mistake(f"'lasthop describe {said}' has too many words", f"write: lasthop describe {places[what[0]]}")
+            return mistake(
+                f"'lasthop describe {said}' has too many words", f"write: lasthop describe {places[what[0]]}"
+            )
         if len(what) == 1 and "." in said:
             self._no_key(said)
         close = difflib.get_close_matches(what[0], places, 1)

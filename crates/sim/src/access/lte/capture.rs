@@ -2,8 +2,8 @@
 //! them, preambles, requests for grants, random access responses.
 //!
 //! A frame has the time at which its TTI begins. It is handed over when its receiver has decoded it
-//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own, where
-//! they are selected.
+//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own,
+//! where they are selected.
 
 use std::collections::BTreeMap;
 
