@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import lasthop
 from lasthop import _core
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -351,6 +353,33 @@ TEXTS = [
 @pytest.mark.parametrize("name", TEXTS)
 def test_prose_of_pages_is_within_120_columns(name: str) -> None:
     assert long_lines((ROOT / name).read_text(encoding="utf-8")) == []
+
+
+def test_the_reference_has_the_members_of_compiled_classes_and_fields_of_dataclasses() -> None:
+    extension = load(DOCS / "_ext" / "docstrings.py")
+    page = extension.module_page(lasthop)
+    for name in lasthop.__all__:
+        cls = getattr(lasthop, name)
+        if isinstance(cls, type) and cls.__module__ == "lasthop._core":
+            section = page.split(f"## {name}\n")[1].split("\n## ")[0]
+            for member in vars(cls):
+                assert member.startswith("_") or re.search(rf"{{py:\w+}} {member}\b", section), f"{name}.{member}"
+    assert "May be set." in page.split("{py:attribute} cwnd\n")[1].split("{py:")[0]
+    explained = extension.module_page(importlib.import_module("lasthop.explain"))
+    assert "the times of all parts add up" in explained.split("{py:attribute} ns")[1].split("{py:")[0]
+
+
+def test_what_guides_import_from_modules_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    modules = importlib.import_module("lasthop_reference").MODULES
+    missing = set()
+    for path in (*(DOCS / "guides").glob("*.md"), *DOCS.glob("*.md")):
+        for module, names in re.findall(
+            r"^from (lasthop[\w.]*) import ([\w, ]+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            only = modules.get(module, ("none",)) or importlib.import_module(module).__all__
+            missing |= {f"{path.name}: {module}.{name}" for name in names.split(", ") if name not in only}
+    assert missing == set()
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import inspect
 import re
+import sys
 import textwrap
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
 
 HEADS = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises", "Yields": "Yields", "Attributes": "Attributes"}
 
 
-def module_page(module: ModuleType) -> str:
-    """The page of a public module: what its `__all__` names."""
+def module_page(module: ModuleType, only: Sequence[str] = ()) -> str:
+    """The page of a public module: what its `__all__` names, or what `only` does."""
     out = [
         f"# `{module.__name__}`\n",
         f"```{{py:currentmodule}} {module.__name__}\n```\n",
         markdown(module.__doc__ or ""),
     ]
-    names = [n for n in getattr(module, "__all__", ()) if not n.startswith("_")]
+    names = only or [n for n in getattr(module, "__all__", ()) if not n.startswith("_")]
     for name in names:
         item = getattr(module, name, None)
         if inspect.isclass(item) and not item.__module__.startswith(("lasthop", "_core")):
@@ -33,9 +37,13 @@ def module_page(module: ModuleType) -> str:
 
 def class_section(name: str, cls: type[Any], module: ModuleType) -> str:
     """A class, its properties and its methods."""
+    if (stub := extension_classes().get(name)) and cls.__module__ in ("lasthop", "lasthop._core"):
+        return stub_section(stub, module)
     init = getattr(cls, "__init__", None) if "__init__" in vars(cls) else None
     head = f"`````{{py:class}} {name}{signature(init, drop_first=True) if init else ''}\n:module: {module.__name__}\n"
     out = [f"## {name}\n", head, markdown(own_doc(cls))]
+    for field, kind, doc in fields(cls):
+        out.append(attribute(field, kind, doc))
     for member, kind, raw in members(cls):
         doc = markdown(inspect.getdoc(raw) or "")
         if kind == "attribute":
@@ -54,10 +62,103 @@ def own_doc(cls: type[Any]) -> str:
     return "" if doc.startswith(f"{cls.__name__}(") else doc
 
 
+@cache
+def extension_classes() -> dict[str, ast.ClassDef]:
+    """The classes of the extension module by name: its stub says what the compiled classes do not."""
+    stub = Path(__file__).resolve().parents[2] / "python" / "lasthop" / "_core.pyi"
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def stub_section(cls: ast.ClassDef, module: ModuleType) -> str:
+    """A class of the extension module, as its stub describes it."""
+    out = [
+        f"## {cls.name}\n",
+        f"`````{{py:class}} {cls.name}\n:module: {module.__name__}\n",
+        markdown(ast.get_docstring(cls) or ""),
+    ]
+    functions = [node for node in cls.body if isinstance(node, ast.FunctionDef)]
+    settable = {node.name for node in functions if any("setter" in ast.unparse(d) for d in node.decorator_list)}
+    for node, after in zip(cls.body, [*cls.body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            out.append(attribute(ast.unparse(node.target), ast.unparse(node.annotation), text_of(after) or ""))
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            decorators = [ast.unparse(d) for d in node.decorator_list]
+            doc = ast.get_docstring(node) or ""
+            if decorators == ["property"]:
+                more = "" if not settable else " May be set." if node.name in settable else " Read only."
+                out.append(attribute(node.name, ast.unparse(node.returns) if node.returns else "", doc + more))
+            elif not decorators:
+                arguments = [
+                    f"{a.arg.lstrip('_')}: {ast.unparse(a.annotation)}" for a in node.args.args[1:] if a.annotation
+                ]
+                returns = ast.unparse(node.returns) if node.returns else "None"
+                arrow = "" if returns == "None" else f" -> {returns}"
+                out.append(f"````{{py:method}} {node.name}({', '.join(arguments)}){arrow}\n\n{markdown(doc)}\n````\n")
+    out.append("`````\n")
+    return "\n".join(out)
+
+
+def text_of(node: ast.stmt | None) -> str | None:
+    """The string that a statement consists of, which describes the attribute before it; None: another statement."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return inspect.cleandoc(node.value.value)
+    return None
+
+
+def attribute(name: str, kind: str, doc: str) -> str:
+    """An attribute of a class with its type."""
+    typed = f":type: {kind}\n" if kind else ""
+    return f"````{{py:attribute}} {name}\n{typed}:no-index-entry:\n\n{markdown(doc)}\n````\n"
+
+
+def fields(cls: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """Fields of a dataclass that the docstring does not list: (name, type, what the source says).
+
+    The text of a field is the comment `#:` above it, or the string below it.
+    """
+    if not dataclasses.is_dataclass(cls):
+        return
+    source = textwrap.dedent(inspect.getsource(cls))
+    lines = source.splitlines()
+    body = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef)).body
+    listed = own_doc(cls)
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+            continue
+        name = node.target.id
+        if name.startswith("_") or re.search(rf"^ +{name}: ", listed, re.MULTILINE):
+            continue
+        yield name, ast.unparse(node.annotation), said_of(node, after, lines)
+
+
+def said_of(node: ast.stmt, after: ast.stmt | None, lines: Sequence[str]) -> str:
+    """What the source says of a field or a value: the string below it, else the comment `#:` above it."""
+    if (text := text_of(after)) is not None:
+        return text
+    above = node.lineno - 1
+    while above and lines[above - 1].strip().startswith("#:"):
+        above -= 1
+    return " ".join(line.strip()[2:].strip() for line in lines[above : node.lineno - 1])
+
+
+def value_doc(name: str, module: ModuleType) -> str:
+    """What the source of a package says of one of its values."""
+    for other in [m for n, m in sorted(sys.modules.items()) if f"{n}.".startswith(f"{module.__name__}.")]:
+        source = inspect.getsource(other)
+        body = ast.parse(source).body
+        for node, after in zip(body, [*body[1:], None], strict=True):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                return said_of(node, after, source.splitlines())
+    return ""
+
+
 def function_section(name: str, item: Any, module: ModuleType) -> str:
     """A function, or a value."""
     if not callable(item):
-        return f"## {name}\n\n```{{py:data}} {name}\n:module: {module.__name__}\n```\n"
+        doc = markdown(value_doc(name, module))
+        return f"## {name}\n\n````{{py:data}} {name}\n:module: {module.__name__}\n\n{doc}\n````\n"
     doc = markdown(inspect.getdoc(item) or "")
     return f"## {name}\n\n````{{py:function}} {name}{signature(item)}\n:module: {module.__name__}\n\n{doc}\n````\n"
 
@@ -83,7 +184,7 @@ def signature(function: Any, drop_first: bool = False) -> str:
         sig = inspect.signature(function)
     except (TypeError, ValueError):
         return "(...)"
-    parameters = list(sig.parameters.values())[1 if drop_first else 0 :]
+    parameters = [p for p in list(sig.parameters.values())[1 if drop_first else 0 :] if not p.name.startswith("_")]
     text = str(sig.replace(parameters=parameters))
     # Annotations are texts already (`from __future__ import annotations`): without their quotes.
     text = re.sub(r"'([^']*)'", lambda m: m.group(1) if is_annotation(text, m.start()) else m.group(0), text)

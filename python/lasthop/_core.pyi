@@ -25,6 +25,7 @@ class LasthopError(ValueError):
     """A mistake in an input: a scenario, a trace, a key. `str()` is the rendered, multi-line message."""
 
     diagnostics: list[Diagnostic]
+    """The mistakes one by one: `severity`, `message`, `file`, `line` and `column` (from 1), `key`, `help`."""
 
 class FolderInUseError(LasthopError):
     """The result folder holds something, or another run is writing it. Raised before anything is simulated."""

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 class Scenario:
     """A scenario, parsed and checked. Immutable: `with_` and `set` return changed copies.
 
-    results = Scenario.load("umts.toml").with_(seed=3).set("flow.ftp.tcp.cc", "reno").run()
+    For example:
+
+        results = Scenario.load("umts.toml").with_(seed=3).set("flow.ftp.tcp.cc", "reno").run()
     """
 
     __slots__ = ("_cc", "_core", "_schedulers")

@@ -48,9 +48,18 @@ def _per_step(recording: Recording, step: float) -> np.ndarray:
     return np.bincount(place, weights=recording.sizes, minlength=count)
 
 
+#: Formats of recordings by name: "mahimahi" and "netem-trace".
 FORMATS: Mapping[str, Callable[[Recording], bytes]] = {"mahimahi": mahimahi, "netem-trace": netem_trace}
 
 
 def content(recording: Recording, format: str) -> bytes:
-    """The recording as a file of one of `FORMATS`."""
+    """The recording as the content of a file.
+
+    Args:
+        recording: what `record` has returned.
+        format: a key of `FORMATS`: "mahimahi" or "netem-trace".
+
+    Raises:
+        KeyError: there is no such format.
+    """
     return FORMATS[format](recording)

@@ -59,6 +59,11 @@ class Comparison:
 def compare(recording: Recording, cc: str, seed: int = 1) -> Comparison:
     """Runs a TCP flow that always has data over the scenario and over the trace.
 
+    Args:
+        recording: what `record` has returned.
+        cc: name of a congestion control.
+        seed: seed of the replay.
+
     Raises:
         LasthopError: there is no such congestion control.
     """

@@ -17,6 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+#: "down" is to the node whose last hop is recorded, "up" from it.
 Direction: TypeAlias = "Literal['down', 'up']"
 
 #: The flow that is recorded, and what a flow must not be called.

@@ -1,8 +1,11 @@
 """Why a flow was slow: its time, or its delay, divided among causes; what was lost where; what to change.
 
-from lasthop import Results
-from lasthop.explain import explain
-print(explain(Results.load("results/umts-download-1")).sentences[0])
+    from lasthop import Results
+    from lasthop.explain import explain
+
+    print(explain(Results.load("results/umts-download-1")).sentences[0])
+
+Budgets are exact with the tables of `output.explain`, and estimated without.
 """
 
 from __future__ import annotations
@@ -41,8 +44,11 @@ __all__ = [
 class Explanation:
     """A budget in words, with advice."""
 
+    #: The time of the flow, divided among causes.
     budget: Budget
+    #: The largest causes, the losses and the timeouts in words, one sentence each.
     sentences: list[str]
+    #: Changes that may help, that of the largest cause first; empty: no rule applies.
     advice: list[Advice]
 
     def to_json(self) -> dict[str, Any]:

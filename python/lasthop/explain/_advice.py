@@ -35,8 +35,9 @@ FEW = 4 * MTU
 class Advice:
     """One change that may help."""
 
+    #: The reason and the change in words.
     text: str
-    #: As for `--set`; empty: nothing that a key could change.
+    #: Texts `KEY=VALUE` as for `--set`; empty: no key can change the cause.
     changes: list[str]
 
 
@@ -45,7 +46,8 @@ class Tried:
     """What a change did: numbers of the flow without and with it."""
 
     advice: Advice
-    #: Name, before, after; None where the run does not have it.
+    #: Column of the table `flows`, its value without the change and with it; None where the run
+    #: does not have it.
     numbers: list[tuple[str, float | None, float | None]]
 
 

@@ -135,6 +135,7 @@ class Part:
     """A cause with its time."""
 
     cause: Cause
+    #: Its time [ns]; the times of all parts add up to the whole.
     ns: int
 
 
@@ -168,16 +169,22 @@ class Pdu:
 class Loss:
     """A packet that was dropped."""
 
+    #: Its number in the run, as in the tables `packets` and `drops`.
     packet: int
+    #: When it was dropped [ns].
     at_ns: int
+    #: Link direction, bearer, mobile or node that dropped it.
     place: str
+    #: The cause, as in the table `drops`.
     cause: str
+    #: Its size with the IP header [octets].
     size: int
     #: The stage in which it was; None: not recorded.
     stage: str | None
     #: The segment or datagram, and the PDU and transport block that it was lost in, as far as the
     #: run says.
     pdu: str | None
+    #: Whether TCP had sent its data before; None: not recorded.
     retransmission: bool | None
     #: The PDUs of RLC or 802.11 in which it was lost; none: not recorded, or it was in none.
     pdus: list[Pdu] = field(default_factory=list)
@@ -202,18 +209,25 @@ class Budget:
     a UDP flow, the one-way delays of all packets that arrived, added up.
     """
 
+    #: Name of the flow.
     flow: str
+    #: "tcp" or "udp".
     transport: str
+    #: Beginning of what is explained [ns of the run].
     start_ns: int
+    #: End of what is explained [ns of the run].
     end_ns: int
+    #: What the parts divide [ns].
     whole_ns: int
-    #: Largest first.
+    #: The causes with their times, the largest first.
     parts: list[Part]
     #: Packets whose delays make the whole (UDP); None: not of UDP.
     packets: int | None
     #: From the tables `stages` and `limits`; False: estimated from samples.
     exact: bool
+    #: The packets that were dropped, by time.
     losses: list[Loss] = field(default_factory=list)
+    #: The parts over time; None: of a UDP flow whose delays were estimated.
     timeline: Timeline | None = None
     #: What is estimated or left out.
     notes: list[str] = field(default_factory=list)

@@ -28,10 +28,13 @@ _NO_THRESHOLD = 0xFFFF
 class Socket:
     """A sender at its last sample that is not after the moment asked for."""
 
+    #: Name of the flow.
     flow: str
+    #: Node of the sender.
     src: str
+    #: Node of the receiver.
     dst: str
-    #: Name of the congestion control.
+    #: Name of the congestion control; None: the run does not say.
     cc: str | None
     #: The sample: a row of the table `tcp`.
     sample: dict[str, Any]

@@ -52,7 +52,15 @@ class Plots:
     ) -> Figure:
         """Congestion window over time [segments]; a triangle marks each timeout.
 
-        With `ssthresh`, the slow-start threshold is dotted beside it.
+        Args:
+            flow: which flows, by name or pattern; None: all that have samples.
+            t: time range (from, to) [s]; None at either end: as far as there is data.
+            ssthresh: also show the slow-start threshold, dotted.
+            width: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: no such flow has samples in this time.
         """
         fig, axes = new_figure("Time (s)", "Congestion window (segments)", width, height)
         timeouts = False
@@ -85,11 +93,14 @@ class Plots:
         """Round-trip time as the sender sees it [ms]: its smoothed estimate, and the samples as dots.
 
         Args:
-            flow: which flows.
-            t: time range [s].
+            flow: which flows, by name or pattern; None: all that have samples.
+            t: time range (from, to) [s]; None at either end: as far as there is data.
             samples: show each sample; None: only when one flow is shown.
             width: inches.
-            height: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: no such flow has samples in this time.
         """
         fig, axes = new_figure("Time (s)", "Round-trip time (ms)", width, height)
         flows = list(_by_flow(self.results.tcp, flow, t))
@@ -118,12 +129,23 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
+        """Rate over time [bit/s, with a prefix that fits].
 
         The payload that arrived at the receiver, each byte once, in order or not. TCP flows need
         samples (`output.tcp`), between which the rate is taken as constant; other flows need
         `output.packets = true`. The figure names those that it leaves out because nothing of them
         was recorded.
+
+        Args:
+            flow: which flows, by name or pattern; None: all of which something was recorded.
+            t: time range (from, to) [s]; None at either end: as far as there is data.
+            every: length of the intervals over which the rate is averaged [s], above 0; None: about
+                a hundred intervals.
+            width: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: nothing of these flows was recorded over time.
         """
         fig, axes = new_figure("Time (s)", "", width, height)
         curves = list(self._arrived(flow))
@@ -152,7 +174,17 @@ class Plots:
         """Sequence trace of one TCP flow at its sender: data sent, retransmissions, acknowledgements [bytes].
 
         Numbers count from the start of the stream, whatever time is shown. Needs `output.packets =
-        true`. `flow` may be left out when the run has only one.
+        true`.
+
+        Args:
+            flow: name of the flow; None: the only TCP flow of the run.
+            t: time range (from, to) [s]; None at either end: as far as there is data.
+            width: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: the run recorded no packets, the flow is not named or unknown, or it sent
+                no data in this time.
         """
         name, sender = self._one_flow(flow)
         here = _between(self._packets(), t)
@@ -190,10 +222,14 @@ class Plots:
         Args:
             queue: which, by name or pattern; a radio bearer's are called `"dch.downlink"`; None:
                 those that come to at least a tenth of the fullest.
-            t: time range [s].
+            t: time range (from, to) [s]; None at either end: as far as there is data.
             unit: "packets" or "bytes".
             width: inches.
-            height: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: there is no such queue.
+            ValueError: `unit` is another text.
         """
         if unit not in ("packets", "bytes"):
             raise ValueError(f"unit is 'packets' or 'bytes', not '{unit}'")
@@ -233,9 +269,13 @@ class Plots:
                 or "errors" (not decoded, percent).
             ue: which UEs, by node name or pattern; None: all.
             direction: "downlink" or "uplink".
-            t: time range [s].
+            t: time range (from, to) [s]; None at either end: as far as there is data.
             width: inches.
-            height: inches.
+            height: inches; None: the golden ratio.
+
+        Raises:
+            LasthopError: the run has no table `radio`, the quantity or direction is unknown, or no
+                such UE had blocks.
         """
         if "radio" not in self.results.table_names:
             raise mistake("this run has no radio table: it has no LTE cell, or `output.radio = false`")

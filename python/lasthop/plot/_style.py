@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 
 from lasthop._errors import mistake
 
-# Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for
-# them, is absent.
+#: Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for
+#: them, is absent.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
 
