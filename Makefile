@@ -117,6 +117,7 @@ bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 
 bench-check: ## instruction counts of the bench cases against the record (UPDATE=1 renews it)
 	cargo bench -p lasthop-sim --bench scenarios -- $(if $(UPDATE),update,check)
+	$(if $(UPDATE),$(PYTHON) docs/fill_bench.py --page)
 
 swarm: ## random valid scenarios with every debug check on (REPS=10000)
 	cargo run --profile checked -p lasthop-sim --example swarm -- $(REPS)

@@ -4,8 +4,8 @@
 
 Takes target/bench.json and target/bench-rlc-am.json (`make bench` makes them) and
 target/bench-commands.json (`python docs/measure_commands.py`), whichever there are, into the record
-of this machine below docs/bench, and writes the tables of all records into the page. With `--page`
-it reads the records alone.
+of this machine below docs/bench, and writes the tables of all records and the counts of
+crates/sim/benches/instructions.json into the page. With `--page` it measures nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ RECORDS = ROOT / "docs" / "bench"
 PEER = RECORDS / "ns-3.json"
 #: Measurements that take long, with the command and the commit of each.
 RECORDED = RECORDS / "recorded.json"
+#: Instructions of the cases, with what counted them.
+COUNTS = ROOT / "crates" / "sim" / "benches" / "instructions.json"
 BEGIN = "<!-- bench:begin (written by docs/fill_bench.py from docs/bench; do not edit) -->"
 END = "<!-- bench:end -->"
 #: What is measured: the file below target/, and the command that makes it.
@@ -76,7 +78,8 @@ def generated() -> str:
     peer, recorded = (json.loads(p.read_text(encoding="utf-8")) for p in (PEER, RECORDED))
     machines = sorted(set(RECORDS.glob("*.json")) - {PEER, RECORDED})
     sections = [section(json.loads(p.read_text(encoding="utf-8")), peer) for p in machines]
-    return "\n\n".join([BEGIN, *sections, peer_section(peer), recorded_section(recorded), END])
+    counts = count_section(json.loads(COUNTS.read_text(encoding="utf-8")))
+    return "\n\n".join([BEGIN, *sections, counts, peer_section(peer), recorded_section(recorded), END])
 
 
 def section(record: dict[str, Any], peer: dict[str, Any]) -> str:
@@ -125,6 +128,16 @@ def command_table(rows: list[dict[str, Any]]) -> str:
     lines = ["| what | processor time | |", "|---|---|---|"]
     lines += [f"| {row['what']} | {row['value']:.3g} {row['unit']} | {row['note']} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def count_section(counts: dict[str, Any]) -> str:
+    """The instructions of each case's shortened run."""
+    lines = ["| case | instructions | segments | instructions a segment |", "|---|---|---|---|"]
+    for name, of in counts["cases"].items():
+        each = number(of["instructions"] / of["segments"])
+        lines.append(f"| `{name}` | {number(of['instructions'])} | {of['segments']:,} | {each} |")
+    tools = f"`make bench-check UPDATE=1`; {counts['rustc']}, {counts['valgrind']}, {counts['machine']}."
+    return "### Instructions\n\n" + "\n".join(lines) + f"\n\n{tools}"
 
 
 def peer_section(peer: dict[str, Any]) -> str:
