@@ -1,4 +1,6 @@
-"""Asks the search of the built site for words that readers use, and fails where no right page is found.
+"""Asks the search of the built site for words that readers use.
+
+It fails where no right page is found.
 
     python docs/check_search.py docs/_build/html
 

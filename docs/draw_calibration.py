@@ -1,4 +1,6 @@
-"""Draws the pictures of docs/concepts/calibration.md and the map of docs/guides/radio-networks.md; prints tables.
+"""Draws the pictures of docs/concepts/calibration.md; prints tables.
+
+And the map of docs/guides/radio-networks.md.
 
 By hand: `python docs/draw_calibration.py`. Curves are surveys of the scenarios in docs/calibration,
 points are published figures: an independent Monte Carlo program's for the cases of TR 36.814, and

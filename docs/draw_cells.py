@@ -1,4 +1,6 @@
-"""Draws docs/images/faded-interferers.svg and docs/images/cells-cost.svg for the page on many cells.
+"""Draws docs/images/faded-interferers.svg and docs/images/cells-cost.svg.
+
+For the page on many cells.
 
     python docs/draw_cells.py        needs cargo, valgrind, numpy and matplotlib; some minutes
 
@@ -35,7 +37,10 @@ SECONDS = (0.6, 1.0)
 
 
 def draw_sinr() -> None:
-    """Distribution of the SINR, and its change with fewer fading interferers; differences to all as a table."""
+    """Distribution of the SINR, and its change with fewer fading interferers.
+
+    Differences to all as a table.
+    """
     command = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-lte", "--example", "faded_interferers"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     curves: dict[str, list[tuple[float, float, float]]] = collections.defaultdict(list)

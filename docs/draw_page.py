@@ -1,4 +1,6 @@
-"""Takes the pictures that README and the guides show: of the page of a run (docs/images/view.png) and of a study.
+"""Takes the pictures that README and the guides show.
+
+Of the page of a run (docs/images/view.png) and of a study.
 
     make page-picture
 

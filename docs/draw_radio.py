@@ -39,7 +39,10 @@ def curves() -> dict[int, list[tuple[float, float]]]:
 
 
 def draw_bler() -> None:
-    """Curves of every second MCS, the points they were calibrated to, and the other family at 10 %."""
+    """Curves of every second MCS, and the points they were calibrated to.
+
+    And the other family at 10 %.
+    """
     figure, axes = plt.subplots(figsize=(9, 4))
     snr = np.arange(-10, 24, 0.02)
     colours = plt.get_cmap("viridis")

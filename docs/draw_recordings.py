@@ -1,4 +1,6 @@
-"""Lays recordings of a real Linux over the endpoint: docs/concepts/linux-recordings.md and its two pictures.
+"""Lays recordings of a real Linux over the endpoint.
+
+For docs/concepts/linux-recordings.md and its two pictures.
 
     LASTHOP_SHARED=DIR python docs/draw_recordings.py
 

@@ -1,10 +1,13 @@
-"""Judges every built-in congestion control and writes their scorecards: docs/concepts/scorecards.md.
+"""Judges every built-in congestion control and writes their scorecards.
+
+To docs/concepts/scorecards.md.
 
     make scorecards
 
-The quick form of each suite that fits a control, with the default paths and seeds. The page holds verdicts and values
-alone, no time and no name of a machine: the same version of Lasthop gives the same octets. Finished runs are kept in
-the store of campaigns, so that controls share the runs of the references, and a second call makes nothing anew.
+The quick form of each suite that fits a control, with the default paths and seeds. The page holds
+verdicts and values alone, no time and no name of a machine: the same version of Lasthop gives the
+same octets. Finished runs are kept in the store of campaigns, so that controls share the runs of
+the references, and a second call makes nothing anew.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from lasthop.judging.judgement import VERDICTS, Row, default_suites
 from lasthop.judging.report import MARKS
 
 PAGE = Path(__file__).parent / "concepts" / "scorecards.md"
-#: Controls that need a network or a peer of their own, or are none: they are judged only when named.
+#: Controls that need a network or a peer of their own, or are none: they are judged only when
+#: named.
 LEFT_OUT = ("none", "abc", "guided", "radio-aware")
-#: Suites that judge a control, in the order of the page. `anchors` judges the simulator, `tcpeval` has values.
+#: Suites that judge a control, in the order of the page. `anchors` judges the simulator, `tcpeval`
+#: has values.
 SUITES = ("rfc9743", "bbr", "l4s")
 #: The values of `tcpeval` on the page: case, metric, heading.
 SHOWN = (

@@ -1,4 +1,6 @@
-"""Lays recordings of two flows of a real Linux over ours: docs/concepts/linux-two-flows.md and its picture.
+"""Lays recordings of two flows of a real Linux over ours.
+
+For docs/concepts/linux-two-flows.md and its picture.
 
     LASTHOP_SHARED=DIR python docs/draw_two_flows.py
 

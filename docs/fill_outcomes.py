@@ -23,8 +23,9 @@ import evidence  # noqa: E402
 
 TARGET = DOCS / "outcomes.toml"
 HEAD = """\
-# Outcomes of studies, newest of each form and parameter set. Written by docs/fill_outcomes.py from what
-# `lasthop study run NAME --json` prints. `rule` names the rule of verdicts (docs/_ext/evidence.py).
+# Outcomes of studies, newest of each form and parameter set. Written by docs/fill_outcomes.py from
+# what `lasthop study run NAME --json` prints. `rule` names the rule of verdicts
+# (docs/_ext/evidence.py).
 """
 ORDER = ("umts-vegas", "radio-aware-tcp", "lte-handover", "d2d-tcp", "lte-vs-11ac")
 

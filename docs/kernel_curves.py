@@ -1,4 +1,6 @@
-"""Congestion windows of a real Linux and of Lasthop on one another: what the pages beside the recordings share.
+"""Congestion windows of a real Linux and of Lasthop on one another.
+
+What the pages beside the recordings share.
 
 `draw_recordings.py` and `draw_two_flows.py` use it. Our curves and the table of bars come from a
 test of `lasthop-tcp` that writes them to the folder LASTHOP_CURVES.
@@ -30,7 +32,10 @@ Curve = list[tuple[float, float]]
 
 
 def recordings(name: str) -> Path:
-    """The folder of recordings `name` below LASTHOP_SHARED; the program ends where that is not set."""
+    """The folder of recordings `name` below LASTHOP_SHARED.
+
+    The program ends where that is not set.
+    """
     shared = os.environ.get("LASTHOP_SHARED")
     if not shared:
         sys.exit(f"{Path(sys.argv[0]).stem}: set LASTHOP_SHARED to the folder that holds data/{name}")

@@ -1,9 +1,11 @@
-"""Measures processor times of commands and calls for docs/performance.md, into target/bench-commands.json.
+"""Measures processor times of commands and calls for docs/performance.md.
+
+The figures go to target/bench-commands.json.
 
     python docs/measure_commands.py
 
-Takes about two minutes of one core. Each figure is the least of five. `python docs/fill_bench.py` then
-writes them into the page.
+Takes about two minutes of one core. Each figure is the least of five. `python docs/fill_bench.py`
+then writes them into the page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Measures the table of docs/concepts/real-linux.md: a real Linux kernel and `linux-6` on the same simulated path.
+"""Measures the table of docs/concepts/real-linux.md.
+
+A real Linux kernel and `linux-6` on the same simulated path.
 
     [LASTHOP_SHARED=DIR] python docs/measure_linux.py FOLDER [CONTROL...]
 
@@ -18,7 +20,8 @@ from typing import NamedTuple
 from lasthop import Results, Scenario
 from lasthop.linux import CONTROLS, at, find, run
 
-#: The recordings' netem holds 100 and 250 packets, those on the wire included: 16.5 and 82.6 of 1514 octets.
+#: The recordings' netem holds 100 and 250 packets, those on the wire included: 16.5 and 82.6 of
+#: 1514 octets.
 PATHS = {"p1": (10, 20, 83, 30), "p2": (20, 50, 167, 60)}
 PATH = """
 [scenario]

@@ -42,7 +42,10 @@ interval = "50 ms"
 
 
 def write_trace(path: Path) -> None:
-    """A link that offers 12 Mbit/s for two seconds and 3 Mbit/s for two seconds: one line, one packet."""
+    """A link that offers 12 Mbit/s for two seconds and 3 Mbit/s for two seconds.
+
+    One line, one packet.
+    """
     fast = range(0, 2000, 1)
     slow = range(2000, 4001, 4)
     path.write_text("".join(f"{ms}\n" for ms in [*fast, *slow]), encoding="utf-8")

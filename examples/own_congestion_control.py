@@ -3,8 +3,8 @@
 demonstrates in particular:
 
 - a class that cuts to 0.7 of the window at a loss, with the factor as a parameter of the scenario;
-- a class that steers by delay: it adds a segment per round trip while fewer than three queue, and takes one away
-  while more than five do;
+- a class that steers by delay: it adds a segment per round trip while fewer than three queue, and
+  takes one away while more than five do;
 - one figure that compares them with `reno` and `vegas`.
 
     server ==== link.bottleneck (10 Mbit/s, 20 ms, 100 packets) ==== phone
@@ -63,7 +63,10 @@ class Aimd(lh.CongestionControl):
 
 # [queue]
 class Queue(lh.CongestionControl):
-    """Holds three to five segments in the path's queue, by the smallest round trip of each round."""
+    """Holds three to five segments in the path's queue.
+
+    By the smallest round trip of each round.
+    """
 
     def __init__(self) -> None:
         self.base = math.inf

@@ -2,12 +2,14 @@
 
 demonstrates in particular:
 
-- a class that weighs the UEs of a TTI: best channel first, unless a packet of voice has waited for `budget`;
+- a class that weighs the UEs of a TTI: best channel first, unless a packet of voice has waited for
+  `budget`;
 - the parameter `budget` as a key of the scenario;
-- a call at the edge of the cell and three downloads nearer by, here and under two built-in schedulers.
+- a call at the edge of the cell and three downloads nearer by, here and under two built-in
+  schedulers.
 
-    server ---- link.core ---- enb ==== cell, 25 resource blocks ==== phone-1 ... phone-3   downloads
-                                                                 ==== caller                64 kbit/s of voice
+    server ---- link.core ---- enb ==== cell, 25 blocks ==== phone-1 ... phone-3   downloads
+                                                        ==== caller                voice
 
 Run it: python examples/own_scheduler.py
 """

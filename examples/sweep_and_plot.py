@@ -1,4 +1,6 @@
-"""Two congestion controls over a grid of error rates and seeds, on every core, with confidence intervals.
+"""Two congestion controls over a grid of error rates and seeds.
+
+On every core, with confidence intervals.
 
 demonstrates in particular:
 

@@ -28,7 +28,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """A shell starts what it runs in the background with SIGINT ignored, and Python leaves it so."""
+    """A shell starts its background jobs with SIGINT ignored, and Python leaves it so."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -11,7 +11,10 @@ from lasthop.harness.drawing import LEAST_CONTRAST, contrast
 
 
 def faint(figure: Figure) -> list[str]:
-    """Each text with less contrast than `LEAST_CONTRAST` to the colour that most of its place has without it."""
+    """Each text with less contrast than `LEAST_CONTRAST` to its ground.
+
+    The ground is the colour that most of its place has without it.
+    """
     figure.set_dpi(100)
     canvas = figure.canvas
     canvas.draw()

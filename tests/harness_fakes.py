@@ -1,4 +1,7 @@
-"""A pretended simulator for tests of the harness: scenarios are nested dicts, tables come from a function."""
+"""A pretended simulator for tests of the harness.
+
+Scenarios are nested dicts, tables come from a function.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Made-up results with the documented columns, for tests of plots and reports that need no simulation."""
+"""Made-up results with the documented columns.
+
+For tests of plots and reports that need no simulation.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ SEGMENT = 1460
 
 
 class MadeUp:
-    """A `Source` of results: a saw-tooth TCP flow `ftp`, a second one `web`, and a UDP flow `voice`."""
+    """A `Source` of results.
+
+    A saw-tooth TCP flow `ftp`, a second one `web`, and a UDP flow `voice`.
+    """
 
     def __init__(self, samples: int = 400, packets: bool = True, first_seq: int = 1) -> None:
         self._tables = {

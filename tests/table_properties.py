@@ -1,4 +1,7 @@
-"""The tables of runs as properties of `lasthop.Results`, made from the core's registry: `make properties`."""
+"""The tables of runs as properties of `lasthop.Results`: `make properties`.
+
+They are made from the core's registry.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,10 @@ def renewed(source: str) -> str:
 
 def _property(name: str, description: str) -> str:
     first, dot, rest = description.partition(". ")
-    text = [first + ("." if dot else "")]
-    if rest:
-        text += ["", *textwrap.wrap(rest, 110)]
+    summary, more = _divided(first + ("." if dot else ""))
+    text = [summary]
+    if rest := " ".join(part for part in (more, rest) if part):
+        text += ["", *textwrap.wrap(rest, 92)]
     last = '"""' if len(text) == 1 else '\n        """'
     doc = "\n".join(f"        {line}" if line else "" for line in text).lstrip()
     return f"""
@@ -36,6 +40,15 @@ def _property(name: str, description: str) -> str:
         \"\"\"{doc}{last}
         return self.table("{name}")
 """
+
+
+def _divided(sentence: str) -> tuple[str, str]:
+    """A summary of at most 86 letters (100 columns in a method), and the rest as a sentence."""
+    if len(sentence) <= 86:
+        return sentence, ""
+    at = max(sentence.rfind(sign, 0, 85) for sign in (", ", "; ", ": "))
+    rest = sentence[at + 2 :]
+    return f"{sentence[:at]}.", rest[:1].upper() + rest[1:]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""`lasthop export-trace`: recordings against closed forms, their formats, and what a replay loses."""
+"""`lasthop export-trace`: recordings against closed forms.
+
+And their formats, and what a replay loses.
+"""
 
 from __future__ import annotations
 

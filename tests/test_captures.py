@@ -1,6 +1,9 @@
-"""Captures that cannot be written end the run with an error; Wireshark's analysis of TCP in the bundled scenarios.
+"""Captures that cannot be written end the run with an error.
 
-`crates/sim/tests` have the frames themselves, and the analysis where it is compared with more tables.
+And Wireshark's analysis of TCP in the bundled scenarios.
+
+`crates/sim/tests` have the frames themselves, and the analysis where it is compared with more
+tables.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ RUN = (sys.executable, "-m", "lasthop", "run", "dumbbell", "--set", "scenario.du
 
 
 def run(*more: str, most: int | None = None) -> subprocess.CompletedProcess[str]:
-    """`lasthop run dumbbell`, in which no file grows beyond `most` bytes (setrlimit(2); Python ignores the signal)."""
+    """`lasthop run dumbbell`, in which no file grows beyond `most` bytes.
+
+    By setrlimit(2); Python ignores the signal.
+    """
     # The shell's unit is 512 or 1024 octets: the limit is set here, and is inherited.
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:

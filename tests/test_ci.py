@@ -1,4 +1,7 @@
-"""Programs of others in CI: installed where that is possible, named where it is not, never silently left out."""
+"""Programs of others in CI: installed where that is possible, else named.
+
+They are never silently left out.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ MISSING = "DID NOT RUN: captures as the reader sees them (no program reader, Deb
 
 
 def run(programs: Path, **stubs: str) -> subprocess.CompletedProcess[str]:
-    """Runs the script where only `stubs` and the usual programs are; each stub is the text of a shell script."""
+    """Runs the script where only `stubs` and the usual programs are.
+
+    Each stub is the text of a shell script.
+    """
     for name in ("bash", "sh", "timeout", "mktemp", "tail", "rm", "touch", "chmod"):
         path = next(Path(d, name) for d in os.environ["PATH"].split(os.pathsep) if Path(d, name).exists())
         (programs / name).symlink_to(path)

@@ -1,4 +1,7 @@
-"""The crates depend as ARCHITECTURE.md says: no arrow beyond its table, studies use the public package only."""
+"""The crates depend as ARCHITECTURE.md says: no arrow beyond its table.
+
+Studies use the public package only.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ SECTIONS = ("dependencies", "dev-dependencies", "build-dependencies")
 
 
 def allowed_arrows(text: str) -> dict[str, dict[str, set[str]]]:
-    """Reads the table below `TABLE_HEADING`: crate -> the crates and the fenced libraries that it may name."""
+    """Reads the table below `TABLE_HEADING`.
+
+    Crate -> the crates and the fenced libraries that it may name.
+    """
     body = text.split(TABLE_HEADING, 1)[1]
     arrows: dict[str, dict[str, set[str]]] = {}
     for line in body.splitlines():
@@ -38,7 +44,7 @@ def crates() -> list[Path]:
 
 
 def dependencies(manifest: dict[str, object]) -> set[str]:
-    """Every dependency of a manifest, of any kind and for any platform, by the name of its package."""
+    """Every dependency of a manifest by its package's name, of any kind, for any platform."""
     tables = [manifest, *manifest.get("target", {}).values()]  # type: ignore[attr-defined]
     found = set()
     for table in tables:
@@ -101,7 +107,10 @@ def test_the_table_points_only_downwards() -> None:
 
 
 def protocols() -> dict[str, str | None]:
-    """Crate -> the protocol of which it is a part, as its manifest says; None: of none, others share it."""
+    """Crate -> the protocol of which it is a part, as its manifest says.
+
+    None: of none, others share it.
+    """
     manifests = {p.parent.name: tomllib.loads(p.read_text(encoding="utf-8"))["package"] for p in crates()}
     return {name: m.get("metadata", {}).get("lasthop", {}).get("protocol") for name, m in manifests.items()}
 
@@ -112,7 +121,10 @@ def crossing(of: dict[str, str | None], uses: dict[str, set[str]]) -> list[str]:
 
 
 def unstated(of: dict[str, str | None], uses: dict[str, set[str]], in_sim: set[str]) -> list[str]:
-    """Crates that accesses or transports name, that deal in times and sizes, and that no two protocols share."""
+    """Crates of accesses or transports that deal in times and sizes and are not shared.
+
+    Accesses or transports name them, and no two protocols share them.
+    """
     users = {crate: {of[a] for a in uses if of.get(a) and crate in uses[a]} for crate in in_sim}
     wanting = {c for c in in_sim if not of.get(c) and "units" in uses[c] and len(users[c]) < 2}
     return sorted(wanting)
@@ -175,7 +187,9 @@ def studies() -> list[Path]:
 
 
 def private_imports(source: str, depth: int) -> list[str]:
-    """Modules that a study must not import: private ones of the package, and relative ones outside its folder.
+    """Modules that a study must not import.
+
+    Private ones of the package, and relative ones outside its folder.
 
     `depth`: how many folders lie between the file and its study's folder.
     """

@@ -241,7 +241,10 @@ def names_of_code(page: str) -> set[str]:
 
 
 def is_there(path: str) -> bool:
-    """A path from the root, or the end of one in a crate's sources; `<name>` stands for any name."""
+    """A path from the root, or the end of one in a crate's sources.
+
+    `<name>` stands for any name.
+    """
     pattern = re.sub(r"<\w+>", "*", path)
     return any(ROOT.glob(pattern)) or any(ROOT.glob(f"crates/*/src/**/{pattern}"))
 
@@ -317,7 +320,10 @@ def test_the_check_of_the_search_finds_words_by_text_and_by_title(tmp_path: Path
 
 
 def long_lines(text: str) -> list[int]:
-    """The lines of prose (from 1) above 120 columns; tables, code, headings and long words keep their lines."""
+    """The lines of prose (from 1) above 120 columns.
+
+    Tables, code, headings and long words keep their lines.
+    """
     found, block = [], False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith(("```", ":::")):

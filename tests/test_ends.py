@@ -1,4 +1,6 @@
-"""In the network of LTE the state of UEs and what their eNBs know of them lie apart; few objects reach both.
+"""In the network of LTE the state of UEs and what their eNBs know lie apart.
+
+Few objects reach both.
 
 `Ue` is the state of the terminal, `UeContext` that of its eNB (`crates/lte/src/network/state`); the
 parts of each are the structs of `state` that its fields name. A struct reaches a part if it holds

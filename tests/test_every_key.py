@@ -140,7 +140,10 @@ def base_type(key: dict[str, Any]) -> str:
 
 
 def listed(key: dict[str, Any], value: str) -> list[str]:
-    """`value` as it is, or in each place of a list with good ones around it, and a list that is too long."""
+    """`value` in the places of lists, and a list that is too long.
+
+    As it is, or in each place of a list with good ones around it.
+    """
     length = re.match(r"list(?: of (\d))?: ", str(key["type"]))
     if length is None:
         return [value]
@@ -159,7 +162,10 @@ def concrete(key: dict[str, Any]) -> str:
 
 
 def settings(key: dict[str, Any], path: str) -> Iterator[list[str]]:
-    """What may have to be set first: the kind of the table that the key is in, or of one around it."""
+    """What may have to be set first.
+
+    The kind of the table that the key is in, or of one around it.
+    """
     if not key.get("kind"):
         yield []
         return
@@ -169,7 +175,10 @@ def settings(key: dict[str, Any], path: str) -> Iterator[list[str]]:
 
 
 def placed(key: dict[str, Any]) -> tuple[str, list[str], str] | None:
-    """A scenario that takes the key with a sensible value: its text, what is set before, and the key's path."""
+    """A scenario that takes the key with a sensible value.
+
+    Its text, what is set before, and the key's path.
+    """
     path = concrete(key)
     table = path.split(".")[0]
     default = key.get("default")
@@ -236,6 +245,9 @@ def test_every_key_refuses_or_runs(section: str) -> None:
 
 
 def test_most_keys_are_tried() -> None:
-    """The rest needs more beside it than these scenarios have, such as the other keys of its table."""
+    """The rest needs more beside it than these scenarios have.
+
+    Such as the other keys of its table.
+    """
     tried = sum(placed(key) is not None for key in keys())
     assert tried >= 0.85 * len(keys()), f"{tried} of {len(keys())}"

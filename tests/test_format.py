@@ -69,7 +69,10 @@ def test_every_reader_of_a_run_says_so(folder: Path, tmp_path: Path, command: li
 
 
 def test_results_of_the_same_format_may_lack_columns_that_came_later(folder: Path, tmp_path: Path) -> None:
-    """What is added leaves the number as it is: older results lack it, and readers say what is missing."""
+    """What is added leaves the number as it is.
+
+    Older results lack it, and readers say what is missing.
+    """
     import pyarrow.parquet as pq
 
     copy = changed(folder, tmp_path)

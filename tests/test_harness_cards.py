@@ -171,7 +171,10 @@ def test_a_hollow_dot_is_undecided() -> None:
     ],
 )
 def test_folded_comparisons_are_summed_up(limits: list[float], said: str) -> None:
-    """2 ± 2.5 holds below 5, is undecided at 4 and fails below -1; what fails comes first, then what is undecided."""
+    """2 ± 2.5 holds below 5, is undecided at 4 and fails below -1.
+
+    What fails comes first, then what is undecided.
+    """
     wide = Estimate.of([1.0, 2.0, 3.0])
     assert said in Tags(comparisons(j.all_of([j.at_most("x", wide, limit) for limit in limits]))).text
 
@@ -325,7 +328,10 @@ def _several(labels: tuple[str, ...], unit: str = "") -> j.Check:
 
 
 def _marked(html: str) -> dict[str, set[str]]:
-    """The class and the colour of each series, in the figure and beside its numbers; both places in the same order."""
+    """The class and the colour of each series, in the figure and beside its numbers.
+
+    Both places in the same order.
+    """
     found: dict[str, set[str]] = {}
     for plot, values in re.findall(r'<span class="plot(.*?)</span><span class="value">(.*?)</span></div>', html):
         beside = re.findall(r'<i class="(dot s\d)" style="--c:(#\w+)"></i> (.*?): ', values)
@@ -362,7 +368,10 @@ def test_names_of_one_colour_that_share_a_card_have_other_shapes() -> None:
 
 
 def test_series_of_a_card_differ_while_there_are_colours() -> None:
-    """Twelve series in pairs on six cards, more than there are colours; then eight in one comparison."""
+    """Twelve series in pairs on six cards, more than there are colours.
+
+    Then eight in one comparison.
+    """
     cards = [named_series(j.all_of([_several((f"x{k}", f"y{k}")), _several((f"x{k}", "z"))])) for k in range(6)]
     marks = marks_of(cards)
     for card in cards:

@@ -127,7 +127,10 @@ def test_a_comparison_that_fails_is_open_where_its_interval_reaches_what_is_acce
 
 
 def test_what_has_happened_once_has_happened() -> None:
-    """A count cannot be negative: an interval that reaches 0 does not undo the losses of one replication."""
+    """A count cannot be negative.
+
+    An interval that reaches 0 does not undo the losses of one replication.
+    """
     some = j.never("lost", Estimate.of([0.0, 57.0]))
     assert (some.passed, some.open) == (False, False)
     assert j.at_most("lost", Estimate.of([0.0, 57.0]), 0).open
@@ -240,7 +243,10 @@ def test_a_claim_of_several_comparisons_is_turned_when_each_that_failed_holds_so
 
 
 def test_what_only_lacks_seeds_asks_for_no_ablation() -> None:
-    """Of a claim that differs, comparisons that are open are not among those that an ablation is to turn."""
+    """Open comparisons are not among those that an ablation is to turn.
+
+    Of a claim that differs.
+    """
     checks = [j.at_most("x", e, 10) for e in (near(1), near(12), noisy(12, 3))]
     assert [c.held for c in checks] == [True, False, None]
     base = j.Finding("differs", "-", parts=dict(zip("abc", (c.held for c in checks), strict=True)))

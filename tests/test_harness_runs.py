@@ -1,4 +1,7 @@
-"""The runs of a study: whoever makes them they are the same, and what is in the store is never of something else."""
+"""The runs of a study: whoever makes them they are the same.
+
+And what is in the store is never of something else.
+"""
 
 import math
 import os
@@ -88,7 +91,10 @@ def test_a_finished_study_is_judged_again_without_a_run(folder: Path) -> None:  
 
 
 def test_another_study_finds_the_runs_that_it_shares(folder: Path) -> None:  # noqa: F811
-    """The store knows no study: what counts is the scenario, the build, and what the reducer is made of."""
+    """The store knows no study.
+
+    What counts is the scenario, the build, and what the reducer is made of.
+    """
     first = run(folder)
     other = folder.parent / "copy"
     shutil.copytree(folder, other)
@@ -163,7 +169,10 @@ def test_values_of_another_form_are_made_again(folder: Path) -> None:  # noqa: F
 
 
 def test_what_a_figure_needs_is_run_again_if_it_was_kept_without(folder: Path) -> None:  # noqa: F811
-    """A sensitivity run shows nothing: a later base run of the same scenario needs what figures draw."""
+    """A sensitivity run shows nothing.
+
+    A later base run of the same scenario needs what figures draw.
+    """
     change(folder, "study.toml", "[sensitivity]", "[sensitivity]\nset = ['link.a.mode=third']")
     first = known()
     run(folder, first)
@@ -267,7 +276,10 @@ def values_of(data: Data) -> dict[str, list[Any]]:
 
 
 def test_a_campaign_and_a_study_keep_the_same_run_under_one_key(tmp_path: Path) -> None:
-    """Both orders: what each wants of a run stands beside what the other wants, and is found again."""
+    """Both orders: what each wants of a run stands beside what the other wants.
+
+    And is found again.
+    """
     campaign = Campaign(
         base=SMALL / "scenario.toml",
         axes={"link.bottleneck.queue.packets": [33, 3]},
@@ -335,7 +347,10 @@ def test_arrays_come_back_the_same_and_can_be_written_to(array: Any) -> None:
 
 
 def test_the_digest_follows_imports_but_not_what_only_figures_use(tmp_path: Path, monkeypatch: Any) -> None:
-    """Of a bundled study: a change in what `reduce.py` imports counts, one in `figures.py` does not."""
+    """Of a bundled study: a change in what `reduce.py` imports counts.
+
+    One in `figures.py` does not.
+    """
     study = load_study(Path(__file__).parent.parent / "python" / "lasthop" / "studies" / "umts_vegas")
     seen: list[Path] = []
     read = Path.read_bytes

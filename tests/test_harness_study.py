@@ -1,4 +1,7 @@
-"""The harness end to end on a made-up study: throughput falls with loss, by how much a made-up simulator says."""
+"""The harness end to end on a made-up study.
+
+Throughput falls with loss, by how much a made-up simulator says.
+"""
 
 import csv
 import json
@@ -201,7 +204,10 @@ def change(folder: Path, name: str, old: str, new: str) -> None:
 
 
 def simulate(scenario: FakeScenario) -> Tables:
-    """100 minus twice the loss, a little more in other modes, less with delay, a little noise by seed."""
+    """100 minus twice the loss, a little more in other modes.
+
+    Less with delay, a little noise by seed.
+    """
     rate = 100 - 2 * scenario.get("link.a.loss") + scenario.seed / 10
     if scenario.get("link.a.mode") == "other":
         rate += 10

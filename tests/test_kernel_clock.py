@@ -8,7 +8,10 @@ TICK_US = 4000
 
 
 def phases() -> dict[str, set[int]]:
-    """Where in a tick of 4 ms each node's repeated SYNs leave [us], by node: every packet is lost."""
+    """Where in a tick of 4 ms each node's repeated SYNs leave [us], by node.
+
+    Every packet is lost.
+    """
     nodes = [f"host{i}" for i in range(8)]
     links = "".join(f'[link.{n}]\nbetween = ["{n}", "server"]\nrate = "10 Mbit/s"\nloss = "100 %"\n' for n in nodes)
     flows = "".join(

@@ -1,4 +1,7 @@
-"""`lasthop linux`: the kernel's sources, settings and cache. What needs a kernel runs where one is in the cache."""
+"""`lasthop linux`: the kernel's sources, settings and cache.
+
+What needs a kernel runs where one is in the cache.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,8 @@ def test_random_numbers_come_from_the_seed(tree: Path) -> None:
     if subprocess.run(["gcc", program, "-o", tree / "random"], check=False).returncode != 0:
         pytest.skip("needs gcc")
     done = subprocess.run([tree / "random"], env={_edits.SEED: "0"}, capture_output=True, text=True, check=True)
-    # SplitMix64 from 0: e220a8397b1dcdaf, 6e789e6aa1b965f4, 06c45d188009454f, f88bb8a8724c81ec (S. Vigna's
-    # splitmix64.c prints these); the top octets.
+    # SplitMix64 from 0: e220a8397b1dcdaf, 6e789e6aa1b965f4, 06c45d188009454f, f88bb8a8724c81ec (S.
+    # Vigna's splitmix64.c prints these); the top octets.
     assert done.stdout == "e2 6e 6 f8"
 
 
@@ -242,7 +245,8 @@ def test_a_real_kernel_fills_the_path_as_the_simulated_one_does(kernel: _build.K
     ours = Scenario.parse(PATH, set=["scenario.duration=10 s"]).run().flows.to_pylist()[0]
     assert flow["goodput_bps"] == pytest.approx(ours["goodput_bps"], rel=0.03)
     assert flow["cwnd_mean"] == pytest.approx(ours["cwnd_mean"], rel=0.05)
-    # Virtual time stands still while something computes: nothing is later than the timer's nanosecond.
+    # Virtual time stands still while something computes: nothing is later than the timer's
+    # nanosecond.
     assert found.summary["live"]["lateness"]["p99_s"] <= 1e-9
     rows = found.tcp.to_pylist()
     assert len(rows) == 100

@@ -1,4 +1,7 @@
-"""`lasthop live`: real packets through namespaces, where the machine has them; else the tests say so by name."""
+"""`lasthop live`: real packets through namespaces, where the machine has them.
+
+Else the tests say so by name.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ def python(code: str) -> str:
     return f"{sys.executable} -c '{code}'"
 
 
-#: Sends 200 kB over TCP from the server to the phone, which notes how much came and how long it took.
+#: Sends 200 kB over TCP from the server to the phone, which notes how much came and how long it
+#: took.
 SERVE = 'import socket;s=socket.create_server(("0.0.0.0",7000));c=s.accept()[0];c.sendall(bytes(200000));c.close()'
 FETCH = (
     'import socket,time;t=time.monotonic();c=socket.create_connection(("server",7000));n=0\n'
@@ -66,8 +70,9 @@ def test_a_transfer_takes_as_long_as_the_links_say(tmp_path: Path) -> None:
     done = live(tmp_path, *args)
     assert done.returncode == 0, done.stderr
     octets, seconds = done.stdout.split("\n")[0].split()
-    # 200 kB in segments of 1348 octets (MTU 1400) with 52 of headers: 207.7 kB need 0.208 s at 8 Mbit/s, and two
-    # round trips of 20 ms come before. Slow start from ten segments adds a few round trips.
+    # 200 kB in segments of 1348 octets (MTU 1400) with 52 of headers: 207.7 kB need 0.208 s at 8
+    # Mbit/s, and two round trips of 20 ms come before. Slow start from ten segments adds a few
+    # round trips.
     assert int(octets) == 200_000
     assert 0.248 < float(seconds) < 0.5
     results = Results.load(out)
@@ -77,8 +82,8 @@ def test_a_transfer_takes_as_long_as_the_links_say(tmp_path: Path) -> None:
     assert down["delay_min_s"] > 0.010
     measured = results.summary["live"]
     assert measured["lateness"]["departures"]["count"] > 150
-    # The phone's device has the MTU of its link, so its SYN limits segments to 1360 octets (RFC 9293 section 3.7.1) and
-    # no router has a packet that is too large.
+    # The phone's device has the MTU of its link, so its SYN limits segments to 1360 octets (RFC
+    # 9293 section 3.7.1) and no router has a packet that is too large.
     assert measured["answers_of_routers"] == 0
 
 

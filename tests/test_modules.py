@@ -1,4 +1,6 @@
-"""The modules of a crate stand in one downward order, at every level: none uses, over others, what uses it.
+"""The modules of a crate stand in one downward order, at every level.
+
+None uses, over others, what uses it.
 
 The rule. The modules that stand in one folder (the children of `a`: `a/b.rs`, `a/c.rs`, `a/d/`) use
 each other without a circle. What a file below `a/d/` names of a file below `a/b` counts as a use of
@@ -34,7 +36,10 @@ Source = dict[Module, str]
 
 
 def sources(crate: Path) -> Source:
-    """The text of each file below `src` by the path of its module; what only tests build is left out."""
+    """The text of each file below `src` by the path of its module.
+
+    What only tests build is left out.
+    """
     found = {}
     for path in sorted((crate / "src").rglob("*.rs")):
         parts = path.relative_to(crate / "src").with_suffix("").parts
@@ -44,7 +49,10 @@ def sources(crate: Path) -> Source:
 
 
 def without_tests(text: str) -> str:
-    """`text` without comments and without what follows `#[cfg(test)]`, which ends a file by this project's habit."""
+    """`text` without comments and without what follows `#[cfg(test)]`.
+
+    That ends a file by this project's habit.
+    """
     text = re.sub(r"//[^\n]*", "", text)
     return re.split(r"#\[cfg\(test\)\]\s*(?:pub\(\w+\) )?mod \w+ \{", text, maxsplit=1)[0]
 
@@ -55,7 +63,10 @@ def expand(tree: str) -> list[str]:
 
 
 def renamed(tree: str) -> list[tuple[str, str]]:
-    """The paths of the tree of a `use` declaration with the names that they get: `a::{b as c, d::e}` has c and e."""
+    """The paths of the tree of a `use` declaration with the names that they get.
+
+    `a::{b as c, d::e}` has c and e.
+    """
     head, brace, rest = tree.partition("{")
     if not brace:
         path, _, alias = (part.strip() for part in re.sub(r"\s+as\s+", "@", tree.strip()).partition("@"))
@@ -130,7 +141,10 @@ class Names:
         return homes
 
     def through_a_glob(self, module: Module, whole: Module) -> list[Module]:
-        """What `module` names of all that `use whole::*` brings: children of `whole`, and what its file imports."""
+        """What `module` names of all that `use whole::*` brings.
+
+        Children of `whole`, and what its file imports.
+        """
         words = set(re.findall(r"\b\w+\b", re.sub(r"\buse\s+[^;]*;", "", self.texts[module])))
         imports = {n for n, path in self.imported.get(whole, {}).items() if path[0] in {"crate", "super", "self"}}
         imports |= {n for n, path in self.imported.get(whole, {}).items() if path[0] in self.children.get(whole, ())}
@@ -259,7 +273,10 @@ def crates_of_technologies(names: Names) -> re.Pattern[str]:
 
 
 def spec_files(names: Names) -> set[str]:
-    """The files of `spec` in the list of accesses, and those in the list of bearers that use a technology's crate."""
+    """The files of `spec` in the list of accesses, and those in the list of bearers.
+
+    The latter that use a technology's crate.
+    """
     crate = crates_of_technologies(names)
     listed = {home[1] for home in names.uses(("spec", "kinds")) if home[:1] == ("spec",) and len(home) > 1}
     bearers = {home[1] for home in names.uses(("spec", "bearer")) if len(home) > 1 and crate.search(names.texts[home])}

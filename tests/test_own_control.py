@@ -28,7 +28,10 @@ tcp = "ack"
 
 
 class Reno(lh.CongestionControl):
-    """RFC 5681 as the built-in algorithm computes it: one segment per ACK at most in slow start (L = 1)."""
+    """RFC 5681 as the built-in algorithm computes it.
+
+    One segment per ACK at most in slow start (L = 1).
+    """
 
     def __init__(self) -> None:
         self.counted = 0.0

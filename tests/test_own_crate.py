@@ -1,4 +1,7 @@
-"""The template crate in examples/ builds against this copy of Lasthop, passes its test and runs; offline."""
+"""The template crate in examples/ builds against this copy of Lasthop.
+
+It passes its test and runs; offline.
+"""
 
 from __future__ import annotations
 

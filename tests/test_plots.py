@@ -1,4 +1,7 @@
-"""Figures: labels with units, sizes, the same bytes twice, no global state, selections, thinning."""
+"""Figures: labels with units, sizes, the same bytes twice, no global state.
+
+And selections, thinning.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def test_saving_twice_gives_the_same_bytes(made_up: Results, kind: str, suffix: 
 
 
 def test_figures_are_written_in_each_format_of_matplotlib(made_up: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of raster images it takes no metadata. `pgf` needs TeX: without that there is an error in words."""
+    """Of raster images it takes no metadata.
+
+    `pgf` needs TeX: without that there is an error in words.
+    """
     figure = draw(made_up, "cwnd")
     assert isinstance(figure, HouseFigure)
     begins = {"gif": b"GIF8", "jpg": b"\xff\xd8", "tiff": b"II*", "webp": b"RIFF", "png": b"\x89PNG", "pdf": b"%PDF"}

@@ -1,4 +1,6 @@
-"""Commands that messages, help texts, docs and scenarios name: their verbs, options and subjects exist.
+"""Commands that messages, help texts, docs and scenarios name.
+
+Their verbs, options and subjects exist.
 
 `crates/sim/tests/printed_commands.rs` applies the `--set`s of `lasthop run`; here are the other
 commands, and those inside the warnings and errors of the crates.
@@ -73,7 +75,10 @@ def test_every_option_beside_a_verb_exists() -> None:
 
 
 def test_every_verb_exists() -> None:
-    """Where a command stands in quotes of its own, or begins an indented line, its first word is a verb."""
+    """A command's first word is a verb.
+
+    A command stands in quotes of its own, or begins an indented line.
+    """
     verbs = set(main.commands)
     alone = re.compile(r"(?:[`']|^ {4,})lasthop ([a-z][a-z-]*)", re.MULTILINE)
     checked, wrong = 0, []

@@ -1,4 +1,6 @@
-"""Remedies that errors and warnings write as `key = value`: set, they end the mistake and make no other.
+"""Remedies that errors and warnings write as `key = value`.
+
+Set, they end the mistake and make no other.
 
 Every such remedy in the sources is provoked here, or listed with the reason why it cannot be set as
 it is.

@@ -60,7 +60,10 @@ GROUP = re.compile(r"\w+: (\w+(?:, \w+)*)(?: of \w+)? $")
 
 
 def rows_of(text: str) -> dict[str, int]:
-    """The rows `name: ...` of a macro's call: of groups `name: Type, Other { ... }` by type, the others under ""."""
+    """The rows `name: ...` of a macro's call.
+
+    Of groups `name: Type, Other { ... }` by type, the others under "".
+    """
     rows: Counter[str] = Counter()
     inside: list[str | None] = [""]
     for line in re.sub(r"//[^\n]*|\"(?:[^\"\\]|\\.)*\"", "", text).splitlines():
@@ -78,7 +81,7 @@ def rows_of(text: str) -> dict[str, int]:
 
 
 def made_by_macros(texts: list[str]) -> dict[str, tuple[int, str]]:
-    """Fields of the structs that macros make of the rows that they are called with: at most so many."""
+    """Fields of the structs that macros make of their rows: at most so many."""
     macros = {m["name"]: m["body"] for text in texts for m in MACRO.finditer(text)}
     calls = [(m["name"], m["rows"]) for text in texts for m in CALL.finditer(text)]
     for name, to in (m.groups() for text in texts for m in re.finditer(r"^(\w+)!\((\w+)\);", text, re.MULTILINE)):
@@ -94,7 +97,10 @@ def made_by_macros(texts: list[str]) -> dict[str, tuple[int, str]]:
 
 
 def type_of(head: str) -> str:
-    """The name of the type that `impl HEAD` is for: of `<T> Trait<T> for a::B<T> where ...` it is B."""
+    """The name of the type that `impl HEAD` is for.
+
+    Of `<T> Trait<T> for a::B<T> where ...` it is B.
+    """
     depth, plain = 0, ""
     for char in head:
         depth += (char == "<") - (char == ">")
@@ -105,7 +111,10 @@ def type_of(head: str) -> str:
 
 
 def takes_first(text: str) -> list[str]:
-    """The type of the first parameter, a `&mut`, of each function without `self` that is no method of that type."""
+    """The type of the first parameter, a `&mut`, of each function without `self`.
+
+    Of functions that are no method of that type.
+    """
     impls = [(m.start(), m.end(), m["head"]) for m in IMPL.finditer(text)]
     found = []
     for function in FREE.finditer(text):
@@ -117,7 +126,10 @@ def takes_first(text: str) -> list[str]:
 
 
 def sizes(texts: list[str]) -> tuple[Counter[str], dict[str, tuple[int, str]]]:
-    """Methods of each type with the functions that take it first, and fields of each struct with the comment above."""
+    """Methods of each type with functions that take it first, and fields of each struct.
+
+    Of a struct the comment above, too.
+    """
     methods: Counter[str] = Counter()
     fields: dict[str, tuple[int, str]] = {}
     for source in texts:

@@ -1,4 +1,7 @@
-"""Signals: a run ends within half a second of wall time, with the right code, one true message and nothing left."""
+"""Signals: a run ends within half a second of wall time, with the right code.
+
+One true message, and nothing left.
+"""
 
 from __future__ import annotations
 
@@ -131,17 +134,22 @@ def test_nohup_keeps_a_run_alive(start: Start) -> None:
 
 
 def handles_signals(run: subprocess.Popen[str]) -> bool:
-    """Whether the command has its handlers: the interpreter itself handles SIGINT, but not SIGTERM."""
+    """Whether the command has its handlers.
+
+    The interpreter itself handles SIGINT, but not SIGTERM.
+    """
     (caught,) = (line for line in Path(f"/proc/{run.pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
     return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.25, 0.4, 0.6, 0.8, 1.0])
 def test_no_signal_of_the_first_second_makes_a_traceback(start: Start, delay: float, room: Path) -> None:
-    """The second begins with the command's first act: what happens before is the interpreter's own start.
+    """The second begins with the command's first act.
 
-    A SIGINT while the interpreter imports `site` ends it with code 1 and a traceback, before any line of the
-    command runs. On a busy machine this start takes longer than a second.
+    What happens before is the interpreter's own start.
+
+    A SIGINT while the interpreter imports `site` ends it with code 1 and a traceback, before any
+    line of the command runs. On a busy machine this start takes longer than a second.
     """
     run = start("run", "wired.toml", *ENDLESS)
     wait_until(lambda: handles_signals(run), "handler of signals")

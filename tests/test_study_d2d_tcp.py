@@ -1,4 +1,7 @@
-"""The d2d-tcp study without a simulator: its definition, and its reducers on tables made by hand."""
+"""The d2d-tcp study without a simulator.
+
+Its definition, and its reducers on tables made by hand.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def windows(rtt: dict[int, list[float]]) -> Data:
 
 
 def test_a_slope_and_a_maximum_that_the_intervals_leave_open_are_undecided() -> None:
-    """D10 asks for a slope above 0, D11 for a rise and a fall, both beyond the interval; t(2; 0.975) = 4.30."""
+    """D10 asks for a slope above 0, D11 for a rise and a fall.
+
+    Both beyond the interval; t(2; 0.975) = 4.30.
+    """
     low, high = {8: [20.0] * 3}, {64: [60.0] * 3}
     assert judged("D10", windows({**low, 16: [30.0] * 3, **high})) == "agrees"
     assert judged("D10", windows({64: [20.0] * 3, 96: [30.0] * 3, 128: [10.0] * 3})) == "differs"
@@ -146,7 +152,10 @@ def test_a_slope_and_a_maximum_that_the_intervals_leave_open_are_undecided() -> 
 def test_the_fastest_return_is_undecided_while_another_may_be_as_fast(
     cubic: list[float], held: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D21: the others return after 2.0, 2.1 and 2.2 s; the interval of the difference has t(2; 0.975) = 4.30."""
+    """D21: the others return after 2.0, 2.1 and 2.2 s.
+
+    The interval of the difference has t(2; 0.975) = 4.30.
+    """
     monkeypatch.setattr(evaluate, "_deadlock", lambda *_: [])
     back = {v: cubic if v == "cubic" else [2.0, 2.1, 2.2] for v in evaluate.VERSIONS}
     monkeypatch.setattr(evaluate, "_after", lambda _, version, __: Estimate.of(back[version]))

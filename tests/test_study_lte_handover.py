@@ -1,4 +1,7 @@
-"""The lte-handover study without a simulator: its definition, its reducer on made-up packets, verdicts that fail."""
+"""The lte-handover study without a simulator.
+
+Its definition, its reducer on made-up packets, verdicts that fail.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,9 @@ def test_a_claim_can_fail(name: str, changes: dict[str, float]) -> None:
 
 
 def test_a_correlation_that_the_runs_disagree_about_is_undecided() -> None:
-    """H6: the means rise with the size; of ten correlations five are 1 and five -1, in the mean 0 +- 0.75.
+    """H6: the means rise with the size, but the correlations of the runs differ.
+
+    Of ten five are 1 and five -1, in the mean 0 +- 0.75.
 
     t(9; 0.975) = 2.262 times 1.054 over the root of 10. With one run its number decides.
     """

@@ -1,4 +1,7 @@
-"""The lte-vs-11ac study without a simulator: its notation, its data, verdicts on made-up runs, failing ones too."""
+"""The lte-vs-11ac study without a simulator.
+
+Its notation, its data, verdicts on made-up runs, failing ones too.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ COUNTING = ["W1", "W2", "W4", "W12", "W18", "W23", "W28", "W34", "W36", "W41", "
 COUNTING += ["W64", "W65"]
 
 
-# --- the notation ---------------------------------------------------------------------------------------------------
+# --- the notation
+# ------------------------------------------------------------------------------------------
 
 
 def texts(statement: str) -> list[str]:
@@ -112,7 +116,8 @@ def test_what_cannot_be_read_is_refused(statement: str, told: str) -> None:
         parse(statement)
 
 
-# --- the study's data -----------------------------------------------------------------------------------------------
+# --- the study's data
+# ------------------------------------------------------------------------------------------
 
 
 def test_every_claim_of_the_paper_is_there_once_and_can_be_read() -> None:
@@ -160,7 +165,8 @@ def test_the_load_sweep_is_the_papers_factorial_with_every_variant() -> None:
     assert {p["rate"] for p in points} == {0.25, 0.5, 1, 2, 4, 8}
 
 
-# --- reducers on made-up tables -------------------------------------------------------------------------------------
+# --- reducers on made-up tables
+# -------------------------------------------------------------------------------------
 
 
 def flows(n: int = 2, **changed: Any) -> pa.Table:
@@ -256,7 +262,8 @@ def test_time_series_have_bins_of_a_second() -> None:
     assert values["loss"] == pytest.approx([0.0, 1.0])
 
 
-# --- verdicts on made-up reduced runs -------------------------------------------------------------------------------
+# --- verdicts on made-up reduced runs
+# -------------------------------------------------------------------------------
 
 
 def reduced(cc: str, network: str, size: int, seed: int) -> dict[str, float]:
@@ -411,7 +418,8 @@ def test_lte_claims_are_most_of_them() -> None:
     assert {c.id for c in STUDY.claims} - set(tested) >= {"W5", "W61", "W62", "W63", "W67", "W69"}
 
 
-# --- matching parameters and spreads --------------------------------------------------------------------------------
+# --- matching parameters and spreads
+# --------------------------------------------------------------------------------
 
 
 def sample(centre: float, width: float) -> Estimate:
@@ -452,11 +460,15 @@ def test_variants_that_are_alike_have_no_pair_apart() -> None:
     assert apart.percent == pytest.approx(50 / (10.5 / 11))
 
 
-# --- the whole study on a made-up simulator -------------------------------------------------------------------------
+# --- the whole study on a made-up simulator
+# -------------------------------------------------------------------------
 
 
 def pretended(scenario: FakeScenario) -> Tables:
-    """A cell that carries what it is offered, with tables in which every figure finds something to draw."""
+    """A cell that carries what it is offered.
+
+    It has tables in which every figure finds something to draw.
+    """
     end = scenario.duration_s
     rate = float(str(scenario.get("flow.down.app.rate")).split()[0])
     um = scenario.get("ue.station.rlc.mode") == "um"

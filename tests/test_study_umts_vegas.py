@@ -1,4 +1,7 @@
-"""The umts-vegas study without a simulator: its data, its arithmetic, verdicts on made-up runs, failing ones too."""
+"""The umts-vegas study without a simulator.
+
+Its data, its arithmetic, verdicts on made-up runs, failing ones too.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ STUDY = find_study("umts-vegas")
 CLAIMS = {c.id: c for c in STUDY.claims}
 
 
-# --- the study's data -----------------------------------------------------------------------------------------------
+# --- the study's data
+# -----------------------------------------------------------------------------------------------
 
 
 def test_every_claim_of_the_paper_is_there_once_with_its_kind() -> None:
@@ -81,7 +85,8 @@ def test_both_timer_readings_are_reported_for_u13_and_u14() -> None:
     assert not reading.applies({"cc": "reno", "tbler": 30})
 
 
-# --- the paper's arithmetic -----------------------------------------------------------------------------------------
+# --- the paper's arithmetic
+# -----------------------------------------------------------------------------------------
 
 
 def test_error_free_transmission_times_of_equation_4() -> None:
@@ -127,7 +132,8 @@ def test_what_is_no_time_is_refused() -> None:
         seconds("soon")
 
 
-# --- reducers on made-up tables -------------------------------------------------------------------------------------
+# --- reducers on made-up tables
+# -------------------------------------------------------------------------------------
 
 
 def table(**columns: Any) -> pa.Table:
@@ -233,7 +239,8 @@ def test_extra_delay_is_taken_against_datagrams_of_the_same_phase() -> None:
     assert values["extra_min"] == pytest.approx(0.042)
 
 
-# --- verdicts on made-up reduced runs -------------------------------------------------------------------------------
+# --- verdicts on made-up reduced runs
+# -------------------------------------------------------------------------------
 
 RATES = (0, 5, 10, 15, 20, 25, 30)
 VEGAS = {0: 0.955, 5: 0.28, 10: 0.17, 15: 0.12, 20: 0.08, 25: 0.06, 30: 0.045}
@@ -354,7 +361,8 @@ def test_claims_without_runs_are_not_testable() -> None:
     assert all(judge_claim(STUDY, c, empty).verdict == "not-testable" for c in STUDY.claims)
 
 
-# --- the whole study on a made-up simulator -------------------------------------------------------------------------
+# --- the whole study on a made-up simulator
+# -------------------------------------------------------------------------
 
 
 def pretended_radio(end: float) -> dict[str, pa.Table]:

@@ -1,4 +1,7 @@
-"""The way of a packet, on tables made by hand: the published timeline of a segment in direct mode."""
+"""The way of a packet, on tables made by hand.
+
+The published timeline of a segment in direct mode.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def test_mistakes_are_told() -> None:
 
 
 class Downlink(Made):
-    """A packet to a UE that also asks for something of its own meanwhile; requests of a second before."""
+    """A packet to a UE that also asks for something of its own meanwhile.
+
+    And requests of a second before.
+    """
 
     def __init__(self) -> None:
         super().__init__()

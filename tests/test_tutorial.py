@@ -134,7 +134,9 @@ def test_the_small_study_of_the_guide_runs(tmp_path: Path) -> None:
 
 
 def commands_of(page: str) -> list[tuple[str, list[str]]]:
-    """The commands of the console blocks of a page, in their order, each with the lines that it prints.
+    """The commands of the console blocks of a page, in their order.
+
+    Each with the lines that it prints.
 
     Blocks behind a comment `<!-- not run: REASON -->` are left out.
     """
@@ -153,7 +155,10 @@ def commands_of(page: str) -> list[tuple[str, list[str]]]:
     ("page", "at_least"), [("tutorial-slow-flow.md", 13), ("tutorial-handover.md", 8), ("tutorial-own-control.md", 6)]
 )
 def test_a_tutorial_prints_what_the_page_says(page: str, at_least: int, tmp_path: Path) -> None:
-    """Each command as it stands there, in one shell after the other; `...` stands for lines that are left out."""
+    """Each command as it stands there, in one shell after the other.
+
+    `...` stands for lines that are left out.
+    """
     commands = commands_of((DOCS / page).read_text(encoding="utf-8"))
     assert len(commands) >= at_least
     for file in (DOCS / "tutorial").glob("*.py"):

@@ -25,7 +25,10 @@ pytestmark = pytest.mark.usefixtures("room")
 
 
 def command(*args: str, code: int = 0, most: int | None = None, folder: Path | None = None) -> str:
-    """Runs the command; returns what it says on stderr. `most`: the longest file that it can write [octets]."""
+    """Runs the command; returns what it says on stderr.
+
+    `most`: the longest file that it can write [octets].
+    """
 
     def limit() -> None:
         if most is not None:

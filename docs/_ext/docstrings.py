@@ -64,7 +64,7 @@ def own_doc(cls: type[Any]) -> str:
 
 @cache
 def extension_classes() -> dict[str, ast.ClassDef]:
-    """The classes of the extension module by name: its stub says what the compiled classes do not."""
+    """The classes of the extension module by name, from its stub."""
     stub = Path(__file__).resolve().parents[2] / "python" / "lasthop" / "_core.pyi"
     tree = ast.parse(stub.read_text(encoding="utf-8"))
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -100,7 +100,10 @@ def stub_section(cls: ast.ClassDef, module: ModuleType) -> str:
 
 
 def text_of(node: ast.stmt | None) -> str | None:
-    """The string that a statement consists of, which describes the attribute before it; None: another statement."""
+    """The string that a statement consists of, which describes the attribute before it.
+
+    None: another statement.
+    """
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
         return inspect.cleandoc(node.value.value)
     return None
@@ -133,7 +136,10 @@ def fields(cls: type[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def said_of(node: ast.stmt, after: ast.stmt | None, lines: Sequence[str]) -> str:
-    """What the source says of a field or a value: the string below it, else the comment `#:` above it."""
+    """What the source says of a field or a value.
+
+    The string below it, else the comment `#:` above it.
+    """
     if (text := text_of(after)) is not None:
         return text
     above = node.lineno - 1

@@ -1,4 +1,6 @@
-"""The tables of the pages of evidence, from their data files: `docs/validation.toml`, `docs/outcomes.toml`.
+"""The tables of the pages of evidence, from their data files.
+
+These are `docs/validation.toml` and `docs/outcomes.toml`.
 
 A page has a line such as `<!-- rows of validation.toml -->`; the build replaces it.
 """
@@ -91,7 +93,10 @@ def validation_table() -> str:
 
 
 def tests_of(row: Mapping[str, Any]) -> str:
-    """The tests of a row, those of one file together, and the command that runs them if it is not `make test`."""
+    """The tests of a row, those of one file together, and the command that runs them.
+
+    `make test` is not named.
+    """
     files: dict[str, list[str]] = {}
     for test in row["tests"]:
         file, _, function = test.partition("::")

@@ -1,4 +1,6 @@
-"""The gallery: every congestion control over the same three links, drawn from runs that `make docs` makes.
+"""The gallery: every congestion control over the same three links.
+
+Drawn from runs that `make docs` makes.
 
 One figure per link; small multiples, window above round trip for each control. Runs take a few
 seconds; a figure is drawn again only when its scenarios or the extension have changed.
@@ -107,7 +109,10 @@ def draw_if_stale(picture: Path, names: Sequence[str], scenarios: Sequence[Any],
 
 
 def is_fresh(picture: Path, scenarios: Sequence[Any]) -> bool:
-    """True if the picture is of these scenarios, this extension and this file; else it will be once it is drawn."""
+    """True if the picture is of these scenarios, this extension and this file.
+
+    Else it will be once it is drawn.
+    """
     core = Path(importlib.import_module("lasthop._core").__file__ or "")
     made_of = hashlib.blake2b(core.read_bytes() + Path(__file__).read_bytes())
     for scenario in scenarios:
@@ -175,7 +180,10 @@ def curve(results: Any) -> dict[str, list[float]]:
 
 
 def own_example(folder: Path) -> None:
-    """The figure of the guide on congestion controls of one's own, by the example that the guide shows."""
+    """The figure of the guide on congestion controls of one's own.
+
+    By the example that the guide shows.
+    """
     script = ROOT / "examples" / "own_congestion_control.py"
     picture = folder / "own-congestion-control.svg"
     if picture.exists() and picture.stat().st_mtime > script.stat().st_mtime:
@@ -195,7 +203,10 @@ REGIONS = {
 
 
 def control_variables(folder: Path) -> None:
-    """The figure of the guide on variables of congestion controls: BBRv3 and CUBIC on the same link."""
+    """The figure of the guide on variables of congestion controls.
+
+    BBRv3 and CUBIC on the same link.
+    """
     lasthop = importlib.import_module("lasthop")
     keys = 'rate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = { kind = "droptail", packets = 110 }'
     base = lasthop.Scenario.parse(SCENARIO.format(name="variables", keys=keys, seconds=30))

@@ -1,4 +1,6 @@
-"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for guides/lte-cells.md and guides/wifi.md.
+"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each.
+
+For guides/lte-cells.md and guides/wifi.md.
 
 Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by
 hand. A picture is drawn again only when the scenario, this file or the package's core has changed.
@@ -173,7 +175,10 @@ def handover() -> Figure:
 
 
 def sidelink() -> Figure:
-    """A transfer from phone to phone: what a mode switch costs, and the round trip of either way."""
+    """A transfer from phone to phone.
+
+    What a mode switch costs, and the round trip of either way.
+    """
     fig, (left, right) = panels(2)
     for i, lossless in enumerate((False, True)):
         r = run("sidelink", sidelink__pair__lossless=lossless)
@@ -192,7 +197,10 @@ def sidelink() -> Figure:
 
 
 def multicast() -> Figure:
-    """A call to a group: share of packets at each receiver over its distance, and resource blocks."""
+    """A call to a group.
+
+    Share of packets at each receiver over its distance, and resource blocks.
+    """
     fig, (left, right) = panels(2)
     for i, transmissions in enumerate((1, 2, 4)):
         r = run("sidelink-multicast", multicast__group__link__transmissions=transmissions)
@@ -328,7 +336,10 @@ def slow_station() -> Figure:
 
 
 def beside_lte() -> Figure:
-    """Each station's throughput against its SNR; throughput and delay of all with several congestion controls."""
+    """Each station's throughput against its SNR.
+
+    And throughput and delay of all with several congestion controls.
+    """
     networks = (("laptop", "802.11ac"), ("phone", "LTE"))
     controls = (("reno", "NewReno"), ("cubic", "CUBIC"), ("bbr", "BBR"), ("bbr3", "BBRv3"))
     fig, (left, middle, right) = panels(3)

@@ -1,4 +1,4 @@
-"""The command's first and last act: what SIGINT, SIGTERM and SIGHUP do, from the first import to the exit.
+"""The command's first and last act: what SIGINT, SIGTERM and SIGHUP do meanwhile.
 
 While the modules are imported there is nothing to clean up, so a signal ends the process at once.
 Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its
@@ -68,7 +68,7 @@ class _Guard:
             signal.signal(number, self._handle)
 
     def start(self) -> None:
-        """From now on a signal raises `Stopped`, and the watch sees to it that this ends the process."""
+        """From now on a signal raises `Stopped`, and the watch makes sure that the process ends."""
         import threading
 
         self._seen = threading.Event()

@@ -1,4 +1,7 @@
-"""Policies of one's own (congestion controls, schedulers): what a class says before a run makes objects of it."""
+"""Policies of one's own: what a class says before a run makes objects of it.
+
+Congestion controls and schedulers are such policies.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Schedulers: TypeAlias = "Mapping[str, Callable[..., Scheduler]]"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of policy: the class that one derives from, what messages call one, and the method it must have."""
+    """A kind of policy: its base class, its name in messages, and the method it must have."""
 
     base: type[CongestionControl] | type[Scheduler]
     what: str

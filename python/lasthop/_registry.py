@@ -9,7 +9,8 @@ from typing import Any
 
 from lasthop import _core
 
-#: What the lateness of a run in real time is about, by its key in summary.json, in the order of tables.
+#: What the lateness of a run in real time is about, by its key in summary.json, in the order of
+#: tables.
 LATENESS = {"departures": "packets out", "entries": "packets in", "events": "events"}
 
 
@@ -34,26 +35,35 @@ def losses_of_devices(live: object) -> list[str]:
 
 @cache
 def run_tables() -> dict[str, dict[str, Any]]:
-    """The tables that runs leave, by name: description, columns, series; in the order of the documentation."""
+    """The tables that runs leave, by name: description, columns, series.
+
+    In the order of the documentation.
+    """
     return {t["name"]: t for t in json.loads(_core.describe())["tables"] if t["of"] == "run"}
 
 
 @cache
 def on_request() -> frozenset[str]:
-    """The tables that a run has only where the scenario sets the key of the same name in `[output]`."""
+    """The tables that a run has only if the key of the same name in `[output]` is set."""
     keys = {key["path"]: key for key in json.loads(_core.describe())["keys"]}
     switches = {path for path, key in keys.items() if key["type"] == "true or false" and key.get("default") != "true"}
     return frozenset(t for t in run_tables() if f"output.{t}" in switches)
 
 
 def series_of(table: str) -> tuple[str, ...]:
-    """The columns that tell the series of a table of samples apart; of others, and of unknown tables: none."""
+    """The columns that tell the series of a table of samples apart.
+
+    Tables of other kinds, and unknown ones, have none.
+    """
     return tuple(run_tables().get(table, {}).get("series", ()))
 
 
 @cache
 def limited_queues() -> frozenset[str]:
-    """The kinds of queues whose limits are their only parameters: they drop for want of space and for nothing else."""
+    """The kinds of queues that drop for want of space and for nothing else.
+
+    Their limits are their only parameters.
+    """
     queues = {q["name"]: {p["name"] for p in q["parameters"]} for q in json.loads(_core.describe())["queue"]}
     return frozenset(name for name, parameters in queues.items() if parameters == {"packets", "bytes"})
 

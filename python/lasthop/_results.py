@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from lasthop.plot import Plots
 
 
-#: The format of results that this version writes and reads: the number `format` in `manifest.json`. It counts up when a
-#: file, table or column changes its name or meaning. What is added leaves it as it is.
+#: The format of results that this version writes and reads: the number `format` in `manifest.json`.
+#: It counts up when a file, table or column changes its name or meaning. What is added leaves it as
+#: it is.
 FORMAT = 1
 
 
@@ -40,8 +41,9 @@ class Source(Protocol):
 class Results:
     """The results of a run, in memory or in a folder.
 
-    Tables are Arrow tables. `r.flows.to_pandas()`, `polars.from_arrow(r.flows)` and DuckDB read them without
-    copies. Each column carries its unit and description in its metadata: `r.flows.schema.field("goodput_bps")`.
+    Tables are Arrow tables. `r.flows.to_pandas()`, `polars.from_arrow(r.flows)` and DuckDB read
+    them without copies. Each column carries its unit and description in its metadata:
+    `r.flows.schema.field("goodput_bps")`.
     """
 
     def __init__(self, source: Source, path: Path | None = None) -> None:
@@ -53,8 +55,8 @@ class Results:
         """Opens the folder of a finished run. Tables are read when first asked for.
 
         Raises:
-            LasthopError: it is no such folder, it is damaged, or a version of Lasthop wrote it whose format of results
-                this one does not read.
+            LasthopError: it is no such folder, it is damaged, or a version of Lasthop wrote it
+                whose format of results this one does not read.
         """
         path = Path(folder)
         results = cls(Folder(path), path)
@@ -95,8 +97,8 @@ class Results:
 
         Args:
             name: the table.
-            columns: only those of these columns that it has, in its order; None: all of them. A table of a run in
-                memory is made column by column, so few columns take less time.
+            columns: only those of these columns that it has, in its order; None: all of them. A
+                table of a run in memory is made column by column, so few columns take less time.
 
         Raises:
             LasthopError: this run did not record it.
@@ -116,7 +118,9 @@ class Results:
         return table.select([c for c in table.column_names if c in columns])
 
     def shape(self, name: str) -> tuple[pa.Schema, int]:
-        """Schema and number of rows of a table, which is not read for it where the results are in a folder.
+        """Schema and number of rows of a table.
+
+        Of results in a folder the table itself is not read.
 
         Raises:
             LasthopError: this run did not record it, or it is damaged.
@@ -130,7 +134,10 @@ class Results:
 
     @cached_property
     def flows(self) -> pa.Table:
-        """Flows: the flow monitor's statistics of the data's direction, and the sender's own counters."""
+        """Flows: the flow monitor's statistics of the data's direction.
+
+        And the sender's own counters.
+        """
         return self.table("flows")
 
     @cached_property
@@ -140,7 +147,10 @@ class Results:
 
     @cached_property
     def applications(self) -> pa.Table:
-        """Completion times of requests, web pages, files and frames; start-up, stalls and bitrate of video."""
+        """Completion times of requests, web pages, files and frames; start-up.
+
+        Stalls and bitrate of video.
+        """
         return self.table("applications")
 
     @cached_property
@@ -198,9 +208,10 @@ class Results:
 
     @cached_property
     def pdus(self) -> pa.Table:
-        """The PDUs that dropped packets were in: a row for each that RLC or 802.11 had sent and that did not arrive.
+        """The PDUs that dropped packets were in.
 
-        A packet that was in no PDU has no row. Written with `output.explain = true`.
+        A row for each that RLC or 802.11 had sent and that did not arrive. A packet that was in no
+        PDU has no row. Written with `output.explain = true`.
         """
         return self.table("pdus")
 
@@ -224,9 +235,10 @@ class Results:
 
     @cached_property
     def measurements(self) -> pa.Table:
-        """What each connected UE has measured of each cell, after layer 3 filtering, every `output.interval`.
+        """What each connected UE has measured of each cell, after layer 3 filtering.
 
-        Written with `output.measurements = true` where there is a table `[handover]`.
+        Every `output.interval`. Written with `output.measurements = true` where there is a table
+        `[handover]`.
         """
         return self.table("measurements")
 
@@ -253,20 +265,26 @@ class Results:
 
     @cached_property
     def windows(self) -> pa.Table:
-        """What each flow got in each interval of `output.windows`: packets of the data's direction."""
+        """What each flow got in each interval of `output.windows`.
+
+        Packets of the data's direction.
+        """
         return self.table("windows")
 
     @cached_property
     def media(self) -> pa.Table:
-        """Media flows: rates, delays, losses and frames between samples, every `output.interval`.
+        """Media flows: rates, delays, losses and frames between samples.
 
-        Sizes and rates are of RTP packets, their headers included.
+        Every `output.interval`. Sizes and rates are of RTP packets, their headers included.
         """
         return self.table("media")
 
     @cached_property
     def queues(self) -> pa.Table:
-        """Queues of links every `output.interval`: what waits, the packet in service not counted."""
+        """Queues of links every `output.interval`: what waits.
+
+        The packet in service not counted.
+        """
         return self.table("queues")
 
     @cached_property

@@ -121,7 +121,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[_core.Diagnostic]:
-        """Known pitfalls of this scenario, such as a buffer far below the bandwidth-delay product."""
+        """Known pitfalls of this scenario, such as a buffer far below the BDP."""
         return self._core.warnings()
 
     def with_(self, overrides: Overrides = (), /, **keys: Value) -> Scenario:
@@ -179,7 +179,10 @@ class Scenario:
         return self._core.to_toml()
 
     def profile_notes(self) -> str:
-        """What `scenario.profile` has set, and from where, and what it leaves out, as TOML comments."""
+        """What `scenario.profile` has set, from where, and what it leaves out.
+
+        As TOML comments.
+        """
         found = self._core.profile_limits()
         if found is None:
             return ""
@@ -223,7 +226,9 @@ class Scenario:
         return Results(output, None if out is None else Path(out))
 
     def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
-        """What every UE receives before anything is sent: a row for each UE and drop (table `geometry`).
+        """What every UE receives before anything is sent: a row for each UE and drop.
+
+        The table `geometry`.
 
         Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power;
         no fading.
@@ -248,7 +253,9 @@ class Scenario:
         ue: str | None = None,
         progress: Progress = False,
     ) -> pa.Table:
-        """The radio environment over a grid: a row for each place (table `radio-map`). Large scale, no fading.
+        """The radio environment over a grid: a row for each place (table `radio-map`).
+
+        Large scale, no fading.
 
         Args:
             step: distance of neighbouring places [m].
@@ -268,7 +275,9 @@ class Scenario:
         return Simulation(self, out, capture)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: the text and the overrides, read again; relative paths in it start where they did.
+        """For `pickle`: the text and the overrides, read again.
+
+        Relative paths in it start where they did.
 
         Your own congestion controls and schedulers are pickled by name: the other process imports
         their module.

@@ -73,7 +73,10 @@ class Simulation:
         self._world.step_until(t)
 
     def set(self, key: str, value: str | float | bool | list[Any] | dict[str, Any]) -> None:
-        """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
+        """Changes a runtime key now, as `[[at]]` would.
+
+        Example: `sim.set("link.wired.rate", "2 Mbit/s")`.
+        """
         plain_text(f"{key}={to_toml(value)}", "a change")
         self._world.set(key, value)
 
@@ -86,7 +89,7 @@ class Simulation:
         self._world.stop(name)
 
     def tcp_info(self, flow: str) -> dict[str, Any]:
-        """The state of a flow's sender, with the names and units of Linux's tcp_info (segments, µs)."""
+        """The state of a flow's sender under the names of Linux's tcp_info (segments, µs)."""
         return self._world.tcp_info(flow)
 
     def finish(self) -> Results:

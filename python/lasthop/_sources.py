@@ -1,4 +1,6 @@
-"""What the values of a user's Python code depend on: its sources, and the versions of the libraries it uses.
+"""What the values of a user's Python code depend on: its sources and its libraries.
+
+Of libraries their versions.
 
 Sources are the files of some modules and every module that they import from the package or from
 beside them, transitively. Libraries count by their versions.
@@ -20,7 +22,7 @@ from types import ModuleType
 
 
 def digest_of(files: Iterable[Path], libraries: Iterable[str]) -> str:
-    """SHA-256 over the names and contents of files, the interpreter's version and `libraries`, as hex."""
+    """SHA-256 over names and contents of files, Python's version and `libraries`, as hex."""
     hasher = hashlib.sha256()
     contents = {(path.name.encode(), hashlib.sha256(path.read_bytes()).digest()) for path in files}
     for name, content in sorted(contents):  # wherever the files lie
@@ -60,7 +62,10 @@ def closure(roots: Iterable[ModuleType], *, package: bool = True) -> tuple[set[P
 
 @lru_cache(maxsize=4096)
 def _imports(module: str, path: Path, _changed: int, _size: int) -> tuple[str, ...]:
-    """Names of modules that a source file imports, wherever in it; what may be a module or a name of one is both."""
+    """Names of modules that a source file imports, wherever in it.
+
+    What may be a module or a name of one is both.
+    """
     if path.suffix != ".py":
         return ()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]

@@ -51,7 +51,10 @@ def leaving(words: Callable[[], str]) -> Iterator[None]:
 
 
 def making(what: str, path: str | os.PathLike[str]) -> Callable[[], str]:
-    """For `leaving`: `what` is complete in `path` as soon as something new is there; until then no result is."""
+    """For `leaving`: `what` is complete in `path` as soon as something new is there.
+
+    Until then there is no result.
+    """
     before = _identity(path)
     return lambda: _NOTHING if _identity(path) in (None, before) else f"{what} complete in {os.fspath(path)}"
 

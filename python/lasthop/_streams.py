@@ -1,4 +1,7 @@
-"""Standard output and error of the command: for a reader that has closed, one that does not read, or none."""
+"""Standard output and error of the command, whoever reads them.
+
+A reader may have closed, may not read, or there may be none.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,10 @@ def cut_off() -> bool:
 
 
 def hurry() -> bool:
-    """A signal has come: from now on no write waits. Returns whether standard output is still unused."""
+    """A signal has come: from now on no write waits.
+
+    Returns whether standard output is still unused.
+    """
     for raw in _mine.values():
         raw.hurried = True
     out = _mine.get(1)

@@ -48,7 +48,10 @@ def to_toml(value: Any) -> str:
 
 
 def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = None) -> list[str]:
-    """Overrides as the `key=value` texts that the core reads; in a keyword, `__` stands for a dot."""
+    """Overrides as the `key=value` texts that the core reads.
+
+    In a keyword, `__` stands for a dot.
+    """
     if isinstance(overrides, str):
         raise TypeError("give overrides as a mapping or as a list of 'key=value' texts, not as one text")
     if isinstance(overrides, Mapping):
@@ -61,7 +64,9 @@ def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = Non
 
 
 def plain_text(text: str, what: str) -> str:
-    """`text`, if it is valid: a Python text can hold half of a character, or stand for octets that are not UTF-8.
+    """`text`, if it is valid.
+
+    A Python text can hold half of a character, or stand for octets that are not UTF-8.
 
     Raises:
         LasthopError: it is none; the message shows the place.
@@ -97,5 +102,8 @@ def _key(key: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string. JSON's escapes are TOML's; only DEL, which TOML has escaped, JSON leaves as it is."""
+    """A basic string of TOML, which has JSON's escapes.
+
+    Only DEL, which TOML has escaped, JSON leaves as it is.
+    """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

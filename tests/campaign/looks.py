@@ -1,4 +1,6 @@
-"""The exact coverage of the rule of `lasthop.campaign.sequential` for normal samples, without random numbers.
+"""The exact coverage of the rule of `lasthop.campaign.sequential` for normal samples.
+
+Computed without random numbers.
 
 Derivation. The samples are normal with mean 0 and standard deviation 1; d is the target's
 half-width. At look k, with n_k samples, SS_k is the sum of squares about the sample mean. By
@@ -55,7 +57,10 @@ _ERF = np.array([math.erf(x) for x in _ERF_AT])
 
 
 def coverage(looks: Sequence[int], alpha: float, targets: Sequence[float], step: float = 0.05) -> list[float]:
-    """The probability that the interval at the stop covers, for each target half-width / standard deviation."""
+    """The probability that the interval at the stop covers, for each target.
+
+    A target is half-width / standard deviation.
+    """
     cells = 1 << math.ceil(math.log2((looks[-1] + 8 * math.sqrt(2 * looks[-1]) + 40) / step))
     found = []
     for target in targets:
@@ -84,8 +89,11 @@ def _increment(df: int, step: float, cells: int) -> npt.NDArray[np.complex128]:
 
 
 def chi_square_cdf(x: FloatArray, df: int) -> FloatArray:
-    """P(chi-square with `df` degrees <= x): P(1/2, x/2) = erf(sqrt(x/2)) or P(1, x/2) = 1 - exp(-x/2), then the
-    recurrence P(a + 1, y) = P(a, y) - y^a exp(-y) / Gamma(a + 1) (Abramowitz and Stegun 6.5.21)."""
+    """P(chi-square with `df` degrees <= x).
+
+    P(1/2, x/2) = erf(sqrt(x/2)) or P(1, x/2) = 1 - exp(-x/2), then the recurrence P(a + 1, y) =
+    P(a, y) - y^a exp(-y) / Gamma(a + 1) (Abramowitz and Stegun 6.5.21).
+    """
     y = x / 2
     if df % 2:
         a, value = 0.5, np.where(np.sqrt(y) < 6, np.interp(np.sqrt(y), _ERF_AT, _ERF), 1.0)
@@ -112,7 +120,10 @@ def worst(looks: Sequence[int], alpha: float, level: float, step: float = 0.05) 
 
 
 def calibrated(looks: Sequence[int], level: float) -> float:
-    """The largest alpha of a look whose worst coverage is `level`, rounded down to three significant digits."""
+    """The largest alpha of a look whose worst coverage is `level`.
+
+    Rounded down to three significant digits.
+    """
     step = 0.05 if looks[-1] < 500 else 0.1
     low, high = 0.3 * (1 - level), 1 - level
     while high - low > 5e-4 * low:
@@ -136,7 +147,10 @@ def looks_from(first: int, last: int) -> list[int]:
 def missed(
     looks: Sequence[int], alpha_rule: float, alpha: float, targets: Sequence[float], step: float = 0.05
 ) -> list[float]:
-    """The probability that a t interval at `alpha` misses at the stop of a rule with `alpha_rule`, for each target."""
+    """The probability that a t interval at `alpha` misses at the stop, for each target.
+
+    The stop of a rule with `alpha_rule`.
+    """
     cells = 1 << math.ceil(math.log2((looks[-1] + 8 * math.sqrt(2 * looks[-1]) + 40) / step))
     found = []
     for target in targets:
@@ -161,7 +175,10 @@ def missed(
 
 
 def _missed_at_first(n: int, alpha: float, below: float) -> float:
-    """The probability of missing with SS_1 below `below`: an integral over the logarithm of SS_1."""
+    """The probability of missing with SS_1 below `below`.
+
+    An integral over the logarithm of SS_1.
+    """
     df = n - 1
     top = min(below, df + 12 * math.sqrt(2 * df) + 80)
     at = np.linspace(math.log(top) - 60, math.log(top), 60_001)
@@ -192,7 +209,9 @@ def most_missed(looks: Sequence[int], alpha_rule: float, alpha: float, step: flo
 
 
 def ratio_of_others(first: int, alpha: float) -> float:
-    """The largest alpha' / alpha at which an interval misses with at most `alpha`, rounded down to three digits.
+    """The largest alpha' / alpha at which an interval misses with at most `alpha`.
+
+    Rounded down to three digits.
 
     At 1e-3 and below 3 % are taken off: with a fourth of the step it is up to 1.6 % smaller, and
     between two levels up to 1.3 %.

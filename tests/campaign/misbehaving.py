@@ -17,7 +17,10 @@ from tests.campaign.plans import HandMade
 
 @dataclass(frozen=True)
 class Own:
-    """A measure in Python: the number of flows; what `how` says happens in runs of the seed `bad`."""
+    """A measure in Python: the number of flows.
+
+    What `how` says happens in runs of the seed `bad`.
+    """
 
     how: str = ""
     bad: int = 2
@@ -69,7 +72,10 @@ def _refuse() -> None:
 
 
 class Elsewhere(HandMade):
-    """A plan whose scenarios are others where it is unpickled, as with another version of a file."""
+    """A plan whose scenarios are others where it is unpickled.
+
+    As with another version of a file.
+    """
 
     moved = False
 

@@ -1,4 +1,7 @@
-"""A plan of a campaign made by hand: what `lasthop.Campaign` is to executors and store, without its file."""
+"""A plan of a campaign made by hand.
+
+What `lasthop.Campaign` is to executors and store, without its file.
+"""
 
 from __future__ import annotations
 

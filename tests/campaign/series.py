@@ -63,7 +63,10 @@ class MM1Wait:
 
 @dataclass(frozen=True)
 class AR1:
-    """The mean of `steps` steps of X(i+1) = mean + phi (X(i) - mean) + e(i), with standard normal e."""
+    """The mean of `steps` steps of X(i+1) = mean + phi (X(i) - mean) + e(i).
+
+    With standard normal e.
+    """
 
     phi: float
     mean: float

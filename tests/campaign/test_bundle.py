@@ -1,4 +1,7 @@
-"""campaign.toml among the results: it can be run as it is, from any folder, also after the originals have changed."""
+"""campaign.toml among the results: it can be run as it is, from any folder.
+
+Also after the originals have changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Paired comparisons: t intervals by hand, Holm's correction, what is undecided, and measured simultaneous coverage."""
+"""Paired comparisons: t intervals by hand, Holm's correction, what is undecided.
+
+And measured simultaneous coverage.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +194,10 @@ def test_an_answer_agrees_with_its_interval_and_with_holm() -> None:
 
 
 def simultaneous(count: int, n: int, means: tuple[float, float, float], seed: int) -> tuple[float, float, float]:
-    """Shares of comparisons in which all intervals cover, an answer is wrong, and Holm rejects an equal pair."""
+    """Shares of comparisons in which all intervals cover, or something is wrong.
+
+    An answer is wrong, or Holm rejects an equal pair.
+    """
     rng = np.random.default_rng(seed)
     truth = dict(zip("abc", means, strict=True))
     cover = wrong = false = 0

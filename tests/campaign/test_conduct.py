@@ -91,7 +91,10 @@ def test_the_table_is_tidy(tmp_path: Path) -> None:
 
 
 def test_common_random_numbers(tmp_path: Path) -> None:
-    """Each point has the same seeds: two points that differ in nothing that matters have equal values."""
+    """Each point has the same seeds.
+
+    Two points that differ in nothing that matters have equal values.
+    """
     plan = HandMade({"scenario.description": ["one", "two"]}, seeds=range(1, 6))
     table = conduct(plan, tmp_path).table()
     assert table["goodput"].to_pylist()[:5] == table["goodput"].to_pylist()[5:]

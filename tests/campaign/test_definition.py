@@ -1,4 +1,7 @@
-"""What a campaign varies and keeps: axes, labels, conditions, seeds, own code; from files, flags and Python."""
+"""What a campaign varies and keeps: axes, labels, conditions, seeds, own code.
+
+From files, flags and Python.
+"""
 
 from __future__ import annotations
 

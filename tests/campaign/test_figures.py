@@ -1,4 +1,7 @@
-"""Figures of campaigns: each kind is drawn from a table, within its page, in one size of letters."""
+"""Figures of campaigns: each kind is drawn from a table, within its page.
+
+In one size of letters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a later call finds of finished runs: after an edit of own code, for a new metric, after damage."""
+"""What a later call finds of finished runs.
+
+After an edit of own code, for a new metric, after damage.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ if __name__ == "__main__":
 
 
 def plan(size: str) -> HandMade:
-    """Runs of some 10 to 50 ms with tables, and a rule that adds more: there is always something in the making."""
+    """Runs of some 10 to 50 ms with tables, and a rule that adds more.
+
+    There is always something in the making.
+    """
     rule = (
         Rule.parse("ci95(goodput) < 1 %, min 8, max 40")
         if size == "short"
@@ -50,7 +53,10 @@ def octets(folder: Path) -> dict[str, bytes]:
 
 
 def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int) -> None:
-    """Starts the campaign until it ends by itself; the first `kills` times it is killed at a random moment."""
+    """Starts the campaign until it ends by itself.
+
+    The first `kills` times it is killed at a random moment.
+    """
     began = time.monotonic()
     conduct(plan(size), folder / "undisturbed", using="threads", jobs=2, out=folder / "expected")
     whole = time.monotonic() - began

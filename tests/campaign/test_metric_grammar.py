@@ -1,4 +1,7 @@
-"""The language of metrics: what it takes, what it refuses and where, and that nothing else comes out."""
+"""The language of metrics: what it takes, what it refuses and where.
+
+And that nothing else comes out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Values of metrics against plain Python over the rows of runs, and against tables small enough to do on paper."""
+"""Values of metrics against plain Python over the rows of runs.
+
+And against tables small enough to do on paper.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Campaigns on a real Ray cluster of two nodes on loopback, with a worker killed in the middle and little memory.
+"""Campaigns on a real Ray cluster of two nodes on loopback.
+
+With a worker killed in the middle and little memory.
 
 Ray is an extra (`make ray` installs it and runs these); without it they are skipped.
 """
@@ -141,7 +143,10 @@ def test_without_ray_the_error_says_how_to_install_it(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
 def test_an_address_where_nothing_answers_is_an_error_within_seconds(address: str) -> None:
-    """Ray itself asks again for minutes. Port 1 is reserved (tcpmux, RFC 1078); nothing listens there."""
+    """Ray itself asks again for minutes.
+
+    Port 1 is reserved (tcpmux, RFC 1078); nothing listens there.
+    """
     with pytest.raises(LasthopError, match=r"no Ray cluster can be reached at RAY_ADDRESS(?s:.)*ray start --head"):
         cluster._require_answer(address)
 

@@ -1,4 +1,7 @@
-"""`lasthop results` and `lasthop compare`: tables, JSON, CSV and SQL over the folder of a campaign."""
+"""`lasthop results` and `lasthop compare` over the folder of a campaign.
+
+Tables, JSON, CSV and SQL.
+"""
 
 from __future__ import annotations
 

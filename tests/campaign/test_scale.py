@@ -82,7 +82,10 @@ def test_memory_does_not_grow_with_the_runs(tmp_path: Path) -> None:
 @linux
 @pytest.mark.slow
 def test_ten_thousand_runs_of_a_second(tmp_path: Path) -> None:
-    """Figures: docs/performance.md. A bound on time would depend on the machine; that on memory does not."""
+    """Figures: docs/performance.md.
+
+    A bound on time would depend on the machine; that on memory does not.
+    """
     found = measured(tmp_path, 5_000)
     print(json.dumps(found))
     early, late = found["memory_mib"]
@@ -132,7 +135,10 @@ def filled(path: Path, runs: int) -> None:
 
 @pytest.mark.parametrize("runs", [3_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_many_rows_are_queried(tmp_path: Path, runs: int) -> None:
-    """200,000 runs of five metrics are 1,000,000 rows of the store. The slow form prints the times."""
+    """200,000 runs of five metrics are 1,000,000 rows of the store.
+
+    The slow form prints the times.
+    """
     filled(tmp_path / "s", runs)
     began = time.perf_counter()
     with Store(tmp_path / "s") as store:

@@ -287,7 +287,10 @@ def test_coverage_of_two_times_1000_campaigns(process: MM1Wait | AR1, text: str)
 
 
 def campaigns(process: MM1Wait | AR1, text: str, count: int, seed: int) -> tuple[float, float]:
-    """The share of campaigns whose interval at the stop covers the mean, and the mean number of replications."""
+    """The share of campaigns whose interval at the stop covers the mean.
+
+    And the mean number of replications.
+    """
     rule = Rule.parse(text)
     rng = np.random.default_rng(seed)
     covered, total = 0, 0

@@ -1,4 +1,7 @@
-"""Intervals and p-values where a stopping rule has chosen the number of seeds, by this metric or another one."""
+"""Intervals and p-values where a stopping rule has chosen the number of seeds.
+
+By this metric or another one.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ def normal_pair(correlation: float, mean: float) -> Draw:
 
 
 def waits(rho: float) -> Draw:
-    """Of an M/M/1 queue: the mean wait, and the share of customers who wait less their mean, rho."""
+    """Of an M/M/1 queue: the mean wait, and the share of customers who wait less rho.
+
+    Its mean is rho.
+    """
 
     def draw(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
         each = MM1Wait(rho, 1000).each(rng, n)

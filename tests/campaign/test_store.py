@@ -229,7 +229,10 @@ def test_the_index_is_a_cache(tmp_path: Path) -> None:
 
 
 def test_a_damaged_page_of_the_index_is_noted_and_the_files_are_read(tmp_path: Path) -> None:
-    """SQLite meets it only when it reads that page: behind the header and the names of the tables, in the entries."""
+    """SQLite meets it only when it reads that page.
+
+    It is behind the header and the names of the tables, in the entries.
+    """
     key = "ab" * 32
     with Store(tmp_path) as store:
         store.put(key, [Entry("m", "m", 1.5), Entry("t", "table", content=b"x")])

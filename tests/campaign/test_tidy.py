@@ -31,7 +31,10 @@ def test_labels_stand_in_the_order_of_the_campaign_not_of_the_rows() -> None:
 
 
 def test_the_student_interval_is_that_of_the_textbook() -> None:
-    """Of 1, 2, 3, 4, 5: mean 3, s = sqrt(2.5), t(4; 0.975) = 2.7764 (Abramowitz and Stegun, table 26.10)."""
+    """Of 1, 2, 3, 4, 5: mean 3, s = sqrt(2.5), t(4; 0.975) = 2.7764.
+
+    Abramowitz and Stegun, table 26.10.
+    """
     found = student_estimate([1, 2, 3, 4, 5], 0.95)
     assert (found.mean, found.n) == (3, 5)
     assert found.half_width == pytest.approx(2.7764 * math.sqrt(2.5 / 5), rel=1e-4)
@@ -88,7 +91,10 @@ def test_a_table_of_something_else_and_unknown_names_are_refused() -> None:
 
 
 def test_ranks_leave_open_what_the_seeds_leave_open() -> None:
-    """a is far above b and c, which differ by less than their noise: a is first, b and c share the other ranks."""
+    """a is far above b and c, which differ by less than their noise.
+
+    So a is first, and b and c share the other ranks.
+    """
     base = {"a": 100.0, "b": 10.0, "c": 10.001}
     metrics = synthetic.one("1", lambda at, s: base[at["v"]] + synthetic.noise(s, ord(at["v"])))
     data = tidy(synthetic.table({"v": ["b", "a", "c"]}, metrics))

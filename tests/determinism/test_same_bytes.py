@@ -1,4 +1,7 @@
-"""Same scenario, same seed, same version: the same bytes, in any process, with any number of workers."""
+"""Same scenario, same seed, same version: the same bytes.
+
+In any process, with any number of workers.
+"""
 
 from __future__ import annotations
 

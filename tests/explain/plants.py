@@ -1,4 +1,7 @@
-"""Causes that are put into scenarios on purpose, and how far an estimate may be from the exact budget."""
+"""Causes that are put into scenarios on purpose.
+
+And how far an estimate may be from the exact budget.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def test_a_queue_is_changed_in_the_flows_direction_alone() -> None:
 
 @pytest.mark.parametrize(("queue", "kind"), [('"droptail"', "droptail"), ('"headdrop"', "headdrop"), ('"codel"', None)])
 def test_a_queue_that_is_too_small_is_to_hold_more(queue: str, kind: str | None) -> None:
-    """A queue that drops for want of space alone gets space, whatever its kind is called; another one does not.
+    """A queue that drops for want of space alone gets space; another one does not.
+
+    Whatever its kind is called.
 
     10 Mbit/s and 50 ms are 62.5 kB; 20 packets are 30 kB.
     """
@@ -172,7 +174,10 @@ class _Without:
 
 
 def test_a_shared_queue_is_deep_by_the_rate_of_all_its_flows() -> None:
-    """33 packets are one bandwidth-delay product of `dumbbell`: too much for none of its three flows."""
+    """33 packets are one bandwidth-delay product of `dumbbell`.
+
+    That is too much for none of its three flows.
+    """
     results = Scenario.load("dumbbell").with_({"scenario.duration": "12 s", "output.explain": True}).run()
     for flow in ("download-1", "download-2", "download-3"):
         found = explain(results, flow)
@@ -207,20 +212,26 @@ def test_tcp_over_a_mode_without_retransmissions_is_advised_to_use_one_with() ->
 
 
 def test_a_first_flight_is_no_deep_queue() -> None:
-    """Web pages of a bearer of UMTS arrive in flights of ten segments; a buffer below that loses parts of each."""
+    """Web pages of a bearer of UMTS arrive in flights of ten segments.
+
+    A buffer below that loses parts of each.
+    """
     results = Scenario.load("web-over-umts").with_({"output.explain": True}).run()
     for flow in ("web", "voice"):
         assert not any("buffer_bytes" in change for change in changes(explain(results, flow)))
 
 
 def test_a_rate_is_that_of_the_time_in_which_there_was_something_to_send() -> None:
-    """A file of 1 MB over 10 Mbit/s is there after a second of ten: its rate is not a tenth of the link's."""
+    """A file of 1 MB over 10 Mbit/s is there after a second of ten.
+
+    Its rate is not a tenth of the link's.
+    """
     keys = ("link.path.queue.packets=100", 'flow.f.app={ kind = "ftp", size = "1 MB" }')
     found = explain(run(WIRED, *keys), "f")
     (sentence,) = (s for s in found.sentences if "BDP" in s)
     said = float(sentence.split(" BDP")[0].split()[-1])
-    # At most 100 packets of 1500 B wait. The path holds 10 Mbit/s times 51.3 ms at most, and half of that or more,
-    # because the rate of the whole transfer has slow start in it.
+    # At most 100 packets of 1500 B wait. The path holds 10 Mbit/s times 51.3 ms at most, and half
+    # of that or more, because the rate of the whole transfer has slow start in it.
     assert 150e3 / (10e6 / 8 * 0.0513) * 0.9 < said < 2 * 150e3 / (10e6 / 8 * 0.0513)
 
 
@@ -241,7 +252,8 @@ def test_a_table_that_was_removed_is_named(folder: Path, table: str) -> None:
 
 
 def test_a_faster_link_is_advised_where_sending_takes_the_largest_part() -> None:
-    # A datagram of 1428 octets takes 44.6 ms at 256 kbit/s, the wire 5 ms, and the next follows after 100 ms.
+    # A datagram of 1428 octets takes 44.6 ms at 256 kbit/s, the wire 5 ms, and the next follows
+    # after 100 ms.
     slow = WIRED.replace('"10 Mbit/s"', '"256 kbit/s"').replace('"25 ms"', '"5 ms"')
     slow += 'transport = "udp"\napp = { kind = "cbr", rate = "112 kbit/s", size = "1400 B" }\n'
     found = explain(Scenario.parse(slow).with_(["output.explain=true"]).run(), "f")

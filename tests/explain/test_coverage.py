@@ -56,7 +56,10 @@ def without(folder: Path, stage: str) -> Results:
 
 
 def test_a_stage_that_is_missing_is_a_cause_of_its_own(tmp_path: Path) -> None:
-    """It is not the window's: a round trip is 24 ms of propagation of the data that the tables do not have."""
+    """It is not the window's.
+
+    A round trip is 24 ms of propagation of the data that the tables do not have.
+    """
     keys = ["flow.f.tcp.max_window=1", "flow.f.tcp.ack_every=1", "output.explain=true"]
     whole = Scenario.parse(WIRED).with_(keys).run(out=tmp_path / "run")
     before = explain(whole, "f").budget
@@ -80,7 +83,10 @@ def test_delays_of_datagrams_are_compared_with_their_stages(tmp_path: Path) -> N
 
 
 def test_octets_whose_ack_is_lost_wait_for_a_later_one_from_the_moment_it_leaves() -> None:
-    """Window of one segment; from 1 s on the way back loses all. The last ACK leaves, is dropped, the timer expires."""
+    """Window of one segment; from 1 s on the way back loses all.
+
+    The last ACK leaves, is dropped, the timer expires.
+    """
     text = WIRED + '[[at]]\nt = "1 s"\nset = { "link.path.reverse.loss" = "100 %" }\n'
     keys = ("flow.f.tcp.max_window=1", "flow.f.tcp.ack_every=1", "flow.f.tcp.min_rto=1 s")
     results = run(text, *keys)
@@ -106,7 +112,10 @@ def test_silence_that_the_end_of_the_run_cuts_off_is_that_of_the_timer() -> None
 def ways(
     rows: list[tuple[int, int, str, int, int]], events: list[tuple[float, int, str]]
 ) -> list[tuple[str, int, int]]:
-    """The way of packet 7 from rows (packet, part, stage, start, end) and events (s, packet, event)."""
+    """The way of packet 7 from rows and events.
+
+    Rows: packet, part, stage, start, end; events: s, packet, event.
+    """
     names = ("packet", "part", "stage", "start_ns", "end_ns")
     stages = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     stages["where"] = ["l"] * len(rows)

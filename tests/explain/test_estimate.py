@@ -59,7 +59,9 @@ SECONDS = {"dumbbell": 20.0}
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_an_estimate_is_near_the_exact_budget_of_a_planted_cause(name: str) -> None:
-    """The planted cause is the first of the estimate too, or one of those that it names first as alike.
+    """The planted cause is the first of the estimate too, or alike with the first.
+
+    The estimate names causes that are alike.
 
     Of the scheduling requests it is the second: their first part, up to the smallest, every packet
     waits for.

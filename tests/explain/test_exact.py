@@ -44,7 +44,9 @@ def parts_of(budget: Budget) -> dict[tuple[str, str, str], int]:
 
 
 def test_delays_of_a_path_of_two_links_are_their_serialization_and_propagation() -> None:
-    """1000 B in IP and UDP are 1028 B: 822.4 us at 10 Mbit/s, 8224 us at 1 Mbit/s; 10 and 20 ms of propagation.
+    """1000 B in IP and UDP are 1028 B: 822.4 us at 10 Mbit/s, 8224 us at 1 Mbit/s.
+
+    And 10 and 20 ms of propagation.
 
     A packet every 100 ms finds both links idle.
     """
@@ -62,7 +64,9 @@ def test_delays_of_a_path_of_two_links_are_their_serialization_and_propagation()
 
 
 def test_a_window_of_one_segment_waits_for_a_round_trip_each_time() -> None:
-    """Of a round trip the links serialize a data packet and its ACK; the rest of it the window is what limits.
+    """Of a round trip the links serialize a data packet and its ACK.
+
+    In the rest of it the window is what limits.
 
     Data packets have 1500 B (1.2 ms and 12 ms), ACKs 52 B with timestamps (41.6 us and 416 us),
     propagation takes 60 ms: 73.6576 ms in all. Full round trips lie between the first and the last
@@ -112,7 +116,9 @@ tcp = { max_window = 2, ack_every = 2, ack_delay = "200 ms", timestamps = true }
 
 
 def test_a_round_trip_of_two_segments_is_divided_by_the_rule_of_the_guide() -> None:
-    """Segments A and B leave at once, 1500 B with headers: 12 ms each; the ACK of both, 52 B, takes 416 us.
+    """Segments A and B leave at once, 1500 B with headers: 12 ms each.
+
+    The ACK of both, 52 B, takes 416 us.
 
     | ms since they left | A                | B             | whose                                           |
     |--------------------|------------------|---------------|-------------------------------------------------|
@@ -164,7 +170,10 @@ def check_budget(results: Results, row: dict[str, Any]) -> Budget:
 
 
 def check_stages(results: Results) -> None:
-    """The life of each packet: from its sending, without gap or overlap, to its delivery, its loss or the end."""
+    """The life of each packet, without gap or overlap.
+
+    From its sending to its delivery, its loss or the end.
+    """
     table = results.table("stages")
     packet, part = (table[c].to_numpy() for c in ("packet", "part"))
     start, end = (table[c].to_numpy().astype(np.int64) for c in ("start_ns", "end_ns"))

@@ -1,4 +1,7 @@
-"""The PDU of each lost packet: blocks are lost at moments that the scenario sets, so that their numbers are known."""
+"""The PDU of each lost packet: blocks are lost at moments that the scenario sets.
+
+So their numbers are known.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def losses(text: str, *keys: str) -> list[Loss]:
 
 
 def test_unacknowledged_mode_of_lte() -> None:
-    """A packet of 128 B each 10 ms finds a grant of 500 B: packet n is PDU n. Packets 120 to 122 are lost."""
+    """A packet of 128 B each 10 ms finds a grant of 500 B: packet n is PDU n.
+
+    Packets 120 to 122 are lost.
+    """
     found = losses(LTE)
     assert [x.packet for x in found] == [120, 121, 122]
     for x in found:
@@ -67,7 +73,9 @@ def test_unacknowledged_mode_of_lte() -> None:
 
 
 def test_unacknowledged_mode_of_umts() -> None:
-    """429 B need 11 PDUs of 40 B (TS 25.322 clause 9.2.1.3: 1 B of the 41 is the number): packet n begins in 11 n.
+    """429 B need 11 PDUs of 40 B: packet n begins in 11 n.
+
+    TS 25.322 clause 9.2.1.3: 1 B of the 41 is the number.
 
     The first octet of the first is the length indicator that says so (LI 111 1100): it carries 39
     B. Numbers have 7 bits: 11 x 12 = 132 is 4. All are lost in the TTI of packet 12.
@@ -91,7 +99,10 @@ def test_transparent_mode_has_no_numbers() -> None:
 
 
 def test_the_discard_timer_of_acknowledged_mode() -> None:
-    """Nothing arrives for 2.8 s, and after 300 ms RLC gives packet 12 up: PDUs 132 to 142, 40 B each."""
+    """Nothing arrives for 2.8 s, and after 300 ms RLC gives packet 12 up.
+
+    PDUs 132 to 142, 40 B each.
+    """
     long = UMTS.replace("1.2215 s", "4 s").replace('duration = "2 s"', 'duration = "6 s"')
     found = losses(long, "bearer.air.rlc.mode=am", "bearer.air.rlc.am.timer_discard=300 ms", SLOW)
     assert found[0].cause in ("rlc-discard-timer", "rlc-reset")
@@ -121,7 +132,10 @@ def test_what_was_never_sent_was_in_no_pdu() -> None:
 
 
 def test_the_mpdu_of_a_wireless_lan() -> None:
-    """The hidden station's MPDUs collide. They are numbered in the order of the packets (IEEE 802.11, 10.3.2.14.2)."""
+    """The hidden station's MPDUs collide.
+
+    They are numbered in the order of the packets (IEEE 802.11, 10.3.2.14.2).
+    """
     results: Results = Scenario.parse(HIDDEN).with_(["output.explain=true"]).run()
     sent = [r["packet"] for r in results.packets.to_pylist() if r["event"] == "sent" and r["flow"] == "f"]
     found = [x for x in explain(results, "f").budget.losses if x.cause == "retry-limit"]
@@ -163,7 +177,7 @@ def test_runs_without_the_option_have_no_such_table() -> None:
     shutil.which("tshark") is None and "LASTHOP_NEEDS_TSHARK" not in os.environ, reason="tshark is not installed"
 )
 def test_tshark_misses_the_same_numbers(tmp_path: Path) -> None:
-    """The numbers of UM that are missing among the PDUs of the second phone are those in the table."""
+    """UM's numbers missing among the second phone's PDUs are those in the table."""
     profiles = tmp_path / ".config/wireshark/profiles"
     profiles.mkdir(parents=True)
     CliRunner().invoke(main, ["wireshark-profile", str(profiles / "rlc"), "--rlc"], catch_exceptions=False)
@@ -185,7 +199,10 @@ def test_tshark_misses_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_what_finds_the_first_queue_full_was_not_let_in() -> None:
-    """In the uplink a packet meets the RLC buffer in the moment in which it is sent: no stage has taken any time."""
+    """In the uplink a packet meets the RLC buffer in the moment in which it is sent.
+
+    No stage has taken any time.
+    """
     scenario = Scenario.load("lte-upload").with_(["scenario.duration=1.3 s", "output.explain=true"])
     found = explain(scenario.run(), "upload").budget.losses
     assert len(found) > 100

@@ -1,15 +1,20 @@
-"""A cause put into a scenario on purpose is the first that an explanation names, and not without it.
+"""A cause put into a scenario on purpose is the first that an explanation names.
 
-The scenarios are in `plants`. Their parameters are ones that occur: defaults of the profiles, buffers of small devices,
-rates and periods of the standards' range. What loses packets is not where a sender waits: the first cause is what the
-loss did to the sender (`congestion-window`), with the place, and the first sentence says why packets were lost there.
+And not without it.
 
-Six kinds of network: UMTS (`test_bad_radio_of_umts`), LTE (`test_a_long_period_of_scheduling_requests`), the switch
-of a sidelink, a handover, Wi-Fi (`test_contention_in_wifi`), wired (`test_a_queue_that_is_too_long_on_a_wired_link`).
+The scenarios are in `plants`. Their parameters are ones that occur: defaults of the profiles,
+buffers of small devices, rates and periods of the standards' range. What loses packets is not where
+a sender waits: the first cause is what the loss did to the sender (`congestion-window`), with the
+place, and the first sentence says why packets were lost there.
 
-Thirteen causes: a tiny receive window, the delayed-ACK timer, Nagle, pauses of the application, an RLC buffer too small
-and too large, an SR period of 80 ms, an uplink that loses ACKs, a slow station's airtime, a policer, a timeout after a
-lost retransmission, a storm of handovers, a hidden station.
+Six kinds of network: UMTS (`test_bad_radio_of_umts`), LTE
+(`test_a_long_period_of_scheduling_requests`), the switch of a sidelink, a handover, Wi-Fi
+(`test_contention_in_wifi`), wired (`test_a_queue_that_is_too_long_on_a_wired_link`).
+
+Thirteen causes: a tiny receive window, the delayed-ACK timer, Nagle, pauses of the application, an
+RLC buffer too small and too large, an SR period of 80 ms, an uplink that loses ACKs, a slow
+station's airtime, a policer, a timeout after a lost retransmission, a storm of handovers, a hidden
+station.
 """
 
 from __future__ import annotations
@@ -201,7 +206,10 @@ def test_a_hidden_station() -> None:
 
 
 def test_the_switch_of_a_sidelink() -> None:
-    """At 5 s the pair goes over to the infrastructure; what the sidelink holds, data and ACKs, is dropped there."""
+    """At 5 s the pair goes over to the infrastructure.
+
+    What the sidelink holds, data and ACKs, is dropped there.
+    """
     results = Scenario.load("sidelink").with_(["output.explain=true", "scenario.duration=6 s"]).run()
     before, after = explain(results, "ftp", 4.0, 4.9), explain(results, "ftp", 5.0, 5.2)
     assert not before.budget.losses

@@ -35,7 +35,10 @@ def test_parts_add_up_and_are_within_one_of_the_exact_share() -> None:
 
 
 def test_large_products_do_not_overflow() -> None:
-    """A quarter of an hour, and the octets of a window that no path holds: the sum is exact, a share nearly so."""
+    """A quarter of an hour, and the octets of a window that no path holds.
+
+    The sum is exact, a share nearly so.
+    """
     length, weights = ints(10**12), ints(3 * 10**9, 10**9)[:, None]
     parts = divide(length, weights)[:, 0]
     assert parts.sum() == 10**12

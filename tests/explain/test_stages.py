@@ -1,4 +1,7 @@
-"""The table `stages` where its rows follow from more than one layer: LTE's uplink, groups, the end of a run."""
+"""The table `stages` where its rows follow from more than one layer.
+
+LTE's uplink, groups, the end of a run.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ def lives(results: Results, flow: str) -> dict[int, list[dict[str, Any]]]:
 
 
 def test_the_first_packet_of_an_uplink_has_nothing_before_it() -> None:
-    """It enters at the start of the run: no block has been sent, so none was filled with what was before it."""
+    """It enters at the start of the run.
+
+    No block has been sent, so none was filled with what was before it.
+    """
     text = LTE.replace('from = "server"\nto = "phone"', f'from = "phone"\nto = "server"\ntransport = "udp"\n{CBR}')
     results = run(text, "scenario.duration=1 s")
     first = lives(results, "f")[0]
@@ -35,7 +41,10 @@ def test_the_first_packet_of_an_uplink_has_nothing_before_it() -> None:
 
 
 def test_blocks_of_a_sidelink_are_none_of_the_uplink() -> None:
-    """One phone sends to the other all the time, and now and then to the server: that waits for a grant of its own."""
+    """One phone sends to the other all the time, and now and then to the server.
+
+    That waits for a grant of its own.
+    """
     text = """
 [scenario]
 name = "both"
@@ -71,7 +80,10 @@ app = { kind = "cbr", rate = "1.6 kbit/s", size = "100 B" }
 
 
 def test_each_receiver_of_a_group_has_stages_of_its_own() -> None:
-    """The same blocks go to all: they leave at one moment, and are decoded when each receiver can."""
+    """The same blocks go to all.
+
+    They leave at one moment, and are decoded when each receiver can.
+    """
     results = Scenario.load("sidelink-multicast").with_(["output.explain=true", "scenario.duration=4 s"]).run()
     members = {name: list(lives(results, name).values()) for name in ("call-1", "call-2", "call-5")}
     assert len({len(packets) for packets in members.values()}) == 1
@@ -87,7 +99,9 @@ def test_each_receiver_of_a_group_has_stages_of_its_own() -> None:
 
 
 def test_what_rlc_repeats_at_the_end_of_the_run_is_no_first_transmission() -> None:
-    """Nine of ten blocks are lost: what went out whole and is not there waits for RLC, not for a block on the air.
+    """Nine of ten blocks are lost: what went out whole and is not there waits for RLC.
+
+    Not for a block on the air.
 
     A block of 10 ms is due one TTI later.
     """

@@ -85,7 +85,10 @@ def number(flow: Flow, name: str) -> int:
 
 @pytest.mark.parametrize("scenario", [WIRED, UMTS], ids=["wired", "umts"])
 def test_what_is_counted_from_packets_is_what_the_core_counted(scenario: str, tmp_path: Path) -> None:
-    """Both come from the same run by two ways: packet by packet here, the flow monitor of the core in `flows`."""
+    """Both come from the same run by two ways.
+
+    Packet by packet here, the flow monitor of the core in `flows`.
+    """
     results = lh.Scenario.parse(scenario).run()
     flows, about = exported(results, tmp_path / "out")
     (row,) = results.flows.to_pylist()
@@ -144,7 +147,10 @@ def source(packets: list[tuple[float, int, str, str]] | None, end_s: float = 20.
 
 
 def test_sums_by_hand(tmp_path: Path) -> None:
-    """Delays 0.1, 0.4 and 0.1 s: sum 0.6 s, jitter 0.3 + 0.3 s; arrivals at 1.1, 2.4, 3.1 s: gaps 1.3 and 0.7 s."""
+    """Delays 0.1, 0.4 and 0.1 s: sum 0.6 s, jitter 0.3 + 0.3 s.
+
+    Arrivals at 1.1, 2.4, 3.1 s: gaps 1.3 and 0.7 s.
+    """
     results = source(
         [
             (1.0, 0, "a", "sent"),

@@ -1,4 +1,7 @@
-"""ns-3's LTE text files, read as its users do: a header line with `%`, columns separated by tabs."""
+"""ns-3's LTE text files, read as its users do.
+
+A header line with `%`, columns separated by tabs.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ def columns(path: Path) -> dict[str, Any]:
 
 
 def test_blocks_are_those_of_the_radio_table(tmp_path: Path) -> None:
-    """Two tables that the core fills in different places: blocks one by one, and counts of each interval."""
+    """Two tables that the core fills in different places.
+
+    Blocks one by one, and counts of each interval.
+    """
     results = lh.Scenario.parse(LTE).run()
     done = export_run(results, "ns3", tmp_path / "out")
     assert {"DlMacStats.txt", "UlMacStats.txt"} <= set(done.files)
@@ -64,7 +70,11 @@ def run_of(
     radio: list[tuple[float, str, str]],
     moves: list[tuple[float, str, str]],
 ) -> Results:
-    """Steps: time, node, to, step, link. Radio: end of interval, UE, cell at that end. Moves: time, UE, target."""
+    """A run of steps, of intervals of `radio`, and of moves.
+
+    Steps: time, node, to, step, link. Radio: end of interval, UE, cell at that end. Moves: time,
+    UE, target.
+    """
     names = ("time_s", "node", "to", "step", "link", "packet", "bytes", "mcs")
     events = [{"time_s": 0.5, "source": "flow/f", "kind": "flow-start", "detail": None}]
     events += [
@@ -125,7 +135,10 @@ MOVES = [(1.6, "ann", "b"), (5.2, "ann", "b"), (5.4, "ann", "a")]
     ],
 )  # fmt: skip
 def test_the_cell_at_a_time(time_s: float, cell: str | None) -> None:
-    """A row of `radio` tells the cell at its end alone: what came before needs the row before or the handover."""
+    """A row of `radio` tells the cell at its end alone.
+
+    What came before needs the row before or the handover.
+    """
     assert Cells.of(run_of([(0.0, "site", "ann", "data", "downlink")], RADIO, MOVES)).at("ann", time_s) == cell
 
 
@@ -164,7 +177,10 @@ def lines_of(path: Path) -> list[dict[str, float]]:
 
 
 def test_bearers_carry_what_flows_and_rlc_count(tmp_path: Path) -> None:
-    """What enters and leaves PDCP, against counters of flows and of RLC, which are counted elsewhere."""
+    """What enters and leaves PDCP, against counters of flows and of RLC.
+
+    They are counted elsewhere.
+    """
     results = lh.Scenario.parse(LTE).with_(["output.explain=true", "output.steps=false"]).run()
     done = export_run(results, "ns3", tmp_path / "out")
     assert done.files == ("DlPdcpStats.txt", "DlRlcStats.txt", "UlPdcpStats.txt", "UlRlcStats.txt")
@@ -206,7 +222,10 @@ def test_pdus_of_rlc_are_those_of_its_counters(tmp_path: Path) -> None:
 
 
 def test_delays_of_pdus_by_hand(tmp_path: Path) -> None:
-    """100 B and 300 B in 4 and 12 ms: means 200 B and 8 ms, deviations 141.421 B and 5.65685 ms; one PDU is lost."""
+    """100 B and 300 B in 4 and 12 ms; one PDU is lost.
+
+    Means 200 B and 8 ms, deviations 141.421 B and 5.65685 ms.
+    """
     rows = [
         (0.1, "sent", 100, None),
         (0.104, "received", 100, 0.1),
@@ -235,7 +254,10 @@ def test_delays_of_pdus_by_hand(tmp_path: Path) -> None:
 
 
 def test_delays_of_bearers_by_hand(tmp_path: Path) -> None:
-    """Three packets: 10 and 30 ms to the phone, whose mean is 20 ms and deviation 14.142 ms; one that is lost."""
+    """Three packets: 10 and 30 ms to the phone; one is lost.
+
+    Mean 20 ms, deviation 14.142 ms.
+    """
     rows = [(1, 100_000_000, 110_000_000), (2, 120_000_000, 150_000_000), (3, 130_000_000, 140_000_000)]
     names = ("packet", "part", "where", "start_ns", "end_ns")
     stages = [dict(zip(names, (n, 0, "phone", a, b), strict=True)) for n, a, b in rows]

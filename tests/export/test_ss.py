@@ -1,4 +1,7 @@
-"""`lasthop ss`: the words, their order and their formats are those of iproute2's misc/ss.c, `tcp_stats_print`."""
+"""`lasthop ss`: words, order and formats are those of iproute2.
+
+Its misc/ss.c, `tcp_stats_print`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ def test_a_full_line() -> None:
 
 
 def test_what_is_zero_or_infinite_is_not_shown() -> None:
-    """Before the first sample Linux has no rtt; a threshold of 0xFFFF segments and more is not shown."""
+    """Before the first sample Linux has no rtt.
+
+    A threshold of 0xFFFF segments and more is not shown.
+    """
     fresh = {name: 0 for name in SAMPLE if name not in ("time_s", "flow")}
     line = {"snd_cwnd": 10.0, "snd_ssthresh": -1.0, "rto_us": 1e6, "min_rtt_us": None, "pacing_rate_bps": None}
     (socket,) = sockets_at(results({**fresh, **line}), 1.0)

@@ -1,1 +1,4 @@
-"""Protection against changes of results: the hash of every table of a fixed choice of runs (`make golden-check`)."""
+"""Protection against changes of results (`make golden-check`).
+
+The hash of every table of a fixed choice of runs.
+"""

@@ -1,4 +1,7 @@
-"""Where two result folders of one run part: the first row of each table that differs, and in which columns."""
+"""Where two result folders of one run part.
+
+The first row of each table that differs, and in which columns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What golden runs leave behind, in short: of each table its columns, its number of rows, the hash of its content."""
+"""What golden runs leave behind, in short.
+
+Of each table its columns, its number of rows, the hash of its content.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ class Record:
 
 
 def take(runs: Sequence[GoldenRun], jobs: int = 0, progress: Callable[[int], None] = lambda _done: None) -> Record:
-    """Makes the runs, `jobs` at a time (0: one for each core). Of a run nothing but its record is kept."""
+    """Makes the runs, `jobs` at a time (0: one for each core).
+
+    Of a run nothing but its record is kept.
+    """
     record = Record()
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         # Reading a scenario and hashing are parts of the job: a batch bounds what waits in memory.
@@ -88,7 +94,9 @@ def take(runs: Sequence[GoldenRun], jobs: int = 0, progress: Callable[[int], Non
 
 
 def differences(before: Record, now: Record) -> list[str]:
-    """What differs, a line each: columns first, then what there is no longer, what is new, other values.
+    """What differs, a line each.
+
+    Columns first, then what there is no longer, what is new, other values.
 
     A table whose columns differ has other hashes in every run: only its columns are named.
     """
@@ -138,7 +146,10 @@ def _shown(lines: list[str]) -> list[str]:
 
 
 def _column(column: object) -> str:
-    """Name, type, nullability and unit of a column: what the hash of a table's content covers beside its values."""
+    """Name, type, nullability and unit of a column.
+
+    That is what the hash of a table's content covers beside its values.
+    """
     name, kind, nullable = column.name, str(column.type), column.nullable  # type: ignore[attr-defined]
     unit = column.metadata[b"unit"].decode()  # type: ignore[attr-defined]
     kind = "name" if kind.startswith("dictionary") else kind

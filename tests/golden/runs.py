@@ -121,7 +121,10 @@ def of_trials() -> Iterator[GoldenRun]:
 
 
 def of_studies() -> Iterator[GoldenRun]:
-    """Of every group of the bundled studies as many points as show each option of each axis once; every variation."""
+    """Of every group of the bundled studies enough points, and every variation.
+
+    Points: as many as show each option of each axis once.
+    """
     for folder in sorted((Path(lasthop.__file__).parent / "studies").iterdir()):
         if (folder / "study.toml").is_file():
             study = load_study(folder)
@@ -129,7 +132,10 @@ def of_studies() -> Iterator[GoldenRun]:
 
 
 def of_swarm() -> Iterator[GoldenRun]:
-    """The scenarios in `swarm/`, as the swarm once drew them: what it draws for a seed may change, these files stay."""
+    """The scenarios in `swarm/`, as the swarm once drew them.
+
+    What it draws for a seed may change, these files stay.
+    """
     for file in sorted((HERE / "swarm").glob("*.toml"), key=lambda p: int(p.stem)):
         yield GoldenRun(f"swarm/{file.stem}", file, (), SWARM_S)
 
@@ -146,7 +152,10 @@ def _of_groups(study: Study) -> Iterator[GoldenRun]:
 
 
 def _of_variations(study: Study) -> Iterator[GoldenRun]:
-    """Readings, switches and ablations: each once, at the first point where it changes something."""
+    """Readings, switches and ablations, each once.
+
+    At the first point where it changes something.
+    """
     groups_of = {c.id: c.groups for c in study.claims}
     groups = [tuple(g for c in r.claims or groups_of for g in groups_of[c]) for r in study.readings]
     of_claims = [(v, c.groups) for c in study.claims for v in (c.switch, *c.ablations) if v is not None]

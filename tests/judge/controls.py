@@ -57,7 +57,10 @@ class GainOffByATenth(Right):
 
 
 class NoFloor(Right):
-    """Forgets the floor of two segments after a timeout (a threshold of 0 would end the run with a message)."""
+    """Forgets the floor of two segments after a timeout.
+
+    A threshold of 0 would end the run with a message.
+    """
 
     def on_timeout(self, loss: lh.Congestion) -> None:
         super().on_timeout(loss)

@@ -1,4 +1,7 @@
-"""Three controls, and a mutant of each: a forgotten cut, a pacing gain off by a tenth, a threshold of zero."""
+"""Three controls, and a mutant of each.
+
+A forgotten cut, a pacing gain off by a tenth, a threshold of zero.
+"""
 
 from __future__ import annotations
 

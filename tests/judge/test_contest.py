@@ -101,7 +101,10 @@ def test_a_comparative_case_has_no_checks_and_known_references() -> None:
 
 
 def test_who_is_flagged(store: Path) -> None:
-    """BBRv1 for loss and harm, a sender without control for collapse, Reno and CUBIC for nothing (quick forms)."""
+    """BBRv1 for loss and harm, a sender without control for collapse.
+
+    Reno and CUBIC for nothing (quick forms).
+    """
 
     def flagged(cc: str, *cases: str) -> set[str]:
         found = lh.judge(cc, ["rfc9743"], cases=cases, quick=True, store=store)
@@ -123,7 +126,8 @@ CONTROLS = f"{Path(__file__).parent / 'sheet_controls.py'}:"
         ("scalable", "CCE-06", "c-1-*", True),
         ("highspeed", "CCE-06", "*", False),
         ("ledbat", "CCE-06", "*", False),
-        # Reno as a class waits 2 % longer than the built-in one where CoDel drops: the rule has no margin.
+        # Reno as a class waits 2 % longer than the built-in one where CoDel drops: the rule has no
+        # margin.
         (CONTROLS + "Reno", "CCE-13", "*-ecn", False),
         (CONTROLS + "BlindToMarks", "CCE-13", "*-ecn", True),
     ],
@@ -144,7 +148,10 @@ def test_vegas_waits_less_than_cubic(store: Path) -> None:
 
 
 def test_three_duplicates_without_adaptation_do_worse_under_reordering() -> None:
-    """RFC 6675 against RACK, which measures reordering (RFC 8985 section 4), in the middle path of CCE-19."""
+    """RFC 6675 against RACK in the middle path of CCE-19.
+
+    RACK measures reordering (RFC 8985 section 4).
+    """
     case = next(case for case in load_suite("rfc9743").cases if case.id == "CCE-19")
     path = next(path for path in case.paths if path.name == "b-10-half")
     goodput = {}

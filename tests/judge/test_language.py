@@ -1,4 +1,7 @@
-"""The language of cases: what it means over a table that was written by hand, and what it refuses, and where."""
+"""The language of cases: what it means over a table that was written by hand.
+
+And what it refuses, and where.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from lasthop.judging._recording import Moment, Recording, Unknown
 from lasthop.judging._syntax import ExpressionError, parse
 from lasthop.judging.reading import parse_cases
 
-#: Time, variable, value. One ACK at 1 s passes through Drain, Down and Cruise; at 2 s the sender sends after the ACK.
+#: Time, variable, value. One ACK at 1 s passes through Drain, Down and Cruise; at 2 s the sender
+#: sends after the ACK.
 ROWS: list[tuple[float, str, float | str | None]] = [
     (0.0, "round", 0), (0.0, "inflight", 10), (0.0, "delivered", 0), (0.0, "snd_una", 0),
     (0.0, "bbr.state", "Startup"), (0.0, "bbr.bw", None),
@@ -118,7 +122,8 @@ def test_an_expression_over_rows_that_were_written_by_hand(text: str, value: Any
         ("nth(enter('bbr.state', 'Drain'), 3)", "there are 2 such events, not 3"),
         ("all(inflight > 1, end, start)", "is empty"),
         ("all(bbr.bw > 1, start, end)", "is not always known"),
-        # Down begins and ends within one ACK: its values are those of Cruise, and say nothing about Down.
+        # Down begins and ends within one ACK: its values are those of Cruise, and say nothing about
+        # Down.
         (
             "all(bbr.bw > 1, first(enter('bbr.state', 'ProbeBW_DOWN')), first(leave('bbr.state', 'ProbeBW_DOWN')))",
             "one ACK",

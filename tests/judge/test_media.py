@@ -1,4 +1,7 @@
-"""The suite `media`: rate controls in the cases of RFC 8867 and 8869, and what judging them asks of the judge."""
+"""The suite `media`: rate controls in the cases of RFC 8867 and 8869.
+
+And what judging them asks of the judge.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,10 @@ def test_goodput_delay_and_rate_of_media_flows() -> None:
 
 
 def test_every_case_of_the_sheet_is_there_and_can_be_built() -> None:
-    """RFC 8867 sections 5.1 to 5.8, RFC 8869 sections 3.1, 3.2, 4.1 and 4.2; no scenario has a mistake."""
+    """RFC 8867 sections 5.1 to 5.8, RFC 8869 sections 3.1, 3.2, 4.1 and 4.2.
+
+    No scenario has a mistake.
+    """
     cases = load_suite("media").cases
     assert sorted(case.id for case in cases) == ["MEDIA-3.1", "MEDIA-3.2", "MEDIA-4.1", "MEDIA-4.2", *WIRED]
     for case in cases:

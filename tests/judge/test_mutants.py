@@ -1,4 +1,7 @@
-"""Three mistakes in a control, each found by the case that is for it; the control without them passes."""
+"""Three mistakes in a control, each found by the case that is for it.
+
+The control without them passes.
+"""
 
 from __future__ import annotations
 

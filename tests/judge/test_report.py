@@ -1,4 +1,7 @@
-"""The page of a judgement: numbers, names and legends that can be read, the figures that a suite asks for."""
+"""The page of a judgement: numbers, names and legends that can be read.
+
+And the figures that a suite asks for.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,10 @@ def test_a_wrong_figure_of_a_suite_has_a_remedy(old: str, new: str, message: str
 
 
 def test_a_metric_that_no_path_of_this_form_has_is_left_out() -> None:
-    """`only_p` is of path p, and the quick form may run q alone: no table without rows, no empty axes."""
+    """`only_p` is of path p, and the quick form may run q alone.
+
+    Then there is neither a table without rows nor empty axes.
+    """
     (case,) = parse_cases(CASE, "cases.toml")
     row: Any = SimpleNamespace(id="C", case=case, points=[{**points()[1], "flags": []}])
     shown = _compared(row, CONTROLS[0])

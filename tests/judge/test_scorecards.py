@@ -1,4 +1,7 @@
-"""The page of scorecards: every control and every case is on it, and some of its verdicts are those of today."""
+"""The page of scorecards has every control and every case.
+
+Some of its verdicts are compared with those of today.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reno and CUBIC judged against themselves: with the same seeds there is no difference, with others only chance."""
+"""Reno and CUBIC judged against themselves.
+
+With the same seeds there is no difference, with others only chance.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def samples(suite: Suite, number: int, store: Path, monkeypatch: pytest.MonkeyPa
 
 
 def judged(suite: Suite, sets: int, store: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[tuple[Any, ...]]]:
-    """How many rows were judged with other seeds than the references', and those that were flagged."""
+    """How many rows were judged with other seeds than the references'.
+
+    And those that were flagged.
+    """
     first, *others = [samples(suite, number, store, monkeypatch) for number in range(sets + 1)]
     rows, flagged = 0, []
     for number, again in enumerate(others, 1):
@@ -64,7 +70,10 @@ def test_reno_and_cubic_against_themselves(tmp_path: Path, monkeypatch: pytest.M
 def test_reno_and_cubic_against_themselves_in_twenty_sets_of_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row is wrongly flagged with a probability of 5 % at most: Holm's correction within the row."""
+    """A row is wrongly flagged with a probability of 5 % at most.
+
+    Holm's correction within the row.
+    """
     rows, flagged = judged(suite_of(), 20, tmp_path, monkeypatch)
     assert rows == 20 * 2 * 22
     assert len(flagged) <= 0.05 * rows, flagged

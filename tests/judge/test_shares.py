@@ -1,4 +1,7 @@
-"""Functions over what flows get, and harm and bounds of comparative cases: by tables that were written by hand."""
+"""Functions over what flows get, and harm and bounds of comparative cases.
+
+By tables that were written by hand.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ class Tables:
         return self.tables[name]
 
 
-#: Octets acknowledged at 1, 2, 3 and 4 s. Goodput by second: a 8, 8, 8, 8 kbit/s; b 0, 8, 4, 12; c begins at 3 s.
+#: Octets acknowledged at 1, 2, 3 and 4 s. Goodput by second: a 8, 8, 8, 8 kbit/s; b 0, 8, 4, 12; c
+#: begins at 3 s.
 ACKED = {"a": (1000, 2000, 3000, 4000), "b": (0, 1000, 1500, 3000), "c": (None, None, 0, 1000)}
 
 
@@ -140,7 +144,10 @@ def case() -> Case:
 
 
 def test_harm_is_that_of_ware_and_others() -> None:
-    """Alone 10 and 2; beside the candidate 4 and 8, beside Reno 5 and 4: (10 - 4) / 10, (8 - 2) / 8."""
+    """Alone 10 and 2; beside the candidate 4 and 8, beside Reno 5 and 4.
+
+    So harm is (10 - 4) / 10 and (8 - 2) / 8.
+    """
     runs: dict[str, dict[int, dict[str, float | None]]] = {
         "": {0: {"goodput": 10, "wait": 2}},
         "mine": {0: {"goodput": 4, "wait": 8, "dark": 1}},
@@ -167,7 +174,8 @@ def test_a_bound_of_a_document_flags_by_itself() -> None:
     (flag,) = flags([("p", runs), ("q", runs)], "mine", case(), limits)
     assert flag["path"] == "p"
     assert flag["why"] == "dark on p: 6 is above 5 (RFC 0, section 1)"
-    # Without better and with flags = false there is nothing to test; harm is tested where it is known.
+    # Without better and with flags = false there is nothing to test; harm is tested where it is
+    # known.
     assert comparisons(["p", "q"], case()) == 3
 
 

@@ -1,4 +1,7 @@
-"""The bundled suites: what BBRv3 does in the cases of its draft, and that published numbers come out."""
+"""The bundled suites: what BBRv3 does in the cases of its draft.
+
+And that published numbers come out.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +62,14 @@ def test_tcpeval_shows_values_and_flags_nothing(tmp_path: Path) -> None:
     assert found.to_json_dict()["comparisons"] == 0
     (lot,) = found.rows[1].points
     values = {metric: entry["mean"] for metric, entry in lot["compare"]["cubic"].items()}
-    # Each offers 0.4 of a link in payload, 0.414 of `ref`. Two thirds of 15 s have 500 files of exponential
-    # sizes, so the sum of all has a standard deviation of 6 % of that, and both together 0.04: three of them.
+    # Each offers 0.4 of a link in payload, 0.414 of `ref`. Two thirds of 15 s have 500 files of
+    # exponential sizes, so the sum of all has a standard deviation of 6 % of that, and both
+    # together 0.04: three of them.
     assert abs(values["long"] + values["cross"] - 0.83) < 0.12
     # Each of three links makes the long way's files wait.
     assert values["fct_long"] > values["fct_cross"]
-    # Reno beside Reno: both camps offer half of the path. The one's offer varies by sqrt(2 / 250), 9 %.
+    # Reno beside Reno: both camps offer half of the path. The one's offer varies by sqrt(2 / 250),
+    # 9 %.
     (camps,) = found.rows[0].points
     reno = {metric: entry["mean"] for metric, entry in camps["compare"]["reno"].items()}
     assert abs(reno["candidates"] - reno["standard"]) < 3 * 0.09 * 0.52 * 2**0.5
@@ -72,7 +77,10 @@ def test_tcpeval_shows_values_and_flags_nothing(tmp_path: Path) -> None:
 
 
 def test_the_dumbbell_has_the_round_trips_of_the_draft() -> None:
-    """Table 1 of draft-irtf-iccrg-tcpeval-01, with a central link of 2 ms each way (section 4.4.2)."""
+    """Table 1 of draft-irtf-iccrg-tcpeval-01.
+
+    With a central link of 2 ms each way (section 4.4.2).
+    """
     (case,) = (c for c in load_suite("tcpeval").cases if c.id == "TCPE-01")
     (path,) = (p for p in case.paths if p.name == "access-85")
     edge = {n: path.parameters[f"e{n}"] for n in range(1, 7)}
@@ -90,7 +98,10 @@ def test_every_case_says_what_it_is_about_and_what_was_chosen() -> None:
 
 
 def test_one_mark_costs_one_reduction(tmp_path: Path) -> None:
-    """RFC 5681 halves at a loss, RFC 9438 leaves 0.7; RFC 3168 section 6.1.2 asks for the same at a mark."""
+    """RFC 5681 halves at a loss, RFC 9438 leaves 0.7.
+
+    RFC 3168 section 6.1.2 asks for the same at a mark.
+    """
     for cc, left in (("reno", 0.5), ("cubic", 0.7)):
         (row,) = lh.judge(cc, "rfc9743", cases=["CCE-13-MARK"], quick=True, store=tmp_path, jobs=1).rows
         assert row.verdict == "pass", row.why

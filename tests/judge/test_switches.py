@@ -1,4 +1,7 @@
-"""Mutants by switches of built-in controls: each is found by the check that names it, and nothing else may set one."""
+"""Mutants by switches of built-in controls.
+
+Each is found by the check that names it, and nothing else may set one.
+"""
 
 from __future__ import annotations
 

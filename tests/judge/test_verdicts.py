@@ -1,4 +1,7 @@
-"""Verdicts over real runs: what passes, fails, cannot be said; equal bytes; controls of one's own; hostile files."""
+"""Verdicts over real runs: what passes, fails, cannot be said.
+
+And equal bytes, controls of one's own, hostile files.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from lasthop.judging.judgement import Verdicts
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import bundled, load_suite
 
-#: Reno's window falls to a half at a loss; what may be in flight follows. Path: 33 packets and room for as many.
+#: Reno's window falls to a half at a loss; what may be in flight follows. Path: 33 packets and room
+#: for as many.
 HALVES = """[[case]]
 id = "HALF"
 title = "A loss halves the window"
@@ -228,7 +232,10 @@ def test_the_command(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bbr.state", "mine.phase"])
 def test_a_file_is_checked_with_a_control_that_has_its_variables(name: str, tmp_path: Path) -> None:
-    """CUBIC, with which others are checked, has neither variable; no built-in control has the second."""
+    """CUBIC, with which others are checked, has neither variable.
+
+    No built-in control has the second.
+    """
     file = tmp_path / "trigger.toml"
     kind = "" if name == "bbr.state" else ": text"
     file.write_text(

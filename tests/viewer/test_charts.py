@@ -134,7 +134,7 @@ def test_what_is_not_recorded_is_said_once_with_the_key_that_records_it(sheet: S
 
 
 def test_a_media_call_has_its_rates_and_frames(sheet: Sheet, tmp_path: Path) -> None:
-    """It has no TCP: the table `media` has what it wanted and what arrived, so nothing is missing."""
+    """It has no TCP: the table `media` has what it wanted and what arrived."""
     run = lh.Scenario.load("media-call").with_({"scenario.duration": "5 s"}).run()
     sheet.opened(run_report(run), tmp_path)
     series = sheet.page.locator("#series")

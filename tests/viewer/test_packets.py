@@ -135,7 +135,10 @@ def test_of_many_flows_one_is_drawn_with_its_lanes(sheet: Sheet, tmp_path: Path)
 
 
 def test_the_largest_flow_is_explained_first(sheet: Sheet, tmp_path: Path) -> None:
-    """A control connection comes before a transfer in the table; flows of one size keep its order."""
+    """A control connection comes before a transfer in the table.
+
+    Flows of one size keep its order.
+    """
     run = lh.Scenario.load("dumbbell").with_({"scenario.duration": "5 s"}).run()
 
     def order(octets: list[int]) -> list[str]:

@@ -1,4 +1,7 @@
-"""The page in a real browser: each bundled scenario, screens, themes, keyboard, and what it asks for."""
+"""The page in a real browser: each bundled scenario, screens, themes, keyboard.
+
+And what it asks for.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +177,10 @@ def test_a_served_run_asks_this_machine_alone(drive: Results, sheet: Sheet) -> N
 
 
 def test_on_paper_charts_have_the_width_of_the_page(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
-    """A4 within margins of 12 mm is 703 CSS pixels wide; charts are drawn for it, also from a small screen."""
+    """A4 within margins of 12 mm is 703 CSS pixels wide.
+
+    Charts are drawn for it, also from a small screen.
+    """
     sheet.page.set_viewport_size({"width": 400, "height": 800})
     sheet.opened(run_report(explained), tmp_path)
     page = sheet.page

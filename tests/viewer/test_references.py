@@ -104,7 +104,10 @@ def made_up() -> Results:
 
 
 def explanations(_: Results) -> list[dict[str, Any]]:
-    """Budgets of formulas: more causes than have a band of their own, and an interval with nothing to divide."""
+    """Budgets of formulas: more causes than have a band of their own.
+
+    And an interval with nothing to divide.
+    """
     edges = np.linspace(0, SECONDS, 81)
     weights = np.array([[2 + math.sin(0.3 * i + k) + (4 if k == i // 20 else 0) for i in range(80)] for k in range(8)])
     shares = weights / weights.sum(axis=0)
@@ -182,7 +185,10 @@ def run_page(bare: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pag
 
 
 def differs(picture: bytes, name: str, folder: Path) -> bool:
-    """Whether a picture is beyond the tolerance from its reference; then both stay in the folder."""
+    """Whether a picture is beyond the tolerance from its reference.
+
+    Then both stay in the folder.
+    """
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     file = REFERENCES / f"{name}.png"
     if os.environ.get("LASTHOP_RENEW_REFERENCES"):

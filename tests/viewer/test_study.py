@@ -74,7 +74,10 @@ def pages_of(pdf: bytes) -> list[str]:
 
 
 def test_a_printed_table_leaves_no_single_row_with_its_head(sheet: Sheet, tmp_path: Path) -> None:
-    """Before a table there is all of a page but so many pixels: of five rows some fit, one never stands alone."""
+    """Before a table there is all of a page but so many pixels.
+
+    Of five rows some fit, one never stands alone.
+    """
     rows = tuple((f"row {i}",) for i in range(5))
     table = _table(TableView("short", "Short", ("name",), rows))
     filler = Markup('<div style="height:{}px"></div>')

@@ -165,7 +165,10 @@ def test_an_explanation_says_each_sentence_once(sheet: Sheet, tmp_path: Path) ->
 def test_settings_that_are_advised_stand_apart(
     explained: Results, sheet: Sheet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are copied from the page: without a space between them a shell has one argument too few."""
+    """Both are copied from the page.
+
+    Without a space between them a shell has one argument too few.
+    """
     once = explain(explained, "ftp")
     advice = replace(once.advice[0], changes=["a.b=1", "c.d=2"])
     monkeypatch.setattr("lasthop.explain.explain", lambda *_: replace(once, advice=[advice]))

@@ -1,1 +1,1 @@
-"""Campaigns: sweeps of scenarios, how many replications they need, and comparisons of their variants."""
+"""Campaigns: sweeps of scenarios, their number of replications, comparisons of variants."""

@@ -15,7 +15,9 @@ LARGEST = 1e300
 
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and sample standard deviation (divisor n - 1), of correctly rounded sums, free of overflow and underflow.
+    """Mean and sample standard deviation (divisor n - 1), of correctly rounded sums.
+
+    Free of overflow and underflow.
 
     Equal values have exactly their value as the mean and 0 as the deviation. One value has the
     deviation 0; without a value both are NaN.
@@ -31,7 +33,10 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
 
 
 def skewness(values: Sequence[float]) -> float:
-    """The third central moment over the 3/2 power of the second one (divisors n); 0 for equal values."""
+    """The third central moment over the 3/2 power of the second one; 0 for equal values.
+
+    Both moments have the divisor n.
+    """
     if not values or min(values) == max(values):
         return 0.0
     scaled, _ = _scaled(values)
@@ -42,7 +47,10 @@ def skewness(values: Sequence[float]) -> float:
 
 
 def _scaled(values: Sequence[float]) -> tuple[list[float], int]:
-    """The values below 1 in magnitude, and the power of two that was taken out, which does not round."""
+    """The values below 1 in magnitude, and the power of two that was taken out.
+
+    Taking it out does not round.
+    """
     exponent = math.frexp(max(abs(v) for v in values))[1]
     return [math.ldexp(v, -exponent) for v in values], exponent
 

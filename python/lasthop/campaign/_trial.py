@@ -121,7 +121,10 @@ class _Blame:
         return wrong
 
     def turning(self) -> int:
-        """The axis whose value turns the scenario from right to wrong, the axes taken one after the other."""
+        """The axis whose value turns the scenario from right to wrong.
+
+        The axes are taken one after the other.
+        """
         good = -1
         for count in range(len(self.axes)):
             if self.works([*range(count)]):
@@ -155,7 +158,10 @@ _MISSING = re.compile(r"the key `(\w+)` is missing in `(\w+)\.([^`.]+)`")
 
 
 def _explained(found: Diagnostic, base: Core) -> Diagnostic:
-    """A key of something that the base scenario does not have makes a new one, which then lacks its other keys."""
+    """A remedy for a key of something that the base scenario does not have.
+
+    Such a key makes a new one, which then lacks its other keys.
+    """
     match = _MISSING.fullmatch(found["message"])
     if match is None:
         return found

@@ -1,4 +1,6 @@
-"""A campaign with the files that it names, so that what was run can be run again: from any folder, and after an edit.
+"""A campaign with the files that it names, so that what was run can be run again.
+
+From any folder, and after an edit of the originals.
 
     DIR/campaign.toml   the campaign, every default spelled out
     DIR/files/          the base scenario, own code with what it imports from beside it, traces and
@@ -90,7 +92,10 @@ class Bundle:
         return base
 
     def _code(self, found: Callable[..., Any], place: own.Place | None) -> tuple[Path | None, str]:
-        """File and name of a class or function, if it can be loaded from there; the file is to be copied."""
+        """File and name of a class or function that can be loaded from there.
+
+        The file is to be copied.
+        """
         if place is not None:
             script, _, name = place[0].rpartition(":")
             path = (Path(place[1]) / script).resolve()

@@ -1,4 +1,7 @@
-"""Runs on a Ray cluster (`pip install lasthop[ray]`). Nodes need the same lasthop and the campaign's files."""
+"""Runs on a Ray cluster (`pip install lasthop[ray]`).
+
+Nodes need the same lasthop and the campaign's files.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ _TOGETHER_S = 0.02
 
 
 class Ray:
-    """Tasks of a Ray cluster: that of `RAY_ADDRESS`, or of `ray.init` before, or one of this machine alone.
+    """Tasks of a Ray cluster.
+
+    That of `RAY_ADDRESS`, or of `ray.init` before, or one of this machine alone.
 
     Args:
         workers: how many runs at a time; 0: as many as the cluster has processors, also when it
@@ -56,7 +61,10 @@ class Ray:
 
     @property
     def workers(self) -> int:
-        """How many runs it makes at a time: as many as the cluster has processors now, or as `jobs` says."""
+        """How many runs it makes at a time.
+
+        As many as the cluster has processors now, or as `jobs` says.
+        """
         return self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:

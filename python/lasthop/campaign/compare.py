@@ -1,4 +1,6 @@
-"""Paired comparison of variants that share their random numbers: differences, intervals, and what is undecided.
+"""Paired comparison of variants that share their random numbers.
+
+Differences, intervals, and what is undecided.
 
 Two variants run with the same seeds see the same channel and the same arrivals. The difference of a
 metric is taken seed by seed, and its mean has the variance of the paired differences, which is
@@ -300,7 +302,10 @@ class _Pair:
         )
 
     def pairs_needed(self, alpha: float, min_pairs: int) -> int | None:
-        """The smallest n up to 10,000 with c(n - 1) stdev / sqrt(n) < |mean|; bisection, as the left side falls."""
+        """The smallest n up to 10,000 with c(n - 1) stdev / sqrt(n) < |mean|.
+
+        Found by bisection, as the left side falls.
+        """
         if self.n < 2 or self.mean == 0.0:
             return None
 

@@ -250,7 +250,10 @@ class _Course(Iterator[Task]):
         return self.with_tables(self._ready.popleft())
 
     def missing(self) -> Task | None:
-        """The next run that the store does not have, without kept tables; None where there is none now."""
+        """The next run that the store does not have, without kept tables.
+
+        None where there is none now.
+        """
         while True:
             at = self._more.popleft() if self._more else next(self._ahead, None)
             if at is None:
@@ -315,7 +318,10 @@ class _Course(Iterator[Task]):
                 self._note(at, found | {entry.item: entry for entry in outcome.entries})
 
     def find_lost(self) -> None:
-        """Reads every kept table: files that are not whole are set aside, and their runs are not found any more."""
+        """Reads every kept table and sets aside files that are not whole.
+
+        Their runs are not found any more.
+        """
         for at in sorted(self._values):
             for item in self._tables:
                 with suppress(LostError):
@@ -334,7 +340,10 @@ class _Course(Iterator[Task]):
         return CampaignResults(table, failures, about, toml, _kept=self._kept_tables)
 
     def _mine(self, p: int, i: int) -> bool:
-        """Whether replication `i` of point `p` is of this shard. A rule needs all replications of its points."""
+        """Whether replication `i` of point `p` is of this shard.
+
+        A rule needs all replications of its points.
+        """
         if self.shard is None:
             return True
         part, parts = self.shard
@@ -387,7 +396,10 @@ class _Course(Iterator[Task]):
         return 0 if wanted is None else min(wanted - len(samples), rule.max - self._planned[p])
 
     def _samples(self, p: int) -> list[float] | None:
-        """The rule's metric in the runs of a point that have it, by seed; None: a run has failed."""
+        """The rule's metric in the runs of a point that have it, by seed.
+
+        None: a run has failed.
+        """
         samples = []
         for i in range(self._planned[p]):
             values = self._values.get((p, i))
@@ -549,7 +561,9 @@ def dry_run(
     probes: int = PROBES,
     time_limit_s: float | None = None,
 ) -> Estimate:
-    """Estimates time and disk from some runs, which are spread evenly over those that are missing. Writes nothing.
+    """Estimates time and disk from some of the missing runs. Writes nothing.
+
+    They are spread evenly over those that are missing.
 
     Runs of different points take different times, and the probes are few: the estimate says so by
     its spread. With fewer missing runs than processors the time is that of the longest.
@@ -600,7 +614,9 @@ def estimate(
     probes: int = PROBES,
     failed: Sequence[str] = (),
 ) -> Estimate:
-    """What runs would take, by some of them, which are spread evenly over those that are missing. Writes nothing.
+    """What runs would take, by some of the missing ones. Writes nothing.
+
+    They are spread evenly over those that are missing.
 
     Args:
         makes: makes the probes.
@@ -649,7 +665,10 @@ def estimate(
 def _probe(
     makes: Executor, work: WorkOf[AnyTask, Made], chosen: Sequence[AnyTask]
 ) -> tuple[list[tuple[str, Made]], str]:
-    """Makes runs until time is up; returns those that gave a result, and why the first of the others did not."""
+    """Makes runs until time is up; returns those that gave a result.
+
+    And why the first of the others did not.
+    """
     began = time.monotonic()
     tasks = (task for k, task in enumerate(chosen) if k == 0 or time.monotonic() - began < PROBING_S)
     found, why = [], ""

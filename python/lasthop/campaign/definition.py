@@ -1,4 +1,7 @@
-"""`Campaign`: what is run, over which axes and seeds, and what is kept of each run; checked before the first run."""
+"""`Campaign`: what is run, over which axes and seeds, and what is kept of each run.
+
+It is checked before the first run.
+"""
 
 from __future__ import annotations
 
@@ -326,17 +329,23 @@ class Campaign:
         return own.together(self._codes.values())
 
     def code_of(self, scenario: Scenario) -> str:
-        """As `code`, of those policies alone that a scenario uses: an edit of the others repeats none of its runs."""
+        """As `code`, of those policies alone that a scenario uses.
+
+        An edit of the others repeats none of its runs.
+        """
         return own.together(self._codes[name] for name in scenario.core.own_policies() if name in self._codes)
 
     @cached_property
     def digest(self) -> str:
-        """Names the campaign by all that its results depend on, as hex: not by its description and figures."""
+        """Names the campaign by all that its results depend on, as hex.
+
+        Not by its description and figures.
+        """
         return self._digest(self.seeds, str(self._until))
 
     @cached_property
     def subject(self) -> str:
-        """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
+        """As `digest`, but equal for two campaigns that differ in seeds or rule alone."""
         return self._digest()
 
     @cached_property
@@ -411,11 +420,16 @@ class Campaign:
         using: Executor | str | None = None,
         jobs: int = 0,
     ) -> Estimate:
-        """Estimates time and disk from a few runs; writes nothing. The arguments are those of `run`."""
+        """Estimates time and disk from a few runs; writes nothing.
+
+        The arguments are those of `run`.
+        """
         return dry_run(self, store, using=using, jobs=jobs)
 
     def results(self, out: str | PathLike[str] | None = None) -> pa.Table:
-        """The results that a run of this campaign has left: a row for each point and seed, with units.
+        """The results that a run of this campaign has left.
+
+        A row for each point and seed, with units.
 
         Args:
             out: their folder; None: `results/NAME`, where `lasthop sweep` leaves them.
@@ -435,7 +449,10 @@ class Campaign:
         return found.table()
 
     def to_toml(self) -> str:
-        """The campaign as TOML, with overrides applied and every default spelled out; comments are not kept."""
+        """The campaign as TOML, with overrides applied and every default spelled out.
+
+        Comments are not kept.
+        """
         return self._text(self.base_named, {})
 
     def bundle(self, folder: Path) -> tuple[str, bool]:
@@ -470,7 +487,10 @@ class Campaign:
         return self._given.base
 
     def own_code(self) -> dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]]:
-        """Classes and functions of the user's, by table of the campaign and name, and where each was loaded from."""
+        """Classes and functions of the user's, and where each was loaded from.
+
+        By table of the campaign and name.
+        """
         found: dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]] = {
             (table, name): (made, self._loaded_from(table, name))
             for table, policies in (("cc", self._cc), ("scheduler", self._schedulers))
@@ -479,13 +499,19 @@ class Campaign:
         return found | {("metric", m.name): (m.call, m.place) for m in self._measures if isinstance(m, own.Function)}
 
     def _loaded_from(self, table: str, name: str) -> own.Place | None:
-        """Where the campaign has loaded an own control or scheduler from; None: it was given the object."""
+        """Where the campaign has loaded an own control or scheduler from.
+
+        None: it was given the object.
+        """
         given = self._given.cc if table == "cc" else self._given.schedulers
         text = self._content.get(table, {}).get(name)
         return None if text is None or name in given else (text, str(self.folder.absolute()))
 
     def _text(self, base: str, places: Mapping[tuple[str, str], str]) -> str:
-        """The campaign as TOML; `places`: where own code is, in place of what the campaign names."""
+        """The campaign as TOML.
+
+        `places`: where own code is, in place of what the campaign names.
+        """
         content, head = self._content, self._content["campaign"]
         seeds = self._seeds.listed
         count = {"first": seeds[0], "count": len(seeds)}
@@ -517,7 +543,10 @@ class Campaign:
         return campaign_text(head_keys, content.get("axis", {}), tables, spelled_out=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: the text is read again; own code from files is loaded again, other code is imported by name."""
+        """For `pickle`: the text is read again.
+
+        Own code from files is loaded again, other code is imported by name.
+        """
         text, name, sets = self._file.source()
         return _restored, (text, name, str(self._file.folder.absolute()), sets, self._given)
 
@@ -614,7 +643,9 @@ class Campaign:
         return found
 
     def _check_flows(self, base: _core.Scenario, faults: Faults) -> None:
-        """Whether the flows that metrics name are there at some point: a metric of no flow never has a value.
+        """Whether the flows that metrics name are there at some point.
+
+        A metric of no flow never has a value.
 
         The flows of a table with a count, and those to several UEs, are called as the table with
         more behind it.
@@ -708,7 +739,10 @@ class Campaign:
         return {name: made for name, made in found.items() if made is not None}
 
     def _policy(self, table: str, name: str, text: str, kind: Kind, given: Any, faults: Faults) -> Any:
-        """The class that an entry of `[cc]` or `[scheduler]` means; None: it is none, which is noted."""
+        """The class that an entry of `[cc]` or `[scheduler]` means.
+
+        None: it is none, which is noted.
+        """
         base = f"lasthop.{kind.base.__name__}"
         try:
             made = given if given is not None else own.load(self.folder, text)
@@ -763,7 +797,10 @@ class Campaign:
 
 @contextmanager
 def remedies() -> Iterator[None]:
-    """Gives a mistake in the keys or types of a campaign a remedy where it has none: where the key is explained."""
+    """Gives a mistake in the keys or types of a campaign a remedy where it has none.
+
+    The remedy names where the key is explained.
+    """
     try:
         yield
     except LasthopError as error:
@@ -869,7 +906,10 @@ def campaign_text(
     *,
     spelled_out: bool = False,
 ) -> str:
-    """A campaign as TOML text; what is None in its head is left out, and what is empty unless it is `spelled_out`."""
+    """A campaign as TOML text.
+
+    What is None in its head is left out, and what is empty unless it is `spelled_out`.
+    """
     keys = {k: v for k, v in head.items() if v is not None and (spelled_out or v not in ("", []))}
     lines = ["[campaign]", *_keys(keys)]
     for name, table in axes.items():

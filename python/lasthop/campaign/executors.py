@@ -1,4 +1,6 @@
-"""Who makes the runs: threads of this process, worker processes, or a Ray cluster, behind one small interface.
+"""Who makes the runs, behind one small interface.
+
+Threads of this process, worker processes, or a Ray cluster.
 
     for task, made in executor.run(work, tasks): ...
 
@@ -86,7 +88,10 @@ class Executor(Protocol):
 
 
 def cores() -> int:
-    """The processors that this process may use; a batch system may have given it fewer than the machine has."""
+    """The processors that this process may use.
+
+    A batch system may have given it fewer than the machine has.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -147,7 +152,10 @@ class Threads:
         self.limit_s = limit_s
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
-        """See `Executor.run`. One task waits for each thread, so that none idles while outcomes are looked at."""
+        """See `Executor.run`.
+
+        One task waits for each thread, so that none idles while outcomes are looked at.
+        """
         stopped = threading.Event()
         inbox: queue.SimpleQueue[_Given[T] | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[tuple[_Given[T], R | Failure]] = queue.SimpleQueue()
@@ -238,7 +246,7 @@ class _Thread(Generic[T, R]):
         return self._interrupted_at is not None
 
     def overdue(self, limit_s: float | None) -> _Given[T] | None:
-        """What is to be given up: an exception in the thread that is beyond the limit has not helped."""
+        """What is to be given up: a thread beyond its limit, which an exception has not ended."""
         busy, now = self._busy, time.monotonic()
         if limit_s is None or busy is None or now - busy[1] < limit_s + _GRACE_S:
             return None
@@ -262,7 +270,10 @@ class _Thread(Generic[T, R]):
 
 
 def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | None]) -> None:
-    """Ends threads: the core asks whether it is to stop, code of the user's gets an exception, the rest is left."""
+    """Ends threads.
+
+    The core asks whether it is to stop, code of the user's gets an exception, the rest is left.
+    """
     for _ in crew:
         inbox.put(None)
     for patience_s in (_ASKED_S, _STUCK_S):
@@ -448,14 +459,19 @@ def _serve(pipe: Connection) -> None:
 
 
 def _speak_to_stderr() -> None:
-    """What code of the user's prints goes to standard error: the other output is the command's own, such as JSON."""
+    """What code of the user's prints goes to standard error.
+
+    The other output is the command's own, such as JSON.
+    """
     with suppress(OSError, ValueError, AttributeError):  # there may be none
         sys.stdout.flush()
         os.dup2(2, 1)
 
 
 def refuse_in_worker() -> None:
-    """Ends a worker process that would begin a campaign while it imports the script that has begun one.
+    """Ends a worker process that would begin a campaign by importing its script.
+
+    The script is the one that has begun a campaign.
 
     Raises:
         SystemExit: this process is such a worker; its parent says what is wrong.
@@ -498,7 +514,10 @@ def _interrupts_wait() -> Iterator[None]:
 
 
 class _Then(Iterator[T]):
-    """What is in the queue, then what the iterator has; asked again after its end, both may have more."""
+    """What is in the queue, then what the iterator has.
+
+    Asked again after its end, both may have more.
+    """
 
     def __init__(self, first: deque[T], then: Iterator[T]) -> None:
         self._first = first

@@ -64,11 +64,17 @@ class Measure(Protocol):
 
     @property
     def identity(self) -> str:
-        """Equal for two measures that have the same value in each run; a digest of all that it depends on."""
+        """Equal for two measures that have the same value in each run.
+
+        A digest of all that it depends on.
+        """
 
     @property
     def needs_processes(self) -> bool:
-        """Whether it holds the interpreter's lock for so long that runs in threads would wait for it."""
+        """Whether runs in threads would wait for it.
+
+        It then holds the interpreter's lock for long.
+        """
 
     def outcome(self, run: Results) -> Outcome:
         """Its value in a run [`unit`], or the reason why there is none."""
@@ -130,7 +136,10 @@ class Axis(Protocol):
 
 
 class Plan(Protocol):
-    """What a campaign says of its runs. It pickles, with the code that it names: workers have it too."""
+    """What a campaign says of its runs.
+
+    It pickles, with the code that it names: workers have it too.
+    """
 
     @property
     def name(self) -> str:
@@ -146,7 +155,7 @@ class Plan(Protocol):
 
     @property
     def subject(self) -> str:
-        """As `digest`, but equal for two campaigns that differ in their seeds or their rule alone."""
+        """As `digest`, but equal for two campaigns that differ in seeds or rule alone."""
 
     @property
     def ground(self) -> str:
@@ -185,7 +194,10 @@ class Plan(Protocol):
 
     @property
     def code(self) -> str:
-        """Digest of the user's own policies in Python and of all that they import; empty without such."""
+        """Digest of the user's own policies in Python and of all that they import.
+
+        Empty without such.
+        """
 
     def code_of(self, scenario: Scenario) -> str:
         """As `code`, of those policies alone that a scenario uses."""
@@ -197,7 +209,9 @@ class Plan(Protocol):
         """The campaign, every default spelled out."""
 
     def bundle(self, folder: Path) -> tuple[str, bool]:
-        """As `to_toml`, to be run from a file in `folder`, which gets copies of the files that the campaign names.
+        """As `to_toml`, to be run from a file in `folder`.
+
+        The folder gets copies of the files that the campaign names.
 
         Returns:
             The text, and whether it can be run.

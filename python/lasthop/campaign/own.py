@@ -1,4 +1,7 @@
-"""Code of the user's own that a campaign names: controls, schedulers, and metrics as Python functions."""
+"""Code of the user's own that a campaign names: controls, schedulers, metrics.
+
+Metrics as Python functions.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,9 @@ _LOADED: dict[str, str] = {}
 
 
 class _Beside(MetaPathFinder):
-    """Finds modules beside a file of the user's for imports in its functions, when the file itself was loaded long ago.
+    """Finds modules beside a file of the user's for imports in its functions.
+
+    The file itself may have been loaded long ago.
 
     Such an import is looked for where the code that imports lies.
     """
@@ -106,7 +111,10 @@ class _Beside(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module in the folder of the file that imports it, if that file or one beside it was loaded here."""
+        """The module in the folder of the file that imports it.
+
+        If that file or one beside it was loaded here.
+        """
         if path is not None:  # a module of a package: the package says where
             return None
         frame: FrameType | None = sys._getframe(1)
@@ -126,7 +134,10 @@ sys.meta_path.append(_Beside())
 
 
 def _forget_namesakes(folder: Path) -> None:
-    """Modules beside own files that are not those of this folder: called as one in it, or their file is gone."""
+    """Forgets modules beside own files that are not those of this folder.
+
+    They are called as one in it, or their file is gone.
+    """
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file is None or "." in name or name.startswith(_OURS):
@@ -176,7 +187,9 @@ def importing_from(folder: Path) -> Iterator[None]:
 
 
 def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> str:
-    """Digest of a class or function: its name, the sources of its module and of all that this imports.
+    """Digest of a class or function with all that it imports.
+
+    Its name, the sources of its module and of all that this imports.
 
     Args:
         name: how the campaign calls it.
@@ -228,7 +241,10 @@ def together(digests: Iterable[str]) -> str:
 
 
 def _code_of(found: Any) -> str:
-    """Digest of compiled code: instructions, constants and names, of a class those of its methods."""
+    """Digest of compiled code: instructions, constants and names.
+
+    Of a class those of its methods.
+    """
     hasher = hashlib.sha256()
     for member in vars(found).values() if inspect.isclass(found) else (found,):
         code = getattr(member, "__code__", None)
@@ -264,7 +280,10 @@ class Function:
 
     @property
     def text(self) -> str:
-        """File and function, wherever the file lies; only the function's name where it has no file."""
+        """File and function, wherever the file lies.
+
+        Only the function's name where it has no file.
+        """
         if self.place is not None:
             return self.place[0].replace("\\", "/").rpartition("/")[2]
         name = getattr(self.call, "__qualname__", type(self.call).__name__)
@@ -289,7 +308,10 @@ class Function:
         return f"function {self.unit} {self.sources}"
 
     def outcome(self, run: Results) -> Outcome:
-        """What the function returns for a run [`unit`]; no value where it returns None or raises an exception."""
+        """What the function returns for a run [`unit`].
+
+        No value where it returns None or raises an exception.
+        """
         try:
             found = self.call(run)
         except (Exception, SystemExit) as error:

@@ -65,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds of each point: those that are listed, then those that follow the largest of them."""
+    """The seeds of each point: those that are listed, then those after the largest of them."""
 
     listed: tuple[int, ...]
 
@@ -90,7 +90,10 @@ def read_axes(tables: Mapping[str, Table], faults: Faults) -> tuple[Axis, ...]:
 
 
 def check_name(name: str, key: Key, what: str, others: dict[str, str], faults: Faults) -> None:
-    """Whether `name` can be a column of the results; `others` has the columns so far, in small letters."""
+    """Whether `name` can be a column of the results.
+
+    `others` has the columns so far, in small letters.
+    """
     if not _NAME.match(name):
         faults.add(
             key,
@@ -291,7 +294,10 @@ class _Reader:
         return Axis(self.name, tuple(keys), tuple(options), None, settings, places)
 
     def labels_of(self, values: Sequence[Any], form: str) -> tuple[tuple[Label, ...], str | None]:
-        """The labels that values have by themselves: quantities of one kind as numbers, others as they are."""
+        """The labels that values have by themselves.
+
+        Quantities of one kind as numbers, others as they are.
+        """
         if "labels" in self.table:
             return tuple(range(len(values))), None  # replaced in `labelled`
         for i, value in enumerate(values):
@@ -401,7 +407,10 @@ def grid_size(axes: Sequence[Axis]) -> int:
 
 
 def read_points(axes: Sequence[Axis], conditions: Sequence[str], faults: Faults) -> tuple[Point, ...]:
-    """All combinations of the axes that meet the conditions of `campaign.where`; the last axis varies fastest."""
+    """All combinations of the axes that meet the conditions of `campaign.where`.
+
+    The last axis varies fastest.
+    """
     known = {axis.name: Known(axis.labels, axis.unit) for axis in axes}
     tests: list[Test] = []
     for i, text in enumerate(conditions):

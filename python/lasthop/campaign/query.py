@@ -116,7 +116,9 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def tables_of(folder: Path) -> dict[str, Path]:
-    """The files of the tables of a campaign's folder: `results`, `failures`, and those that are kept.
+    """The files of the tables of a campaign's folder.
+
+    `results`, `failures`, and those that are kept.
 
     Raises:
         LasthopError: there is no such folder, or it is not whole.

@@ -104,7 +104,9 @@ def _drawn(spec: FigureSpec, results: CampaignResults) -> Figure | str:
 
 
 def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure | str]] | None = None) -> str:
-    """The report of a campaign as one HTML document, which needs no other file: the page of `lasthop view`, and more.
+    """The report of a campaign as one HTML document, which needs no other file.
+
+    It is the page of `lasthop view`, and more.
 
     After the page's charts, which a cursor moves through, it has what was swept, the figures, the
     points with their intervals, failures with their reasons, plan and cost, and the command that
@@ -308,7 +310,10 @@ def _repeat(about: Mapping[str, Any], toml: str) -> str:
 
 
 def _default(data: Tidy) -> list[FigureSpec]:
-    """For each metric a figure of lines; a ranking where there are more axes than a figure has places."""
+    """For each metric a figure of lines, or a ranking.
+
+    A ranking where there are more axes than a figure has places.
+    """
     several = [a for a, labels in data.axes.items() if len(labels) > 1] or list(data.axes)[:1]
     made = []
     for metric in data.units:

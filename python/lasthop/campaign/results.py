@@ -108,11 +108,17 @@ class CampaignResults:
             ) from error
 
     def table(self) -> pa.Table:
-        """A row for each point and seed: labels, `seed`, metrics; null where a metric has no value."""
+        """A row for each point and seed: labels, `seed`, metrics.
+
+        Null where a metric has no value.
+        """
         return self._table
 
     def failures(self) -> pa.Table:
-        """A row for each value that is missing: labels, `seed`, `metric` (null: the run failed), `reason`."""
+        """A row for each value that is missing: labels, `seed`, `metric`, `reason`.
+
+        `metric` is null where the run failed.
+        """
         return self._failures
 
     @property
@@ -154,7 +160,7 @@ class CampaignResults:
 
     @property
     def incomplete(self) -> str | None:
-        """What is missing, in words, where these are the results of some of the runs only; else None."""
+        """What is missing, in words, of results of some of the runs only; else None."""
         found = self.about.get("incomplete")
         return None if found is None else f"these are no whole results: {found['what']}"
 
@@ -210,7 +216,10 @@ class CampaignResults:
                 writer.write_table(part)
 
     def _labelled(self, name: str) -> Iterator[pa.Table]:
-        """The kept tables of one name with the labels of their runs, all in the columns of the first one."""
+        """The kept tables of one name with the labels of their runs.
+
+        All in the columns of the first one.
+        """
         assert self._kept is not None
         schema: pa.Schema | None = None
         head = [self._table.schema.field(i) for i in range(len(self.axes) + 1)]
@@ -297,7 +306,10 @@ def settings_of(point: Point) -> str:
 
 
 def _lost(earlier: Mapping[str, Any], plan: Plan) -> str:
-    """What a plan does not give of the results that an earlier one has left, in words; empty: it gives all."""
+    """What a plan does not give of the results that an earlier one has left.
+
+    In words; empty: it gives all.
+    """
     axes = [(axis.name, list(axis.keys)) for axis in plan.axes]
     if axes != [(axis["name"], list(axis["keys"])) for axis in earlier["axes"]]:
         return f"those over {', '.join(axis['name'] for axis in earlier['axes']) or 'one point'}"

@@ -1,4 +1,6 @@
-"""When a campaign has enough replications of a point: the rule behind `until = "ci95(goodput) < 2 %"`.
+"""When a campaign has enough replications of a point.
+
+The rule behind `until = "ci95(goodput) < 2 %"`.
 
 The rule is a **fixed schedule of looks** with critical values that are calibrated for repeated
 looks.
@@ -237,7 +239,10 @@ class Rule:
         return found
 
     def critical_value(self, n: int) -> float:
-        """The half-width of the t interval at a look with `n` >= 2 replications, in standard errors of the mean."""
+        """The half-width of the t interval at a look, in standard errors of the mean.
+
+        `n` is 2 or more.
+        """
         alpha = _alpha_look(self.level, self.min) if self.max > self.min else 1 - self.level
         return quantile_two_sided(alpha, n - 1)
 
@@ -283,7 +288,10 @@ def _percent(share: float) -> str:
 
 @lru_cache(maxsize=256)
 def _alpha_look(level: float, first: int) -> float:
-    """The calibrated alpha of a look: that of the next smaller tabulated `min`, which is the safe side."""
+    """The calibrated alpha of a look.
+
+    That of the next smaller tabulated `min`, which is the safe side.
+    """
     table = _ALPHA_LOOK[level]
     return table[max(n for n in table if n <= first)]
 

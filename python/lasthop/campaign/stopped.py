@@ -1,4 +1,6 @@
-"""Intervals and p-values of samples whose number a stopping rule has chosen by another metric, or at another level.
+"""Intervals and p-values of samples whose number a stopping rule has chosen.
+
+By another metric, or at another level.
 
 A stopping rule (`lasthop.campaign.sequential`) ends a point where the standard deviation of its
 metric is small by chance more often than where it is large. A metric that goes along with the
@@ -74,7 +76,9 @@ def look_alpha(alpha: float, rule: Rule | None) -> float:
 
 
 def stopped_p(p: float, rule: Rule | None) -> float:
-    """The p-value of a t test at the stop of a rule: the least `alpha` whose `look_alpha` is at least `p`.
+    """The p-value of a t test at the stop of a rule.
+
+    The least `alpha` whose `look_alpha` is at least `p`.
 
     Args:
         p: the p-value that the test has for a fixed number of samples, 0 to 1.

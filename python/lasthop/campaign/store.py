@@ -85,7 +85,10 @@ _INDEX_VERSION = 2
 
 
 class Entry(NamedTuple):
-    """What the store knows of a run under one item: the identity of a measure, or of a table that is kept."""
+    """What the store knows of a run under one item.
+
+    The identity of a measure, or of a table that is kept.
+    """
 
     item: str
     #: What people call the item.
@@ -128,7 +131,7 @@ def run_key(scenario_hash: str, code: str = "") -> str:
 
 
 def default_path() -> Path:
-    """The store where none is named: that of the variable LASTHOP_STORE, or `results/store` in the current folder."""
+    """The store where none is named: LASTHOP_STORE, or `results/store` in this folder."""
     named = os.environ.get(VARIABLE, "")
     return Path(named) if named else DEFAULT
 
@@ -180,7 +183,10 @@ class Store:
     # ------------------------------------------------------------------ reading
 
     def get(self, run: str, items: Sequence[str]) -> dict[str, Entry]:
-        """What is known of a run: the entries among `items` that the store has, without contents."""
+        """What is known of a run: the entries among `items` that the store has.
+
+        Without contents.
+        """
         try:
             return self._get(run, items)
         except sqlite3.DatabaseError as error:
@@ -239,7 +245,10 @@ class Store:
                 self._gone.update(number for (number,) in found)
 
     def _contents(self, path: str) -> dict[tuple[str, str], bytes]:
-        """The contents in a file; those of the last one are remembered, as neighbours are asked for in turn."""
+        """The contents in a file.
+
+        Those of the last one are remembered, as neighbours are asked for in turn.
+        """
         if self._last[0] != path:
             table = self._read(self.path / path)
             if table is None:
@@ -270,7 +279,10 @@ class Store:
             self._reindex(anew=False)
 
     def _files(self, engine: str = "") -> Iterator[tuple[str, os.stat_result]]:
-        """Path below the store and status of each file of runs; what killed processes left is removed on the way."""
+        """Path below the store and status of each file of runs.
+
+        What killed processes left is removed on the way.
+        """
         builds = [engine] if engine else self._names("runs")
         folders = [f"runs/{build}/{part}" for build in builds for part in self._names(f"runs/{build}")]
         for folder in ["", *folders]:

@@ -80,7 +80,10 @@ def _check_df(df: int) -> None:
 
 
 def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b) for y = 1 - x; both are arguments because 1 - x loses the digits of a small difference."""
+    """I_x(a, b) for y = 1 - x.
+
+    Both are arguments because 1 - x loses the digits of a small difference.
+    """
     if x <= 0.0:
         return 0.0
     if y <= 0.0:

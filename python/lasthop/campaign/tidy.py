@@ -1,4 +1,7 @@
-"""The results table of a campaign, point by point: labels, samples by seed, means with intervals."""
+"""The results table of a campaign, point by point.
+
+Labels, samples by seed, means with intervals.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,9 @@ def stopped_estimate(values: Sequence[float], level: float, rule: Rule, what: st
 
 @dataclass(frozen=True)
 class Tidy:
-    """A results table: columns of the axes' labels, `seed`, columns of the metrics with their `unit`.
+    """A results table: columns of the axes' labels, `seed`, columns of the metrics.
+
+    Columns of metrics have their `unit`.
 
     Attributes:
         table: the table.
@@ -207,7 +212,7 @@ class Tidy:
         return found
 
     def least(self, metric: str) -> float:
-        """Where the drawn intervals of a metric end: at 0 if no run has less, else nowhere (minus infinity).
+        """Where the drawn intervals of a metric end: 0 if no run has less, else minus infinity.
 
         A goodput is never negative, but the Student t interval of few seeds may reach below 0.
         Tables have the interval as it was computed.
@@ -317,7 +322,9 @@ def _why_open(values: int, runs: int, rule: Rule) -> str:
 
 
 def same_label(a: Label, b: Label) -> bool:
-    """Whether two labels are one. 1 and 1.0 are, 1 and true are not; a text is the same as what it shows.
+    """Whether two labels are one: 1 and 1.0 are, 1 and true are not.
+
+    A text is the same as what it shows.
 
     An axis with labels of several kinds is a column of texts, in which 1 is "1" and true is "true".
     """

@@ -1,4 +1,7 @@
-"""One run, wherever it is made: scenario, run, measures. A mistake in it is reported in one line."""
+"""One run, wherever it is made: scenario, run, measures.
+
+A mistake in it is reported in one line.
+"""
 
 from __future__ import annotations
 
@@ -70,11 +73,16 @@ class RunFailedError(Exception):
 
 
 class Overtime(BaseException):
-    """A run has taken longer than it may. It is raised in code of the user's, which may catch errors."""
+    """A run has taken longer than it may.
+
+    It is raised in code of the user's, which may catch errors.
+    """
 
 
 class Stage:
-    """A block in which any error but a wanted end becomes RunFailedError, with the part of the work and one line.
+    """A block in which any error but a wanted end becomes RunFailedError.
+
+    With the part of the work and one line.
 
     Args:
         first: the part with which it begins; `now` is set for those that follow.
@@ -166,7 +174,10 @@ def _entries(wanted: Sequence[Measure], run: Results) -> list[Entry]:
 
 
 def _from_tables(wanted: Sequence[Measure], task: Task) -> list[Entry] | None:
-    """Measures of a run from its kept tables; None where one of them asks for anything else of the run."""
+    """Measures of a run from its kept tables.
+
+    None where one of them asks for anything else of the run.
+    """
     source = _KeptTables({name: pa.ipc.open_stream(content).read_all() for name, content in task.tables})
     try:
         found = _entries(wanted, Results(source))
@@ -176,11 +187,17 @@ def _from_tables(wanted: Sequence[Measure], task: Task) -> list[Entry] | None:
 
 
 class _NotKept(BaseException):
-    """Something of a run that was not kept. No measure that catches errors is to take it for a fact about the run."""
+    """Something of a run that was not kept.
+
+    No measure that catches errors is to take it for a fact about the run.
+    """
 
 
 class _KeptTables:
-    """The kept tables of a run as a source of results. What was not kept is noticed, even if nobody says so."""
+    """The kept tables of a run as a source of results.
+
+    What was not kept is noticed, even if nobody says so.
+    """
 
     def __init__(self, tables: dict[str, pa.Table]) -> None:
         self._tables = tables

@@ -22,7 +22,10 @@ SHARES = (50, 95)
 
 @dataclass(frozen=True)
 class Measured:
-    """One flow: goodput [bit/s], one-way delay of its data packets [s] at the percentiles of `SHARES`."""
+    """One flow: goodput [bit/s], one-way delay of its data packets [s].
+
+    The delay at the percentiles of `SHARES`.
+    """
 
     goodput: float
     delay: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Scenarios that a recording needs: the given one with other flows at one node, and the replay of its trace."""
+"""Scenarios that a recording needs: other flows at one node, replay of its trace."""
 
 from __future__ import annotations
 

@@ -39,11 +39,12 @@ def compare(
 ) -> None:
     """Compare the labels of an axis at equal other labels and equal seeds.
 
-    DIR is the folder that 'lasthop sweep' has left. Each row is the mean difference of a metric between two labels,
-    over the seeds that both have. All intervals together cover at the level; p-values are corrected by Holm's method
-    over all rows. The answer is 'higher' or 'lower' if the interval excludes zero, else 'undecided', with the number
-    of seeds at which it might be decided. 'saved' is how many times more seeds independent runs would have needed,
-    with an interval of its own. Where a stopping rule chose the number of seeds, intervals and p-values allow for it.
+    DIR is the folder that 'lasthop sweep' has left. Each row is the mean difference of a metric
+    between two labels, over the seeds that both have. All intervals together cover at the level;
+    p-values are corrected by Holm's method over all rows. The answer is 'higher' or 'lower' if the
+    interval excludes zero, else 'undecided', with the number of seeds at which it might be decided.
+    'saved' is how many times more seeds independent runs would have needed, with an interval of its
+    own. Where a stopping rule chose the number of seeds, intervals and p-values allow for it.
 
     \b
     Examples:
@@ -162,7 +163,10 @@ def _p(p: float) -> str:
 
 
 def _saved(d: Difference) -> str:
-    """`x5.1 (0.8 to 72)`: the factor with the ends of its interval, in digits that tell these apart."""
+    """`x5.1 (0.8 to 72)`: the factor with the ends of its interval.
+
+    In digits that tell these apart.
+    """
     factor = d.variance_factor
     if math.isnan(factor):
         return "–"

@@ -37,7 +37,10 @@ def campaigns(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 def axes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Keys of `--axis KEY=A,B`, with the names of the base scenario's own tables where one is given."""
+    """Keys of `--axis KEY=A,B`, with the names of the base scenario's own tables.
+
+    Where a base is given.
+    """
     return [] if "=" in incomplete else _parts(_keys(ctx.params.get("base")), incomplete, "=")
 
 
@@ -62,7 +65,10 @@ def controls(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 
 
 def assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Keys of `--set KEY=VALUE`, with the names of the scenario's own tables where one is given; a part at a time."""
+    """Keys of `--set KEY=VALUE`, a part at a time.
+
+    With the names of the scenario's own tables where one is given.
+    """
     if "=" in incomplete:
         return []
     # An option that waits for its value keeps click from giving the words before it their places.
@@ -121,7 +127,10 @@ def _named(path: str, own: dict[str, list[str]]) -> list[str]:
 
 
 def _parts(keys: Iterable[str], incomplete: str, end: str) -> list[CompletionItem]:
-    """The next part of each key that goes on from `incomplete`: `flow.ftp.`, or all of it and `end`."""
+    """The next part of each key that goes on from `incomplete`.
+
+    `flow.ftp.`, or all of it and `end`.
+    """
     found: dict[str, None] = {}
     inner = {key.rpartition(".")[0] for key in keys}
     for key in keys:

@@ -114,7 +114,10 @@ class _Book:
         raise self._unknown(what)
 
     def _profiles(self, name: str) -> dict[str, Any]:
-        """Everything that a profile of this name sets: of a scenario, a stack, a cell; many have one of them."""
+        """Everything that a profile of this name sets: of a scenario, a stack, a cell.
+
+        Many have one of them.
+        """
         found = [(kind, e) for kind in _PROFILES for e in self.plugins[kind] if e["name"] == name]
         if not found:
             every = [e for kind in _PROFILES for e in self.plugins[kind]]
@@ -149,7 +152,10 @@ class _Book:
         raise mistake(f"a scenario has no key '{path}'", hint)
 
     def _nearest(self, words: list[str]) -> str | None:
-        """The path with each misspelt word replaced by the one that is near; None if a word is near to none."""
+        """The path with each misspelt word replaced by the one that is near.
+
+        None if a word is near to none.
+        """
         known = [k["path"].split(".") for k in self.keys]
         found: list[str] = []
         for i, word in enumerate(words):
@@ -277,7 +283,10 @@ def _show_keys(keys: list[Entry]) -> None:
 
 
 def _list_keys(keys: list[Entry]) -> None:
-    """The keys one below the other: for a terminal on which a table of them would have columns of a few letters."""
+    """The keys one below the other.
+
+    For a terminal on which a table of them would have columns of a few letters.
+    """
     for key in keys:
         kind = f" ({key['kind']})" if key.get("kind") else ""
         default = "required" if key["required"] else f"default {key['default']}" if key.get("default") else ""

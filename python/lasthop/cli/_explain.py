@@ -87,9 +87,10 @@ def explain(
 ) -> None:
     """Say why a flow is slow: a budget of its time, its losses, and what to change.
 
-    RUN is the folder of a finished run. Of a TCP flow every nanosecond between the opening of the connection and the
-    end of the transfer belongs to one cause; of a UDP flow the one-way delays of all packets are divided. With
-    `output.explain = true` in the scenario the budget is exact, otherwise it is estimated from samples.
+    RUN is the folder of a finished run. Of a TCP flow every nanosecond between the opening of the
+    connection and the end of the transfer belongs to one cause; of a UDP flow the one-way delays of
+    all packets are divided. With `output.explain = true` in the scenario the budget is exact,
+    otherwise it is estimated from samples.
 
     \b
     Examples:
@@ -177,7 +178,10 @@ def _all(
 
 
 def _notes(budgets: list[Budget]) -> list[str]:
-    """The notes of several flows, each once; what samples cannot tell apart in one note for all of them."""
+    """The notes of several flows, each once.
+
+    What samples cannot tell apart in one note for all of them.
+    """
     from lasthop.explain._estimate import indistinct
     from lasthop.explain._tables import RECORD
 
@@ -249,7 +253,8 @@ def _print_parts(budget: Budget) -> None:
         what += f": one-way delays of {budget.packets:,} packets"
     _output.line(what + ("" if budget.exact else " (estimated)"), style="bold")
     mean = max(budget.packets or 1, 1)
-    # Parts of an estimate are no better than the interval between samples; delays are shorter than transfers.
+    # Parts of an estimate are no better than the interval between samples; delays are shorter than
+    # transfers.
     digits = 9 if budget.exact else 3 if budget.packets is None else 6
     # What an estimate has below that is nothing it could know.
     shown = [p for p in budget.parts if budget.exact or budget.share(p) >= SMALLEST]
@@ -281,7 +286,10 @@ def _print_losses(budget: Budget, each: bool) -> None:
 
 
 def _bursts(losses: list[Loss]) -> list[list[Loss]]:
-    """Losses that follow each other with one cause at one place, none more than `BURST_NS` after the one before it."""
+    """Losses that follow each other with one cause at one place.
+
+    None more than `BURST_NS` after the one before it.
+    """
     found: list[list[Loss]] = []
     for x in losses:
         last = found[-1][-1] if found else None

@@ -45,11 +45,12 @@ def export(
 ) -> None:
     """Write a run in the format of another tool.
 
-    RUN is the folder of a finished run. 'csv' writes every table; 'flowmonitor' the XML file of ns-3's FlowMonitor;
-    'ns3' the text files of ns-3's LTE module that the run's tables can fill; 'qlog' and 'sqlog' what TCP senders did,
-    in the IETF's schema as JSON and as JSON text sequences; 'qvis' the same in the older version that qvis opens;
-    'perfetto' the way of packets as a trace for ui.perfetto.dev. The folder's README.txt says what is estimated or
-    left out; an earlier export of the same format is replaced.
+    RUN is the folder of a finished run. 'csv' writes every table; 'flowmonitor' the XML file of
+    ns-3's FlowMonitor; 'ns3' the text files of ns-3's LTE module that the run's tables can fill;
+    'qlog' and 'sqlog' what TCP senders did, in the IETF's schema as JSON and as JSON text
+    sequences; 'qvis' the same in the older version that qvis opens; 'perfetto' the way of packets
+    as a trace for ui.perfetto.dev. The folder's README.txt says what is estimated or left out; an
+    earlier export of the same format is replaced.
 
     \b
     Examples:
@@ -83,9 +84,9 @@ def export(
 def ss(folder: Path, at_s: float, flow: str | None, as_json: bool) -> None:
     """Show the state of TCP senders at a moment as 'ss -i' does.
 
-    RUN is the folder of a finished run with the table 'tcp'. Of each flow the last sample is taken that is not after
-    the moment; names and formats are those of iproute2, times are in ms. Fields that the table does not have are
-    left out.
+    RUN is the folder of a finished run with the table 'tcp'. Of each flow the last sample is taken
+    that is not after the moment; names and formats are those of iproute2, times are in ms. Fields
+    that the table does not have are left out.
 
     \b
     Example:

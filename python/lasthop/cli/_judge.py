@@ -49,10 +49,10 @@ GATE = 4
 def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
     """Judge a congestion control, or a rate control of media, by published test cases.
 
-    CONTROL is a built-in control, a name of --cc, FILE.py:CLASS, or PROGRAM:NAME of a crate. Each case gets a verdict:
-    pass, fail, flag, shown, ambiguous, inconclusive, not-applicable, not-testable or error. DIR gets judge.json,
-    report.html and the evidence. Finished runs are kept in the store of campaigns. A failed case is a result: the exit
-    code is 0 without --gate.
+    CONTROL is a built-in control, a name of --cc, FILE.py:CLASS, or PROGRAM:NAME of a crate. Each
+    case gets a verdict: pass, fail, flag, shown, ambiguous, inconclusive, not-applicable,
+    not-testable or error. DIR gets judge.json, report.html and the evidence. Finished runs are kept
+    in the store of campaigns. A failed case is a result: the exit code is 0 without --gate.
 
     \b
     Examples:
@@ -144,7 +144,10 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 
 def _check(files: list[str], as_json: bool) -> None:
-    """Cases that are right in themselves: of each scenario too, with a control that has the case's variables."""
+    """Cases that are right in themselves, with the scenarios of each.
+
+    Checked with a control that has the case's variables.
+    """
     from lasthop.judging._scenario import scenario_of
     from lasthop.judging._variables import scenario_keys
     from lasthop.judging.control import stand_in

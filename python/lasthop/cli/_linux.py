@@ -35,8 +35,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def linux() -> None:
     """Run scenarios with the TCP of a real Linux kernel, in virtual time.
 
-    The kernel is User-mode Linux: a program, without root and without KVM. Its clock is virtual, so that a run is the
-    same bit for bit however busy the machine is.
+    The kernel is User-mode Linux: a program, without root and without KVM. Its clock is virtual, so
+    that a run is the same bit for bit however busy the machine is.
 
     \b
     Example:
@@ -60,8 +60,9 @@ def linux() -> None:
 def build(source: Path | None, jobs: int | None, output: Path | None, force: bool, as_json: bool, quiet: bool) -> None:
     """Build the kernel: about four minutes of one processor core, and 2 GB of disk space meanwhile.
 
-    The sources are those of Debian's package linux-source-6.1. The kernel has all 17 congestion controls of Linux and
-    is kept under ~/.cache/lasthop/linux with a manifest that says what it was built from.
+    The sources are those of Debian's package linux-source-6.1. The kernel has all 17 congestion
+    controls of Linux and is kept under ~/.cache/lasthop/linux with a manifest that says what it was
+    built from.
 
     \b
     Examples:
@@ -118,10 +119,10 @@ def run(
 ) -> None:
     """Run a scenario with a real kernel's TCP at some nodes.
 
-    The senders and receivers of TCP flows between these nodes are sockets of the kernel. The applications write and
-    read what they do in 'lasthop run', and the network is the simulated one. The results are those of 'lasthop run';
-    the profile of such flows is 'kernel', and their round-trip times are the kernel's smoothed ones. Ctrl-C ends the
-    run with results up to then.
+    The senders and receivers of TCP flows between these nodes are sockets of the kernel. The
+    applications write and read what they do in 'lasthop run', and the network is the simulated one.
+    The results are those of 'lasthop run'; the profile of such flows is 'kernel', and their
+    round-trip times are the kernel's smoothed ones. Ctrl-C ends the run with results up to then.
 
     \b
     Examples:

@@ -92,12 +92,14 @@ def live(
 ) -> int:
     """Run a scenario in real time, with real packets of real programs.
 
-    A node becomes a network namespace with a TUN device, made without root where the system allows it. What programs
-    send there goes through the simulated network and comes out at the other node unchanged, later, or not at all;
-    everything else of the scenario is simulated beside it. Names of nodes are host names there.
+    A node becomes a network namespace with a TUN device, made without root where the system allows
+    it. What programs send there goes through the simulated network and comes out at the other node
+    unchanged, later, or not at all; everything else of the scenario is simulated beside it. Names
+    of nodes are host names there.
 
-    The results are those of 'lasthop run', with a flow for each direction of each real connection; summary.json has
-    under 'live' the lateness: how much later than in the simulation things happened.
+    The results are those of 'lasthop run', with a flow for each direction of each real connection;
+    summary.json has under 'live' the lateness: how much later than in the simulation things
+    happened.
 
     \b
     Examples:

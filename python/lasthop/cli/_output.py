@@ -69,8 +69,8 @@ def _finite(value: Any) -> Any:
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = (), wrap: bool = False) -> None:
     """A plain table on stdout; columns whose index is in `right` hold numbers.
 
-    In a pipe a row is one line, however long, so that grep and awk see it whole; with `wrap`, for tables that hold
-    sentences, a row is wrapped there too.
+    In a pipe a row is one line, however long, so that grep and awk see it whole; with `wrap`, for
+    tables that hold sentences, a row is wrapped there too.
     """
     from rich.console import Console
     from rich.table import Table
@@ -123,12 +123,16 @@ def narrower_than(columns: int) -> bool:
     return console.is_terminal and console.width < columns
 
 
-#: So many warnings that differ only in names and numbers are shown; ten thousand flows may all have one.
+#: So many warnings that differ only in names and numbers are shown; ten thousand flows may all have
+#: one.
 MOST_ALIKE = 10
 
 
 def warnings(found: Sequence[Diagnostic]) -> None:
-    """What the scenario's linter says, on stderr; of many alike the first ones, and how many more there are."""
+    """What the scenario's linter says, on stderr.
+
+    Of many alike the first ones, and how many more there are.
+    """
     if not found:
         return
     from rich.text import Text

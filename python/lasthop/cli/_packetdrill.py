@@ -54,11 +54,13 @@ def packetdrill(
 ) -> int:
     """Run packetdrill scripts against the simulated TCP.
 
-    FILES are scripts, or folders that are searched for *.pkt. A script injects packets and system calls and states what
-    the stack answers, and when; here a simulated endpoint answers, in virtual time. A table counts the scripts of each
-    folder that passed and failed, and those that ask for what an endpoint without a kernel has not.
+    FILES are scripts, or folders that are searched for *.pkt. A script injects packets and system
+    calls and states what the stack answers, and when; here a simulated endpoint answers, in virtual
+    time. A table counts the scripts of each folder that passed and failed, and those that ask for
+    what an endpoint without a kernel has not.
 
-    The options with an underscore, --mss and --mtu are the original tool's. Here they win over those in a script.
+    The options with an underscore, --mss and --mtu are the original tool's. Here they win over
+    those in a script.
 
     \b
     Exit codes: 0 when no script failed, 1 when one did, 2 for a wrong option.

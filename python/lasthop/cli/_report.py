@@ -19,11 +19,12 @@ from lasthop.cli import _output
 def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Make an HTML report of a run, of several to be compared, of a campaign or of a study.
 
-    DIR is the folder of a finished run (the page of `lasthop view`: flows, linked charts, map, packets, tables; of
-    several runs: the same axes, and the differences in a table), of a campaign (what was swept, figures, points with
-    intervals, failures, cost, how to repeat it) or of a study (its claims are judged again, without running anything;
-    without --out its figures, tables and verdicts are written again, too). The report is one file that needs nothing
-    else and can be mailed.
+    DIR is the folder of a finished run (the page of `lasthop view`: flows, linked charts, map,
+    packets, tables; of several runs: the same axes, and the differences in a table), of a campaign
+    (what was swept, figures, points with intervals, failures, cost, how to repeat it) or of a study
+    (its claims are judged again, without running anything; without --out its figures, tables and
+    verdicts are written again, too). The report is one file that needs nothing else and can be
+    mailed.
 
     \b
     Examples:

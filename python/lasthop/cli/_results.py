@@ -64,9 +64,9 @@ def results(
 ) -> None:
     """Show the results of a campaign: for each point the mean of each metric with its interval.
 
-    DIR is the folder that 'lasthop sweep' has left. Intervals are those of Student's t over the seeds; where a
-    stopping rule chose the number of seeds, they allow for it. Queries are SQL in the dialect of DuckDB; they only
-    read.
+    DIR is the folder that 'lasthop sweep' has left. Intervals are those of Student's t over the
+    seeds; where a stopping rule chose the number of seeds, they allow for it. Queries are SQL in
+    the dialect of DuckDB; they only read.
 
     \b
     Examples:
@@ -110,14 +110,20 @@ def loaded(folder: Path) -> CampaignResults:
 
 
 def _note_incomplete(folder: Path) -> None:
-    """As `loaded` says it, without reading the tables; a folder that is none has its error elsewhere."""
+    """As `loaded` says it, without reading the tables.
+
+    A folder that is none has its error elsewhere.
+    """
     with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))["incomplete"]
         _output.note(f"these are no whole results: {found['what']}")
 
 
 def _answer(folder: Path, sql: str, as_csv: bool, as_json: bool) -> None:
-    """Prints the answer of a query over `results`, `failures` and the kept tables, batch by batch."""
+    """Prints the answer of a query batch by batch.
+
+    Over `results`, `failures` and the kept tables.
+    """
     from lasthop.campaign.query import asked, tables_of
 
     _note_incomplete(folder)
@@ -251,7 +257,10 @@ def _json(batches: Answer) -> None:
 
 
 def _table(batches: Answer) -> None:
-    """The first rows for the eye; a table that is as long as the answer would take as much memory."""
+    """The first rows for the eye.
+
+    A table that is as long as the answer would take as much memory.
+    """
     import pyarrow as pa
 
     from lasthop import _format

@@ -93,9 +93,9 @@ def run(
 
     SCENARIO is a TOML file, or the name of a bundled scenario (see 'lasthop scenarios list').
 
-    The folder gets manifest.json (what was run), summary.json and one Parquet table per subject: flows, tcp, rlc,
-    mac, queues, events, drops. It appears only when the run is complete. Without --out a further run of the same
-    scenario and seed takes results/NAME-SEED-2, -3 and so on.
+    The folder gets manifest.json (what was run), summary.json and one Parquet table per subject:
+    flows, tcp, rlc, mac, queues, events, drops. It appears only when the run is complete. Without
+    --out a further run of the same scenario and seed takes results/NAME-SEED-2, -3 and so on.
 
     \b
     Examples:
@@ -171,8 +171,8 @@ def validate(
 ) -> None:
     """Check a scenario without running it.
 
-    Mistakes are shown with file, line, column and a suggestion; known pitfalls, such as a buffer far below the
-    bandwidth-delay product, as warnings.
+    Mistakes are shown with file, line, column and a suggestion; known pitfalls, such as a buffer
+    far below the bandwidth-delay product, as warnings.
 
     \b
     Examples:
@@ -260,7 +260,10 @@ def numbered(folder: Path) -> Iterator[Path]:
 
 
 def _run_into(scenario: Scenario, folder: Path, force: bool, capture: Path | None, progress: bool) -> Results:
-    """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
+    """Runs into `folder`.
+
+    What an earlier run left there stays until the new results are complete.
+    """
     real = resolved(folder)
     for note in clear_stale(real):
         _output.note(note)

@@ -23,7 +23,10 @@ jobs_option = click.option(
 
 
 class _StorePath(click.Path):
-    """A folder that has a name: an empty one, as an unset variable gives it, is not the current folder."""
+    """A folder that has a name.
+
+    An empty one, as an unset variable gives it, is not the current folder.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value).strip():

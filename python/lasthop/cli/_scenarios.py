@@ -60,7 +60,9 @@ def list_(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @_output.json_option
 def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
-    """Copy a bundled scenario with its traces, or a bundled campaign, to FOLDER (default: here), to change and run it.
+    """Copy a bundled scenario or campaign to FOLDER (default: here), to change and run it.
+
+    A scenario comes with its traces.
 
     \b
     Example:

@@ -1,4 +1,7 @@
-"""`lasthop completion` and `lasthop man`: what a shell and `man` need, written to standard output."""
+"""`lasthop completion` and `lasthop man`: what a shell and `man` need.
+
+Written to standard output.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,14 @@ def completion(context: click.Context, shell: str) -> None:
     \b
     Examples:
       eval "$(lasthop completion bash)"                                  # this shell
-      lasthop completion zsh > ~/.lasthop.zsh                            # then: source it in ~/.zshrc
+      lasthop completion zsh > ~/.lasthop.zsh      # then: source it in ~/.zshrc
       lasthop completion fish > ~/.config/fish/completions/lasthop.fish
     """
     maker = get_completion_class(shell)
     assert maker is not None, "click has a class for each of SHELLS"
     script = maker(context.find_root().command, {}, "lasthop", "_LASTHOP_COMPLETE")
-    # Not `source()`: for bash it starts bash to read its version, which fails where bash is missing.
+    # Not `source()`: for bash it starts bash to read its version, which fails where bash is
+    # missing.
     _output.line(script.source_template % script.source_vars())
 
 

@@ -82,11 +82,11 @@ def run(
 ) -> None:
     """Run a study: simulate, draw its figures, compare its claims, write a report.
 
-    NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim gets a verdict:
-    agrees, differs, undecided, ambiguous or not-testable. A study whose claims differ has still run well: the exit
-    code is 0.
-    An earlier result of the same study in DIR is replaced. Finished runs are kept in the store that campaigns use:
-    after a stop the same command continues from there.
+    NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim
+    gets a verdict: agrees, differs, undecided, ambiguous or not-testable. A study whose claims
+    differ has still run well: the exit code is 0.
+    An earlier result of the same study in DIR is replaced. Finished runs are kept in the store that
+    campaigns use: after a stop the same command continues from there.
 
     \b
     Examples:

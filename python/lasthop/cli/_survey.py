@@ -51,9 +51,10 @@ def survey(
 ) -> None:
     """Show what the UEs of a scenario receive before anything is sent.
 
-    For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing, walls), RSRP,
-    geometry (strongest cell over the sum of all others) and SINR when every cell sends at full power. Large scale only:
-    no fading. Layouts are calibrated with these distributions (TR 36.814 annex A, TR 36.873 clause 8.2).
+    For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing,
+    walls), RSRP, geometry (strongest cell over the sum of all others) and SINR when every cell
+    sends at full power. Large scale only: no fading. Layouts are calibrated with these
+    distributions (TR 36.814 annex A, TR 36.873 clause 8.2).
 
     \b
     Examples:
@@ -131,9 +132,9 @@ def rem(
 ) -> None:
     """Draw the radio environment map of a scenario.
 
-    The strongest cell's RSRP and the SINR when every cell sends at full power, over a grid: as Parquet and as pictures.
-    Large scale only: path loss, antennas and shadowing, no fading. Without --out a further map of the same scenario
-    takes results/NAME-rem-2, -3 and so on.
+    The strongest cell's RSRP and the SINR when every cell sends at full power, over a grid: as
+    Parquet and as pictures. Large scale only: path loss, antennas and shadowing, no fading. Without
+    --out a further map of the same scenario takes results/NAME-rem-2, -3 and so on.
 
     \b
     Examples:
@@ -175,7 +176,9 @@ def _write_map(name: str, table: pa.Table, folder: Path, as_json: bool) -> None:
 
 @contextmanager
 def _claimed(folder: Path, name: str, force: bool) -> Iterator[None]:
-    """Keeps others from writing the files of `name` in `folder`; refuses where an earlier command has written them.
+    """Keeps others from writing the files of `name` in `folder`.
+
+    Refuses where an earlier command has written them.
 
     Raises:
         FolderInUseError: they are there already, or are being written.
@@ -189,7 +192,10 @@ def _claimed(folder: Path, name: str, force: bool) -> Iterator[None]:
 
 
 def _earlier(folder: Path, name: str) -> list[Path]:
-    """What an earlier command has written: the table and its pictures, no other file whatever its name."""
+    """What an earlier command has written: the table and its pictures.
+
+    No other file, whatever its name.
+    """
     from lasthop.plot._survey import DISTRIBUTIONS, MAPS
 
     pictures = [_picture(folder, name, q) for q in (DISTRIBUTIONS if name == "survey" else MAPS)]
@@ -207,7 +213,10 @@ def _refuse_earlier(folder: Path, name: str, force: bool) -> None:
 
 
 def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure]) -> list[Path]:
-    """The table and its pictures, all or none; pictures of an earlier table do not stay beside them."""
+    """The table and its pictures, all or none.
+
+    Pictures of an earlier table do not stay beside them.
+    """
     import pyarrow.parquet as pq
 
     parquet = io.BytesIO()

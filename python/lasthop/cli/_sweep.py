@@ -95,13 +95,15 @@ class _Sweep(click.Command):
 def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said: Any) -> None:
     """Run a campaign: every combination of its axes, each with the same seeds.
 
-    CAMPAIGN is a TOML file, or the name of a bundled campaign; a file called prune or index is ./prune or ./index.
-    Without one, --base, --axis and --metric describe a small campaign. All is checked before the first run.
+    CAMPAIGN is a TOML file, or the name of a bundled campaign; a file called prune or index is
+    ./prune or ./index. Without one, --base, --axis and --metric describe a small campaign. All is
+    checked before the first run.
 
-    Finished runs are kept in the store, by their content: after a stop the same command continues from there, and other
-    campaigns find the runs they share. DIR gets results.parquet (a row for each point and seed), failures.parquet,
-    campaign.json and campaign.toml. With a failed run the exit code is 1; the next call makes it again. --finished
-    shows what is there of a campaign that runs or was stopped, in results/NAME-finished.
+    Finished runs are kept in the store, by their content: after a stop the same command continues
+    from there, and other campaigns find the runs they share. DIR gets results.parquet (a row for
+    each point and seed), failures.parquet, campaign.json and campaign.toml. With a failed run the
+    exit code is 1; the next call makes it again. --finished shows what is there of a campaign that
+    runs or was stopped, in results/NAME-finished.
 
     \b
     Examples:
@@ -308,8 +310,8 @@ def prune(store: Path | None, older_than: str | None, larger_than: str | None, a
 def index(store: Path | None, as_json: bool) -> None:
     """Make the index of the store anew from its files.
 
-    The index is a cache: it makes finding runs faster, and nothing is lost without it. Files that are not whole are
-    named and set aside.
+    The index is a cache: it makes finding runs faster, and nothing is lost without it. Files that
+    are not whole are named and set aside.
 
     \b
     Example:

@@ -23,8 +23,8 @@ from lasthop.cli import _output
 def timeline(folder: Path, packet: int | None, flow: str | None, nth: int, out: Path | None, as_json: bool) -> None:
     """Show the way of one packet through LTE, TTI by TTI.
 
-    DIR is the folder of a finished run with the tables `packets` and `steps`: requests, grants, reports, transport
-    blocks and their HARQ feedback, a lane per node.
+    DIR is the folder of a finished run with the tables `packets` and `steps`: requests, grants,
+    reports, transport blocks and their HARQ feedback, a lane per node.
 
     \b
     Example:

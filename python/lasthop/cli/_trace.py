@@ -29,8 +29,9 @@ FORMATS = ("mahimahi", "mbps-csv", "nyu-mets", "5gophers")
 def import_trace(source: Path, target: Path, format: str | None, as_json: bool) -> None:
     """Convert a measured capacity trace for use as a link.
 
-    DST is written in Mahimahi's format: one millisecond timestamp a line, each an opportunity to send one MTU; the
-    trace starts again at its end. A link uses it with `trace = "DST"` in place of `rate`.
+    DST is written in Mahimahi's format: one millisecond timestamp a line, each an opportunity to
+    send one MTU; the trace starts again at its end. A link uses it with `trace = "DST"` in place of
+    `rate`.
 
     \b
     Formats of SRC:
@@ -117,12 +118,12 @@ def export_trace(
 ) -> None:
     """Record what the last hop of a node can carry, as a capacity trace.
 
-    A sender that always has data takes the place of the node's flows; the rest of the scenario stays. DST appears
-    whole or not at all.
+    A sender that always has data takes the place of the node's flows; the rest of the scenario
+    stays. DST appears whole or not at all.
 
-    A trace does not react to a sender, as the hop does. To show what its replay loses, congestion controls run over the
-    scenario and over the trace: goodput, one-way delay of data packets, and the largest difference of the two
-    distributions of delay (KS).
+    A trace does not react to a sender, as the hop does. To show what its replay loses, congestion
+    controls run over the scenario and over the trace: goodput, one-way delay of data packets, and
+    the largest difference of the two distributions of delay (KS).
 
     \b
     Formats of DST:

@@ -63,10 +63,11 @@ def _viewer(folders: tuple[Path, ...], port: int) -> Viewer:
 def view(folders: tuple[Path, ...], port: int, no_browser: bool, as_json: bool) -> None:
     """Show runs, a campaign or a study in a browser.
 
-    RUN is the folder of a finished run (linked charts, map, packets, tables; several are compared on one page), of a
-    campaign (its axes as charts side by side, with a cursor through them) or of a study (its report). The page comes
-    from a server that listens on this machine only, and loads nothing from elsewhere; its address has a secret token.
-    Ctrl-C ends it. `lasthop report` writes runs and campaigns as one file.
+    RUN is the folder of a finished run (linked charts, map, packets, tables; several are compared
+    on one page), of a campaign (its axes as charts side by side, with a cursor through them) or of
+    a study (its report). The page comes from a server that listens on this machine only, and loads
+    nothing from elsewhere; its address has a secret token. Ctrl-C ends it. `lasthop report` writes
+    runs and campaigns as one file.
 
     \b
     Examples:

@@ -22,7 +22,8 @@ COLUMNS = (
     ("Comment", "%Cus:frame.comment:0:R"),
 )
 
-#: Name, filter, background, foreground (red, green, blue, each 0 to 65535). The first that matches holds.
+#: Name, filter, background, foreground (red, green, blue, each 0 to 65535). The first that matches
+#: holds.
 COLORS = (
     ("dropped", 'frame.comment contains "dropped at"', (0xB000, 0x2000, 0x2000), (0xFFFF, 0xFFFF, 0xFFFF)),
     (
@@ -46,7 +47,8 @@ GRAPHS = (
     (False, "TCP window", "tcp", "#3465A4", "Line", "MAX(Y Field)", "tcp.window_size"),
 )
 
-#: The logical channels by which captures distinguish the modes of LTE's RLC: `access/lte/capture.rs`.
+#: The logical channels by which captures distinguish the modes of LTE's RLC:
+#: `access/lte/capture.rs`.
 CHANNELS = (
     *((lcid, lcid - 2, "AM") for lcid in range(3, 7)),
     *((lcid, lcid - 2, "UM, SN Len=10") for lcid in (7, 8)),
@@ -55,7 +57,10 @@ CHANNELS = (
 
 
 def profile(rlc: bool = False) -> dict[str, str]:
-    """The files of a profile by name. `rlc`: RLC of LTE is followed in frames of RLC, not in those of MAC."""
+    """The files of a profile by name.
+
+    `rlc`: RLC of LTE is followed in frames of RLC, not in those of MAC.
+    """
     frames = "Only-RLC-frames" if rlc else "Only-MAC-frames"
     columns = ",\n\t".join(f'"{title}", "{what}"' for title, what in COLUMNS)
     preferences = [
@@ -98,9 +103,10 @@ def _color(rgb: tuple[int, int, int]) -> str:
 def wireshark_profile(folder: Path, rlc: bool, force: bool) -> None:
     """Write a profile with which Wireshark reads captures of Lasthop.
 
-    DIR becomes the profile's folder, below 'profiles' of Wireshark's personal configuration ('About Wireshark',
-    'Folders'). It has the preferences by which MAC of LTE decodes down to RLC, PDCP, IP and TCP, the heuristics for
-    RLC of UMTS and LTE, columns with the point of observation and the comment, colours, and I/O graphs.
+    DIR becomes the profile's folder, below 'profiles' of Wireshark's personal configuration ('About
+    Wireshark', 'Folders'). It has the preferences by which MAC of LTE decodes down to RLC, PDCP, IP
+    and TCP, the heuristics for RLC of UMTS and LTE, columns with the point of observation and the
+    comment, colours, and I/O graphs.
 
     \b
     Examples:

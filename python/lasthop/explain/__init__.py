@@ -1,4 +1,6 @@
-"""Why a flow was slow: its time, or its delay, divided among causes; what was lost where; what to change.
+"""Why a flow was slow: its time, or its delay, divided among causes.
+
+What was lost where; what to change.
 
     from lasthop import Results
     from lasthop.explain import explain

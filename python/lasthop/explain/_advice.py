@@ -1,4 +1,7 @@
-"""What to change: for causes that are known pitfalls, with the key, and with the result of trying it."""
+"""What to change: for causes that are known pitfalls, with the key.
+
+And with the result of trying it.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,11 @@ LOSSES = 0.002
 MTU = 1500
 #: Limits of a sender that has nothing to send.
 IDLE = ("application", "handshake", "nothing")
-#: A buffer is not to be smaller: the first flight of a connection, ten segments (RFC 6928 section 2) with headers.
+#: A buffer is not to be smaller: the first flight of a connection, ten segments (RFC 6928 section
+#: 2) with headers.
 INITIAL_WINDOW = 10 * MTU
-#: Below so many octets a buffer is not deep: fast retransmission needs three segments behind a lost one.
+#: Below so many octets a buffer is not deep: fast retransmission needs three segments behind a lost
+#: one.
 FEW = 4 * MTU
 
 
@@ -109,7 +114,9 @@ class _Case:
 
     @property
     def rate_bps(self) -> float | None:
-        """The rate that the flow has had: over the time in which its sender had something to send, where that is known.
+        """The rate that the flow has had.
+
+        Over the time in which its sender had something to send, where that is known.
 
         An application that pauses, or has ended, has had a higher rate than the mean over the run.
         """
@@ -169,7 +176,10 @@ def _is_like(a: Advice, b: Advice) -> bool:
 
 
 def depth_of(budget: Budget, results: Results, row: dict[str, Any]) -> Callable[[Part], str]:
-    """For a part of a TCP flow, how much waited at its place at most, if that is more than the path holds."""
+    """For a part of a TCP flow, the most that waited at its place.
+
+    If that is more than the path holds.
+    """
     case = _Case(budget, results, row, scenario_of(results))
 
     def depth(part: Part) -> str:
@@ -291,7 +301,10 @@ def _buffer_in_bdp(case: _Case, part: Part) -> str:
 
 
 def _bdp_at(case: _Case, part: Part) -> float | None:
-    """Octets that the path of the flow holds at the rate of all flows that pass a place in its direction there."""
+    """Octets that the path of the flow holds at the rate of all flows through a place.
+
+    Of those that pass it in the flow's direction there.
+    """
     if case.bdp is None:
         return None
     rate = 0.0
@@ -306,7 +319,10 @@ def _bdp_at(case: _Case, part: Part) -> float | None:
 
 
 def _largest_backlog(case: _Case, where: str, way: str = "data") -> int:
-    """The most octets that were sampled at a place in the time of the budget, in the flow's direction there."""
+    """The most octets that were sampled at a place in the time of the budget.
+
+    In the flow's direction there.
+    """
     route = Route.of(case.scenario, case.row)
     found = [0]
     for name, place, octets in (("queues", "queue", "bytes"), ("rlc", "bearer", "queue_bytes")):
@@ -499,7 +515,8 @@ def _mode_switch(case: _Case, place: str) -> Advice:
 
 
 def _serialization(case: _Case, part: Part) -> Advice | None:
-    # Beside a larger cause a faster link is no advice: the flow does not use the rate that there is.
+    # Beside a larger cause a faster link is no advice: the flow does not use the rate that there
+    # is.
     if part is not case.budget.parts[0]:
         return None
     return Advice(

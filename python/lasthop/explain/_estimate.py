@@ -36,7 +36,9 @@ TOLD = 0.02
 
 
 def estimated_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
-    """The budget of the flow of a row of `flows` between two moments; None: from its start, to its end.
+    """The budget of the flow of a row of `flows` between two moments.
+
+    None: from its start, to its end.
 
     Raises:
         LasthopError: the flow never started, or nothing of it was recorded from which to estimate.
@@ -163,7 +165,7 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
 
 
 def _delays(results: Results, row: dict[str, Any], interval: tuple[int, int] | None) -> tuple[int, int, int]:
-    """How many packets arrived in an interval (None: all), the sum of their delays and the smallest of these [ns]."""
+    """Packets that arrived in an interval (None: all), their delays' sum and minimum [ns]."""
     flow = row["flow"]
     if interval is None:
         columns_of(results, "flows", ("rx_packets", "delay_min_s", "delay_mean_s"))

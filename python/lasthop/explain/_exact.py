@@ -54,7 +54,9 @@ OUTSTANDING = ("send-buffer", "congestion-window", "acknowledgement", "recovery"
 def exact_budget(
     results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int = BINS
 ) -> Budget:
-    """The budget of the flow of a row of `flows` between two moments; None: from its start, to its end.
+    """The budget of the flow of a row of `flows` between two moments.
+
+    None: from its start, to its end.
 
     Its timeline has so many intervals.
 
@@ -179,7 +181,9 @@ class _Account:
 
 
 def _limit_keys(keys: Keys, names: Names, limit_at: Ints, packets: Packets) -> Ints:
-    """The number of the cause of each row of `limits`; what follows from a loss has the place of the last one.
+    """The number of the cause of each row of `limits`.
+
+    What follows from a loss has the place of the last one.
 
     One more for the silence before a timer that has not expired.
     """

@@ -58,7 +58,10 @@ def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
 
 
 def _named(rows: NDArray[np.float64]) -> list[int]:
-    """The causes with a colour of their own: the largest of some time, then those with the largest share."""
+    """The causes with a colour of their own.
+
+    The largest of some time, then those with the largest share.
+    """
     if not len(rows) or not rows.shape[1]:
         return list(range(min(len(rows), MOST)))
     first = np.bincount(rows.argmax(axis=0), minlength=len(rows)) / rows.shape[1]

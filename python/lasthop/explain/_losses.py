@@ -53,12 +53,15 @@ def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[L
 
 
 def _stage(last: str | None, pdus: list[Pdu]) -> str | None:
-    """The stage of a loss: a block without retransmission may be lost at the moment at which it leaves the queue."""
+    """The stage of a loss.
+
+    A block without retransmission may be lost at the moment at which it leaves the queue.
+    """
     return "transmission" if last == "rlc-queue" and any(pdu.lost for pdu in pdus) else last
 
 
 def _what(segment: str | None, pdus: list[Pdu], block: str | None) -> str | None:
-    """What was lost: the segment, the PDU of the link that it was in, the transport block of that."""
+    """What was lost: the segment, its PDU of the link, the transport block of that."""
     more = f" and {len(pdus) - 1} more" if len(pdus) > 1 else ""
     parts = [segment, f"{pdus[0].words}{more}" if pdus else None, block]
     return ", in ".join(part for part in parts if part) or None
@@ -101,7 +104,9 @@ def _last_stages(results: Results, lost: dict[int, tuple[str, str]]) -> dict[int
 
 
 def _blocks(results: Results, numbers: list[int], pdus: dict[int, list[Pdu]]) -> dict[int, str]:
-    """The transport block of LTE that carried the PDU of each packet, where the run has the table `steps`.
+    """The transport block of LTE that carried the PDU of each packet.
+
+    Where the run has the table `steps`.
 
     Without the table `pdus`, that which carried any part of the packet last: it need not be the one
     that was lost.

@@ -1,4 +1,7 @@
-"""What an explanation consists of: causes, parts of a whole, losses. Times are whole nanoseconds."""
+"""What an explanation consists of: causes, parts of a whole, losses.
+
+Times are whole nanoseconds.
+"""
 
 from __future__ import annotations
 

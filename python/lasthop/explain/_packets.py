@@ -100,7 +100,9 @@ class Packets:
     # Acknowledgements
 
     def _acknowledged(self) -> tuple[Ints, Ints]:
-        """For each packet, the first ACK of its octets that leaves, and the one that brings the news; -1: none.
+        """For each packet, its first ACK to leave, and the one that brings the news; -1: none.
+
+        An ACK of a packet acknowledges its octets.
 
         That is the first to arrive; if none arrives until the end of the run, the first that is not
         lost.
@@ -140,7 +142,10 @@ class Packets:
         )
 
     def _leaves(self) -> Ints:
-        """When the first ACK of a packet leaves; if the packet arrives after that (a copy), when it arrives."""
+        """When the first ACK of a packet leaves.
+
+        If the packet arrives after that (a copy), when it arrives.
+        """
         return np.maximum(_at(self._acks.at, self._first), np.minimum(self._received, self._acked))
 
     def _in_acks(self, keys: Keys) -> Stays:
@@ -175,7 +180,10 @@ class Packets:
         return found
 
     def _sent_again(self, lost: NDArray[np.bool_]) -> Ints:
-        """For each lost packet, when octets of it were sent next; for others, and those that never were: never."""
+        """For each lost packet, when octets of it were sent next.
+
+        For others, and those that never were: never.
+        """
         found = np.full(len(lost), NEVER)
         begin, end = self._data.begin, self._data.end
         upto = np.maximum.accumulate(end) if len(end) else end
@@ -231,7 +239,10 @@ class Sent:
 
     @classmethod
     def of(cls, packets: pa.Table, src: str, dst: str) -> Sent:
-        """Of rows of `packets`: data from `src`, acknowledgements from `dst`. Copies of nodes between are neither."""
+        """Of rows of `packets`: data from `src`, acknowledgements from `dst`.
+
+        Copies of nodes between are neither.
+        """
         node = packets["node"].cast(pa.string())
         from_src, from_dst = (
             pc.equal(node, end).combine_chunks().to_numpy(zero_copy_only=False).astype(bool) for end in (src, dst)

@@ -49,7 +49,10 @@ class Route:
         return route
 
     def way_of(self, table: str, place: str, direction: str | None) -> str | None:
-        """Whether data or acknowledgements of the flow pass a place of a table; None: neither does."""
+        """Whether data or acknowledgements of the flow pass a place of a table.
+
+        None: neither does.
+        """
         if not self.is_known:
             return ""
         if table == "queues":
@@ -111,7 +114,9 @@ class _Graph:
 
 
 def _entries(scenario: dict[str, Any]) -> list[str]:
-    """The nodes at which packets enter cells: the gateway where UEs change their cells, else the eNBs.
+    """The nodes at which packets enter cells: the eNBs, or the gateway.
+
+    The gateway where UEs change their cells.
 
     No table samples what is between the gateway and the eNBs.
     """

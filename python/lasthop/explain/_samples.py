@@ -1,4 +1,6 @@
-"""Where the octets of a flow wait, from the tables that are sampled: `queues`, `rlc` with `radio`, and `wifi`.
+"""Where the octets of a flow wait, from the tables that are sampled.
+
+`queues`, `rlc` with `radio`, and `wifi`.
 
 A sample says what was so at one moment. Some stages leave the same traces in it: they are one cause
 then, whose name has all of them (`scheduling-request|grant-wait`). The table `events` says when a
@@ -60,7 +62,10 @@ Place = tuple[str, str, "str | None", str]
 
 @dataclass
 class Stock:
-    """What of a flow waits at a moment, by cause: octets of its data, and packets with its acknowledgements."""
+    """What of a flow waits at a moment, by cause.
+
+    Octets of its data, and packets with its acknowledgements.
+    """
 
     sharers: Sharers
     #: Packets of the flow that are on their way, by way.
@@ -230,7 +235,10 @@ class Waiting:
         return {(t, r["ue"], r["direction"]): r for t, r in zip(at, table.to_pylist(), strict=True)}
 
     def _repetitions(self) -> dict[tuple[str, str], tuple[list[int], list[int]]]:
-        """For each bearer and direction the times of its samples, and how many PDUs RLC had sent again by then."""
+        """For each bearer and direction the times of its samples, and RLC's repetitions.
+
+        That is how many PDUs RLC had sent again by then.
+        """
         found: dict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for group in self._rlc.rows:
             for r in group:

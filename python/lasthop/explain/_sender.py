@@ -1,4 +1,6 @@
-"""What the time of a TCP sender went into, estimated from its samples in the table `tcp` and those of queues.
+"""What the time of a TCP sender went into, estimated from samples.
+
+From those in the table `tcp`, and those of queues.
 
 A sample stands for the time since the one before it. It says how many octets are outstanding, and
 how many of them have arrived (`bytes_arrived`): those are at the receiver or in acknowledgements,
@@ -73,7 +75,10 @@ class Sender:
         return [*self._at.tolist(), *outages, *(t for pair in self._silences for t in pair)]
 
     def shares(self, a: int, b: int) -> dict[Cause, int]:
-        """What the time between two moments, without a cut in between, is divided among, by weight."""
+        """What the time between two moments is divided among, by weight.
+
+        There is no cut in between.
+        """
         if a < self.opened:
             return {Cause("handshake"): 1}
         # A sample says what was so just before it.
@@ -127,7 +132,9 @@ class Sender:
         return "pacing" if r["pacing_rate_bps"] is not None else "congestion-window"
 
     def _places(self, i: int, moment: int) -> tuple[dict[Cause, float], dict[Cause, float], float]:
-        """Octets that wait where the way is in use or blocked, those that are held back, and a probability.
+        """Octets that wait where the way is in use or blocked, and those held back.
+
+        And a probability.
 
         It is that of the flow having packets where something waits: 1 if all there is its own. Of
         one flow among many a bunch of packets passes the queue, and is in it for the queue's share
@@ -159,7 +166,10 @@ class Sender:
         return busy, held, stock.least + (1 - stock.least) * passing
 
     def _at_receiver(self, i: int, octets: float) -> dict[Cause, float]:
-        """Of octets that have arrived, those whose ACK was lost or is held back; the others are on the way back."""
+        """Of octets that have arrived, those whose ACK was lost or is held back.
+
+        The others are on the way back.
+        """
         since, until = self._advanced[i]
         n = int(np.searchsorted(self._lost_at["ack"], self._at[i], side="right")) - 1
         lost_at, place = self._lost["ack"][n] if n >= 0 else (-1, "")

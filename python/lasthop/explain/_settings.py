@@ -21,7 +21,10 @@ def flow_table(scenario: dict[str, Any], flow: str) -> str:
 
 
 def tcp_setting(scenario: dict[str, Any], flow: str, key: str) -> str | None:
-    """A value of the flow's TCP as text, as the scenario or its profile has it; None: neither does."""
+    """A value of the flow's TCP as text, as the scenario or its profile has it.
+
+    None: neither does.
+    """
     table = scenario.get("flow", {}).get(flow_table(scenario, flow), {})
     tcp = table.get("tcp", {}) if isinstance(table, dict) else {}
     if not isinstance(tcp, dict):

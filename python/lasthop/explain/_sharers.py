@@ -49,7 +49,10 @@ class Sharers:
         self._places: dict[tuple[str, str, str | None], tuple[float, list[_Steps]]] = {}
 
     def own(self, table: str, place: str, direction: str | None, packets: float, moment: int) -> float:
-        """The share of what waits at a place that belongs to a flow with so many packets on its way, 0 to 1."""
+        """The share of what waits at a place that belongs to one flow, 0 to 1.
+
+        The flow has so many packets on its way.
+        """
         key = (table, place, direction)
         if key not in self._places:
             self._places[key] = self._of_place(*key)

@@ -26,7 +26,10 @@ RECORD = "run the scenario again with `--set output.explain=true`"
 
 
 def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Times of a table in whole nanoseconds: what was a whole number before it was divided is one again."""
+    """Times of a table in whole nanoseconds.
+
+    What was a whole number before it was divided is one again.
+    """
     return np.rint(np.asarray(seconds, np.float64) * 1e9).astype(np.int64)
 
 
@@ -134,7 +137,10 @@ class Happening:
 
 
 def happenings(results: Results, source: str) -> list[Happening]:
-    """The events of one source (`flow/ftp`, `ue/car`), in order; none where the run has no table of them."""
+    """The events of one source (`flow/ftp`, `ue/car`), in order.
+
+    None where the run has no table of them.
+    """
     if "events" not in results.table_names:
         return []
     table = columns_of(results, "events", ("time_s", "source", "kind", "detail"))

@@ -15,7 +15,9 @@ MOST = 3
 
 
 def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> list[str]:
-    """What a user should know first: the largest causes, then the losses, then `timeouts` of the sender.
+    """What a user should know first: the largest causes, then losses, then `timeouts`.
+
+    Those of the sender.
 
     Args:
         budget: what is described.

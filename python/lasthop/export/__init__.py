@@ -147,7 +147,10 @@ def _names(format: str, folder: Path) -> tuple[str, ...]:
 
 
 def _listed(folder: Path, ending: str) -> tuple[str, ...]:
-    """The files with this ending that the `export.json` of an earlier export lists: their names are those of flows."""
+    """The files with this ending that the `export.json` of an earlier export lists.
+
+    Their names are those of flows.
+    """
     try:
         files = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["files"]
         return tuple(name for name in files if name.endswith(ending))

@@ -110,7 +110,10 @@ class FlowStats:
 
 
 def flowmonitor_content(results: Results) -> Content:
-    """`flowmon.xml`: exact where the table `packets` was recorded, else estimated from the table `flows`."""
+    """`flowmon.xml`: exact where the table `packets` was recorded, else estimated.
+
+    The estimate is from the table `flows`.
+    """
     rows = needed(results, "flows", _FLOW_COLUMNS).to_pylist()
     tuples = five_tuples(rows)
     notes = [
@@ -176,7 +179,10 @@ def flowmonitor_content(results: Results) -> Content:
 
 
 def _counted(results: Results, rows: list[dict[str, Any]]) -> dict[tuple[int, bool], FlowStats]:
-    """The statistics of each direction of each flow, packet by packet; the key is the flow's row, and if reverse."""
+    """The statistics of each direction of each flow, packet by packet.
+
+    The key is the flow's row, and if reverse.
+    """
     ends = {row["flow"]: (i, row["src"], row["dst"]) for i, row in enumerate(rows)}
     stats = {(i, reverse): FlowStats() for i in range(len(rows)) for reverse in (False, True)}
     causes = _causes(results)

@@ -62,7 +62,9 @@ class Numbers:
 
 
 def ns3_content(results: Results) -> Content:
-    """Files of MAC from `steps`, `radio` and `events`, of PDCP from `stages`, of RLC from `rlc_pdus` or `rlc`.
+    """Files of MAC, of PDCP and of RLC.
+
+    MAC from `steps`, `radio` and `events`, PDCP from `stages`, RLC from `rlc_pdus` or `rlc`.
 
     Raises:
         LasthopError: the run has none of the tables `steps`, `stages` and `rlc_pdus`, or no LTE
@@ -211,7 +213,10 @@ class Cells:
 
 
 def _blocks(results: Results, link: str, cells: Cells) -> list[Block]:
-    """The transport blocks of a link in the order of time; the table has a row for each packet in one."""
+    """The transport blocks of a link in the order of time.
+
+    The table has a row for each packet in one.
+    """
     columns = ("time_s", "node", "to", "step", "link", "bytes", "mcs")
     table = needed(results, "steps", columns)
     sent = pc.is_in(table["step"].cast(pa.string()), pa.array(["data", "retransmission"]))

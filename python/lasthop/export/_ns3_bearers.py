@@ -48,7 +48,10 @@ class Count:
 
 @dataclass(frozen=True)
 class Line:
-    """A bearer's direction in an epoch; sizes and delays are missing where only counters are known."""
+    """A bearer's direction in an epoch.
+
+    Sizes and delays are missing where only counters are known.
+    """
 
     start_s: float
     end_s: float
@@ -59,7 +62,10 @@ class Line:
 
 
 def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
-    """What entered bearers of these UEs, and what left them at the other end, by direction; needs `stages`."""
+    """What entered bearers of these UEs, and what left them at the other end.
+
+    By direction; needs `stages`.
+    """
     if not {"stages", "packets"} <= set(results.table_names):
         return {}
     passages = _passages(results, ues)
@@ -85,7 +91,10 @@ def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
 
 
 def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
-    """PDUs of RLC by epochs, from the table `rlc_pdus`; without it, those sent between the samples of `rlc`."""
+    """PDUs of RLC by epochs, from the table `rlc_pdus`.
+
+    Without it, those sent between the samples of `rlc`.
+    """
     if "rlc_pdus" in results.table_names:
         return _of_pdus(results, ues)
     if "rlc" not in results.table_names:
@@ -165,7 +174,10 @@ def _lcids(bearers: set[str]) -> dict[str, int]:
 
 
 def _passages(results: Results, ues: set[str]) -> list[tuple[str, str, int, int | None, int]]:
-    """Bearer, direction, entry and exit [ns], and size of packets of these UEs; without exit: lost, or inside."""
+    """Bearer, direction, entry and exit [ns], and size of packets of these UEs.
+
+    Without exit: lost, or inside.
+    """
     wanted = ("packet", "node", "event", "size", "time_s")
     packets = needed(results, "packets", wanted)
     sent: dict[int, str] = {}

@@ -1,4 +1,6 @@
-"""The way of packets as a trace for Perfetto's viewer (ui.perfetto.dev), with counters of senders and queues.
+"""The way of packets as a trace for Perfetto's viewer (ui.perfetto.dev).
+
+With counters of senders and queues.
 
 Tracks form a tree: a flow has its packets on their way, its sender's counters and states; below
 "nodes" each node has the packets that it sends and receives; below "layers" each place has a track
@@ -112,7 +114,10 @@ class _Trace:
         return data
 
     def track(self, *path: str, unit: str | None = None, copy: int = 0) -> int:
-        """The track at a path of names; `copy` tells tracks of one name apart, which the viewer shows as one."""
+        """The track at a path of names.
+
+        `copy` tells tracks of one name apart, which the viewer shows as one.
+        """
         key = (*path, str(copy)) if copy else path
         if (uuid := self._tracks.get(key)) is None:
             parent = self.track(*path[:-1]) if len(path) > 1 else 0
@@ -150,7 +155,10 @@ class _Trace:
     def instant(
         self, track: int, time_s: float, name: str, notes: dict[str, Any], arrow: int | None = None, ends: bool = False
     ) -> None:
-        """A moment on a track; `arrow` joins moments of one number, `ends` says that it is the last of them."""
+        """A moment on a track.
+
+        `arrow` joins moments of one number, `ends` says that it is the last of them.
+        """
         packet, event = self._event(time_s, track, self._proto.TrackEvent.TYPE_INSTANT)
         event.name = name
         if arrow is not None:
@@ -229,7 +237,10 @@ def _packets(trace: _Trace, results: Results, selection: Selection) -> Iterator[
 
 
 def _ways(trace: _Trace, results: Results, selection: Selection) -> Iterator[None]:
-    """Below "layers", a track for each place that packets pass: its slices are their stages there."""
+    """Below "layers", a track for each place that packets pass.
+
+    Its slices are their stages there.
+    """
     if "stages" not in results.table_names:
         return
     table = needed(results, "stages", STAGES)

@@ -1,4 +1,6 @@
-"""What TCP senders did as qlog: the IETF's schema as JSON and JSON-SEQ, and the older form that qvis reads.
+"""What TCP senders did as qlog.
+
+The IETF's schema as JSON and JSON-SEQ, and the older form that qvis reads.
 
 The drafts define events of QUIC and HTTP/3, none of TCP. The events here have a schema of their
 own, `tcp.cddl` beside this file, in the namespace `tcp`. Names and fields are those of the QUIC
@@ -91,7 +93,10 @@ def qvis_content(results: Results, selection: Selection) -> Content:
 
 
 def file_names(flows: list[str], ending: str) -> list[str]:
-    """A file for each flow: its name, `_` for what some file systems refuse, and a number where two agree."""
+    """A file for each flow: its name, with `_` for what some file systems refuse.
+
+    And a number where two agree.
+    """
     names: dict[str, None] = {}
     for flow in flows:
         stem = re.sub(r"[^\w@.+-]", "_", flow).lstrip(".") or "_"
@@ -120,7 +125,10 @@ def _contained(results: Results, chosen: list[Sender], selection: Selection) -> 
 
 
 def _traces(head: Event, traces: list[tuple[Event, Iterator[Event]]]) -> Iterator[bytes]:
-    """A JSON object with `traces`, whose events are written one by one: they need not fit into memory."""
+    """A JSON object with `traces`, whose events are written one by one.
+
+    They need not fit into memory.
+    """
     yield _json(head)[:-1] + b',"traces":['
     for i, (trace, events) in enumerate(traces):
         yield (b",\n" if i else b"\n") + _json(trace)[:-1] + b',"events":['
@@ -190,7 +198,7 @@ def _event(happening: Happening, sender: Sender, known: Event) -> tuple[str, Eve
 
 
 def metrics(row: dict[str, Any], segment: int | None) -> Event:
-    """The metrics of a row of the table `tcp` under the names of QUIC's event, in ms, B and bit/s."""
+    """The metrics of a row of the table `tcp` as QUIC's event names them, in ms, B and bit/s."""
     found: Event = {}
     for name, column in (
         ("min_rtt", "min_rtt_us"),
@@ -269,7 +277,10 @@ class _Numbers:
         self._flying: list[tuple[int, int, int]] = []
 
     def sent(self, row: dict[str, Any]) -> tuple[int, list[int]]:
-        """The number of a segment, and those of earlier segments with the same octets: they count as lost."""
+        """The number of a segment, and those of earlier segments with the same octets.
+
+        The earlier ones count as lost.
+        """
         number, self._next = self._next, self._next + 1
         start = row["seq"] or 0
         end = start + (row["len"] or 0)
@@ -285,7 +296,10 @@ class _Numbers:
         return number, again
 
     def acknowledged(self, ack: int | None) -> list[list[int]]:
-        """Ranges of numbers (both ends included) that an acknowledgment up to this octet covers for the first time."""
+        """Ranges of numbers that an acknowledgment up to this octet covers for the first time.
+
+        Both ends are included.
+        """
         count = 0
         while ack is not None and count < len(self._flying) and self._flying[count][1] <= ack:
             count += 1

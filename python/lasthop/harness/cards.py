@@ -1,4 +1,6 @@
-"""A claim of a study as a card: what the source says, the test, ours beside it as a small figure, the verdict.
+"""A claim of a study as a card: statement, test, figure, verdict.
+
+The figure has ours beside the source's value.
 
 The figure is HTML: a line for each comparison with its numbers as dots with 95 % intervals over
 what the claim accepts. Comparisons that rank or equate numbers of one unit share a scale. One
@@ -77,7 +79,10 @@ _UNITS = "%|ms|s|kB|KB|MB|B|kbit/s|Mbit/s|bit/s|dB|TTI|TTIs|segments|Hz|m"
 
 
 def unbroken(text: str) -> str:
-    """The same text, with spaces between numbers and units at which a line does not end; ± rather than +-."""
+    """The same text, with spaces between numbers and units at which a line does not end.
+
+    It has ± rather than +-.
+    """
     kept = re.sub(rf"(?<=\d) (?=(?:{_UNITS})(?![\w/]))", "\u00a0", text.replace("+-", "±"))
     return kept.replace(" ± ", "\u00a0±\u00a0")
 
@@ -91,7 +96,10 @@ class Mark:
 
 
 def named_series(finding: Finding, words: Words = PLAIN) -> list[tuple[tuple[str, str], ...]]:
-    """For each comparison of several series, which have a dot each, their names in labels and as they are said."""
+    """For each comparison of several series, their names in labels and as they are said.
+
+    Each of them has a dot.
+    """
     several = (tuple(s.label for s in c.shown) for c in finding.checks if c.relation in ("order", "equal"))
     return [tuple((name, words(name)) for name in _series(labels)) for labels in several]
 
@@ -99,7 +107,9 @@ def named_series(finding: Finding, words: Words = PLAIN) -> list[tuple[tuple[str
 def marks_of(
     cards: Iterable[Sequence[Sequence[tuple[str, str]]]], fixed: Mapping[str, str] | None = None
 ) -> dict[str, Mark]:
-    """A colour and a shape for each series of a report, by the name that is said: the same in all of its cards.
+    """A colour and a shape for each series of a report, by the name that is said.
+
+    The same in all of its cards.
 
     A series without a fixed colour takes one that no other series has, if there is one, else one
     that none has with which it shares a card, else one that none has with which it shares a
@@ -132,7 +142,10 @@ def marks_of(
 
 
 def _neighbours(together: Iterable[Sequence[tuple[str, str]]]) -> dict[str, set[str]]:
-    """For each name that is said those with which it stands together, in the order of their first appearance."""
+    """For each name that is said those with which it stands together.
+
+    In the order of their first appearance.
+    """
     found: dict[str, set[str]] = {}
     for names in together:
         said = dict.fromkeys(said for _, said in names)
@@ -202,7 +215,10 @@ def comparisons(
 
 
 def in_words(finding: Finding, words: Words = PLAIN) -> str:
-    """The numbers of a finding in a cell of a table: of many comparisons those that do not hold, if there are any."""
+    """The numbers of a finding in a cell of a table.
+
+    Of many comparisons those that do not hold, if there are any.
+    """
     judged = [c for c in finding.checks if c.relation != "given"]
     if not judged:
         return unbroken(finding.text)
@@ -242,7 +258,10 @@ def _compared(check: Check) -> tuple[str, ...]:
 
 
 def _comparable(paper: float | None, check: Check) -> float | None:
-    """The source's number in the unit of the comparison: a share may be stated where ours is in per cent."""
+    """The source's number in the unit of the comparison.
+
+    A share may be stated where ours is in per cent.
+    """
     edges = [e for e in (check.shown[0].low, check.shown[0].high) if math.isfinite(e) and e]
     for factor in (1.0, 100.0) if check.unit == "%" else (1.0,):
         # A number in another unit (s for ms) is not marked: it would be far from what is accepted.
@@ -292,7 +311,10 @@ def _scale(values: Sequence[float], log: bool = False) -> Scale:
 
 
 def _group(check: Check) -> str | None:
-    """What comparisons with a common scale have in common; None: this one has a scale of its own."""
+    """What comparisons with a common scale have in common.
+
+    None: this one has a scale of its own.
+    """
     return check.unit if check.relation in ("order", "equal") else None
 
 
@@ -318,7 +340,10 @@ def _shared(checks: Sequence[Check]) -> dict[str | None, Scale]:
 
 
 def _own(shown: Shown, paper: float | None) -> Scale:
-    """The scale of one number with a band: all of it, the band's finite ends, and the source's number are on it."""
+    """The scale of one number with a band.
+
+    All of it, the band's finite ends, and the source's number are on it.
+    """
     ends = [shown.value.mean, *(shown.value.ci95 or ())]
     edges = [e for e in (shown.low, shown.high) if math.isfinite(e)]
     values = [e for e in [*ends, *edges, *([paper] if paper is not None else [])] if math.isfinite(e)]
@@ -472,7 +497,9 @@ def _before_numbers(text: str) -> str:
 
 
 def _common(labels: Sequence[str], sign: str) -> str:
-    """What labels have in common at their start and end: of `goodput a 64 kB` and `goodput b 64 kB`: goodput 64 kB.
+    """What labels have in common at their start and end.
+
+    Of `goodput a 64 kB` and `goodput b 64 kB` it is: goodput 64 kB.
 
     What distinguishes them stands beside their numbers; it is the label where they have nothing in
     common.
@@ -492,7 +519,10 @@ def _series(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shared_words(labels: Sequence[str]) -> tuple[int, int]:
-    """How many words at the start, and then at the end, all labels share; each keeps one of its own."""
+    """How many words at the start, and then at the end, all labels share.
+
+    Each keeps one of its own.
+    """
     words = [label.split(" ") for label in labels]
     shortest = min(map(len, words))
     first = 0

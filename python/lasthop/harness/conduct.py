@@ -146,7 +146,9 @@ def run_study(
 
 
 def remake_study(folder: str | Path, *, backend: Backend | None = None) -> tuple[Study, Evidence]:
-    """Judges the runs of an earlier result again, with the study as it is now; runs and writes nothing.
+    """Judges the runs of an earlier result again, with the study as it is now.
+
+    Runs and writes nothing.
 
     Args:
         folder: what `run_study` wrote.
@@ -181,7 +183,9 @@ def estimate_study(
     backend: Backend | None = None,
     fresh: bool = False,
 ) -> Estimate:
-    """What `run_study` would take, by some of its runs that are missing; writes nothing. Arguments: see there.
+    """What `run_study` would take, by some of its runs that are missing.
+
+    Writes nothing. Arguments: see there.
 
     The least are the runs that are made in any case, the most those with every ablation, as if each
     claim differed.
@@ -344,7 +348,10 @@ def _judge_fully(
 
 
 def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
-    """One claim on one set of data. Runs that were not made leave it untested, few replications are noted."""
+    """One claim on one set of data.
+
+    Runs that were not made leave it untested, few replications are noted.
+    """
     claim = replace(claim, settings={**claim.settings, **data.variation.settings})
     try:
         finding = study.function(claim.evaluator)(claim, data)
@@ -358,7 +365,10 @@ def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
 
 
 def _of_one_run(study: Study, claim: Claim, finding: Finding) -> Finding:
-    """One replication has no interval: its verdict stands only if the study says why one is enough."""
+    """One replication has no interval.
+
+    Its verdict stands only if the study says why one is enough.
+    """
     single = [study.group(name) for name in claim.groups if study.has_group(name) and study.group(name).seeds == 1]
     reasons = list(dict.fromkeys(group.one_run for group in single if group.one_run))
     if any(not group.one_run for group in single) and finding.verdict in ("agrees", "differs"):

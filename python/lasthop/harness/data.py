@@ -52,7 +52,9 @@ class Backend(Protocol):
 
     @property
     def code(self) -> str | None:
-        """What tables depend on beside the scenario and the build of the simulator, which has nothing (empty).
+        """What tables depend on beside the scenario and the build of the simulator.
+
+        The simulator has nothing (empty).
 
         None: it is not known, so nothing is kept in a store, and nothing is taken from one.
         """
@@ -61,7 +63,10 @@ class Backend(Protocol):
         """The scenario file with `key=value` overrides. Raises ValueError for a mistake."""
 
     def run(self, scenario: Any, progress: Callable[[float], None]) -> OutputLike:
-        """Runs a scenario. `progress` gets the share done about every 50 ms; what it raises ends the run."""
+        """Runs a scenario.
+
+        `progress` gets the share done about every 50 ms; what it raises ends the run.
+        """
 
 
 class Simulator:
@@ -151,7 +156,7 @@ class Data:
         return list(dict.fromkeys(r.point[axis] for r in self.runs(group)))
 
     def setting(self, key: str) -> Any:
-        """A value of the effective base scenario by its dotted key; None if the scenario does not have it."""
+        """A value of the effective base scenario by its dotted key; None if it has no such key."""
         here: Any = self.effective
         for part in key.split("."):
             if not isinstance(here, Mapping) or part not in here:

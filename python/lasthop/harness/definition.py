@@ -1,4 +1,6 @@
-"""What a study is: `study.toml`, `claims.toml`, `scenario.toml` and `study.py` in one folder, read and checked.
+"""What a study is: the files of its folder, read and checked.
+
+`study.toml`, `claims.toml`, `scenario.toml` and `study.py`.
 
 Everything that a run of the study does is written in these files as data; `study.py` only holds
 what data cannot say: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
@@ -68,15 +70,23 @@ class Value:
 
     @property
     def is_choice(self) -> bool:
-        """Something is on or off: there is nothing to move by 20 %, its other position is a reading."""
+        """Something is on or off.
+
+        There is nothing to move by 20 %; its other position is a reading.
+        """
         return all(isinstance(v, bool) for v in self.keys.values())
 
     def overrides(self, factor: float = 1.0) -> list[str]:
-        """`key=value` for each key, numbers multiplied by `factor`; words beside a number stay as they are."""
+        """`key=value` for each key, numbers multiplied by `factor`.
+
+        Words beside a number stay as they are.
+        """
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
-        """The values as a reader sees them: `delay 28 ms, iub delay 1 ms`, or `28 ms` where the name says enough.
+        """The values as a reader sees them: `delay 28 ms, iub delay 1 ms`.
+
+        Or `28 ms` where the name says enough.
 
         A value is named by the last part of its key, or by as many of the last parts as tell it
         from others. What several keys of one name have in common stands once.
@@ -173,7 +183,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Variation:
-    """Another way to run the same grids: a reading of the source, a mechanism off, an ablation, a value +-20 %.
+    """Another way to run the same grids.
+
+    A reading of the source, a mechanism off, an ablation, a value +-20 %.
 
     `overrides` apply to the points that match `where` (axis -> labels), those of each row of `also`
     to the points that match its own; the others stay as they are in the base, so that nothing is
@@ -239,7 +251,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class EchoRow:
-    """A line of the configuration echo: an item of the source's tables and the scenario keys that carry it."""
+    """A line of the configuration echo.
+
+    An item of the source's tables and the scenario keys that carry it.
+    """
 
     table: str
     item: str
@@ -251,7 +266,10 @@ class EchoRow:
 
 @dataclass(frozen=True)
 class SensitivityPlan:
-    """How often, and over which groups, the claims are judged again at +- `step` of each calibrated value."""
+    """How often, and over which groups, claims are judged again at +- `step`.
+
+    Of each calibrated value.
+    """
 
     step: float
     seeds: int
@@ -306,7 +324,10 @@ class Study:
 
     @property
     def colours(self) -> Mapping[str, str]:
-        """Colours (`#rrggbb`) of the figures by the names that series have in labels: `COLOURS` of `study.py`."""
+        """Colours (`#rrggbb`) of the figures by the names that series have in labels.
+
+        `COLOURS` of `study.py`.
+        """
         found = getattr(self.code, "COLOURS", {})
         if not isinstance(found, Mapping) or not all(_COLOUR.fullmatch(str(c)) for c in found.values()):
             raise StudyError(f"{self.code_file}: COLOURS is no table of names and colours such as '#0072b2'")
@@ -408,7 +429,10 @@ def _check(study: Study, all_groups: set[str]) -> None:
 
 
 def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
-    """In file order. A set that `extends` an earlier one replaces values of the same name and adds the others."""
+    """The parameter sets in file order.
+
+    A set that `extends` an earlier one replaces values of the same name and adds the others.
+    """
     sets: dict[str, ParameterSet] = {}
     for name, body in bodies.items():
         values: dict[str, Value] = {}
@@ -453,7 +477,9 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
 
 
 def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> dict[Any, tuple[str, ...]]:
-    """`options = {label = [overrides]}`, or `values = [...]` with a `set` template and `also` for single values.
+    """`options = {label = [overrides]}`, or `values = [...]` with a `set` template.
+
+    And `also` for single values.
 
     `extends = "name"` begins with the options of the table `[axis.name]`, which several groups may
     share.
@@ -479,7 +505,9 @@ def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> 
 
 
 def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation], words: Mapping[str, str]) -> Claim:
-    """A claim; `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own.
+    """A claim.
+
+    `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own.
 
     `words`: those of all claims; the claim's own `words` are added.
     """

@@ -1,4 +1,7 @@
-"""How studies draw: one width and two sizes of letters for all figures, as a two-column paper prints them."""
+"""How studies draw: one width and two sizes of letters for all figures.
+
+As a two-column paper prints them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ def decade_axis(axis: Axis) -> None:
 
 
 def doubling_axis(axes: Axes, values: Sequence[float]) -> None:
-    """A logarithmic x axis with a tick at each of these values and their numbers: 64, 128, 256 rather than powers.
+    """A logarithmic x axis with a tick and its number at each of these values.
+
+    64, 128, 256 rather than powers.
 
     Args:
         axes: the axes.
@@ -51,7 +56,10 @@ def doubling_axis(axes: Axes, values: Sequence[float]) -> None:
 
 
 def contrast(colour: ColorType, ground: ColorType) -> float:
-    """How far two colours are apart in lightness, 1 to 21: the contrast ratio of WCAG 2.2 (term "contrast ratio")."""
+    """How far two colours are apart in lightness, 1 to 21.
+
+    The contrast ratio of WCAG 2.2 (term "contrast ratio").
+    """
     one, other = sorted((_luminance(colour), _luminance(ground)))
     return (other + 0.05) / (one + 0.05)
 
@@ -67,7 +75,10 @@ def readable(colour: ColorType) -> str:
 
 
 def black_or_white(ground: ColorType) -> str:
-    """The colour for text on an area of this colour: of black and white the one with more contrast."""
+    """The colour for text on an area of this colour.
+
+    Of black and white the one with more contrast.
+    """
     return max(("white", "black"), key=lambda text: contrast(text, ground))
 
 

@@ -1,4 +1,7 @@
-"""The configuration echo: the source's tables beside the values that the runs really had, with provenance."""
+"""The configuration echo: the source's tables beside the values of the runs.
+
+With their provenance.
+"""
 
 from __future__ import annotations
 

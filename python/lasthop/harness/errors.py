@@ -8,7 +8,10 @@ class StudyError(ValueError):
 
 
 class StudyCodeError(StudyError):
-    """`study.py` raised something; `str()` says what and where, `__cause__` is the exception itself."""
+    """`study.py` raised something.
+
+    `str()` says what and where, `__cause__` is the exception itself.
+    """
 
 
 class NoRunsError(LookupError):

@@ -1,4 +1,7 @@
-"""The folder that a study leaves: report, claims, figures, data, configuration. Written aside, then renamed."""
+"""The folder that a study leaves: report, claims, figures, data, configuration.
+
+Written aside, then renamed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The study's own code: an error in `study.py` is reported as the study's, with its line, not as the harness's."""
+"""The study's own code: an error in `study.py` is reported as the study's.
+
+With its line, not as the harness's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def guarded(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
-    """The function, with its exceptions distinguished from the harness's own. A generator is run to its end."""
+    """The function, with its exceptions distinguished from the harness's own.
+
+    A generator is run to its end.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

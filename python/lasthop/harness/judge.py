@@ -59,7 +59,10 @@ class Finding:
 
     @property
     def failed(self) -> list[str]:
-        """The comparisons that did not hold and are not open: more replications would not turn them."""
+        """The comparisons that did not hold and are not open.
+
+        More replications would not turn them.
+        """
         return [name for name, held in self.parts.items() if held is False]
 
     def turned_by(self, other: Finding) -> list[str]:
@@ -77,7 +80,10 @@ class Finding:
 
     @property
     def ci95(self) -> Any:
-        """The interval(s) of `ours`, in the same shape: `[low, high]`, null without replications."""
+        """The interval(s) of `ours`, in the same shape.
+
+        `[low, high]`, null without replications.
+        """
         if not self.values:
             return None
         if len(self.values) == 1:
@@ -101,7 +107,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Shown:
-    """A number that a comparison judges, as a figure shows it. The claim accepts [low, high], if anything by itself."""
+    """A number that a comparison judges, as a figure shows it.
+
+    The claim accepts [low, high], if anything by itself.
+    """
 
     label: str
     value: Estimate
@@ -194,7 +203,10 @@ def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "
 
 
 def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
-    """A count or an amount, which cannot be negative, is 0 in every replication. More of them cannot undo one."""
+    """A count or an amount, which cannot be negative, is 0 in every replication.
+
+    More of them cannot undo one.
+    """
     return _banded(name, value, not any(value.samples), 0.0, 0.0, digits=digits, unit=unit)
 
 
@@ -311,12 +323,18 @@ def given(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
 
 
 def holds(text: str, passed: bool, note: str = "", open: bool = False) -> Check:
-    """A plain yes or no: an event sequence found in a trace. `open`: intervals of means leave it undecided."""
+    """A plain yes or no: an event sequence found in a trace.
+
+    `open`: intervals of means leave it undecided.
+    """
     return Check(passed, text, {}, note, open)
 
 
 def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
-    """Agrees when every part holds. Otherwise the note names the parts that do not pass and those that are open."""
+    """Agrees when every part holds.
+
+    Otherwise the note names the parts that do not pass and those that are open.
+    """
     parts = list(checks)
     failed = [part for part in parts if not part.passed]
     notes = list(dict.fromkeys(note for part in parts if part.note for note in part.note.split("; ")))
@@ -341,7 +359,10 @@ def verdict_of(checks: Iterable[Check]) -> Verdict:
 
 
 def contradicted(finding: Finding, why: str) -> Finding:
-    """The source contradicts itself or does not define the quantity: ours is printed, no score is given."""
+    """The source contradicts itself or does not define the quantity.
+
+    Ours is printed, no score is given.
+    """
     return replace(finding, verdict="ambiguous").noting(why)
 
 
@@ -356,7 +377,10 @@ def _beyond_interval(low: Estimate, high: Estimate) -> bool:
 
 
 def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
-    """The 95 % interval of a - b, paired by seed where both have as many; else the ends of the two intervals."""
+    """The 95 % interval of a - b, paired by seed where both have as many.
+
+    Else the ends of the two intervals.
+    """
     if a.n == b.n:
         return a.minus(b).ci95
     one, other = a.ci95, b.ci95
@@ -364,7 +388,10 @@ def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
 
 
 def is_open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
-    """Whether the interval of what a comparison judges reaches over an edge of what is accepted, from where it is."""
+    """Whether the interval of what a comparison judges reaches over an edge of it.
+
+    An edge of what is accepted, seen from where the mean is.
+    """
     if interval is None:
         return False
     if passed:

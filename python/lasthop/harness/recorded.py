@@ -1,4 +1,7 @@
-"""The reduced runs behind a report, kept in its folder: the report is made again from them without running."""
+"""The reduced runs behind a report, kept in its folder.
+
+The report is made again from them without running.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The HTML report of a study: verdicts on one screen, a card for each claim, then figures, tables and parameters."""
+"""The HTML report of a study: verdicts on one screen, then a card for each claim.
+
+Then figures, tables and parameters.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def study_report(
 
 
 def _marks(study: Study, evidence: Evidence) -> dict[str, Mark]:
-    """How series are drawn on all cards: in the colours that the study's figures give them, if it names those."""
+    """How series are drawn on all cards.
+
+    In the colours that the study's figures give them, if it names those.
+    """
     cards = []
     for _, results in _main_first(evidence):
         for r in results:
@@ -72,7 +78,10 @@ def _marks(study: Study, evidence: Evidence) -> dict[str, Mark]:
 
 
 def _overview(study: Study, evidence: Evidence) -> Markup:
-    """What the study found, on one screen: a tile for each claim, one row of tiles for each parameter set."""
+    """What the study found, on one screen.
+
+    A tile for each claim, one row of tiles for each parameter set.
+    """
     rows = []
     for name, results in _main_first(evidence):
         main = " (the main set)" if name == evidence.main_set and len(evidence.claims) > 1 else ""
@@ -132,7 +141,10 @@ def _abbreviated(study: Study, *texts: str) -> list[Markup]:
 
 
 def _tested(study: Study, claim: Claim, words: Words) -> str:
-    """The test of a claim in words. A study whose tests have a notation of their own has a function that says them."""
+    """The test of a claim in words.
+
+    A study whose tests have a notation of their own has a function that says them.
+    """
     said = study.function("test_in_words")(claim) if hasattr(study.code, "test_in_words") else words(claim.test)
     return str(said).rstrip(".")
 
@@ -203,7 +215,10 @@ def _sentence(remark: str) -> str:
 
 
 def _remarks(result: ClaimResult) -> list[str]:
-    """What is to be said beyond the figure, each once. The line of counts has the number of replications."""
+    """What is to be said beyond the figure, each once.
+
+    The line of counts has the number of replications.
+    """
     finding, switch = result.finding, result.claim.switch
     found = [note for check in finding.checks for note in check.note.split("; ") if note.startswith("one replication")]
     said = [r for r in finding.remarks if switch is None or not r.startswith(f"with {switch.name}:")]

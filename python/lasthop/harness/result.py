@@ -32,7 +32,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table of the report, also written as CSV; `document` (plain values) as JSON of the same name, for programs."""
+    """A table of the report, also written as CSV.
+
+    `document` (plain values) as JSON of the same name, for programs.
+    """
 
     name: str
     title: str
@@ -53,7 +56,7 @@ class SensitivityCell:
 
 @dataclass
 class ClaimResult:
-    """A claim under one parameter set: ours beside the paper's, and the further runs that belong to it."""
+    """A claim under one parameter set: ours beside the paper's, and its further runs."""
 
     claim: Claim
     finding: Finding

@@ -1,4 +1,6 @@
-"""From grids to reduced runs: expand, find in the store, have the rest made by an executor of campaigns.
+"""From grids to reduced runs.
+
+Expand, find in the store, have the rest made by an executor of campaigns.
 
 What is wanted of a run are the values of its reducers. They stand in the store under the run's key,
 which is that of the same run in a campaign, and under the digest of the reducer's sources: any
@@ -53,7 +55,9 @@ class _Known:
 
 
 class Runner:
-    """Runs what is requested, once per distinct scenario, and remembers reduced runs for later requests.
+    """Runs what is requested, once per distinct scenario.
+
+    Reduced runs are remembered for later requests.
 
     Args:
         study: what is run.
@@ -91,7 +95,9 @@ class Runner:
         self._sources = {name: sources_of(study, name, self.backend) for name in {g.reduce for g in study.groups}}
 
     def run(self, requests: Iterable[Request]) -> list[Data]:
-        """Makes all runs of the requests and returns the data of each (set, variation), in order of first request.
+        """Makes all runs of the requests and returns the data of each (set, variation).
+
+        In order of first request.
 
         Raises:
             StudyError: runs have failed, a reducer has, or it returned no values. Finished runs are
@@ -221,7 +227,10 @@ class Runner:
 
 
 class _Strict:
-    """The work of a study where a mistake in a reducer fails the run: for trial runs, whose values nobody takes."""
+    """The work of a study where a mistake in a reducer fails the run.
+
+    For trial runs, whose values nobody takes.
+    """
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -246,7 +255,10 @@ def _where(request: Request, point: Point, seed: int) -> str:
 
 
 def narrowed(group: Group, only: Mapping[str, tuple[object, ...]], seeds: int, overrides: Sequence[str]) -> Group:
-    """The group with fewer options on some axes, other seeds and further overrides: for sensitivity runs."""
+    """The group with fewer options on some axes, other seeds and further overrides.
+
+    For sensitivity runs.
+    """
     axes = []
     for axis in group.axes:
         keep = only.get(axis.name)

@@ -1,4 +1,6 @@
-"""What a reducer's values depend on beside its run: a digest of its sources and of the libraries it uses.
+"""What a reducer's values depend on beside its run.
+
+A digest of its sources and of the libraries it uses.
 
 Sources are the file of the function, every module that it imports from the package or from beside
 it, transitively, and the data files next to `study.py`. Libraries count by their versions.
@@ -28,14 +30,20 @@ def digest(study: Study, reducer: str) -> str:
 
 
 def _roots(code: ModuleType, function: Callable[..., Any]) -> list[ModuleType]:
-    """Where to begin: the function's module; with what `study.py` put into it, that file's imports as well."""
+    """Where to begin: the function's module.
+
+    With what `study.py` put into it, that file's imports as well.
+    """
     home = sys.modules.get(getattr(function, "__module__", ""), code)
     plain = isinstance(function, FunctionType) and function.__closure__ is None and not function.__defaults__
     return [home] if plain else [home, code]
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """What a reducer may read beside its run: files next to `study.py`; the definitions reach a run by its scenario."""
+    """What a reducer may read beside its run: files next to `study.py`.
+
+    The definitions reach a run by its scenario.
+    """
     for path in folder.resolve().iterdir():
         if path.is_file() and path.suffix not in (".py", ".pyc") and path.name not in _DEFINITIONS:
             yield path

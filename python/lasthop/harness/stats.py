@@ -1,4 +1,6 @@
-"""The statistics that claims are judged by: estimates with confidence intervals, time-weighted means, shares.
+"""The statistics that claims are judged by.
+
+Estimates with confidence intervals, time-weighted means, shares.
 
 A replication is one run; its index is its seed, so that two points of a grid with the same seeds
 share their random numbers and differences can be taken pair by pair.
@@ -112,7 +114,10 @@ def _places(x: float, digits: int) -> int:
 
 
 def _rounded(x: float, places: int) -> str:
-    """To so many decimal places, without zeros at the end of them; very small and very large numbers as powers."""
+    """To so many decimal places, without zeros at the end of them.
+
+    Very small and very large numbers as powers.
+    """
     value = round(x, places)
     if value and not 1e-5 <= abs(value) < 1e9:
         return f"{value:.2g}"

@@ -1,4 +1,7 @@
-"""What reducers return, as octets for the store: read back, each value has its type and its bits again."""
+"""What reducers return, as octets for the store.
+
+Read back, each value has its type and its bits again.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def unpacked(content: bytes) -> dict[str, Any]:
 
 
 def _encoded(value: Any) -> Any:
-    """Plain data as JSON that `_decoded` makes the same of: every object of it has one member, its kind."""
+    """Plain data as JSON that `_decoded` makes the same of.
+
+    Every object of it has one member, its kind.
+    """
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         if array.dtype.hasobject or array.dtype.fields is not None:

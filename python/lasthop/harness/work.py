@@ -1,4 +1,7 @@
-"""One run of a study, wherever it is made: scenario, run, reducers. Of its tables nothing survives the reducers."""
+"""One run of a study, wherever it is made: scenario, run, reducers.
+
+Of its tables nothing survives the reducers.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,10 @@ def sources_of(study: Study, reducer: str, backend: Backend) -> str:
 
 
 def _again(place: str | Path, quick: bool, backend: Backend) -> Work:
-    """`place`: the folder, or the name of one that comes with the package, which may be elsewhere there."""
+    """`place`: the folder, or the name of one that comes with the package.
+
+    The package may be elsewhere there.
+    """
     return Work(load_study(BUNDLED / place, quick), backend)
 
 

@@ -1,1 +1,4 @@
-"""`lasthop judge`: a congestion control against the test cases of documents, each case a table of TOML."""
+"""`lasthop judge`: a congestion control against the test cases of documents.
+
+Each case is a table of TOML.
+"""

@@ -1,9 +1,12 @@
-"""What the parts of case expressions measure: times are not compared with rates, nor shares with octets.
+"""What the parts of case expressions measure.
 
-A number without a unit takes the quantity of what it stands beside, since variables have the units of the table `cc`.
-A factor without a unit may turn octets into bits or packets, or stand for a time (`/ 10` for 10 s). A product with
-one is refused only where both sides have a time, and different powers of it: a rate beside a time. Products of
-quantities with units are compared exactly: a rate times a time is data in bits, and not compared with octets.
+Times are not compared with rates, nor shares with octets.
+
+A number without a unit takes the quantity of what it stands beside, since variables have the units
+of the table `cc`. A factor without a unit may turn octets into bits or packets, or stand for a time
+(`/ 10` for 10 s). A product with one is refused only where both sides have a time, and different
+powers of it: a rate beside a time. Products of quantities with units are compared exactly: a rate
+times a time is data in bits, and not compared with octets.
 """
 
 from __future__ import annotations
@@ -140,7 +143,8 @@ class Dimensions:
     Args:
         names: what may be used.
         checker: it has found no mistake in the expressions.
-        of_paths: powers of time and data of the paths' values; a name is left open where paths differ.
+        of_paths: powers of time and data of the paths' values; a name is left open where paths
+            differ.
     """
 
     def __init__(self, names: Names, checker: Checker, of_paths: Mapping[str, tuple[int, int] | None]) -> None:
@@ -150,7 +154,9 @@ class Dimensions:
         self._known: dict[str, Quantity | None] = {}
 
     def of(self, tree: Tree) -> Quantity | None:
-        """The quantity of a part; None: it is not known, as of a control's own variables that have no unit.
+        """The quantity of a part.
+
+        None: it is not known, as of a control's own variables that have no unit.
 
         Raises:
             ExpressionError: different quantities are compared, added, or given to a function.
@@ -237,7 +243,10 @@ class Dimensions:
         return _power(of, 0.5) if name == "sqrt" else of
 
     def _same(self, parts: tuple[Tree, ...], verb: str) -> Quantity | None:
-        """What parts measure that must measure the same; that of the first whose quantity is known."""
+        """What parts measure that must measure the same.
+
+        That of the first whose quantity is known.
+        """
         known: Quantity | None = None
         left_open = False
         for part in parts:

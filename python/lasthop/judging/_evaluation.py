@@ -435,7 +435,8 @@ class Evaluation:
         if steps.what not in other.variables:
             return Unknown(f"the flow '{name}' has no '{steps.what}'")
         found = other.steps(steps.what)
-        # The other flow's instants are others: its value holds from the first instant at or after its time.
+        # The other flow's instants are others: its value holds from the first instant at or after
+        # its time.
         at = np.searchsorted(self._run.times, other.times[found.at], side="left")
         keep = np.append(np.diff(at) != 0, True) & (at < len(self._run.times))
         return Steps(at[keep], found.values[keep], f"{steps.what} of {name}")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from lasthop.judging._syntax import Tree
 
-#: Kinds of parts: of a number, of something that holds or not, of both over time, of moments, of texts.
+#: Kinds of parts: of a number, of something that holds or not, of both over time, of moments, of
+#: texts.
 NUMBER, TRUTH, SERIES, CONDITION, MOMENT, EVENTS, TEXT = (
     "a number", "true or false", "a value over time", "a condition over time", "a moment", "events", "a text",
 )  # fmt: skip
@@ -26,7 +27,8 @@ NUMBERS = ("ref", "mss", "inf")
 class Function:
     """A function of the language."""
 
-    #: Kinds of its arguments; each may be one of several, and those from `least` on may be left out.
+    #: Kinds of its arguments; each may be one of several, and those from `least` on may be left
+    #: out.
     takes: tuple[tuple[str, ...], ...]
     least: int
     gives: Callable[[Sequence[str]], str]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-#: Octets of payload and options in a segment, and what a packet has on top: IPv4 20, TCP 20; timestamps take 12 of the
-#: payload's octets.
+#: Octets of payload and options in a segment, and what a packet has on top: IPv4 20, TCP 20;
+#: timestamps take 12 of the payload's octets.
 MSS, HEADERS, TIMESTAMPS = 1460, 40, 12
 PACKET = MSS + HEADERS
 
@@ -57,7 +57,10 @@ _DERIVED = {"ref": (-1, 1), "octets": (0, 1), "mss": (0, 1), "jitter": (1, 0), "
 
 
 def varied(path: CasePath, vary: int, case: str) -> CasePath:
-    """The path with its rate, delay and buffer times factors of 0.8 to 1.25 that are drawn from `vary`."""
+    """The path with its rate, delay and buffer times factors of 0.8 to 1.25.
+
+    The factors are drawn from `vary`.
+    """
     if not vary:
         return path
     values = {name: path.parameters[name] for name in path.given}

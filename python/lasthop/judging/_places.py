@@ -27,7 +27,10 @@ _MOST_OCTETS = 4_000_000
 
 @dataclass(frozen=True)
 class _Span:
-    """Characters of the text: key, value, and the first character of a text whose characters stand as they are."""
+    """Characters of the text: key, value, and where a text begins whose characters stay.
+
+    These stand in the file as they are.
+    """
 
     key: tuple[int, int]
     value: tuple[int, int]
@@ -84,7 +87,8 @@ class Places:
         """The exception for a mistake.
 
         Args:
-            key: the key whose value is wrong; of a key that is not there, the nearest table above it is shown.
+            key: the key whose value is wrong; of a key that is not there, the nearest table above
+                it is shown.
             message: what is wrong.
             help: what to do.
             within: the first and the end of the characters that are meant, of a text.
@@ -204,7 +208,10 @@ class _Scan:
                 yield from self._pair(table)
 
     def _resolved(self, parts: Key) -> Key:
-        """The key of a header, with the number of the last element of each list of tables on the way."""
+        """The key of a header, with numbers of elements of lists.
+
+        The last element of each list of tables on the way.
+        """
         found: Key = ()
         for part in parts:
             found = (*found, part)

@@ -1,8 +1,11 @@
-"""What a run has recorded of a flow: variables as steps over instants, events, and arithmetic over them.
+"""What a run has recorded of a flow: variables as steps over instants, events.
 
-An instant is one ACK or timer as the control saw it, or what the sender has sent after it: a group of rows of the table
-`cc`. Several instants may have one time. A state that lasts for no instant (`Drain` to `Down` to `Cruise` in one ACK)
-is an event all the same: events are rows, and only values are those of instants.
+And arithmetic over them.
+
+An instant is one ACK or timer as the control saw it, or what the sender has sent after it: a group
+of rows of the table `cc`. Several instants may have one time. A state that lasts for no instant
+(`Drain` to `Down` to `Cruise` in one ACK) is an event all the same: events are rows, and only
+values are those of instants.
 """
 
 from __future__ import annotations
@@ -52,7 +55,9 @@ class Events:
 
 @dataclass(frozen=True)
 class Steps:
-    """A value that holds from instant `at[k]` to the one before `at[k + 1]`; empty (NaN) before `at[0]`.
+    """A value that holds from instant `at[k]` to the one before `at[k + 1]`.
+
+    Empty (NaN) before `at[0]`.
 
     Truths are 1 and 0. `sampled` says that it is known at its own instants only.
     """
@@ -98,7 +103,8 @@ class Recording:
         self._rows = chosen
         new = np.ones(len(chosen), dtype=bool)
         if len(chosen) > 1:
-            # Variables have one order, that of the first rows: one that comes before its forerunner begins an instant.
+            # Variables have one order, that of the first rows: one that comes before its forerunner
+            # begins an instant.
             new[1:] = (np.diff(self._times) != 0) | (np.diff(self._codes) < 0)
         self._instants = np.cumsum(new) - 1
         #: The time of each instant [s].

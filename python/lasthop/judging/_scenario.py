@@ -1,4 +1,7 @@
-"""The scenario of a run: the base, the keys of the case and of the path, with values in the place of braces."""
+"""The scenario of a run: the base, the keys of the case and of the path.
+
+With values in the place of braces.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,8 @@ def scenario_of(
     """The scenario of a run; `tcp` as `scenario_text` takes it.
 
     Raises:
-        LasthopError: the scenario has a mistake; where the case has the key, the message shows its place there.
+        LasthopError: the scenario has a mistake; where the case has the key, the message shows its
+            place there.
     """
     text = scenario_text(case, path, control, seed, tcp=tcp)
     try:
@@ -131,7 +135,10 @@ def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two tables, one over the other. A queue or an application of another kind replaces the one below as a whole."""
+    """Two tables, one over the other.
+
+    A queue or an application of another kind replaces the one below as a whole.
+    """
     found = {k: _copied(v) for k, v in below.items()}
     for key, value in above.items():
         here = found.get(key)

@@ -1,8 +1,11 @@
-"""What flows get of a path, by intervals of time: goodput, loss, time in queues, evenness, starvation.
+"""What flows get of a path, by intervals of time.
 
-Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones up to them. Of a
-media flow it is what its RTP packets carry to the receiver, headers of 12 octets included, by samples of `media`.
-Loss and time in queues are those of the table `windows`, of the windows that lie in an interval as a whole.
+Goodput, loss, time in queues, evenness, starvation.
+
+Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones
+up to them. Of a media flow it is what its RTP packets carry to the receiver, headers of 12 octets
+included, by samples of `media`. Loss and time in queues are those of the table `windows`, of the
+windows that lie in an interval as a whole.
 """
 
 from __future__ import annotations
@@ -102,7 +105,10 @@ class Shares:
         return octets * 8 / float(np.max(ends) - np.min(starts))
 
     def spread(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
-        """Standard deviation of the flows' goodput together over its mean, by intervals of `length_s`."""
+        """Standard deviation of the flows' goodput together over its mean.
+
+        By intervals of `length_s`.
+        """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):
             return found
@@ -122,7 +128,10 @@ class Shares:
         return self._part("marked_packets", "delivered_packets", nothing, pattern, from_s, to_s)
 
     def _part(self, part: str, whole: str, nothing: str, pattern: str, from_s: float, to_s: float) -> float | Unknown:
-        """The sum of one column of windows over that of another; `nothing` says why there is none."""
+        """The sum of one column of windows over that of another.
+
+        `nothing` says why there is none.
+        """
         found = self._windows(pattern, from_s, to_s)
         if isinstance(found, Unknown):
             return found
@@ -166,11 +175,17 @@ class Shares:
         return float(np.max(total[last] - total[:-1]))
 
     def wait(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
-        """Time in queues that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
+        """Time in queues that `percent` of a window's packets do not exceed [s].
+
+        `percent` is 50, 95 or 99; mean by packets.
+        """
         return self._quantile("wait", pattern, percent, from_s, to_s)
 
     def delay(self, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
-        """One-way delay that `percent` (50, 95 or 99) of a window's packets do not exceed [s]: mean by packets."""
+        """One-way delay that `percent` of a window's packets do not exceed [s].
+
+        `percent` is 50, 95 or 99; mean by packets.
+        """
         return self._quantile("delay", pattern, percent, from_s, to_s)
 
     def _quantile(self, what: str, pattern: str, percent: float, from_s: float, to_s: float) -> float | Unknown:
@@ -188,7 +203,10 @@ class Shares:
         return float(np.average(waits[known], weights=weights[known]))
 
     def jain(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
-        """Jain's index of the flows' goodput, mean over the intervals in which any flow gets something."""
+        """Jain's index of the flows' goodput.
+
+        Mean over the intervals in which any flow gets something.
+        """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):
             return found
@@ -204,7 +222,10 @@ class Shares:
         return found if isinstance(found, Unknown) else float(np.mean(found < below))
 
     def reached(self, pattern: str, rate: float, length_s: float, from_s: float, to_s: float) -> float | Unknown:
-        """Seconds until the flows' goodput together is `rate` in an interval; to the end if it never is."""
+        """Seconds until the flows' goodput together is `rate` in an interval.
+
+        To the end if it never is.
+        """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):
             return found
@@ -214,7 +235,9 @@ class Shares:
     def settled(
         self, pattern: str, rate: float, within: float, length_s: float, hold_s: float, from_s: float, to_s: float
     ) -> float | Unknown:
-        """Seconds until the goodput stays within the share `within` of `rate` for `hold_s`; to the end if never.
+        """Seconds until the goodput stays close to `rate` for `hold_s`; to the end if never.
+
+        Close is within the share `within`.
 
         The time counts to the beginning of those intervals.
         """

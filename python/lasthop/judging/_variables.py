@@ -44,7 +44,10 @@ def known_variables(kind: str = CONGESTION) -> dict[str, bool]:
 
 
 def declared(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, bool]:
-    """What a case declares: name, and whether it is a state (`"NAME: text"`), which built-in controls decide."""
+    """What a case declares: name, and whether it is a state.
+
+    States (`"NAME: text"`) are decided by built-in controls.
+    """
     known = known_variables(kind)
     pairs = [name.partition(":") for name in observables]
     return {bare: known.get(bare, what.strip() == "text") for bare, _, what in pairs}
@@ -90,5 +93,8 @@ def unit_of(variable: str) -> str:
 
 @cache
 def scenario_keys() -> frozenset[str]:
-    """The keys of scenarios that this version knows, as the reference writes them: `link.<name>.rate`."""
+    """The keys of scenarios that this version knows.
+
+    As the reference writes them: `link.<name>.rate`.
+    """
     return frozenset(key["path"] for key in json.loads(_core.describe())["keys"])

@@ -9,7 +9,10 @@ NOTHING = 1e-12
 
 
 def number(value: Any) -> str:
-    """A value of a check: five digits at most, a dash where there is none; 0 for what rounding has left of a 0."""
+    """A value of a check: five digits at most, a dash where there is none.
+
+    0 for what rounding has left of a 0.
+    """
     if value is None:
         return "–"
     if isinstance(value, float) and abs(value) < NOTHING:

@@ -18,8 +18,8 @@ from lasthop.judging._variables import CONGESTION, RATE, declared, known_variabl
 
 #: In the place of a rate control: each flow of the judged one is a bulk flow of TCP.
 TCP = "tcp"
-#: The controls that a candidate must not be worse than, all of them: the standards-track algorithms of RFC 9743, and
-#: for a rate control as many flows of TCP.
+#: The controls that a candidate must not be worse than, all of them: the standards-track algorithms
+#: of RFC 9743, and for a rate control as many flows of TCP.
 BASELINES = {CONGESTION: ("reno", "cubic"), RATE: (TCP,)}
 #: The flow whose control is judged, in every scenario.
 FLOW = "judged"
@@ -59,7 +59,8 @@ class CaseMetric:
     harm: str = ""
     #: Patterns of the paths that have it; empty: all.
     paths: tuple[str, ...] = ()
-    #: A document's bound: largest and smallest value (expressions of the path's values), and who states it.
+    #: A document's bound: largest and smallest value (expressions of the path's values), and who
+    #: states it.
     most: Tree | None = None
     least: Tree | None = None
     by: str = ""

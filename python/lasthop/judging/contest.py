@@ -1,9 +1,10 @@
 """Comparative rows: the candidate beside reference controls, paired by seed.
 
-A row is flagged where the candidate is worse than Reno and worse than CUBIC, a rate control where it is worse than as
-many flows of TCP. The null hypothesis of a metric on a path
-is that it is not worse than one of the two, so its p-value is the larger of two one-sided ones (intersection-union
-test: R. L. Berger, Technometrics 24, 1982). Those of a row, over its paths and metrics, are corrected after S. Holm.
+A row is flagged where the candidate is worse than Reno and worse than CUBIC, a rate control where
+it is worse than as many flows of TCP. The null hypothesis of a metric on a path
+is that it is not worse than one of the two, so its p-value is the larger of two one-sided ones
+(intersection-union test: R. L. Berger, Technometrics 24, 1982). Those of a row, over its paths and
+metrics, are corrected after S. Holm.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
 def compared(samples: Samples, case: Case) -> Samples:
     """The values of a path with the harm to the others, paired by replication.
 
-    Harm is (x - y) / x where more is better and (y - x) / y where less is, x without the judged flow and y with it
-    (R. Ware and others, Beyond Jain's Fairness Index, HotNets 2019); below 0 the others gain.
+    Harm is (x - y) / x where more is better and (y - x) / y where less is, x without the judged
+    flow and y with it (R. Ware and others, Beyond Jain's Fairness Index, HotNets 2019); below 0 the
+    others gain.
     """
     alone = samples.get(ALONE, {})
     better = {metric.name: metric.better for metric in case.metrics}
@@ -55,7 +57,10 @@ def compared(samples: Samples, case: Case) -> Samples:
 
 
 def summary(samples: Samples, case: Case, path: str) -> dict[str, dict[str, Any]]:
-    """Mean and 95 % interval (Student) of each metric of a path, for each control; without the judged flow: `alone`."""
+    """Mean and 95 % interval (Student) of each metric of a path, for each control.
+
+    Without the judged flow: `alone`.
+    """
     found: dict[str, dict[str, Any]] = {}
     for control, runs in samples.items():
         of = found[control or "alone"] = {}

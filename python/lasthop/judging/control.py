@@ -1,4 +1,7 @@
-"""The control that is judged: a congestion control or a rate control, built in or a class of the user's."""
+"""The control that is judged: a congestion control or a rate control.
+
+Built in or a class of the user's.
+"""
 
 from __future__ import annotations
 
@@ -157,9 +160,12 @@ def control_of(
 
 
 def stand_in(variables: Mapping[str, bool], judged: str = CONGESTION) -> Control:
-    """A control with these variables (name, and whether it is a state), with which a case's scenarios are checked.
+    """A control with these variables, with which a case's scenarios are checked.
 
-    CUBIC or NADA where it has them, else a built-in control that does, else a class without behaviour.
+    Of each: name, and whether it is a state.
+
+    CUBIC or NADA where it has them, else a built-in control that does, else a class without
+    behaviour.
     """
     if judged == RATE:  # a class cannot be one
         return Control("nada", judged=RATE)

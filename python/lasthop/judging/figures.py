@@ -1,4 +1,7 @@
-"""The figure of a point: the states of the control as a strip, and the course of each variable that the case names."""
+"""The figure of a point: the control's states as a strip, and variables over time.
+
+Those variables that the case names.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,8 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
 
 def _named(ax: Axes, moments: Mapping[str, float], end: float, small: bool) -> None:
     """Names of moments above the axes, in so many rows that none covers another."""
-    # Letters of 7 points are 0.06 inches wide in the mean; the axes have about 0.8 of the figure's width.
+    # Letters of 7 points are 0.06 inches wide in the mean; the axes have about 0.8 of the figure's
+    # width.
     letter = 0.06 / (0.8 * WIDTH / (2 if small else 1)) * end
     rows: list[float] = []
     for moment, at in sorted(moments.items(), key=lambda item: item[1]):
@@ -101,9 +105,13 @@ def _strip(ax: Axes, changes: Sequence[Sequence[Any]], end: float, *, legend: bo
 
 
 def _legend(figure: Any, handles: Any, labels: Any) -> None:
-    """A legend above all axes, in rows that fit the width; the figure grows by the rows after the first."""
+    """A legend above all axes, in rows that fit the width.
+
+    The figure grows by the rows after the first.
+    """
     longest = max((len(label) for label in labels), default=1)
-    # A column has the letters (0.05 inches each at 6 points), the handle and the gaps (0.45 inches).
+    # A column has the letters (0.05 inches each at 6 points), the handle and the gaps (0.45
+    # inches).
     columns = max(1, min(len(labels), int(figure.get_figwidth() / (0.05 * longest + 0.45))))
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + 0.13 * (math.ceil(len(labels) / columns) - 1))
@@ -162,7 +170,9 @@ def _words(metric: CaseMetric) -> str:
 def front_figure(
     wanted: SuiteFigure, case: Case, points: Sequence[Mapping[str, Any]], controls: Sequence[str]
 ) -> Figure:
-    """A figure of the first page: one metric of a comparative case over another, over the buffer, or over its bound.
+    """A figure of the first page: one metric of a comparative case over another.
+
+    Or over the buffer, or over its bound.
 
     Args:
         wanted: what is drawn.

@@ -1,4 +1,7 @@
-"""From a control and suites to verdicts: what is run, found in the store or made by an executor of campaigns."""
+"""From a control and suites to verdicts.
+
+What is run, found in the store or made by an executor of campaigns.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,10 @@ class Verdicts:
         return pa.table({key: [getattr(row, key) for row in self.rows] for key in keys})
 
     def to_json_dict(self) -> dict[str, Any]:
-        """The content of `judge.json`: of the same control, cases and version the same, however it was run."""
+        """The content of `judge.json`.
+
+        Of the same control, cases and version the same, however it was run.
+        """
         return {
             "version": FORMAT,
             "lasthop": _core.__version__,
@@ -179,19 +185,23 @@ def judge(
 
     Args:
         cc: a built-in congestion control or rate control, a name in `own`, or `FILE.py:CLASS`.
-        suites: names of bundled suites, files or folders of cases; None: those that fit the control.
+        suites: names of bundled suites, files or folders of cases; None: those that fit the
+            control.
         cases: patterns of ids with `*` and `?`, of which a case fits one; none: all cases.
         own: congestion controls of your own by name: classes, or texts `FILE.py:CLASS`.
         quick: fewer paths and replications, as each case says.
-        vary: from 1 on: rate, delay and buffer of each path are multiplied with factors of 0.8 to 1.25, drawn from it.
+        vary: from 1 on: rate, delay and buffer of each path are multiplied with factors of 0.8 to
+            1.25, drawn from it.
         jobs: runs at a time; 0: one per core.
         store: where finished runs are kept; None: the store of campaigns.
         fresh: every run is made anew.
         progress: gets how far it is, after each run.
-        mutant: a switch of a built-in control (`lasthop describe cc NAME`): it is judged with this mistake.
+        mutant: a switch of a built-in control (`lasthop describe cc NAME`): it is judged with this
+            mistake.
 
     Raises:
-        LasthopError: there is no such control, switch or suite, or a case has a mistake: nothing has been run then.
+        LasthopError: there is no such control, switch or suite, or a case has a mistake: nothing
+            has been run then.
         TypeError: a control in `own` is none.
     """
     judgement = Judgement(
@@ -286,7 +296,10 @@ class Judgement:
         return found
 
     def _controls(self, case: Case) -> list[Control]:
-        """The controls that a case is run with: the judged one, and in a comparative case its references."""
+        """The controls that a case is run with.
+
+        The judged one, and in a comparative case its references.
+        """
         if not case.metrics:
             return [self.control]
         others = [Control(name, judged=case.judges) for name in case.references if name != self.control.name]
@@ -311,7 +324,10 @@ class Judgement:
         return estimate(self.makes, self._work(), missing, (self.runs, self.runs))
 
     def costs(self) -> list[tuple[str, int, float, float]]:
-        """Of each case: id, runs, simulated time [s], and segments that its paths carry in it at most."""
+        """Of each case: id, runs, simulated time [s], and segments at most.
+
+        Those that its paths carry in that time.
+        """
         found = []
         for (_, case), points in zip(self.cases, self._plan, strict=True):
             simulated = sum(duration for _, _, duration in points)
@@ -419,7 +435,10 @@ class Judgement:
         known: Mapping[str, dict[str, Any]],
         failed: Mapping[str, str],
     ) -> Row:
-        """The row of a comparative case: means and intervals beside those of the references, and what is flagged."""
+        """The row of a comparative case, and what is flagged.
+
+        Means and intervals beside those of the references.
+        """
         samples: dict[str, dict[str, dict[int, dict[str, float | None]]]] = {}
         hashes: dict[str, str] = {}
         errors = []

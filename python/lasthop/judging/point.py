@@ -109,14 +109,20 @@ class Work:
 
 
 def item_of(case: Case, path: CasePath) -> str:
-    """The item under which the store has a judgement: of the case, the path and the judge's own sources."""
+    """The item under which the store has a judgement.
+
+    Of the case, the path and the judge's own sources.
+    """
     said = json.dumps([case.digest, path.name, sorted(path.parameters.items())])
     return f"judged {hashlib.blake2b((said + _sources()).encode(), digest_size=16).hexdigest()}"
 
 
 @lru_cache(maxsize=1)
 def _sources() -> str:
-    """Digest of the code that judges a run, and of the metrics that it uses. How it is shown does not count."""
+    """Digest of the code that judges a run, and of the metrics that it uses.
+
+    How it is shown does not count.
+    """
     from lasthop.campaign import metrics
 
     hasher = hashlib.blake2b(digest_size=16)
@@ -132,7 +138,8 @@ def _sources() -> str:
 def judged(case: Case, path: CasePath, run: Results, duration_s: float, control: Control) -> dict[str, Any]:
     """The judgement of a run, as plain data.
 
-    Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for figures), `states`.
+    Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for
+    figures), `states`.
     """
     flow = FLOW
     recording = Recording(run, flow, duration_s)

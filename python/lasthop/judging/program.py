@@ -1,6 +1,7 @@
 """A congestion control in a program of the user's: a crate whose `main` is `lasthop_sim::command`.
 
-The program makes the runs of the judged control. Cases are read, scenarios written and tables evaluated here.
+The program makes the runs of the judged control. Cases are read, scenarios written and tables
+evaluated here.
 """
 
 from __future__ import annotations
@@ -46,10 +47,13 @@ class Program:
         return hasher.hexdigest()
 
     def declared(self) -> type[CongestionControl]:
-        """A class that has the control's variables and none of its behaviour: scenarios are checked with it.
+        """A class that has the control's variables and none of its behaviour.
+
+        Scenarios are checked with it.
 
         Raises:
-            LasthopError: it is no such program, another version of Lasthop is in it, or it has no such control.
+            LasthopError: it is no such program, another version of Lasthop is in it, or it has no
+                such control.
         """
         found = self._described()
         if found["lasthop"] != _core.__version__:

@@ -362,7 +362,10 @@ class _Reader:
         )  # fmt: skip
 
     def _number(self, checker: Checker, dimensions: Dimensions, metric: str, key: str, text: Any) -> Tree | None:
-        """The expression of a key of a metric, which must come to a number; None: a mistake was found."""
+        """The expression of a key of a metric, which must come to a number.
+
+        None: a mistake was found.
+        """
         tree = self._expression(("metric", metric, key), text)
         if tree is None or self.errors:
             return None

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 #: Memory of the guest. tcp_mem follows it; the settings that scenarios use are set apart.
 MEMORY = "512M"
-#: What the guest's clock shows when it boots: 2001-09-09 01:46:40 UTC [ns]. The host's would differ.
+#: What the guest's clock shows when it boots: 2001-09-09 01:46:40 UTC [ns]. The host's would
+#: differ.
 EPOCH_NS = 1_000_000_000 * 10**9
 #: Lines of the console in a message.
 LAST_LINES = 12
@@ -119,7 +120,8 @@ def _run(
     stop: Callable[[], None],
     console: Path,
 ) -> int:
-    # The guest's memory is a file in TMPDIR, or in /dev/shm. Nothing else of the caller's environment may reach it.
+    # The guest's memory is a file in TMPDIR, or in /dev/shm. Nothing else of the caller's
+    # environment may reach it.
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), SEED: str(seed)}
     environment |= {key: os.environ[key] for key in ("TMPDIR",) if key in os.environ}
     try:
@@ -157,7 +159,10 @@ def _run(
 
 
 def _end(guest: subprocess.Popen[bytes]) -> None:
-    """Ends every process of the guest: each of its address spaces is one, in the guest's session."""
+    """Ends every process of the guest.
+
+    Each of its address spaces is one, in the guest's session.
+    """
     session = guest.pid
     for number in (signal.SIGTERM, signal.SIGKILL):
         if guest.poll() is None:

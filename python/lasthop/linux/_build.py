@@ -89,7 +89,10 @@ def find(kernel: Path | None = None) -> Kernel:
 
 
 def _current(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder with a whole kernel of today's settings and edits; nothing where there is none."""
+    """The manifest of a folder with a whole kernel of today's settings and edits.
+
+    Nothing where there is none.
+    """
     manifest = _manifest(folder)
     ours = _sources(manifest.get("xsave_octets", 0))
     if manifest and any(manifest.get(key) != value for key, value in ours.items()):
@@ -150,7 +153,8 @@ def build(
         The kernel, and whether it was built now.
 
     Raises:
-        LasthopError: something that the build needs is missing, or it has failed; the folder is as it was.
+        LasthopError: something that the build needs is missing, or it has failed; the folder is as
+            it was.
     """
     check_host()
     tarball = _source(source)
@@ -193,7 +197,8 @@ def check_boot(kernel: Path) -> list[str]:
         LasthopError: it does not boot, or lacks some.
     """
     controls = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-    # A first process that ends is a panic, so it halts the guest: LINUX_REBOOT_CMD_POWER_OFF of reboot(2).
+    # A first process that ends is a panic, so it halts the guest: LINUX_REBOOT_CMD_POWER_OFF of
+    # reboot(2).
     script = (
         f"import ctypes; libc = ctypes.CDLL(None); libc.mount(b'proc', b'/proc', b'proc', 0, None); "
         f"print('{ALIVE}', open('{controls}').read(), flush=True); libc.reboot(0x4321fedc)"
@@ -242,7 +247,10 @@ def _xsave(work: Path) -> int:
 
 @contextlib.contextmanager
 def _workplace(folder: Path) -> Iterator[Path]:
-    """A folder beside the kernel's, on the same file system; those that killed builds have left are removed."""
+    """A folder beside the kernel's, on the same file system.
+
+    Those that killed builds have left are removed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("build-*"):
         process = old.name.split("-")[1]
@@ -312,7 +320,10 @@ def _version(tree: Path) -> str:
 
 
 def _keep(kernel: Path, manifest: dict[str, Any], folder: Path, work: Path) -> None:
-    """The manifest names the kernel's hash, so that a pair of which one is old is not taken for whole."""
+    """The manifest names the kernel's hash.
+
+    So a pair of which one is old is not taken for whole.
+    """
     ready = work / "manifest.json"
     ready.write_text(json.dumps(manifest, indent=2) + "\n")
     for path in (kernel, ready):

@@ -1,8 +1,8 @@
 """What is changed in the sources of Linux 6.1 before they are built.
 
-What has no setting: the rate of the timer tick, the room for the host's floating-point state, what the guest gets when
-it asks its host for random numbers, and what makes its clock move. A source in which a line to be changed is
-absent is refused.
+What has no setting: the rate of the timer tick, the room for the host's floating-point state, what
+the guest gets when it asks its host for random numbers, and what makes its clock move. A source in
+which a line to be changed is absent is refused.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Edit(NamedTuple):
     new: str
 
 
-# SplitMix64 (G. Steele, D. Lea and C. Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): its top
-# octet. The guest's kernel mixes what it gets into a generator of its own.
+# SplitMix64 (G. Steele, D. Lea and C. Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA
+# 2014): its top octet. The guest's kernel mixes what it gets into a generator of its own.
 _RANDOM = f"""	static unsigned long long state;
 	static int seeded;
 	unsigned char *to = buf;
@@ -73,10 +73,11 @@ _RANDOM = f"""	static unsigned long long state;
 	return len;
 """
 
-# As it is, the clock moves by 256 ns whenever it is read and by 1 us whenever a system call fails, shows multiples of
-# 256 ns, and has timers of 500 ns and more. How often that happens before a run depends on the names of the files, and
-# two runs would differ by such steps. Here the clock moves only while the guest is idle, to the time of the next timer.
-# What reads it so often that it can only be waiting in a loop sees it move all the same.
+# As it is, the clock moves by 256 ns whenever it is read and by 1 us whenever a system call fails,
+# shows multiples of 256 ns, and has timers of 500 ns and more. How often that happens before a run
+# depends on the names of the files, and two runs would differ by such steps. Here the clock moves
+# only while the guest is idle, to the time of the next timer. What reads it so often that it can
+# only be waiting in a loop sees it move all the same.
 _BUSY = """static unsigned long times_busy;
 
 /* whether the guest has been busy for so long that it can only be waiting in a loop */

@@ -1,4 +1,7 @@
-"""The first process of the guest: it runs the scenario with the guest's own kernel, and halts the guest."""
+"""The first process of the guest.
+
+It runs the scenario with the guest's own kernel, and halts the guest.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ _POWER_OFF = 0x4321FEDC
 
 
 def main(folder: Path) -> None:
-    """Reads `job.json` in the folder, and writes `answer.json` there, with results in `out` and `capture`."""
+    """Reads `job.json` in the folder, and writes `answer.json` there.
+
+    Results are in `out` and `capture`.
+    """
     libc = ctypes.CDLL(None)
     for kind, place in ((b"proc", b"/proc"), (b"sysfs", b"/sys"), (b"devtmpfs", b"/dev")):
         libc.mount(kind, place, kind, 0, None)

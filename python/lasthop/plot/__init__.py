@@ -1,4 +1,7 @@
-"""Figures fit for a paper: 3.5-inch column, vector, labelled with units, colours for the colour-blind too."""
+"""Figures fit for a paper: 3.5-inch column, vector, labelled with units.
+
+Colours for the colour-blind too.
+"""
 
 from lasthop.plot._plots import Plots
 from lasthop.plot._style import OKABE_ITO, Figure, new_figure

@@ -90,7 +90,9 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """Round-trip time as the sender sees it [ms]: its smoothed estimate, and the samples as dots.
+        """Round-trip time as the sender sees it [ms].
+
+        Its smoothed estimate, and the samples as dots.
 
         Args:
             flow: which flows, by name or pattern; None: all that have samples.
@@ -171,7 +173,9 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """Sequence trace of one TCP flow at its sender: data sent, retransmissions, acknowledgements [bytes].
+        """Sequence trace of one TCP flow at its sender [bytes].
+
+        Data sent, retransmissions, acknowledgements.
 
         Numbers count from the start of the stream, whatever time is shown. Needs `output.packets =
         true`.
@@ -431,7 +435,10 @@ class _Arrivals:
         return float(self.x[-1])
 
     def at(self, edges: Floats) -> Floats:
-        """The bytes at `edges`: on the line between two samples, else those of the arrivals up to there."""
+        """The bytes at `edges`: on the line between two samples.
+
+        Without samples those of the arrivals up to there.
+        """
         values: Floats
         if self.sampled:
             values = np.interp(edges, self.x, self.y)

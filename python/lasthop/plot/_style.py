@@ -183,6 +183,9 @@ def legend(axes: Axes) -> None:
 
 
 def _columns(labels: list[str], width: float) -> int:
-    """How many legend columns fit into a figure `width` inches wide: a letter of 7 pt takes about 0.055 inches."""
+    """How many legend columns fit into a figure `width` inches wide.
+
+    A letter of 7 pt takes about 0.055 inches.
+    """
     widest = max(map(len, labels)) * 0.055 + 0.4
     return max(1, int((width - 0.5) / widest))

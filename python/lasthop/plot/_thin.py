@@ -15,7 +15,10 @@ BUCKETS = 1000
 
 
 def line(x: Floats, y: Floats, buckets: int = BUCKETS) -> tuple[Floats, Floats]:
-    """Keeps first, smallest, largest and last value of each of `buckets` stretches of `x` (which is sorted)."""
+    """Keeps first, smallest, largest and last value of each of `buckets` stretches.
+
+    Stretches of `x`, which is sorted.
+    """
     if len(x) <= 4 * buckets:
         return x, y
     stretch = _cells(x, buckets)

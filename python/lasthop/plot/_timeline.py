@@ -1,4 +1,7 @@
-"""The way of one packet through the radio: who asked, granted, reported, sent and decoded, a lane per node."""
+"""The way of one packet through the radio, a lane per node.
+
+Who asked, granted, reported, sent and decoded.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class Moment:
 
 
 def way_of(results: Results, packet: int) -> list[Moment]:
-    """Everything that happened to packet number `packet`, and what its senders did to be allowed to send it."""
+    """Everything that happened to packet number `packet`.
+
+    And what its senders did to be allowed to send it.
+    """
     for name, key in (("packets", "packets"), ("steps", "steps")):
         if name not in results.table_names:
             raise mistake(f"the run has no table `{name}`: run the scenario again with `--set output.{key}=true`")
@@ -119,7 +125,10 @@ def find_packet(packets: pa.Table, flow: str | None, index: int) -> int:
 
 
 def _labels(moments: list[Moment], start: float) -> dict[tuple[str, float], str]:
-    """One label for all that a node does at a moment; of a row of the same in neighbouring TTIs the first has it."""
+    """One label for all that a node does at a moment.
+
+    Of a row of the same in neighbouring TTIs the first has it.
+    """
     steps: dict[tuple[str, float], list[str]] = {}
     for m in moments:
         here = steps.setdefault((m.node, m.after(start)), [])
@@ -133,7 +142,10 @@ def _labels(moments: list[Moment], start: float) -> dict[tuple[str, float], str]
 
 
 def timeline_figure(moments: list[Moment], width: float, height: float | None = None) -> Figure:
-    """A lane per node, time in TTIs of 1 ms from the first moment on; arrows where something crosses the air."""
+    """A lane per node, time in TTIs of 1 ms from the first moment on.
+
+    Arrows where something crosses the air.
+    """
     start = moments[0].time_s
     nodes = list(dict.fromkeys(node for m in moments for node in (m.node, m.to) if node))
     lane = {node: -i for i, node in enumerate(nodes)}

@@ -1,4 +1,6 @@
-"""Self-contained HTML pages: one file that can be mailed, readable in light and in dark, nothing fetched.
+"""Self-contained HTML pages: one file that can be mailed, nothing fetched.
+
+Readable in light and in dark.
 
 The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by the report of a run
 (`run_report`) and the reports of studies.

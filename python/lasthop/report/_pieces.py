@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def page(title: str, body_html: str, subtitle: str = "") -> str:
-    """A complete HTML document around `body_html`, which is inserted as it is (escape what is not yours).
+    """A complete HTML document around `body_html`.
+
+    It is inserted as it is: escape what is not yours.
 
     `title` and `subtitle` are plain text.
     """
@@ -32,7 +34,9 @@ def section(heading: str, body_html: str, anchor: str = "") -> str:
 
 
 def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
-    """A figure as vector graphics inside the page, with a caption (plain text, also the text for a screen reader).
+    """A figure as vector graphics inside the page, with a caption.
+
+    The caption is plain text, and the text for a screen reader.
 
     A `wide` figure takes the whole width of the page; on a small screen it can be moved sideways.
 

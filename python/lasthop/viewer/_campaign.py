@@ -55,7 +55,10 @@ def _axis(name: str, labels: Sequence[Label], unit: str) -> dict[str, Any]:
 
 
 def _numbers(labels: Sequence[Label]) -> list[float] | None:
-    """The labels as numbers of one unit; None: one of them is a word, or their units differ in kind."""
+    """The labels as numbers of one unit.
+
+    None: one of them is a word, or their units differ in kind.
+    """
     found = [quantity(label) for label in labels]
     first = found[0] if found else None
     if first is None:

@@ -50,7 +50,10 @@ def page() -> str:
 
 
 def with_policy(html: str, connect: str) -> str:
-    """The page with a policy that lets its own script and style run, and nothing be asked for but from `connect`."""
+    """The page with a policy that lets its own script and style run.
+
+    Nothing may be asked for but from `connect`.
+    """
     sources, none = {}, "'none'"
     for kind, tag in (("script", "script"), ("style", "style")):
         bodies = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)

@@ -1,4 +1,7 @@
-"""Which packets of a long run a file carries: all that were sent in a few stretches around what happened in the run."""
+"""Which packets of a long run a file carries.
+
+All that were sent in a few stretches around what happened in the run.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,9 @@ class Excerpt:
 
 
 def excerpt(results: Results, most: int) -> Excerpt | None:
-    """Stretches around the start, handovers, outages, timeouts, changes and the first drop, and in the middle.
+    """Stretches around the start, handovers, outages, timeouts, changes and the first drop.
+
+    And in the middle.
 
     They are of one length, the longest with which the tables of packets keep at most so many rows
     together.

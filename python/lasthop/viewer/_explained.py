@@ -73,7 +73,10 @@ def _chosen(results: Results) -> list[str]:
 
 
 def explained(results: Results) -> list[dict[str, Any]]:
-    """The explanations of the largest flows of a run; a flow that cannot be explained is left out."""
+    """The explanations of the largest flows of a run.
+
+    A flow that cannot be explained is left out.
+    """
     from lasthop.explain import explain
 
     found = []
@@ -103,7 +106,10 @@ def explained(results: Results) -> list[dict[str, Any]]:
 
 
 def _timeline(budget: Budget) -> dict[str, Any] | None:
-    """Shares of each interval: of the causes with a band of their own in the order of the parts, then of all others."""
+    """Shares of each interval, by cause.
+
+    Of the causes with a band of their own in the order of the parts, then of all others.
+    """
     if budget.timeline is None or not budget.timeline.rows:
         return None
     return _shares(budget.timeline.edges_ns, budget.timeline.rows, range(len(budget.timeline.rows)))
@@ -123,7 +129,9 @@ def _shares(edges_ns: Sequence[int], rows: Sequence[Sequence[int]], bands: Itera
 
 
 def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str, Any] | None:
-    """The timeline of a part of a flow's time, in the bands that the whole of it has; None: there is none finer.
+    """The timeline of a part of a flow's time, in the bands of the whole.
+
+    None: there is none finer.
 
     Raises:
         LasthopError: the run has no such flow, or nothing of it in this time.
@@ -142,7 +150,9 @@ def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str
 
 
 def finest(results: Results, most: int) -> dict[str, str]:
-    """The timelines of all flows in as many intervals as fit into so many characters, as a file carries them.
+    """The timelines of all flows in as many intervals as a file carries.
+
+    They fit into so many characters.
 
     By flow: base64 of gzip of 16 bits for each share, band by band, in 65535ths, and of each
     interval's whole in the same way as a share of the largest.
@@ -162,7 +172,10 @@ def finest(results: Results, most: int) -> dict[str, str]:
 
 
 def _finest_of(results: Results, flow: str, count: int) -> str:
-    """The timeline of a flow in so many intervals; empty: it cannot be explained, or has no such many moments."""
+    """The timeline of a flow in so many intervals.
+
+    Empty: it cannot be explained, or has no such many moments.
+    """
     try:
         line = exact_budget(results, flow_row(results, flow), None, None, count).timeline
     except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):

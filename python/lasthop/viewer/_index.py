@@ -130,7 +130,10 @@ def _duration(results: Results) -> float:
 
 
 def _lateness(live: object) -> list[dict[str, Any]]:
-    """Of a run in real time: how late packets and events were, in the order of the command's table."""
+    """Of a run in real time: how late packets and events were.
+
+    In the order of the command's table.
+    """
     found = live.get("lateness") if isinstance(live, dict) else None
     rows = []
     for key, what in LATENESS.items():
@@ -211,7 +214,10 @@ def _places(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _recorded_places(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Where those stand whose table of the scenario has no places: cells of layouts, stations placed at random."""
+    """Where those stand whose table of the scenario has no places.
+
+    Cells of layouts, stations placed at random.
+    """
     places = manifest.get("places")
     found = []
     for entry in places if isinstance(places, list) else []:
@@ -242,7 +248,10 @@ def _finite(value: object) -> bool:
 
 
 def _moving(scenario: dict[str, Any]) -> list[str]:
-    """The UEs of a scenario that move or are placed at random: the table `positions` says where they are."""
+    """The UEs of a scenario that move or are placed at random.
+
+    The table `positions` says where they are.
+    """
     return [name for name, ue in _inner(scenario, "ue").items() if isinstance(ue, dict) and _moves(ue)]
 
 

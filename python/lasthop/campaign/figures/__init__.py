@@ -1,4 +1,6 @@
-"""Figures of campaigns: lines with bands, small multiples, heat maps, cumulative distributions, rankings.
+"""Figures of campaigns: lines with bands, heat maps, distributions, rankings.
+
+Each may be divided into small multiples.
 
     from lasthop.campaign.figures import FigureSpec, draw
 

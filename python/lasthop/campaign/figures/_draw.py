@@ -102,7 +102,7 @@ class _Panelled:
         ]
 
     def above(self) -> float:
-        """Height of what stands above the panels, beyond one line [mm]: the legend, titles of several lines."""
+        """Height of legend and titles above the panels, beyond one line [mm]."""
         rows = 0
         if self.spec.lines is not None:
             name = title(self.spec.lines, self.data.axis_units[self.spec.lines])
@@ -118,7 +118,10 @@ class _Panelled:
         return 14.0
 
     def column_titles(self, panel_mm: float) -> tuple[str, list[str]]:
-        """What stands above all panels, and the titles of the columns, which have equally many lines."""
+        """What stands above all panels, and the titles of the columns.
+
+        The titles have equally many lines.
+        """
         axis = str(self.spec.columns)
         labels = [with_unit(v, self.data.axis_units[axis]) for v in self.column_labels if v is not None]
         whole = [f"{title(axis, '')}: {label}" for label in labels]
@@ -162,7 +165,10 @@ class _Panelled:
             )
 
     def x_title(self, axes: Axes, place: _Place, name: str, panel_mm: float) -> None:
-        """The title of the horizontal axis: below each panel, or below the middle one where it is wider than one."""
+        """The title of the horizontal axis: below each panel if it is narrower than one.
+
+        A wider one is below the middle panel.
+        """
         shown = drawable(self.spec.x_label or name)
         columns = len(self.column_labels)
         if width_mm(shown) <= panel_mm:
@@ -276,7 +282,10 @@ class _Lines(_Panelled):
         return bool(open_.any())
 
     def _vertical(self, axes: Axes, metric: str, unit: str) -> None:
-        """Limits and ticks of a metric's axis: a linear one begins at 0 unless all is far above it."""
+        """Limits and ticks of a metric's axis.
+
+        A linear one begins at 0 unless all is far above it.
+        """
         finite = self.drawn.get(metric, [])
         if not finite:
             return
@@ -367,7 +376,10 @@ class _Heat(_Panelled):
         bar.ax.yaxis.set_minor_locator(NullLocator())
 
     def _cell_mm(self, width: float) -> float:
-        """Height of a cell of this width [mm]: where numbers have no room side by side, they are turned."""
+        """Height of a cell of this width [mm].
+
+        Where numbers have no room side by side, they are turned.
+        """
         widest = 0.0
         for metric in self.metrics:
             found = self.data.estimates(metric, self.spec.level).values()
@@ -376,7 +388,10 @@ class _Heat(_Panelled):
         return 6.5 if widest + _ROOM <= width else max(6.5, widest + 2 * _ROOM)
 
     def _values(self, grid: _panels.Grid, shown: Sequence[tuple[Axes, Any, Normalize]]) -> None:
-        """The number of each cell: alike in all panels, in two digits or turned where three have no room."""
+        """The number of each cell, alike in all panels.
+
+        In two digits, or turned, where three have no room.
+        """
         width, height = grid.size(shown[0][0])
         wide, high = width / len(self.along.at) - _ROOM, height / len(self.up.at) - _ROOM
         values = [v for _axes, cells, _norm in shown for v in cells.flat if math.isfinite(v)]
@@ -591,7 +606,7 @@ def _rank(spec: FigureSpec, data: Tidy) -> Figure:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """How a ranking is divided: names of points, a panel for each metric, and numbers beside each where they fit."""
+    """How a ranking is divided: names, a panel for each metric, numbers where they fit."""
 
     #: Room of the names, and of each panel [mm].
     names_mm: float
@@ -681,7 +696,10 @@ def _values_beside(axes: Axes, at: Sequence[float], found: Sequence[Estimate], f
 
 
 def _ends(rows: Sequence[Ranked], most: int) -> tuple[list[Ranked], int]:
-    """The rows shown, the first and last where there are more than `most`, and how many are left out between them."""
+    """The rows shown, and how many are left out.
+
+    Where there are more than `most`, the first and the last rows are shown.
+    """
     if len(rows) <= most:
         return list(rows), 0
     half = max(1, (most - 1) // 2)  # a row says how many are left out
@@ -727,7 +745,10 @@ _ENDINGS = {"us": "us", "s": "s", "ms": "ms", "ns": "ns", "bps": "bit/s", "bytes
 
 
 def _without_unit(column: str, unit: str) -> str:
-    """The name of a column without the unit at its end, which its title names: `rtt_us` is `rtt`."""
+    """The name of a column without the unit at its end: `rtt_us` is `rtt`.
+
+    The title names the unit.
+    """
     name, _, end = column.rpartition("_")
     return name if name and _ENDINGS.get(end) == unit else column
 

@@ -1,4 +1,7 @@
-"""Letters of figures: how wide a text is, where it is broken, and what is written where no font has a letter."""
+"""Letters of figures: how wide a text is, and where it is broken.
+
+And what is written where no font has a letter.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ _MM_PER_POINT = 25.4 / 72
 
 
 def families() -> list[str]:
-    """The font, and those that stand in for it where it lacks a letter of a figure that was made before."""
+    """The font, and those that stand in for it where it lacks a letter.
+
+    Letters of figures that were made before count.
+    """
     return [FONT, *_standing_in]
 
 
@@ -94,7 +100,10 @@ def widest_mm(texts: Sequence[str]) -> float:
 
 
 def broken(text: str, most_mm: float) -> str:
-    """`text` in lines no wider than `most_mm`: broken at spaces, and within a word that is wider."""
+    """`text` in lines no wider than `most_mm`.
+
+    Broken at spaces, and within a word that is wider.
+    """
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

@@ -1,4 +1,7 @@
-"""A figure of panels in the sizes of a paper: one font size, shared axes, one legend, nothing clipped."""
+"""A figure of panels in the sizes of a paper.
+
+One font size, shared axes, one legend, nothing clipped.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,10 @@ def panel_width(spec: FigureSpec, columns: int, beside: float = 14.0) -> float:
 
 
 def turned_mm(places: Positions, panel_mm: float) -> float:
-    """Height of the texts below a panel beyond one line [mm]: of labels without room side by side, which are turned."""
+    """Height of the texts below a panel beyond one line [mm].
+
+    Labels without room side by side are turned.
+    """
     return 0.0 if places.numeric or _side_by_side(places.texts) <= panel_mm else widest_mm(places.texts) - 3
 
 
@@ -130,7 +136,10 @@ def _side_by_side(texts: Sequence[str]) -> float:
 
 
 def curve(index: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the n-th curve; no two of the first seven share colour or marker."""
+    """Colour, marker and dashes of the n-th curve.
+
+    No two of the first seven share colour or marker.
+    """
     n = len(OKABE_ITO)
     return {
         "color": OKABE_ITO[index % n],
@@ -199,7 +208,9 @@ def label_ticks(axis: Any, scale: str, places: Positions, panel_mm: float, verti
 def value_ticks(
     axis: Any, scale: str, unit: str, low: float, high: float, most: int = 5, panel_mm: float = math.inf
 ) -> None:
-    """Ticks of an axis of values from `low` to `high` [`unit`]: decades, the unit's own steps, or 1, 2, 5.
+    """Ticks of an axis of values from `low` to `high` [`unit`].
+
+    Decades, the unit's own steps, or 1, 2, 5.
 
     There are about `most` of them, or fewer where their texts would meet side by side on
     `panel_mm`.
@@ -242,7 +253,10 @@ def _fit(at: Sequence[float], scale: str, low: float, high: float, panel_mm: flo
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from `low` to `high`, both above 0, for a logarithmic axis: two to `most` of them, if there are."""
+    """Round numbers from `low` to `high`, both above 0, for a logarithmic axis.
+
+    Two to `most` of them, if there are.
+    """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     decades = range(first, last + 1)
     found: list[float] = []

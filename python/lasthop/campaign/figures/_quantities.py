@@ -1,4 +1,7 @@
-"""Labels and units on axes: where a label stands, how it is written, which unit a metric is shown in."""
+"""Labels and units on axes: where a label stands, how it is written.
+
+And which unit a metric is shown in.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,9 @@ class Positions:
 
 
 def positions(labels: Sequence[Label], unit: str = "") -> Positions:
-    """The positions of labels: their values if all are numbers, or quantities of one dimension; else their order.
+    """The positions of labels: their values if all are numbers of one kind; else their order.
+
+    Quantities of one dimension are of one kind.
 
     Args:
         labels: the labels of an axis.
@@ -137,7 +142,9 @@ def number(value: float) -> str:
 
 
 def measured(mean: float, low: float, high: float) -> str:
-    """A mean with its interval: `31.23 ± 0.43`, or `19.1 (16.2 to 37.8)` where the mean is not in the middle.
+    """A mean with its interval: `31.23 ± 0.43`.
+
+    Or `19.1 (16.2 to 37.8)` where the mean is not in the middle.
 
     The half-width has two significant digits, and the mean as many decimals. Without an interval:
     the mean alone.
@@ -172,7 +179,10 @@ def steps(unit: str, low: float, high: float, most: int = 5) -> list[float] | No
 
 
 def _by_factor(values: Sequence[float]) -> bool:
-    """Whether the spacing of sorted values is more even on a logarithmic scale, over a factor of eight or more."""
+    """Whether sorted values are spaced more evenly on a logarithmic scale.
+
+    Only over a factor of eight or more.
+    """
     ordered = sorted(values)
     if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] / ordered[0] < 8:
         return False

@@ -1,4 +1,6 @@
-"""Metrics of campaigns: expressions over the tables of a run, such as `p95(tcp("ftp").rtt_us) in ms`.
+"""Metrics of campaigns: expressions over the tables of a run.
+
+Such as `p95(tcp("ftp").rtt_us) in ms`.
 
 The language is Lasthop's own (docs/guides/metrics.md has its grammar). Nothing in it reaches
 Python: a name is a table, a column, a function or a unit, or the metric is refused.
@@ -37,7 +39,10 @@ _SHOWN = 60
 
 
 class MetricError(LasthopError):
-    """A mistake in the text of a metric. `str()` shows the text with the place marked, and the remedy."""
+    """A mistake in the text of a metric.
+
+    `str()` shows the text with the place marked, and the remedy.
+    """
 
     #: Name of the metric.
     metric: str = ""
@@ -98,7 +103,10 @@ class Metric:
         return cls(name, text, tree, str(unit), tables, number)
 
     def flows(self) -> list[tuple[str, Span]]:
-        """The flows that it names without `*`, each with first and end of the characters that name it."""
+        """The flows that it names without `*`.
+
+        Each with first and end of the characters that name it.
+        """
         rows = [node for node in walk(self.tree) if isinstance(node, Rows) and node.key is not None]
         named = [(n.key.value, n.key.span) for n in rows if n.key is not None and table_of(n.word).key == "flow"]
         return [(name, span) for name, span in named if "*" not in name]
@@ -112,7 +120,9 @@ class Metric:
         return self.outcome(run).value
 
     def outcome(self, run: Results) -> Outcome:
-        """Its value in a run [`unit`], or the reason why there is none: no such table, row or value.
+        """Its value in a run [`unit`], or the reason why there is none.
+
+        No such table, row or value.
 
         Raises:
             LasthopError: a table of the run cannot be read.

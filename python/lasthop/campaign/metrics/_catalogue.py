@@ -1,4 +1,7 @@
-"""What a metric may name: the tables and columns of runs (from the core's own registry), functions, known texts."""
+"""What a metric may name: tables and columns of runs, functions, known texts.
+
+Tables and columns are from the core's own registry.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +179,10 @@ _QUOTED = frozenset(
 
 
 def texts_of(table: str, column: str) -> list[str] | None:
-    """Every text that a column takes, where this is known; None: it takes names of the scenario, say."""
+    """Every text that a column takes, where this is known.
+
+    None: it takes names of the scenario, say.
+    """
     if (table, column) in _QUOTED:
         return re.findall(r'"([^"]+)"', tables()[table].columns[column].description)
     return _LISTED.get((table, column))

@@ -246,7 +246,10 @@ class _Compiler:
         return Term(Kind.CONDITION, span, PLAIN, left.rows, values=values)
 
     def logic(self, node: Binary) -> Term:
-        """`and`, `or` of three values (Kleene): what is not known decides nothing that the other side decides."""
+        """`and`, `or` of three values (Kleene).
+
+        What is not known decides nothing that the other side decides.
+        """
         left = self.condition(node.left, f"stands before '{node.operator}'")
         right = self.condition(node.right, f"follows '{node.operator}'")
         rows = same_rows(left, right, node)
@@ -376,7 +379,10 @@ class _Compiler:
         return Term(Kind.NUMBER, node.span, PLAIN, number=number)
 
     def end_row(self, node: Call, term: Term) -> Term:
-        """The row with the smallest or largest time; of equal times the first or last of the table."""
+        """The row with the smallest or largest time.
+
+        Of equal times the first or last of the table.
+        """
         rows, facts = term.rows, term.facts
         assert rows is not None
         window = stretch(node.window)

@@ -84,7 +84,10 @@ class Chosen:
 
 
 def percentile(chosen: Chosen, place: float) -> float:
-    """The value that `place` % do not exceed, linear between two (Hyndman and Fan 1996, definition 7; numpy's)."""
+    """The value that `place` % do not exceed, linear between two.
+
+    Hyndman and Fan 1996, definition 7; numpy's default.
+    """
     return float(np.percentile(chosen.values(), place))
 
 
@@ -101,7 +104,10 @@ def _std(chosen: Chosen) -> float:
 
 
 def _jain(chosen: Chosen) -> float:
-    """(sum x)^2 / (n sum x^2): R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984), equation for the fairness index."""
+    """Jain's index (sum x)^2 / (n sum x^2).
+
+    R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984), equation for the fairness index.
+    """
     values = chosen.values()
     squares = float((values * values).sum())
     if squares == 0:
@@ -111,7 +117,9 @@ def _jain(chosen: Chosen) -> float:
 
 
 def _time_mean(chosen: Chosen) -> float:
-    """Each value weighted by how long it held within the window: to the next sample of its series or the run's end.
+    """Each value weighted by how long it held within the window.
+
+    That is to the next sample of its series or the run's end.
 
     The next sample counts whether it is chosen or not: what a row says ends with it.
     """
@@ -133,7 +141,10 @@ def _time_mean(chosen: Chosen) -> float:
 
 
 def _increase(chosen: Chosen) -> float:
-    """The sum over the series of the value at the window's end less that at its start; 0 before the first sample."""
+    """The sum over the series of the value at the window's end less that at its start.
+
+    The value is 0 before the first sample.
+    """
     order, series = chosen.tables.series(chosen.facts)
     values = np.broadcast_to(chosen.all, chosen.mask.shape)[order]
     used = chosen.mask[order] & ~np.isnan(values)
@@ -156,7 +167,10 @@ def _increase(chosen: Chosen) -> float:
 
 
 def _rate(chosen: Chosen) -> float:
-    """The increase over the length of the window; one that is open begins at 0 and ends with the run."""
+    """The increase over the length of the window.
+
+    A window that is open begins at 0 and ends with the run.
+    """
     bounds = chosen.bounds
     end = bounds.end if bounds.end is not None else bounds.run_end
     length = None if end is None else end - (bounds.start or 0.0)

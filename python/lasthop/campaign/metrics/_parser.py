@@ -265,7 +265,10 @@ class _Parser:
         return Number(value, unit, (token.start, self.tokens[self.at - 1].span[1]))
 
     def unit(self, per_time: bool = False) -> str:
-        """A unit: a name, or a name over a name; of a number over a time only, as the rest may be another operand."""
+        """A unit: a name, or a name over a name.
+
+        Of a number over a time only, as the rest may be another operand.
+        """
         token = self.take()
         name = "%" if token.text == "%" else _units.spelled(token.text)
         if name is None:

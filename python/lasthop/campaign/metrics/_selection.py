@@ -1,4 +1,7 @@
-"""Which rows of a table a metric takes: by name, by conditions, by time; and what to say where there are none."""
+"""Which rows of a table a metric takes: by name, by conditions, by time.
+
+And what to say where there are none.
+"""
 
 from __future__ import annotations
 

@@ -125,7 +125,10 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """`a + b`, `a < b`, `a and b`. Arithmetic and `and`, `or` associate to the left, comparisons not at all."""
+    """`a + b`, `a < b`, `a and b`.
+
+    Arithmetic and `and`, `or` associate to the left, comparisons not at all.
+    """
 
     operator: str
     left: Node

@@ -60,7 +60,10 @@ class Tables:
         return found
 
     def texts(self, table: str, column: str) -> tuple[Indices, list[str | None]]:
-        """A column of texts: for each row the index of its text, and the texts; -1 where a row has none."""
+        """A column of texts: for each row the index of its text, and the texts.
+
+        The index is -1 where a row has none.
+        """
         found = self._texts.get((table, column))
         if found is None:
             data = self._column(table, column)
@@ -107,7 +110,10 @@ class Tables:
         return None if math.isnan(self._end) else self._end
 
     def series(self, facts: TableFacts) -> tuple[Indices, Indices]:
-        """Of a table of samples: the order of its rows by series and time, and the series of each of these rows."""
+        """Of a table of samples: the order of its rows, and the series of each of these rows.
+
+        The order is by series and time.
+        """
         number = np.zeros(self.length(facts.name), np.intp)
         for column in facts.identity or ():
             indices, texts = self.texts(facts.name, column)
@@ -121,7 +127,10 @@ class Tables:
             raise Absent(f"this run has no table '{name}', it has: {', '.join(self._names)}{remedy}")
 
     def _find(self, table: str, column: str) -> pa.ChunkedArray | None:
-        """A column by itself: a table of a run in memory has many, and each takes time to be made."""
+        """A column by itself.
+
+        A table of a run in memory has many, and each takes time to be made.
+        """
         if (table, column) not in self._columns:
             if self._run.reads_columns:
                 found = self._run.table(table, [column])

@@ -1,4 +1,7 @@
-"""What a node of a metric means: its kind, unit and rows, and how to compute it from the tables of a run."""
+"""What a node of a metric means: its kind, unit and rows.
+
+And how to compute it from the tables of a run.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,10 @@ def column_values(term: Term) -> ComputeRows:
 
 
 def sum_unit(left: Term, right: Term, node: Binary) -> tuple[Unit | None, Term]:
-    """The unit of a sum, and the right operand in the left one's unit. Levels: dBm + dB is dBm, dBm - dBm is dB."""
+    """The unit of a sum, and the right operand in the left one's unit.
+
+    Levels: dBm + dB is dBm, dBm - dBm is dB.
+    """
     if right.unit is None or left.unit is None:
         return (right.unit if left.unit is None else left.unit), right
     pair = (left.unit, right.unit)
@@ -164,7 +170,10 @@ def sum_unit(left: Term, right: Term, node: Binary) -> tuple[Unit | None, Term]:
 
 
 def product_unit(left: Term, right: Term, node: Binary) -> tuple[Unit | None, Term]:
-    """The unit of a product or quotient, and the right operand in units of which none is another of the left one's."""
+    """The unit of a product or quotient, and the right operand in matching units.
+
+    None of its units is another of the left one's.
+    """
     if right.unit is None:
         return left.unit, right
     unit, factor = (left.unit or PLAIN).times(right.unit, 1 if node.operator == "*" else -1)

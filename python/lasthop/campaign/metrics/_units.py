@@ -83,7 +83,10 @@ class Unit:
         return not self.powers
 
     def factor_to(self, other: Unit) -> Fraction | None:
-        """What a value in this unit is multiplied by to be in `other`; None: they measure different things."""
+        """What a value in this unit is multiplied by to be in `other`.
+
+        None: they measure different things.
+        """
         if self._dimensions() != other._dimensions():
             return None
         return self._scale() / other._scale()
@@ -95,7 +98,7 @@ class Unit:
         return unit, self._scale() / unit._scale()
 
     def times(self, other: Unit, power: int = 1) -> tuple[Unit, Fraction]:
-        """The unit of a product (`power` 1) or quotient (-1), and the factor that the other operand's value needs.
+        """The unit of a product (`power` 1) or quotient (-1), and the other operand's factor.
 
         Where both operands have a unit of one dimension, the other's is converted: us * s is us^2.
         """

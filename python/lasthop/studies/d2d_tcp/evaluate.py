@@ -21,7 +21,10 @@ BACK = 30
 
 
 def _judged(claim: Claim, checks: list[j.Check], evidence: list[str]) -> Finding:
-    """Agrees when every comparison holds; each is a part, so that ablations can turn them one by one."""
+    """Agrees when every comparison holds.
+
+    Each is a part, so that ablations can turn them one by one.
+    """
     parts = {f"{claim.id}.{i}": check.held for i, check in enumerate(checks, 1)}
     return replace(j.all_of(checks, evidence), parts=parts)
 

@@ -316,7 +316,10 @@ def pairs(data: Data) -> Figure:
 
 
 def tables(evidence: Evidence) -> Iterable[TableView]:
-    """Figure 3's means, steps, figure 5 with requests, switches, throughputs, grants, and what was added."""
+    """Figure 3's means, steps, figure 5 with requests, switches, throughputs, grants.
+
+    And what was added.
+    """
     data = evidence.of(evidence.main_set)
     rows: list[tuple[Any, ...]] = [
         (m, *(data.estimate("rtt", v, mode=m).text() for v in ("rtt_mean", "rtt_least", "rtt_deviation", "goodput")))

@@ -1,4 +1,7 @@
-"""What is kept of a run: round trips, the steps of a segment, what each mode switch did, throughputs and shares."""
+"""What is kept of a run: round trips, the steps of a segment, mode switches.
+
+And throughputs and shares.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ def requests_per_s(run: Run, node: str) -> float:
 
 
 def reduce_steps(run: Run) -> dict[str, Any]:
-    """How requests are answered, what rides with reports, and how long packets wait for the next request."""
+    """How requests are answered, what rides with reports, and how long packets wait.
+
+    They wait for the next request.
+    """
     steps, packets = Steps(run.table("steps")), Packets(run.table("packets"))
     legs = {node: direct_legs(steps, node) for node in ("a", "b")}
     values: dict[str, Any] = {}
@@ -136,7 +142,10 @@ def ttis(time_s: FloatArray) -> IntArray:
 
 
 def direct_legs(steps: Steps, node: str) -> IntArray:
-    """For each request of `node` a row: after how many TTIs the first of each step of LEG follows; -1: it does not."""
+    """For each request of `node` a row: when the first of each step of LEG follows.
+
+    In TTIs after it; -1: it does not.
+    """
     here, there = steps.of(node=node), steps.of(to=node)
     rows = {
         "report": steps.of(step="report") & (here | there),
@@ -157,7 +166,10 @@ def direct_legs(steps: Steps, node: str) -> IntArray:
 
 
 def trip(steps: Steps, packets: Packets) -> float:
-    """From the request of a burst to the arrival of the first ACK that answers it, most frequent value [TTI]."""
+    """From the request of a burst to the first ACK that answers it arrives [TTI].
+
+    The most frequent value.
+    """
     asks, acks = steps.asks("a"), np.unique(ttis(packets.time[packets.of("received", "a")]))
     if not len(asks) or not len(acks):
         return float("nan")
@@ -180,7 +192,9 @@ def asking_share(steps: Steps, packets: Packets, node: str, peer: str) -> float:
 
 
 def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, float]:
-    """Packets that come after the report of a request and before its data block, and must be asked for anew.
+    """Packets that come after the report of a request and before its data block.
+
+    They must be asked for anew.
 
     How many; how long they wait for the next request in the mean [ms]; the shortest time between
     two requests [TTI].
@@ -207,7 +221,10 @@ def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, fl
 
 
 def riders(steps: Steps, node: str) -> tuple[float, float]:
-    """Whole packets that ride with a report of `node`: share of reports with 1 or 2, and the most."""
+    """Whole packets that ride with a report of `node`.
+
+    Share of reports with 1 or 2, and the most.
+    """
     data = steps.of(step="data", link="uplink", node=node) & (steps.packet >= 0)
     # Each packet once in a TTI; a packet in two blocks is in none of them whole.
     riding = np.unique(np.stack([steps.tti[data], steps.packet[data]]), axis=1)
@@ -221,7 +238,10 @@ def riders(steps: Steps, node: str) -> tuple[float, float]:
 
 
 def reduce_bursts(run: Run) -> dict[str, Any]:
-    """Requests of the sender, and bursts: sidelink blocks of its data in neighbouring TTIs, after the warm-up."""
+    """Requests of the sender, and bursts, after the warm-up.
+
+    A burst is sidelink blocks of its data in neighbouring TTIs.
+    """
     steps = run.table("steps")
     steps = steps.filter(pc.and_(pc.greater(steps["time_s"], WARM_UP_S), pc.equal(steps["node"], "a")))
 
@@ -235,7 +255,10 @@ def reduce_bursts(run: Run) -> dict[str, Any]:
 
 
 def shown_segment(steps: Steps, packets: Packets) -> dict[str, Any]:
-    """Steps of one burst and its ACKs after a second, from the request on: time [TTI], who, to whom, what."""
+    """Steps of one burst and its ACKs after a second, from the request on.
+
+    Time [TTI], who, to whom, what.
+    """
     asks = steps.tti[steps.of(step="request", node="a") & (steps.time > 1.0)]
     if not len(asks):
         return {}
@@ -263,7 +286,10 @@ def switches_of(run: Run) -> list[tuple[float, str, float]]:
 
 
 def reduce_transfer(run: Run) -> dict[str, Any]:
-    """Goodput of a whole run, timeouts, and for each switch what it dropped and how long nothing was acknowledged."""
+    """Goodput of a whole run, timeouts, and for each switch what it dropped.
+
+    And how long nothing was acknowledged.
+    """
     flow = flow_row(run, "ftp")
     switches = switches_of(run)
     stalls = [s for s in stalls_after(run, [t for t, _, _ in switches]) if not np.isnan(s)]
@@ -294,7 +320,10 @@ def stalls_after(run: Run, times: list[float]) -> list[float]:
 
 
 def reduce_switches(run: Run) -> dict[str, Any]:
-    """What TCP did after each switch, from samples of the sender every few milliseconds and its events."""
+    """What TCP did after each switch.
+
+    From samples of the sender every few milliseconds and its events.
+    """
     tcp, events = run.table("tcp"), run.table("events")
     events = events.filter(pc.equal(events["source"], "flow/ftp"))
     t, cwnd, ssthresh = column(tcp, "time_s"), column(tcp, "snd_cwnd"), column(tcp, "snd_ssthresh")
@@ -392,7 +421,10 @@ def shown_switches(
 
 
 def reduce_burst(run: Run) -> dict[str, Any]:
-    """The first switch to the sidelink in detail: lost segments, and the duplicate ACKs that tell of them."""
+    """The first switch to the sidelink in detail.
+
+    Lost segments, and the duplicate ACKs that tell of them.
+    """
     switches = [s for s in switches_of(run) if s[1] == "direct" and s[0] > WARM_UP_S]
     if not switches:
         return {"lost": 0.0, "duplicates": 0.0, "together_ms": np.nan}
@@ -435,6 +467,9 @@ def reduce_pairs(run: Run) -> dict[str, Any]:
 
 
 def reduce_datagrams(run: Run) -> dict[str, Any]:
-    """What datagrams that always wait get, counted as TCP's payload in packets of the same size [Mbit/s]."""
+    """What datagrams that always wait get [Mbit/s].
+
+    Counted as TCP's payload in packets of the same size.
+    """
     row = flow_row(run, "datagrams")
     return {"goodput": float(row["rx_packets"]) * MSS * 8 / run.duration_s / 1e6}

@@ -1,4 +1,7 @@
-"""How each claim of the slides is judged. One function per claim; thresholds come from claims.toml."""
+"""How each claim of the slides is judged.
+
+One function per claim; thresholds come from claims.toml.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def discards_or_forwards(_: Claim, data: Data) -> Finding:
 
 
 def judged_by_handovers(evaluator: Callable[[Claim, Data], Finding]) -> Callable[[Claim, Data], Finding]:
-    """An evaluator that only sees speeds of which every run has its handover; without any, nothing is judged."""
+    """An evaluator that only sees speeds of which every run has its handover.
+
+    Without any, nothing is judged.
+    """
 
     @wraps(evaluator)
     def judged(claim: Claim, data: Data) -> Finding:
@@ -95,7 +101,10 @@ def window_cut(claim: Claim, data: Data) -> Finding:
 
 @judged_by_handovers
 def window_kept(claim: Claim, data: Data) -> Finding:
-    """H5: no packet is lost at a lossless handover, and TCP cuts its window for nothing but its full queue's drops."""
+    """H5: a lossless handover loses no packet, and TCP cuts no window for it.
+
+    Drops of its full queue do cut the window.
+    """
     runs = [r for q in _sizes(claim, data) for r in data.runs("sweep", type="lossless", queue=q)]
 
     def total(what: str) -> int:
@@ -143,7 +152,7 @@ def goodput_falls(claim: Claim, data: Data) -> Finding:
 
 @judged_by_handovers
 def delay_rises(claim: Claim, data: Data) -> Finding:
-    """H7: the slope of the mean delay over the size, lossless, and how far the delay rises in all."""
+    """H7: the slope of the mean delay over the size, lossless, and the delay's rise in all."""
     sizes = [float(q) for q in data.labels("sweep", "queue")]
     mean = [data.estimate("sweep", "delay_mean_s", type="lossless", queue=int(q)).scaled(1e3) for q in sizes]
     rise = mean[-1].minus(mean[0])
@@ -161,7 +170,10 @@ def trade_off(claim: Claim, data: Data) -> Finding:
 
 
 def load_step(claim: Claim, data: Data) -> Finding:
-    """H9: rates, RTT and (unless the setting `timeouts` is false) timeouts before and after the step."""
+    """H9: rates, RTT and timeouts before and after the step.
+
+    Timeouts unless the setting `timeouts` is false.
+    """
     low, high = claim.settings["share"]
     checks = {}
     for added in data.labels("load", "added"):
@@ -211,7 +223,10 @@ def _goodputs(claim: Claim, data: Data) -> dict[str, j.Check]:
 
 
 def _delays(claim: Claim, data: Data) -> dict[str, j.Check]:
-    """Of what is received in the whole window, or (setting `delays` is `later`) only from the handover on."""
+    """Of what is received in the whole window, or only from the handover on.
+
+    The latter if the setting `delays` is `later`.
+    """
     which = claim.settings.get("delays", "delay")
     return {
         f"{what} delay {q} kB": _order(data, f"{what} delay", f"{which}_{what}_s", q, 1e3, "ms")
@@ -221,7 +236,10 @@ def _delays(claim: Claim, data: Data) -> dict[str, j.Check]:
 
 
 def _order(data: Data, what: str, key: str, queue: int, scale: float, unit: str) -> j.Check:
-    """Seamless below lossless, at the speeds at which something arrived under both (else there is no delay)."""
+    """Seamless below lossless, at the speeds at which something arrived under both.
+
+    Else there is no delay.
+    """
     found = [data.estimate("sweep", key, type=kind, queue=queue).scaled(scale) for kind in ("seamless", "lossless")]
     both = [pair for pair in zip(*(f.samples for f in found), strict=True) if not any(map(math.isnan, pair))]
     lacking = found[0].n - len(both)

@@ -376,7 +376,10 @@ def stacks(data: Data) -> Figure:
 
 
 def _with_interval(ax: Axes, xs: Sequence[float], found: Sequence[Estimate], colour: str, label: str) -> None:
-    """Means with a band of their 95 % intervals, cut at 0: no quantity drawn here can be negative."""
+    """Means with a band of their 95 % intervals, cut at 0.
+
+    No quantity drawn here can be negative.
+    """
     low, high = np.maximum(0.0, [f.ci95 or (f.mean, f.mean) for f in found]).T
     ax.plot(xs, [f.mean for f in found], marker="o", markersize=3, color=colour, label=label)
     ax.fill_between(xs, low, high, color=colour, alpha=0.2, linewidth=0)

@@ -85,7 +85,9 @@ def reduce_drive(run: Run) -> dict[str, Any]:
 
 
 def answers(events: list[dict[str, Any]], packets: dict[str, Any], tcp: pa.Table, t0: float) -> dict[str, float]:
-    """TCP's recoveries and timeouts in the time after the handover, by what became of the segment that each began with.
+    """TCP's recoveries and timeouts in the time after the handover.
+
+    By what became of the segment that each began with.
 
     `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full
     queue. `spurious`: not dropped at all. The segment is the first that is sent again at that
@@ -114,7 +116,7 @@ def answers(events: list[dict[str, Any]], packets: dict[str, Any], tcp: pa.Table
 
 
 def window_kept(run: Run, t0: float) -> float:
-    """The smallest congestion window in the time after the handover, as a share of that at the handover."""
+    """The smallest congestion window after the handover, as a share of that at it."""
     tcp = run.table("tcp")
     t, cwnd = column(tcp, "time_s"), column(tcp, "snd_cwnd")
     before, after = cwnd[t <= t0], cwnd[(t > t0) & (t < t0 + AFTER_S)]
@@ -122,7 +124,9 @@ def window_kept(run: Run, t0: float) -> float:
 
 
 def packet_table(run: Run) -> dict[str, Any]:
-    """Data packets of the download: when each was sent, received, forwarded over X2 and discarded at the handover.
+    """Data packets of the download: when each was sent and received.
+
+    And forwarded over X2 and discarded at the handover.
 
     NaN: it was not. And when something else dropped it, by which cause ("": nothing did), its first
     byte, its bytes, and whether it is a repetition.
@@ -155,7 +159,10 @@ def packet_table(run: Run) -> dict[str, Any]:
 
 
 def _places(ids: Any, order: Any, wanted: Any) -> tuple[Any, Any]:
-    """Where in `ids` (sorted by `order`) the wanted packets are, and which of these are there at all."""
+    """Where in `ids` (sorted by `order`) the wanted packets are.
+
+    And which of these are there at all.
+    """
     if not len(ids) or not len(wanted):
         return np.zeros(0, dtype=int), np.zeros(len(wanted), dtype=bool)
     found = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
@@ -277,7 +284,10 @@ def reduce_load(run: Run) -> dict[str, Any]:
 
 
 def reduce_outage(run: Run) -> dict[str, Any]:
-    """Users of the cell that stays, before and after; those of the cell that fails, and how they come back."""
+    """Users of the cell that stays, before and after, and those of the cell that fails.
+
+    And how these come back.
+    """
     events = run.table("events").to_pylist()
     back = [e for e in events if e["kind"] == "rrc-connected" and e["time_s"] > STEP_S]
     connected = [e["time_s"] for e in back]
@@ -295,7 +305,9 @@ def reduce_outage(run: Run) -> dict[str, Any]:
 
 
 def before_and_after(run: Run, group: str) -> dict[str, Any]:
-    """A group's flows in 15 s before and after the step: mean rate and RTT of a UE, all timeouts and retransmissions.
+    """A group's flows in 15 s before and after the step.
+
+    Mean rate and RTT of a UE, all timeouts and retransmissions.
 
     In the runs that figures show also `before` and `after`: the same of each single UE.
     """
@@ -326,7 +338,10 @@ def before_and_after(run: Run, group: str) -> dict[str, Any]:
 
 
 def one_user(tcp: dict[str, FloatArray], rto: list[float], start: float, settle: float) -> dict[str, float]:
-    """Rate and RTT of one flow in the 15 s from `start` + `settle` on; what went wrong in the 15 s from `start` on."""
+    """Rate and RTT of one flow in the 15 s from `start` + `settle` on.
+
+    What went wrong is counted from `start` on.
+    """
     steady = (tcp["time_s"] >= start + settle) & (tcp["time_s"] <= start + settle + STEADY_S)
     t, acked, rtt = tcp["time_s"][steady], tcp["bytes_acked"][steady], tcp["rtt_us"][steady]
     again = tcp["total_retrans"][(tcp["time_s"] >= start) & (tcp["time_s"] <= start + STEADY_S)]

@@ -1,4 +1,7 @@
-"""Figures beyond the paper: congestion controls of today, CoDel, airtime fairness, LTE and Wi-Fi side by side."""
+"""Figures beyond the paper: congestion controls of today, CoDel, airtime fairness.
+
+And LTE and Wi-Fi side by side.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ def queues(data: Data) -> Figure:
 
 
 def side(data: Data) -> Figure:
-    """LTE and Wi-Fi with stations at the same places: metrics in columns, congestion controls in rows."""
+    """LTE and Wi-Fi with stations at the same places.
+
+    Metrics in columns, congestion controls in rows.
+    """
     rates, transports = data.labels("side", "rate"), data.labels("side", "transport")
     fig = study_figure(1.7 * len(transports) + 0.8)
     panels = fig.subplots(len(transports), len(FOUR), sharex=True, sharey="col", squeeze=False)
@@ -124,7 +130,10 @@ def _side_scale(ax: Axes, key: str) -> None:
 
 
 def airtime(data: Data) -> Figure:
-    """What airtime fairness does: throughput, how even the time on the air is, each station's share in one run."""
+    """What airtime fairness does: throughput, how even the time on the air is.
+
+    And each station's share in one run.
+    """
     kinds, transports = data.labels("airtime", "queue"), data.labels("airtime", "transport")
     colours = ("#555555", "#009e73", "#cc79a7")
     fig = study_figure(2.8)

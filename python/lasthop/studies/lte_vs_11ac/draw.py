@@ -44,7 +44,10 @@ LABEL = {"thr": "throughput\n[Mbit/s]", "loss": "loss", "dly": "delay [ms]", "ji
 
 
 def against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
-    """Every metric in rows, conditions in columns, a line for each transport against the source rate."""
+    """Every metric in rows, conditions in columns.
+
+    A line for each transport against the source rate.
+    """
     rates = [float(r) for r in data.labels(group, "rate")]
     conditions = grid(data, group)
     transports = data.labels(group, "transport")
@@ -118,7 +121,10 @@ def line_of_today(transport: str) -> dict[str, Any]:
 
 
 def scale(row: Sequence[Axes], key: str) -> None:
-    """The scale of a row of dots, once all of them are there: its panels share an axis and its limits."""
+    """The scale of a row of dots, once all of them are there.
+
+    Its panels share an axis and its limits.
+    """
     ax = row[0]
     if key == "loss":
         ax.set_xscale("symlog", linthresh=1e-4)

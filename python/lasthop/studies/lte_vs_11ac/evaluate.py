@@ -1,4 +1,6 @@
-"""How the claims are judged: one evaluator reads each claim's test (statement.py) and compares estimates.
+"""How the claims are judged.
+
+One evaluator reads each claim's test (statement.py) and compares estimates.
 
 A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it;
 it is undecided if the intervals of all parts that fail reach into what the claim accepts. With none
@@ -122,7 +124,10 @@ def estimate(cell: Cell, data: Data) -> Estimate:
 
 
 def loss_measure(data: Data) -> str:
-    """How loss is counted: the flow monitor's way, unless a reading says otherwise (`loss = dropped`)."""
+    """How loss is counted: the flow monitor's way.
+
+    Unless a reading says otherwise (`loss = dropped`).
+    """
     name = data.variation.name.removeprefix("loss = ")
     return name if name in LOSSES else "undelivered"
 

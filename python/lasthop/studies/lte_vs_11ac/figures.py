@@ -1,4 +1,7 @@
-"""Small multiples that can be read: every variant in every condition, one variant at a time, groups, load."""
+"""Small multiples that can be read.
+
+Every variant in every condition, one variant at a time, groups, load.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,10 @@ def comparison(data: Data, group: str) -> Figure:
 
 
 def load(data: Data) -> Figure:
-    """Where the variants part: every metric against the source rate, a line for each variant and UDP."""
+    """Where the variants part: every metric against the source rate.
+
+    A line for each variant and UDP.
+    """
     caption = "Every metric against the source rate of each of the 14 stations; means over stations and seeds."
     return against_rate(data, "load", "Load sweep", caption)
 

@@ -1,4 +1,6 @@
-"""The paper's product: which variant, packet size and RLC mode suit each load and metric best, with ties.
+"""The paper's product: which variant, packet size and RLC mode suit each load.
+
+By metric, with ties.
 
 A combination ties with the best when the 95 % interval of their difference, seed by seed, holds
 zero, or when they differ by less than the metric's percentage of equality; without replications
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Combination:
-    """What may be chosen: a transport (a TCP variant, or UDP), a packet size, and the network with its mode."""
+    """What may be chosen: a transport, a packet size, and the network with its mode.
+
+    A transport is a TCP variant, or UDP.
+    """
 
     transport: str
     size: int

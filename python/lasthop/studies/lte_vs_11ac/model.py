@@ -1,4 +1,7 @@
-"""The study's vocabulary: variants, networks, packet sizes, metrics, and what of them exists today."""
+"""The study's vocabulary: variants, networks, packet sizes, metrics.
+
+And what of them exists today.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ SIZES = {"s": 1000, "l": 3000}
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of a run: how it is called, which reduced value it is, and how equal "equal" is."""
+    """A quantity of a run: its name, its reduced value, and how equal "equal" is."""
 
     name: str
     value: str

@@ -1,4 +1,7 @@
-"""Where the variants part: how far the eleven are from each other at each source rate, and who is where."""
+"""Where the variants part: how far the eleven are apart at each source rate.
+
+And who is where.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ MOST = 25.0
 
 
 def parting(data: Data) -> Figure:
-    """Above the spread of the variants against the source rate, below each variant against the median of all."""
+    """Above the spread of the variants against the source rate.
+
+    Below each variant against the median of all.
+    """
     rates = data.labels("load", "rate")
     conditions = grid(data, "load")
     everyone = data.labels("load", "transport")
@@ -99,7 +105,10 @@ def _spreads(
 
 
 def _heat(ax: Axes, means: Sequence[Sequence[float]], paper: int) -> Any:
-    """A row for each variant, a column for each rate: percent from the median of the paper's, which come first."""
+    """A row for each variant, a column for each rate.
+
+    Percent from the median of the paper's, which come first.
+    """
     medians = [statistics.median(column) for column in zip(*means[:paper], strict=True)]
     away = np.array([[100 * (m / middle - 1) for m, middle in zip(row, medians, strict=True)] for row in means])
     image = ax.imshow(away, cmap="RdBu_r", vmin=-MOST, vmax=MOST, aspect="auto")

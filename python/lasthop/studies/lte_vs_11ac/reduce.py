@@ -1,4 +1,7 @@
-"""What is kept of a run: the flow monitor's four metrics over the stations, loss counted three ways, time series."""
+"""What is kept of a run: the flow monitor's four metrics over the stations.
+
+Loss counted three ways, time series.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ def reduce_cell(run: Run) -> dict[str, Any]:
 
 
 def dropped_packets(run: Run, flows: pa.Table) -> float:
-    """Data packets of which something was dropped: `lost_dropped` counts fragments singly, of 3000 B up to three times.
+    """Data packets of which something was dropped.
+
+    `lost_dropped` counts fragments singly, of 3000 B up to three times.
 
     The table `drops` has the fragments of a packet under its number, and ACKs, which are never
     fragmented, beside them.
@@ -70,7 +75,9 @@ def reduce_series(run: Run) -> dict[str, Any]:
 
 
 def series(packets: pa.Table, end_s: float) -> dict[str, FloatArray]:
-    """Per bin: data received, loss (retransmissions and datagrams that never came, over sent), mean delay, jitter.
+    """Per bin: data received, loss, mean delay, jitter.
+
+    Loss: retransmissions and datagrams that never came, over sent.
 
     A packet counts in the bin in which it arrives, for loss in that in which it was sent.
     """
@@ -97,7 +104,10 @@ def series(packets: pa.Table, end_s: float) -> dict[str, FloatArray]:
 
 
 def successive(delay: FloatArray, arrived: FloatArray, flow: Any) -> tuple[FloatArray, FloatArray]:
-    """Absolute differences of delays of packets that one flow received one after the other, and when."""
+    """Absolute differences of delays of successive packets of one flow, and when.
+
+    Successive as they were received.
+    """
     order = np.lexsort((arrived, flow))
     same = np.diff(flow[order]) == 0
     return np.abs(np.diff(delay[order]))[same], arrived[order][1:][same]
@@ -111,7 +121,7 @@ def acknowledged(tcp: pa.Table) -> FloatArray:
 
 
 def start_dip(acked: FloatArray) -> float:
-    """The lowest of the first seconds in which something was acknowledged, over the mean of all later ones.
+    """The lowest of the first seconds with an acknowledgement, over the mean of later ones.
 
     The table is sampled once a second. A flow that starts well has about 1; a deep dip is below a
     half.
@@ -151,7 +161,10 @@ def rates(run: Run, flows: pa.Table) -> dict[str, list[float]]:
 
 
 def radio(run: Run, wifi: bool) -> dict[str, float]:
-    """Means over the stations' downlinks of what the radio tables count at the end, where the run has them."""
+    """Means over the stations' downlinks of what radio tables count at the end.
+
+    Where the run has them.
+    """
     name = "wifi" if wifi else "radio"
     if not run.has_table(name) or not run.table(name).num_rows:
         return {}

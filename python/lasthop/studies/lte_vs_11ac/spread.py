@@ -1,4 +1,7 @@
-"""Do variants differ? How far apart the means are, and how many pairs the replications tell apart."""
+"""Whether variants differ.
+
+How far apart the means are, and how many pairs the replications tell apart.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The study's tables: averages, whether variants differ, claims that count, contradictions, matching parameters."""
+"""The study's tables: averages, whether variants differ, claims that count.
+
+And contradictions, and matching parameters.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +179,10 @@ def causes(data: Data) -> TableView:
 
 
 def match(data: Data) -> Iterable[TableView]:
-    """The matching parameters of the load sweep: of the paper's variants, with those of today, for UDP."""
+    """The matching parameters of the load sweep.
+
+    Of the paper's variants, with those of today, for UDP.
+    """
     transports = data.labels("load", "transport")
     eleven = [t for t in transports if t in VARIANTS]
     tcp = [t for t in transports if t in VARIANTS or t in TODAY]

@@ -1,4 +1,7 @@
-"""How each claim of the contribution is judged. One function per claim; bands and rates come from claims.toml."""
+"""How each claim of the contribution is judged.
+
+One function per claim; bands and rates come from claims.toml.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def ratio(data: Data, scheme: str, buffer: int) -> Estimate:
 
 
 def judged(claim: Claim, checks: list[j.Check], evidence: list[str]) -> Finding:
-    """Agrees when every comparison holds; each is a part, so that ablations can turn them one by one."""
+    """Agrees when every comparison holds.
+
+    Each is a part, so that ablations can turn them one by one.
+    """
     parts = {f"{claim.id}.{i}": check.held for i, check in enumerate(checks, 1)}
     return replace(j.all_of(checks, evidence), parts=parts)
 
@@ -72,7 +78,10 @@ def periodic_losses(_: Claim, data: Data) -> Finding:
 
 
 def short_burst(claim: Claim, data: Data) -> Finding:
-    """R4: the latency of a short burst, where arithmetic has the claim hold; and where ours does."""
+    """R4: the latency of a short burst, where arithmetic has the claim hold.
+
+    And where ours does.
+    """
     band, at = claim.settings["band"], claim.settings["at"]
     grid = {
         (rtt, window): saved(*(burst(data, scheme, rtt, window) for scheme in ("queue", "normal")))
@@ -162,7 +171,10 @@ def prediction(_: Claim, data: Data) -> Finding:
 
 
 def drift(_: Claim, data: Data) -> Finding:
-    """R13: the sender's own estimate of the queue, left alone for longer and longer, and corrected by each report."""
+    """R13: the sender's own estimate of the queue, left alone for longer and longer.
+
+    And corrected by each report.
+    """
     ages = (0.1, 1.0, 10.0)
     free = [data.estimate("load", f"free_{age:g}", load="broadcast") for age in ages]
     held = data.estimate("load", "corrected", load="broadcast")

@@ -243,7 +243,10 @@ def wrongs(data: Data, kind: str) -> Mapping[float, float]:
 
 
 def table_limits(data: Data) -> TableView:
-    """How wrong hints may be: between which two values plain CUBIC begins to win, on each side of none."""
+    """How wrong hints may be, on each side of none.
+
+    Between which two values plain CUBIC begins to win.
+    """
     cubic = data.estimate("wrong", "goodput", case="cubic").mean
     rows = []
     for kind, (none, what, unit) in WRONGS.items():

@@ -65,7 +65,10 @@ def reduce_download(run: Run) -> dict[str, Any]:
 
 
 def reduce_air(run: Run) -> dict[str, Any]:
-    """Datagrams that always wait: the air-link rate of IP packets, and of TCP data in full segments."""
+    """Datagrams that always wait: the air-link rate of IP packets.
+
+    And of TCP data in full segments.
+    """
     rate = flow(run, "air")["throughput_bps"] / 1e6
     return {"ip_rate": rate, "goodput": rate * PAYLOAD}
 
@@ -171,7 +174,9 @@ def reduce_trace(run: Run) -> dict[str, Any]:
 
 
 def reduce_prediction(run: Run) -> dict[str, Any]:
-    """What is told against what is served, and how far an estimate of the queue runs from the real one.
+    """What is told against what is served.
+
+    And how far an estimate of the queue runs from the real one.
 
     Reports carry the moment at which they were taken. By then layer 2 has got what had left the
     sender one wire's delay before.
@@ -219,7 +224,10 @@ def octets(value: str) -> float:
 
 
 def drift(time: FloatArray, estimate: FloatArray, real: FloatArray, age: float) -> float:
-    """Mean distance [B] of the estimate from the real queue, `age` [s] after it was last set to it."""
+    """Mean distance [B] of the estimate from the real queue.
+
+    `age` [s] after it was last set to it.
+    """
     steps = max(round(age / float(np.median(np.diff(time)))), 1)
     off = estimate - real
     return float(np.abs(off[steps:] - off[:-steps]).mean())

@@ -1,4 +1,7 @@
-"""How each claim of the paper is judged. One function per claim; bands and rates come from claims.toml."""
+"""How each claim of the paper is judged.
+
+One function per claim; bands and rates come from claims.toml.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,9 @@ def transmission_time_s(packet_bytes: int, blocks: int, tti_s: float) -> float:
 
 
 def minimum_rtt_s(one_way_s: float) -> float:
-    """The smallest RTT that a grid of TTIs allows, for a one-way delay outside the radio (wired + RNC to Node B).
+    """The smallest RTT that a grid of TTIs allows, for a one-way delay outside the radio.
+
+    Wired, and RNC to Node B.
 
     ceil20(ceil10(2w + 0.5 ms) + 20) + 20 ms: 0.5 ms for serialisation on the 10 Mbit/s link; two
     downlink TTIs for a packet, one uplink TTI for its ACK. Data that arrives at the instant a TTI

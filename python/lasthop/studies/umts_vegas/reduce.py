@@ -21,7 +21,10 @@ RTT_UPPER_S = 3.0
 
 
 def reduce_transfer(run: Run) -> dict[str, Any]:
-    """A TCP transfer: throughput, RTT, timeouts, radio counters, and the window where it was sampled."""
+    """A TCP transfer: throughput, RTT, timeouts, radio counters.
+
+    And the window where it was sampled.
+    """
     flow = run.row("flows")
     timeouts = event_times(run, "rto")
     late = float((timeouts > STARTUP_S).sum())
@@ -46,7 +49,10 @@ def reduce_transfer(run: Run) -> dict[str, Any]:
 
 
 def reduce_ahead(run: Run) -> dict[str, Any]:
-    """What reaches the UE, whatever stands before it: of a split connection the part behind the proxy."""
+    """What reaches the UE, whatever stands before it.
+
+    Of a split connection the part behind the proxy.
+    """
     flow = next(f for f in run.table("flows").to_pylist() if f["dst"] == "ue")
     return {
         "share": flow["rx_segment_bytes"] * 8 / run.duration_s / CAPACITY_BPS,
@@ -56,7 +62,10 @@ def reduce_ahead(run: Run) -> dict[str, Any]:
 
 
 def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
-    """From the `tcp` table sampled at every ACK: statistics over time of the window, and every RTT sample."""
+    """Statistics over time of the window, and every RTT sample.
+
+    From the `tcp` table sampled at every ACK.
+    """
     table = run.table("tcp")
     time = column(table, "time_s")
     window = StepSeries(time, column(table, "snd_cwnd"), run.duration_s)
@@ -81,7 +90,10 @@ def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
 
 
 def radio_counters(run: Run) -> dict[str, float]:
-    """Use of the channel in both directions, as shares of its blocks, from the last samples of `rlc` and `mac`."""
+    """Use of the channel in both directions, as shares of its blocks.
+
+    From the last samples of `rlc` and `mac`.
+    """
     rlc = {way: last_of(run, "rlc", way) for way in CHANNELS}
     mac = {way: last_of(run, "mac", way) for way in CHANNELS}
     values: dict[str, float] = {}
@@ -101,7 +113,10 @@ def radio_counters(run: Run) -> dict[str, float]:
 
 
 def reduce_spurious(run: Run) -> dict[str, Any]:
-    """A transfer with every packet written down: the timeouts after which the receiver gets what it has."""
+    """A transfer with every packet written down: which timeouts were spurious.
+
+    After those the receiver gets what it has.
+    """
     values = reduce_transfer(run)
     packets = packet_columns(run)
     sent = packets["server sent data"]
