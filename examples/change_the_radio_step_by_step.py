@@ -1,4 +1,4 @@
-"""A loop that looks at TCP every second and makes the radio worse.
+"""A loop that reads the state of TCP every second and makes the radio worse.
 
 demonstrates in particular:
 
@@ -41,7 +41,7 @@ mss = "512 B"
 
 
 def main() -> None:
-    """Adds five percent of block errors every ten seconds and prints what TCP makes of it."""
+    """Adds five percent of block errors every ten seconds and prints the state of TCP."""
     scenario = lh.Scenario.parse(SCENARIO)
     sim = scenario.simulate()
     before = 0

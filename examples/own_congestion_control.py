@@ -1,4 +1,4 @@
-"""Two congestion controls written in Python, beside the built-in ones that are next of kin.
+"""Two congestion controls written in Python, beside the built-in ones that are most like them.
 
 demonstrates in particular:
 

@@ -1,4 +1,4 @@
-"""A scheduler written in Python, beside the built-in ones that are next of kin.
+"""A scheduler written in Python, beside the built-in ones that are most like it.
 
 demonstrates in particular:
 
@@ -55,7 +55,7 @@ app = { kind = "cbr", rate = "64 kbit/s", size = "160 B" }
 
 # [late-first]
 class LateFirst(lh.Scheduler):
-    """The best channel first; before that voice whose oldest packet has waited for `budget`."""
+    """Voice first whose oldest packet has waited for `budget`, then the best channel."""
 
     domain = "rate"  # each group of resource blocks goes to the largest weight times rate there
 

@@ -371,6 +371,7 @@ def test_the_reference_has_the_members_of_compiled_classes_and_fields_of_datacla
             for member in vars(cls):
                 assert member.startswith("_") or re.search(rf"{{py:\w+}} {member}\b", section), f"{name}.{member}"
     assert "May be set." in page.split("{py:attribute} cwnd\n")[1].split("{py:")[0]
+    assert "```text" in extension.markdown("A folder:\n\n    DIR/a.parquet  a table\n\nThat is all.")
     explained = extension.module_page(importlib.import_module("lasthop.explain"))
     assert "the times of all parts add up" in explained.split("{py:attribute} ns")[1].split("{py:")[0]
 

@@ -230,11 +230,21 @@ def markdown(doc: str) -> str:
             ):
                 block.append(lines[i])
                 i += 1
-            out += ["", "```python", *textwrap.dedent("\n".join(block)).rstrip().splitlines(), "```", ""]
+            text = textwrap.dedent("\n".join(block)).rstrip()
+            out += ["", f"```{'python' if is_python(text) else 'text'}", *text.splitlines(), "```", ""]
             continue
         out.append(lines[i])
         i += 1
     return "\n".join(out).rstrip() + "\n"
+
+
+def is_python(text: str) -> bool:
+    """Whether an example is Python: other ones are files, tables or grammars."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return text.startswith(">>> ")
+    return True
 
 
 def in_doctest(block: list[str], line: str) -> bool:
