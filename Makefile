@@ -5,6 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REPS ?= 10000
+PYTHONS ?=
+HASHES ?= hashes.txt
+
+# Programs that only releases and their checks need, in exact versions.
+TOOLS := target/tools
+CARGO_DENY := 0.20.2
+ACTIONLINT := v1.7.12
 
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -19,7 +26,8 @@ LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
 .PHONY: help page page-picture page-references scorecards demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
-	slow ray golden properties bench bench-check swarm build lock clean
+	slow ray golden hashes compare-hashes properties bench bench-check swarm build lock clean \
+	dist third-party licences workflows tag-check
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -43,8 +51,8 @@ lint-rust: $(VENV)/.made ## Rust: formatted, no warnings
 
 lint-python: $(VENV)/.tools ## Python: formatted, no lint
 	$(LANE)
-	$(BIN)/ruff format --check python tests docs/*.py docs/_ext
-	$(BIN)/ruff check python tests docs
+	$(BIN)/ruff format --check python tests release docs/*.py docs/_ext
+	$(BIN)/ruff check python tests release docs
 
 types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells the truth
 	$(LANE)
@@ -87,14 +95,45 @@ docs: $(VENV)/.tools build ## does the documentation build without a warning? (d
 	$(BIN)/python docs/check_search.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing else? (dist/)
+wheel: $(VENV)/.made ## does the wheel hold the package and nothing else, and work in a bare environment? (target/wheel)
 	$(LANE)
-	rm -rf dist
-	$(BIN)/maturin build --release --locked --out dist
-	bash tests/wheel.sh $(BIN)/python dist/lasthop-*.whl
+	rm -rf target/wheel
+	$(BIN)/maturin build --release --locked --out target/wheel
+	$(BIN)/python release/check.py target/wheel/lasthop-*.whl
+	bash tests/wheel.sh $(BIN)/python target/wheel/lasthop-*.whl
+
+dist: $(VENV)/.release ## the files of a release, checked: portable wheel, sdist, SBOM (dist/); PYTHONS="..." names interpreters
+	$(LANE)
+	PYTHONS="$(PYTHONS)" bash release/dist.sh $(BIN)
+
+third-party: ## renew THIRD-PARTY.md and the SBOM of the page, after a change of a lock file (needs Node)
+	$(PYTHON) release/third_party.py
+
+licences: $(TOOLS)/bin/cargo-deny ## are licences, versions and sources of the crates those that deny.toml allows?
+	$(TOOLS)/bin/cargo-deny --locked check licenses bans sources
+
+workflows: $(VENV)/.release ## are the workflow files of GitHub valid? (actionlint needs Go)
+	$(LANE)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/yamllint --strict -d '{extends: default, rules: {line-length: {max: 160}, document-start: disable, truthy: {check-keys: false}, comments: {min-spaces-from-content: 1}}}' .github/workflows
+	@command -v go > /dev/null || { echo "DID NOT RUN: actionlint (no program go)" >&2; exit 0; }; \
+	  set -x; go run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT)
+
+tag-check: $(VENV)/.made ## is TAG that of the version? (TAG=v0.1.0)
+	$(BIN)/python release/check.py --tag '$(TAG)'
 
 golden: build ## renew the golden files; the commit says why results moved
 	$(BIN)/python -m tests.golden renew
+
+hashes: build ## the hashes of the golden runs on this platform, in the file HASHES
+	$(BIN)/python -m tests.golden hashes $(HASHES)
+
+compare-hashes: ## do the files HASHES="A B ..." hold the same hashes? (of several platforms)
+	@set -- $(HASHES); first=$$1; shift; failed=0; \
+	  for other; do \
+	    if diff -u "$$first" "$$other" | head -n 40; cmp -s "$$first" "$$other"; \
+	    then echo "$$other: the same as $$first"; else echo "$$other: differs from $$first" >&2; failed=1; fi; \
+	  done; [ $$# -gt 0 ] || { echo 'HASHES="A B ..." names two files at least' >&2; failed=2; }; exit $$failed
 
 page: ## build the page of `lasthop view` and of reports from its sources in viewer/ (needs Node)
 	cd viewer && npm ci --no-audit --no-fund --ignore-scripts && npm run build
@@ -122,12 +161,16 @@ bench-check: ## instruction counts of the bench cases against the record (UPDATE
 swarm: ## random valid scenarios with every debug check on (REPS=10000)
 	cargo run --profile checked -p lasthop-sim --example swarm -- $(REPS)
 
-lock: $(VENV)/.made ## renew requirements-dev.txt from pyproject.toml
+lock: $(VENV)/.made ## renew requirements-dev.txt and requirements-release.txt from pyproject.toml
 	PIP_CONSTRAINT= $(PIP) install uv
 	{ echo '# What development and CI install: exact versions that resolve on Python 3.10 and later. Renew with `make lock`.'; \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade --no-header --no-annotate \
 	    --extra dev --extra docs pyproject.toml; } > requirements-dev.txt.new
+	{ echo '# What `make dist` and `make workflows` install beside requirements-dev.txt. Renew with `make lock`.'; \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade --no-header --no-annotate \
+	    --constraint requirements-dev.txt.new --extra release pyproject.toml; } > requirements-release.txt.new
 	mv requirements-dev.txt.new requirements-dev.txt
+	mv requirements-release.txt.new requirements-release.txt
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) viewer/node_modules viewer/build target dist results docs/_build .mypy_cache .ruff_cache .pytest_cache python/lasthop/_core*.so
@@ -146,6 +189,13 @@ $(VENV)/.made: requirements-dev.txt
 $(VENV)/.tools: $(VENV)/.made
 	$(PIP) install -r requirements-dev.txt
 	@touch $@
+
+$(VENV)/.release: $(VENV)/.made requirements-release.txt
+	PIP_CONSTRAINT= $(PIP) install -r requirements-release.txt
+	@touch $@
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --locked --root $(TOOLS) --version $(CARGO_DENY) cargo-deny
 
 $(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST)
 	$(BIN)/maturin develop --release --locked

@@ -4,6 +4,7 @@ python -m tests.golden renew
 python -m tests.golden list
 python -m tests.golden run NAME --out FOLDER
 python -m tests.golden look BEFORE NOW
+python -m tests.golden hashes FILE
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ def main() -> int:
     look = commands.add_parser("look", help="where two result folders of one run part")
     look.add_argument("before", type=Path)
     look.add_argument("now", type=Path)
+    hashes = commands.add_parser("hashes", help="make every golden run and write its hashes elsewhere")
+    hashes.add_argument("file", type=Path)
+    hashes.add_argument("--jobs", type=int, default=0, help="runs at a time; 0: one for each core")
     arguments = parser.parse_args()
+    if arguments.command == "hashes":
+        return _hashes(arguments.file, arguments.jobs)
     if arguments.command == "renew":
         return _renew(arguments.jobs)
     if arguments.command == "list":
@@ -52,6 +58,17 @@ def _renew(jobs: int) -> int:
     now.write()
     print(f", {len(now.contents)} tables, {time.monotonic() - begin:.0f} s", file=sys.stderr)
     print("\n".join(differences(before, now)) or "nothing differs from the golden files")
+    return 0
+
+
+def _hashes(file: Path, jobs: int) -> int:
+    """For a comparison between platforms: no golden file changes."""
+    runs = golden_runs()
+    take(runs, jobs, lambda done: print(f"\r{done}/{len(runs)} runs", end="", file=sys.stderr, flush=True)).write(
+        file, file.with_suffix(".columns")
+    )
+    print(file=sys.stderr)
+    print(file)
     return 0
 
 
