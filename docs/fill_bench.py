@@ -159,7 +159,8 @@ def recorded_section(recorded: dict[str, Any]) -> str:
     lines = ["| what | figure | command | commit | date |", "|---|---|---|---|---|"]
     of_row = "| {what} | {value} | `{command}` | `{commit}` | {date} |"
     lines += [of_row.format(**row) for row in recorded["rows"]]
-    return f"### {recorded['title']}\n\n" + "\n".join(lines)
+    note = textwrap.fill(recorded["note"], 120, break_on_hyphens=False)
+    return f"### {recorded['title']}\n\n{note}\n\n" + "\n".join(lines)
 
 
 def number(value: float | None) -> str:
