@@ -1,4 +1,4 @@
-//! What RRC wants done for a UE: commands of the state machines of its connection and of its
+//! What RRC orders for a UE: commands of the state machines of its connection and of its
 //! mobility, which the network carries out in their order.
 
 use lasthop_units::{CellId, Duration, Tti};
@@ -24,7 +24,7 @@ pub enum Command {
     },
     /// Radio link monitoring has found this.
     Link(LinkEvent),
-    /// The network is asked, and answers with an input.
+    /// The network is queried, and answers with an input.
     Ask(Question),
     /// The UE leaves its cell for this one, MAC is reset, and no cell schedules it.
     Detach(CellId),
@@ -44,7 +44,7 @@ pub enum Command {
     StopForwarding,
     /// The UE's cell serves it from now on.
     Serve,
-    /// The UE goes to RRC_IDLE, and the network forgets it.
+    /// The UE enters RRC_IDLE, and the network releases its context.
     Release,
     /// The link of a UE that cannot leave its cell has failed: MAC is reset, and its bearers are
     /// re-established where it is.
@@ -65,12 +65,12 @@ pub enum Command {
     Released,
 }
 
-/// What a procedure must know of its surroundings before it goes on.
+/// What a procedure needs of its surroundings before it continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// HANDOVER REQUEST has reached this cell: how full is it?
     LoadOf(CellId),
-    /// RRCConnectionReconfiguration with mobilityControlInfo goes out: does the UE hear it?
+    /// RRCConnectionReconfiguration with mobilityControlInfo is sent: does the UE receive it?
     ReceivesCommand,
     /// The UE looks for a cell: what does it measure of each?
     Cells,
@@ -81,7 +81,7 @@ pub enum Question {
 /// A step of a handover or a re-establishment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MobilityEvent {
-    /// The source has a report and asks the target.
+    /// The source has a report and sends a request to the target.
     PreparationStarted,
     /// The target has refused.
     PreparationRefused,

@@ -16,11 +16,11 @@ pub struct RrcConfig {
     pub start: InitialState,
     /// Whether messages take time.
     pub timing: RrcTiming,
-    /// T300: the connection must be set up this long after it was asked for: 100, 200, 300, 400,
+    /// T300: the connection must be set up this long after it was requested: 100, 200, 300, 400,
     /// 600, 1000, 1500 or 2000 ms.
     pub t300: Duration,
-    /// After a failure the UE waits this long before it asks again (T3411 of TS 24.301 clause 10.2
-    /// is 10 s).
+    /// After a failure the UE waits this long before it requests again (T3411 of TS 24.301 clause
+    /// 10.2 is 10 s).
     pub retry: Duration,
     /// A UE without any data for so long is sent to idle; "infinity": never.
     pub inactivity: OrInfinity<Duration>,
@@ -107,8 +107,9 @@ impl RrcConfig {
         Ok(Vec::new())
     }
 
-    /// When a UE that is switched on in `tti` has read what it must know: the next master
-    /// information block (subframe 0 of a frame, TS 36.331 clause 5.2.1.2), then the next SIB2.
+    /// When a UE that is switched on in `tti` has read the system information that it needs: the
+    /// next master information block (subframe 0 of a frame, TS 36.331 clause 5.2.1.2), then the
+    /// next SIB2.
     pub fn informed(&self, tti: Tti) -> Tti {
         let mib = tti.0.next_multiple_of(10);
         // System information messages come in windows from the start of their period on; SIB2 is in
@@ -126,7 +127,7 @@ impl RrcConfig {
     }
 }
 
-/// What the procedures know of a cell.
+/// What the procedures use of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellParameters {
     /// Its system information.

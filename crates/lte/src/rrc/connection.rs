@@ -29,7 +29,7 @@ enum State {
     },
 }
 
-/// What a connection must know of its surroundings.
+/// What a connection needs of its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionContext<'a> {
     /// What the UE's cell broadcasts.
@@ -126,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// There is data for an idle UE, which learns of it when it is paged, or from it.
+    /// There is data for an idle UE, which is paged, or has the data itself.
     fn want(&mut self, context: &ConnectionContext<'_>, direction: Direction, out: &mut Commands) {
         if !self.is_idle() {
             return;
@@ -140,7 +140,7 @@ impl Connection {
         self.establish(context, at, out);
     }
 
-    /// Upper layers want a connection; the first step is in `tti` or later.
+    /// Upper layers request a connection; the first step is in `tti` or later.
     fn establish(&mut self, context: &ConnectionContext<'_>, tti: Tti, out: &mut Commands) {
         let config = &context.cell.rrc;
         let until = match config.timing {

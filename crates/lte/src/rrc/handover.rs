@@ -35,7 +35,7 @@ pub struct HandoverConfig {
     pub t304: Duration,
     /// T311: a suitable cell must be found this long after a failure: 1, 3, 5, 10, 15, 20 or 30 s.
     pub t311: Duration,
-    /// T301: a re-establishment must be answered this long after it was asked for: 100, 200, 300,
+    /// T301: a re-establishment must be answered this long after it was requested: 100, 200, 300,
     /// 400, 600, 1000, 1500 or 2000 ms.
     pub t301: Duration,
     /// Finding a cell after a failure (TS 36.133 clause 6.1.2.1: 100 ms for a known one).
@@ -43,7 +43,7 @@ pub struct HandoverConfig {
     /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be
     /// reported (TS 36.133 clause 9.1.4), to -44 dBm.
     pub suitable: Dbm,
-    /// A cell asks the last one for the context of a UE that it does not know (Retrieve UE Context,
+    /// A cell requests the context of an unknown UE from its last cell (Retrieve UE Context,
     /// TS 36.423 clause 8.3.13). Otherwise only cells that were prepared take a
     /// re-establishment.
     pub fetch_context: bool,

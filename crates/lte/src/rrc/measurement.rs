@@ -147,7 +147,7 @@ pub fn rsrq_index(db: f64) -> u8 {
     (2.0 * (db + 20.0)).floor().clamp(0.0, 34.0) as u8
 }
 
-/// What a UE knows of the cells around it.
+/// What a UE has measured of the cells around it.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     filtered: IndexVec<CellId, Option<Measured>>,

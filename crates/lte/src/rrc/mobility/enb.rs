@@ -37,7 +37,7 @@ impl Load {
 pub struct Answer {
     /// How full it is.
     pub load: Load,
-    /// The eNB with the UE's context can be asked for it.
+    /// The eNB with the UE's context can be reached.
     pub reachable: bool,
 }
 
@@ -48,9 +48,9 @@ pub(super) enum Procedure {
     None,
     /// A report is on its way to the source, or waits there.
     Reported { target: CellId, at: Tti },
-    /// The target is asked; `early`: for a conditional handover.
+    /// A request is sent to the target; `early`: for a conditional handover.
     Preparing { target: CellId, at: Tti, early: bool },
-    /// The command goes out, and again until the UE receives it.
+    /// The command is sent, and again until the UE receives it.
     Commanding { target: CellId, at: Tti },
     /// The cell of a re-establishment fetches the UE's context, or refuses.
     Retrieving { at: Tti, refused: bool },
@@ -71,7 +71,7 @@ pub(super) enum Preparation {
     Refused,
     /// The UE has its command and decides when to go.
     Conditional(CellId),
-    /// The command goes out.
+    /// The command is sent.
     Commanding,
 }
 
@@ -86,9 +86,9 @@ pub(super) struct EnbProcedures {
 }
 
 impl DataPath<'_> {
-    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path
-    /// not switched. The next one waits, and so does a target's preparation, since the UE would
-    /// take it at any time.
+    /// True while the last change of cell is in progress behind the radio: data is forwarded, or
+    /// the path not switched. The next one waits, and so does a target's preparation, since the UE
+    /// would take it at any time.
     const fn is_changing(&self) -> bool {
         self.forwarding || self.home != self.anchor
     }
@@ -107,7 +107,7 @@ impl EnbProcedures {
         !matches!(self.procedure, Procedure::None)
     }
 
-    /// `procedure` goes on, and something is due at `at`.
+    /// `procedure` continues, and something is due at `at`.
     fn enter(&mut self, procedure: Procedure, at: Tti, out: &mut Commands) {
         self.procedure = procedure;
         out.push(Command::Wake(at));
@@ -136,8 +136,8 @@ impl EnbProcedures {
         self.enter(Procedure::Reported { target, at: at.open }, at.open, out);
     }
 
-    /// A report goes out. An early one leads to a preparation; it is of no use while the last
-    /// change of cell goes on.
+    /// A report is sent. An early one leads to a preparation; it is of no use while the last
+    /// change of cell is in progress.
     pub fn reported(&mut self, context: &Context<'_>, report: Report, out: &mut Commands) {
         let at = context.at.tti.plus(context.at.report());
         let Report { target, early } = report;
@@ -150,7 +150,7 @@ impl EnbProcedures {
         }
     }
 
-    /// The source has a report: HANDOVER REQUEST goes to the target, its answer comes back.
+    /// The source has a report: HANDOVER REQUEST is sent to the target, its answer comes back.
     fn prepare(&mut self, context: &Context<'_>, target: CellId, out: &mut Commands) {
         if context.data.is_changing() {
             let at = context.at.tti.plus(BUSY);
