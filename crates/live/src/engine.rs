@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use lasthop_net::ip::{self, Header, Trouble};
-use lasthop_sim::{Departure, Error, FiveTuple, Outside, RealPacket, RunOutput, Simulation};
-use lasthop_units::{Duration, Instant, NodeId};
+use lasthop_sim::tcp::Flags;
+use lasthop_sim::{Departure, Error, FiveTuple, Outside, RealPacket, RealSegment, RunOutput, Simulation};
+use lasthop_units::{Duration, Instant, NodeId, Seq};
 use serde_json::{Value, json};
 
 use crate::lateness::Lateness;
@@ -360,7 +361,11 @@ impl<C: Clock, P: Port> Engine<C, P> {
             },
             size: header.len,
             data: header.data,
-            again: false,
+            segment: header.tcp.map(|tcp| RealSegment {
+                seq: Seq(tcp.seq),
+                ack: Seq(tcp.ack),
+                flags: Flags(tcp.flags),
+            }),
             ecn: header.ecn,
             dont_fragment: header.dont_fragment,
             handle,

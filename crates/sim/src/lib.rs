@@ -50,5 +50,5 @@ pub use simulation::Simulation;
 pub use sink::{Earlier, Folder, clear_stale, clear_stale_claims};
 pub use spec::{Scalar, Scenario, Spec};
 pub use trace::import_trace;
-pub use transport::{KernelOrder, KernelSample};
+pub use transport::{KernelOrder, KernelSample, RealSegment};
 pub use world::{Departure, ExternalNode, FiveTuple, KernelFlow, KernelReport, Outside, RealPacket};

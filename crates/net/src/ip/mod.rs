@@ -38,6 +38,19 @@ pub struct Header {
     pub fragment: bool,
     /// It is a fragment with an offset: the transport's header is not in it.
     pub later_fragment: bool,
+    /// Of a TCP segment that is whole: its numbers.
+    pub tcp: Option<TcpNumbers>,
+}
+
+/// Numbers and control bits of a TCP segment (RFC 9293 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpNumbers {
+    /// SEG.SEQ.
+    pub seq: u32,
+    /// SEG.ACK.
+    pub ack: u32,
+    /// Control bits, low bit first: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
+    pub flags: u8,
 }
 
 /// Why octets are no packet of IP.
@@ -56,6 +69,8 @@ const V4: usize = 20;
 /// IPv6's header [B].
 const V6: usize = 40;
 const TCP: u8 = 6;
+/// TCP's header without options [B].
+const TCP_HEADER: usize = 20;
 /// TCP, UDP, DCCP, SCTP and UDP-Lite begin with two ports.
 const WITH_PORTS: [u8; 5] = [TCP, 17, 33, 132, 136];
 /// UDP's header [B].
@@ -78,6 +93,10 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
+fn long(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
 /// RFC 791 section 3.1.
 fn read_v4(p: &[u8]) -> Result<Header, NotIp> {
     let header = usize::from(p[0] & 0xf) * 4;
@@ -89,6 +108,7 @@ fn read_v4(p: &[u8]) -> Result<Header, NotIp> {
     let part = later_fragment || fragment & 0x2000 != 0;
     let address = |at: usize| IpAddr::V4(Ipv4Addr::new(p[at], p[at + 1], p[at + 2], p[at + 3]));
     let (ports, data) = transport(p[9], &p[header..], part);
+    let tcp = numbers(p[9], &p[header..], part);
     Ok(Header {
         src: address(12),
         dst: address(16),
@@ -101,6 +121,7 @@ fn read_v4(p: &[u8]) -> Result<Header, NotIp> {
         data,
         fragment: part,
         later_fragment,
+        tcp,
     })
 }
 
@@ -129,6 +150,7 @@ fn read_v6(p: &[u8]) -> Result<Header, NotIp> {
         at = (at + len).min(p.len());
     }
     let (ports, data) = transport(next, &p[at..], part);
+    let tcp = numbers(next, &p[at..], part);
     Ok(Header {
         src: address(8),
         dst: address(24),
@@ -141,7 +163,14 @@ fn read_v6(p: &[u8]) -> Result<Header, NotIp> {
         data,
         fragment: part,
         later_fragment,
+        tcp,
     })
+}
+
+/// The numbers of a TCP segment; `part`: the packet is a fragment, which has only some of its data.
+fn numbers(protocol: u8, body: &[u8], part: bool) -> Option<TcpNumbers> {
+    let whole = protocol == TCP && !part && body.len() >= TCP_HEADER;
+    whole.then(|| TcpNumbers { seq: long(body, 4), ack: long(body, 8), flags: body[13] })
 }
 
 /// Ports and octets of data of what IP carries; `part`: it is a fragment.

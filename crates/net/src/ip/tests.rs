@@ -46,6 +46,23 @@ fn the_checksum_follows_as_in_rfc_1624() {
     assert_eq!(p[8..12], [0x32, 0x85, 0, 0]);
 }
 
+/// RFC 9293 section 3.1: octets 4 to 7 are the sequence number, 8 to 11 the acknowledgement, 13 the
+/// control bits. A fragment has no numbers: only the whole segment does.
+#[test]
+fn a_segment_shows_its_numbers() {
+    let mut body = [0; 24];
+    body[4..8].copy_from_slice(&0xdead_beef_u32.to_be_bytes());
+    body[8..12].copy_from_slice(&7_u32.to_be_bytes());
+    body[12..14].copy_from_slice(&[0x50, 0x11]);
+    let numbers = Some(TcpNumbers { seq: 0xdead_beef, ack: 7, flags: 0x11 });
+    let of = |p: Vec<u8>| read(&p).unwrap().tcp;
+    assert_eq!(of(v4(0, 64, 0x4000, 6, &body)), numbers);
+    assert_eq!(of(v6(0, 64, 6, &body)), numbers);
+    assert_eq!(of(v4(0, 64, 0x2000, 6, &body)), None, "the first of several fragments");
+    assert_eq!(of(v4(0, 64, 0, 17, &body)), None, "no TCP");
+    assert_eq!(of(v4(0, 64, 0, 6, &body[..19])), None, "cut off");
+}
+
 #[test]
 fn marks_of_ipv6_stand_in_its_traffic_class_and_leave_the_flow_label() {
     // DSCP 46 (0xb8), ECT(0): class 0xba. RFC 8200 section 3: version, class, flow label.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::Duration;
 
+use super::real::RealStreams;
 use super::{Report, SenderState, SenderTotals, Shown};
 use crate::event::End;
 use crate::probe::tables;
@@ -79,6 +80,8 @@ pub struct KernelConnection {
     orders: Vec<(End, KernelOrder)>,
     cc: [Box<str>; 2],
     low_water: u64,
+    /// What its segments have shown of its numbers.
+    pub(super) streams: RealStreams,
 }
 
 #[derive(Default)]
@@ -97,7 +100,13 @@ struct KernelEnd {
 impl KernelConnection {
     pub fn new(cc: [Box<str>; 2], low_water: Option<u64>) -> KernelConnection {
         let low_water = low_water.unwrap_or(LOW_WATER).max(1);
-        KernelConnection { ends: Default::default(), orders: Vec::new(), cc, low_water }
+        KernelConnection {
+            ends: Default::default(),
+            orders: Vec::new(),
+            cc,
+            low_water,
+            streams: RealStreams::default(),
+        }
     }
     pub fn start(&mut self) {
         self.orders.push((End::A, KernelOrder::Connect));
@@ -201,8 +210,9 @@ impl KernelConnection {
             total_retrans: s.total_retrans.into(),
             bytes_acked: s.bytes_acked,
             bytes_arrived: s.bytes_arrived,
-            snd_una: s.bytes_acked,
-            snd_nxt: s.bytes_sent,
+            // The SYN has number 0, as in simulated streams.
+            snd_una: s.bytes_acked + 1,
+            snd_nxt: s.bytes_sent + 1,
             rwnd_bytes: s.rwnd.into(),
             notsent_bytes: s.notsent.into(),
             pacing_rate_bps: (s.pacing_rate != u64::MAX).then_some(s.pacing_rate as f64 * 8.0),

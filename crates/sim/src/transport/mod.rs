@@ -2,6 +2,7 @@
 //! packets carry.
 
 mod kernel;
+mod real;
 mod relay;
 mod tcp;
 
@@ -20,6 +21,7 @@ use crate::spec;
 pub use kernel::{KernelConnection, KernelOrder, KernelSample};
 pub use lasthop_tcp::Options;
 pub use lasthop_tcp::cc::{Observation, Observer, Shown as Observed};
+pub use real::{RealFlow, RealSegment};
 pub use relay::Relays;
 use tcp::{Connection, Socket};
 
@@ -46,6 +48,8 @@ pub struct RealPayload {
     pub handle: u32,
     /// Octets behind its headers.
     pub data: u32,
+    /// Numbers of the TCP segment in it.
+    pub segment: Option<RealSegment>,
 }
 
 /// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP
@@ -87,7 +91,11 @@ impl Payload {
     }
     /// Whether its data has numbers: data that is sent again can be known by them.
     pub const fn has_numbers(&self) -> bool {
-        matches!(self, Payload::Tcp(..))
+        match self {
+            Payload::Tcp(..) => true,
+            Payload::Udp(..) => false,
+            Payload::Real(_, real) => real.segment.is_some(),
+        }
     }
     /// What an end sends: the size of its packet [B].
     #[inline(always)]
@@ -114,8 +122,8 @@ pub enum Transport {
     Udp,
     /// TCP whose ends are sockets of a real kernel, outside.
     Kernel(Box<KernelConnection>),
-    /// Real packets of one five-tuple, of a protocol of this name: their ends are outside.
-    Real(&'static str),
+    /// Real packets of one five-tuple: their ends are outside.
+    Real(Box<RealFlow>),
 }
 
 /// The end-to-end protocol, for [`Transport::new`].
@@ -255,12 +263,16 @@ impl Transport {
         })
     }
 
+    /// Real packets of a protocol of this name.
+    pub fn real(name: &'static str) -> Transport {
+        Transport::Real(Box::new(RealFlow::new(name)))
+    }
     /// The name in tables.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Transport::Tcp(_) | Transport::Kernel(_) => "tcp",
             Transport::Udp => "udp",
-            Transport::Real(name) => name,
+            Transport::Real(flow) => flow.name,
         }
     }
     /// Whether the ends have a connection with a stream each way.
@@ -332,6 +344,15 @@ impl Transport {
                 connection.socket_mut(from).sends_again(segment)
             }
             _ => false,
+        }
+    }
+    /// A real segment with so many octets of data enters at an end. True: all of it was sent
+    /// before.
+    pub fn enters(&mut self, from: End, segment: &RealSegment, data: u32) -> bool {
+        match self {
+            Transport::Real(flow) => flow.streams.sent(from, segment, data),
+            Transport::Kernel(connection) => connection.streams.sent(from, segment, data),
+            Transport::Tcp(_) | Transport::Udp => false,
         }
     }
     /// What has happened at an end.
@@ -464,6 +485,12 @@ impl Transport {
     pub fn numbers(&self, payload: &Payload) -> Option<Numbers> {
         match (self, payload) {
             (Transport::Tcp(connection), Payload::Tcp(to, segment)) => Some(connection.numbers(*to, segment)),
+            (Transport::Real(flow), Payload::Real(to, real)) => {
+                real.segment.map(|segment| flow.streams.numbers(to.other(), &segment))
+            }
+            (Transport::Kernel(connection), Payload::Real(to, real)) => {
+                real.segment.map(|segment| connection.streams.numbers(to.other(), &segment))
+            }
             _ => None,
         }
     }

@@ -21,7 +21,7 @@ use crate::observe::{ObservationPoint, Observer, address, address6};
 use crate::route::{Edge, Port};
 use crate::spec::{self, Spec};
 use crate::transport::{
-    ConnectionEvent, KernelOrder, KernelSample, Options, Payload, RealPayload, Report, Transport,
+    ConnectionEvent, KernelOrder, KernelSample, Options, Payload, RealPayload, RealSegment, Report, Transport,
 };
 
 /// So many real packets may be inside at once; of more the newest is dropped (`flood`). A buffer of
@@ -69,8 +69,8 @@ pub struct RealPacket<'a> {
     pub size: u32,
     /// Octets behind its headers.
     pub data: u32,
-    /// All of its data was sent before.
-    pub again: bool,
+    /// Numbers of the TCP segment in it; `None`: it carries none, or a part of one.
+    pub segment: Option<RealSegment>,
     /// ECN codepoint.
     pub ecn: Ecn,
     /// Routers must not cut it.
@@ -424,9 +424,12 @@ impl Outside<'_> {
             return;
         }
         let now = self.0.now();
-        let (flow, from) = self.real_flow(now, real);
-        let RealPacket { handle, data, size, again, .. } = *real;
+        let (flow, from, own) = self.real_flow(now, real);
+        let RealPacket { handle, data, size, .. } = *real;
+        // Connections that share a row have their numbers in common with none.
+        let segment = real.segment.filter(|_| own);
         let f = &mut self.0.flows[flow];
+        let again = segment.is_some_and(|s| f.transport.enters(from, &s, data));
         if from == f.data_end {
             self.0.monitor.sent(now, flow, size);
         } else {
@@ -446,7 +449,7 @@ impl Outside<'_> {
             content: Content::new(data > 0, again),
             sent: now,
             fragment: None,
-            payload: Payload::Real(from.other(), RealPayload { handle, data }),
+            payload: Payload::Real(from.other(), RealPayload { handle, data, segment }),
         });
         if let Some(observer) = &mut self.0.observer {
             observer.note_real(serial, real.head);
@@ -465,17 +468,18 @@ impl Outside<'_> {
         self.0.forward(now, real.from, id);
     }
 
-    /// The flow of a real packet; its first one opens it.
-    fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> (FlowId, End) {
+    /// The flow of a real packet, its end, and whether it is of this five-tuple alone; its first
+    /// packet opens it.
+    fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> (FlowId, End, bool) {
         let ends = (real.from, real.to);
         let Some(external) = &self.0.external.0 else { unreachable!("called with external nodes") };
         let other = external.others.get(&ends);
         if let Some(flow) = external.flows.get(&real.tuple) {
-            return *flow;
+            return (flow.0, flow.1, true);
         }
         let own = external.flows.len() < MOST_FLOWS;
         if let Some(flow) = other.filter(|_| !own) {
-            return (*flow, End::A);
+            return (*flow, End::A, false);
         }
         let (name, transport) = if own {
             (real.tuple.name(), protocol_name(real.tuple.protocol))
@@ -491,7 +495,7 @@ impl Outside<'_> {
                 external.others.insert(ends, flow);
             }
         }
-        (flow, End::A)
+        (flow, End::A, own)
     }
 
     fn open_real_flow(
@@ -504,7 +508,7 @@ impl Outside<'_> {
         // An application that is never started: the real one is outside.
         let udp = spec::Transport::Udp;
         let app = App::new(&lasthop_net::AppConfig::Cbr(Default::default()), udp.service(), 0, 0);
-        let mut flow = Flow::new(name, REAL, [from, to], app, Transport::Real(transport));
+        let mut flow = Flow::new(name, REAL, [from, to], app, Transport::real(transport));
         flow.data_end = End::A;
         flow.started = Some(now);
         flow.note(&mut self.0.probes, now, "flow-start", None, "");
