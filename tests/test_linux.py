@@ -238,7 +238,7 @@ def test_a_run_repeats_byte_for_byte_wherever_its_files_are(kernel: _build.Kerne
 
 
 def test_a_real_kernel_fills_the_path_as_the_simulated_one_does(kernel: _build.Kernel, tmp_path: Path) -> None:
-    found = guest(kernel, tmp_path / "out", "scenario.duration=10 s")
+    found = guest(kernel, tmp_path / "out", "scenario.duration=10 s", "output.packets=true")
     assert found.summary["live"]["kernel"] == kernel.manifest["linux"]
     flow = found.flows.to_pylist()[0]
     assert (flow["profile"], flow["cc"], flow["transport"]) == ("kernel", "cubic", "tcp")
@@ -251,6 +251,26 @@ def test_a_real_kernel_fills_the_path_as_the_simulated_one_does(kernel: _build.K
     rows = found.tcp.to_pylist()
     assert len(rows) == 100
     assert rows[-1]["bytes_acked"] * 8 / 10 == pytest.approx(flow["goodput_bps"], rel=0.02)
+    # Segments that are marked by their numbers are those that the kernel counts.
+    packets = found.packets.to_pylist()
+    again = [p for p in packets if p["event"] == "sent" and p["retransmission"]]
+    assert len(again) == rows[-1]["total_retrans"] > 0
+    assert all(p["len"] > 0 and p["flow"] == "ftp" for p in again)
+    # The SYN has number 0, and data follow without a gap.
+    sent = [p for p in packets if p["event"] == "sent" and p["node"] == "server" and not p["retransmission"]]
+    assert (sent[0]["seq"], sent[0]["flags"]) == (0, "S")
+    data = [p for p in sent if p["len"] > 0]
+    assert [p["seq"] for p in data[1:]] == [p["seq"] + p["len"] for p in data[:-1]]
+
+
+def test_the_handshake_gives_a_round_trip_time(kernel: _build.Kernel, tmp_path: Path) -> None:
+    """Also to one that opens with the run: 60 octets take 0.05 ms each way, and 20 ms."""
+    found = guest(kernel, tmp_path / "out", "scenario.duration=100 ms", "output.tcp=ack")
+    first = found.tcp.to_pylist()[0]
+    assert first["bytes_acked"] == 0
+    assert first["rtt_us"] == pytest.approx(40_100, abs=20)
+    # RFC 6298 (2.2) with Linux' minimum of 200 ms for the variance: 40.1 + 200 ms, in whole ms.
+    assert first["rto_us"] == pytest.approx(241_000, abs=1_000)
 
 
 def test_every_control_of_the_kernel_carries_a_flow(kernel: _build.Kernel, tmp_path: Path) -> None:
