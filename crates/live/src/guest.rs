@@ -48,6 +48,14 @@ fn refused(message: String, help: &str) -> Error {
     lasthop_sim::config::Diagnostic::error("", message).help(help.to_owned()).into()
 }
 
+/// At the value of a key of the flow's table `tcp`; `key` is empty: at the table.
+fn refused_at(scenario: &Scenario, flow: &KernelFlow, key: &str, message: String, help: &str) -> Error {
+    let tcp = ["flow", &*flow.group, "tcp", key];
+    let keys = tcp.into_iter().filter(|key| !key.is_empty());
+    let path = lasthop_sim::config::dotted(keys);
+    scenario.document().error_at(&path, message).help(help.to_owned()).into()
+}
+
 /// What a node's settings are: sysctls of its namespace, by name under net/ipv4.
 fn sysctls(c: &Config) -> [(&'static str, String); 5] {
     let b = &c.buffers;
@@ -62,17 +70,16 @@ fn sysctls(c: &Config) -> [(&'static str, String); 5] {
 }
 
 /// What a flow's sockets are to have; refuses what they cannot.
-fn settings(flow: &KernelFlow) -> Result<Config, Error> {
+fn settings(scenario: &Scenario, flow: &KernelFlow) -> Result<Config, Error> {
     let name = &flow.name;
-    let wrong = |e: OptionError| refused(format!("flow `{name}`: {e}"), "change the key");
+    let wrong =
+        |e: OptionError| refused_at(scenario, flow, "", format!("flow `{name}`: {e}"), "change the key");
     let written = flow.options.resolve().map_err(wrong)?;
     for (key, _) in resolved(&written).filter(|(key, _)| flow.options.writes(key)) {
         if !CARRIED.contains(&key) {
             let message = format!("flow `{name}`: a real kernel's socket has no `tcp.{key}`");
-            return Err(refused(
-                message,
-                &format!("remove the key; those that it has: {}", CARRIED.join(", ")),
-            ));
+            let help = format!("remove the key; those that it has: {}", CARRIED.join(", "));
+            return Err(refused_at(scenario, flow, key, message, &help));
         }
     }
     let cc = written.cc;
@@ -216,7 +223,8 @@ impl Connection {
     }
 }
 
-struct Sockets {
+struct Sockets<'a> {
+    scenario: &'a Scenario,
     connections: Vec<Connection>,
     namespaces: BTreeMap<NodeId, OwnedFd>,
     epoll: OwnedFd,
@@ -233,7 +241,7 @@ const ENDS: [End; 2] = [End::A, End::B];
 /// What stands for a listener in epoll, beside the two ends.
 const LISTENER: u64 = 2;
 
-impl Sockets {
+impl Sockets<'_> {
     fn open(&mut self, n: usize) -> std::io::Result<()> {
         let c = &mut self.connections[n];
         let [a, b] = c.flow.ends();
@@ -347,7 +355,7 @@ impl Sockets {
                 // An end that has sent no data has nothing to show, unless it is the sender's.
                 if end == c.flow.data_end
                     && let Some(own) = own
-                    && let Some(mut sample) = guest_sys::sample(own)
+                    && let Some(mut sample) = guest_sys::sample(own, end == End::A)
                 {
                     sample.bytes_arrived = other.map_or(0, guest_sys::bytes_received);
                     world.report_kernel(n, end, &KernelReport::Sample(sample));
@@ -357,7 +365,7 @@ impl Sockets {
     }
 }
 
-impl Aside for Sockets {
+impl Aside for Sockets<'_> {
     fn turn(&mut self, world: &mut Outside<'_>, packets: u64) -> bool {
         let mut some = false;
         loop {
@@ -382,10 +390,8 @@ impl Aside for Sockets {
                     let flow = &self.connections[n].flow;
                     let cc = self.connections[n].config.cc.name();
                     let message = format!("flow `{}`: no socket with `{cc}`: {error}", flow.name);
-                    self.failed.get_or_insert(refused(
-                        message,
-                        "see the controls that `lasthop linux build` prints",
-                    ));
+                    let help = "see the controls that `lasthop linux build` prints";
+                    self.failed.get_or_insert(refused_at(self.scenario, flow, "cc", message, help));
                 }
             }
             self.orders = orders;
@@ -408,17 +414,18 @@ impl Aside for Sockets {
 type Wanted = BTreeMap<NodeId, ([(&'static str, String); 5], Box<str>)>;
 
 /// The flows with what their sockets are to have, and what their nodes are to have.
-fn connections(flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Error> {
+fn connections(scenario: &Scenario, flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Error> {
     let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let there = std::fs::read_to_string(list).unwrap_or_default();
     let mut wanted = Wanted::new();
     let mut connections = Vec::new();
     for flow in flows {
-        let config = settings(&flow)?;
+        let config = settings(scenario, &flow)?;
         let cc = config.cc.name();
         if !there.split_whitespace().any(|name| name == cc) {
             let message = format!("flow `{}`: this kernel has no congestion control `{cc}`", flow.name);
-            return Err(refused(message, &format!("it has {}", there.trim().replace(' ', ", "))));
+            let help = format!("it has {}", there.trim().replace(' ', ", "));
+            return Err(refused_at(scenario, &flow, "cc", message, &help));
         }
         for node in flow.nodes {
             let own = sysctls(&config);
@@ -427,7 +434,7 @@ fn connections(flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Erro
                 let message =
                     format!("flows `{name}` and `{}` need different settings of one node", flow.name);
                 let help = "one kernel has one tcp_rmem, tcp_wmem, SACK, timestamps and scaling";
-                return Err(refused(message, help));
+                return Err(refused_at(scenario, &flow, "", message, help));
             }
         }
         connections.push(Connection::new(flow, config));
@@ -494,13 +501,14 @@ pub fn run_in_guest(
         let help = "name both ends of a TCP flow with --kernel-at";
         return Err(refused("no TCP flow has both ends at these nodes".to_owned(), help));
     }
-    let (connections, wanted) = connections(flows)?;
+    let (connections, wanted) = connections(scenario, flows)?;
     // Timers of such a thread have no slack.
     sys::Schedule::real_time().set().map_err(|e| absent("real-time priority", &e))?;
     let (namespaces, ports, mut fds) = networks(&nodes, &wanted)?;
     let epoll = guest_sys::epoll().map_err(|e| absent("epoll", &e))?;
     fds.push(sys::readable(epoll.as_raw_fd()));
     let mut sockets = Sockets {
+        scenario,
         connections,
         namespaces,
         epoll,

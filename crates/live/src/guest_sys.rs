@@ -131,8 +131,9 @@ pub fn bytes_received(socket: &impl AsRawFd) -> u64 {
     info(socket).map_or(0, |octets| u64_at(&octets, 128))
 }
 
-/// `tcp_info` of a socket; octets are counted without the SYN.
-pub fn sample(socket: &impl AsRawFd) -> Option<KernelSample> {
+/// `tcp_info` of a socket; octets are counted without the SYN. `opener`: it has connected, and not
+/// accepted; only then does tcpi_bytes_acked count the SYN.
+pub fn sample(socket: &impl AsRawFd, opener: bool) -> Option<KernelSample> {
     let o = &info(socket)?;
     Some(KernelSample {
         ca_state: o[1],
@@ -148,7 +149,7 @@ pub fn sample(socket: &impl AsRawFd) -> Option<KernelSample> {
         cwnd: u32_at(o, 80),
         total_retrans: u32_at(o, 100),
         pacing_rate: u64_at(o, 104),
-        bytes_acked: u64_at(o, 120).saturating_sub(1),
+        bytes_acked: u64_at(o, 120).saturating_sub(u64::from(opener)),
         notsent: u32_at(o, 144),
         min_rtt_us: u32_at(o, 148),
         bytes_sent: u64_at(o, 200).saturating_sub(u64_at(o, 208)),

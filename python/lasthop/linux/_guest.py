@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,11 +39,11 @@ def main(folder: Path) -> None:
     libc.reboot(_POWER_OFF)
 
 
-def _run(job: dict[str, str | None], folder: Path) -> None:
+def _run(job: dict[str, Any], folder: Path) -> None:
     from lasthop import _core
 
-    os.chdir(str(job["folder"]))
-    scenario = _core.Scenario.parse(str(job["text"]), str(job["name"]), job["base"])
+    os.chdir(job["folder"])
+    scenario = _core.Scenario.parse(job["text"], job["name"], job["base"], set=job["set"])
     capture = None
     if job["capture"] is not None:
         capture = folder / "capture" / job["capture"]

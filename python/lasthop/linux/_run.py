@@ -62,13 +62,14 @@ def run(
     """
     if scenario.cc or scenario.schedulers:
         raise mistake("a guest does not have policies of your own", "leave --cc and --scheduler out")
-    _, name, _ = scenario.core.source()
+    text, name, sets = scenario.core.source()
     stopped = None
     with whole_folder(out, _EARLIER if replace else None) as partial, tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         job: dict[str, Any] = {
-            "text": scenario.core.written(),
+            "text": text,
             "name": name,
+            "set": sets,
             "base": str(Path(scenario.core.base_dir).absolute()),
             "folder": str(Path.cwd()),
             "capture": None if capture is None else capture.name,

@@ -393,7 +393,16 @@ impl Builder {
         let data_end = flow.data_end;
         let id = self.flows.push(flow);
         let options = spec.tcp.clone();
-        self.kernel.push(KernelFlow { id, name: name.into(), nodes, port, options, low_water, data_end });
+        self.kernel.push(KernelFlow {
+            id,
+            name: name.into(),
+            group: group.into(),
+            nodes,
+            port,
+            options,
+            low_water,
+            data_end,
+        });
         Ok(id)
     }
 

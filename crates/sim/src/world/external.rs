@@ -125,6 +125,8 @@ pub struct KernelFlow {
     pub id: FlowId,
     /// Its name.
     pub name: Box<str>,
+    /// Its table in the scenario: `flow.` and this.
+    pub group: Box<str>,
     /// Its nodes: A connects to B.
     pub nodes: [NodeId; 2],
     /// Its port, at both ends.
