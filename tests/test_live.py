@@ -247,7 +247,7 @@ def test_a_plain_run_refuses_an_external_node(tmp_path: Path) -> None:
         (("--in", 'pho"ne=true'), 'pho"ne'),
         (("--shell", "nowhere"), "nowhere"),
         (("--device", "phone=lasthop-no-dev"), "there is none"),
-        (("--device", "phone=lo"), "10.0.0.3"),
+        (("--device", "phone=lo"), "it is no TUN device"),
         (("--device", "phone=a", "--device", "server=a"), "share"),
         (("--device", "phone=none", "--in", "phone=true"), "device"),
         ((), "external"),

@@ -167,6 +167,11 @@ fn remedy(step: usize, error: &io::Error) -> String {
                 .to_owned()
         }
         5 => "allow users to open it, as root: `chmod 666 /dev/net/tun`".to_owned(),
+        _ if error.raw_os_error() == Some(libc::ENOTTY) => {
+            "/dev/net/tun is another file than the TUN driver's: as root `modprobe tun`, then \
+             `mknod /dev/net/tun c 10 200` if it is missing"
+                .to_owned()
+        }
         _ => "`lasthop live --check` shows what this machine allows".to_owned(),
     }
 }
@@ -599,17 +604,24 @@ fn check_names(plan: &Plan, nodes: &[ExternalNode]) -> Result<(), Error> {
 
 /// Takes a device that exists, is up and has the node's address.
 fn open_device(node: &ExternalNode, device: &str) -> Result<Tun, Error> {
-    let (make, address, up) = (
-        format!("ip tuntap add mode tun user $USER name {device}"),
-        format!("ip addr add {}/8 dev {device}", node.v4),
-        format!("ip link set {device} up"),
-    );
+    let commands = |device: &str| {
+        let make = format!("ip tuntap add mode tun user $USER name {device}");
+        let address = format!("ip addr add {}/8 dev {device}", node.v4);
+        (make, address, format!("ip link set {device} up"))
+    };
+    let (make, address, up) = commands(device);
     let wrong = |what: String, help: String| {
         refused(format!("node `{}`: cannot take the device `{device}`: {what}", node.name), &help)
     };
     let Some((addresses, is_up)) = sys::addresses(device) else {
         return Err(wrong("there is none".to_owned(), format!("as root: `{make} && {address} && {up}`")));
     };
+    let shown = PathBuf::from("/sys/class/net").join(device);
+    if shown.exists() && !shown.join("tun_flags").exists() {
+        let (make, address, up) = commands("tun0");
+        let help = format!("give another one; as root: `{make} && {address} && {up}`");
+        return Err(wrong("it is no TUN device".to_owned(), help));
+    }
     if !addresses.contains(&node.v4) {
         return Err(wrong(format!("it has not the address {}", node.v4), format!("as root: `{address}`")));
     }
