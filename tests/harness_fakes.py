@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
+from lasthop import LasthopError
 from lasthop.harness.definition import toml_value
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ class FakeBackend:
         self.simulate = simulate
         #: What names the made-up simulator in a store; None: nothing is kept there.
         self.code = code
+        #: The real kernel; None: there is none.
+        self.linux: str | None = None
         self.ran: list[FakeScenario] = []
+        self.in_kernel: list[FakeScenario] = []
         self.alive: WeakSet[FakeOutput] = WeakSet()
         self.most_alive = 0
 
@@ -102,3 +106,12 @@ class FakeBackend:
         self.alive.add(output)
         self.most_alive = max(self.most_alive, len(self.alive))
         return output
+
+    def kernel(self) -> str:
+        if self.linux is None:
+            raise LasthopError("no kernel was built yet")
+        return self.linux
+
+    def run_in_kernel(self, scenario: FakeScenario, progress: Callable[[float], None]) -> FakeOutput:
+        self.in_kernel.append(scenario)
+        return self.run(scenario, progress)

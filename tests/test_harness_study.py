@@ -462,6 +462,25 @@ def test_a_choice_that_no_factor_moves_is_put_back_to_what_it_replaced(folder: P
     assert [c["at"] for c in cells] == ["quick"]  # type: ignore[attr-defined]
 
 
+def test_a_reading_with_a_real_kernel_is_left_out_with_the_reason_where_none_is(folder: Path) -> None:
+    change(folder, "study.toml", 'name = "other mode"', 'name = "other mode"\nkernel = ["server"]')
+    backend = FakeBackend(simulate)
+    result = run(folder, backend, out=folder.parent / "out")
+    assert result.left_out == {"reading `other mode`": "no kernel was built yet"}
+    found = next(r for r in result.claims[result.parameter_set] if r.claim.id == "T1").readings["other mode"]
+    assert (found.verdict, found.note) == ("not-testable", "left out: no kernel was built yet")
+    assert backend.in_kernel == []
+    _, again = remake_study(folder.parent / "out", backend=backend)
+    assert again.claims[result.parameter_set][0].readings["other mode"].note == found.note
+
+    backend.linux = "abc"
+    result = run(folder, backend, out=folder.parent / "out")
+    assert result.left_out == {}
+    assert len(backend.in_kernel) > 0
+    assert all(scenario.get('node."server"') == {"kind": "linux"} for scenario in backend.in_kernel)
+    assert len(backend.in_kernel) < len(backend.ran), "the other runs are the simulator's alone"
+
+
 def test_a_reading_may_count_the_same_runs_in_another_way(folder: Path) -> None:
     old = 'set = ["link.a.mode=other"]\nclaims = ["T1"]'
     change(folder, "study.toml", old, 'settings = { band = [0, 1] }\nclaims = ["T1"]')

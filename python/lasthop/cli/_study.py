@@ -140,4 +140,6 @@ def _show(result: StudyResult) -> None:
     _output.line()
     runs = f"{result.runs:,} runs made" + (f" ({result.taken:,} found in the store)" if result.taken else "")
     _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, {runs} in {result.seconds:.0f} s")
+    for what, why in result.left_out.items():
+        _output.line(f"Left out: {what}. {why}")
     _output.line(f"Report: {result.report.resolve()}")

@@ -23,7 +23,7 @@ from lasthop.harness.conduct import (
 )
 from lasthop.harness.data import Backend, Data, Record, Run
 from lasthop.harness.definition import Claim, Study, Variation, load_study
-from lasthop.harness.errors import NoRunsError, StudyCodeError, StudyError
+from lasthop.harness.errors import NoKernelError, NoRunsError, StudyCodeError, StudyError
 from lasthop.harness.judge import Check, Finding, Verdict
 from lasthop.harness.result import ClaimResult, Evidence, Figure, StudyResult, TableView
 from lasthop.harness.runner import Runner
@@ -39,6 +39,7 @@ __all__ = [
     "Evidence",
     "Figure",
     "Finding",
+    "NoKernelError",
     "NoRunsError",
     "Record",
     "Run",

@@ -25,7 +25,7 @@ from lasthop.harness.definition import (
     Variation,
     load_study,
 )
-from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.errors import NoKernelError, NoRunsError, StudyError
 from lasthop.harness.folder import CLAIMS, check_target, claimed, write_folder
 from lasthop.harness.judge import Finding, not_testable
 from lasthop.harness.recorded import Recorded, RecordedRuns
@@ -142,6 +142,7 @@ def run_study(
         runs=runner.made,
         taken=len(runner.taken),
         seconds=time.monotonic() - started,
+        left_out=_left_out(evidence),
     )
 
 
@@ -212,6 +213,15 @@ def _chosen(
             raise StudyError(f"reps must be at least 1, not {reps}")
         study = study.with_seeds(reps)
     return study, [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
+
+
+def _left_out(evidence: Evidence) -> dict[str, str]:
+    """What was not run, in words, with the reason."""
+    found = {}
+    for (_, variation), data in evidence.data.items():
+        for group, why in data.absent.items():
+            found[f"group `{group}`" if variation == BASE.name else f"reading `{variation}`"] = why
+    return found
 
 
 def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> Path:
@@ -355,6 +365,8 @@ def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
     claim = replace(claim, settings={**claim.settings, **data.variation.settings})
     try:
         finding = study.function(claim.evaluator)(claim, data)
+    except NoKernelError as missing:
+        return not_testable(f"left out: {missing}")
     except NoRunsError as missing:
         return not_testable(str(missing) + (" (quick form)" if study.quick else ""))
     if not isinstance(finding, Finding):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lasthop.harness.definition import BASE, ParameterSet, Point, Variation
-from lasthop.harness.errors import NoRunsError
+from lasthop.harness.errors import NoKernelError, NoRunsError
 from lasthop.harness.stats import Estimate
 
 if TYPE_CHECKING:
@@ -68,6 +68,12 @@ class Backend(Protocol):
         `progress` gets the share done about every 50 ms; what it raises ends the run.
         """
 
+    def kernel(self) -> str:
+        """Names the real kernel. Raises LasthopError: there is none, with the reason."""
+
+    def run_in_kernel(self, scenario: Any, progress: Callable[[float], None]) -> OutputLike:
+        """As `run`, for a scenario of which some nodes have the TCP of a real kernel."""
+
 
 class Simulator:
     """The simulator."""
@@ -86,6 +92,37 @@ class Simulator:
         from lasthop import _core
 
         return _core.run(scenario, None, progress)
+
+    def kernel(self) -> str:
+        """The hash of the kernel that `lasthop linux build` has made."""
+        from lasthop import linux
+
+        return str(linux.find().manifest["kernel_sha256"])
+
+    def run_in_kernel(self, scenario: Any, progress: Callable[[float], None]) -> OutputLike:
+        """Runs it in a guest, which has a processor core of its own while this thread waits."""
+        import tempfile
+        from pathlib import Path
+
+        from lasthop import Scenario, linux
+
+        with tempfile.TemporaryDirectory(prefix="lasthop-study-") as place:
+            out = Path(place, "out")
+            found = linux.run(Scenario(scenario), linux.find(), out, watch=lambda: progress(0.0))
+            return _Tables({name: found.table(name) for name in found.table_names})
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of a run whose folder is gone."""
+
+    found: Mapping[str, pa.Table]
+
+    def table_names(self) -> list[str]:
+        return list(self.found)
+
+    def table(self, name: str) -> pa.Table:
+        return self.found[name]
 
 
 @dataclass(frozen=True)
@@ -135,9 +172,13 @@ class Data:
     variation: Variation = BASE
     records: dict[str, list[Record]] = field(default_factory=dict)
     effective: Mapping[str, Any] = field(default_factory=dict)
+    #: Why the runs of a group were not made.
+    absent: dict[str, str] = field(default_factory=dict)
 
     def runs(self, group: str, **where: Any) -> list[Record]:
         """The runs of a group at the points that match `where`, in grid order, then by seed."""
+        if group in self.absent:
+            raise NoKernelError(self.absent[group])
         found = [r for r in self.records.get(group, []) if all(r.point.get(k) == v for k, v in where.items())]
         if not found:
             raise NoRunsError(f"no runs of group {group!r} at {where}")

@@ -167,6 +167,8 @@ class Group:
     #: Why one replication of each point is enough to judge by. Without a reason, claims on single
     #: runs are undecided.
     one_run: str = ""
+    #: Nodes whose TCP is that of a real kernel; without one the runs are not made.
+    kernel: tuple[str, ...] = ()
 
     def under(self, parameter_set: ParameterSet) -> bool:
         """Whether the runs are made under that set."""
@@ -205,6 +207,8 @@ class Variation:
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: Further overrides for points of their own.
     also: tuple[tuple[Mapping[str, tuple[Any, ...]], tuple[str, ...]], ...] = ()
+    #: Nodes whose TCP is that of a real kernel; without one the runs are not made.
+    kernel: tuple[str, ...] = ()
 
     def applies(self, point: Point) -> bool:
         """Whether the overrides hold at this point of a grid."""
@@ -469,11 +473,21 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
         purpose=body["purpose"],
         reduce=body["reduce"],
         seeds=less.get("seeds", body.get("seeds", 1)),
-        overrides=(*body.get("set", ()), *less.get("set", ())),
+        overrides=(*_kernel_at(body), *body.get("set", ()), *less.get("set", ())),
         axes=tuple(axes),
         sets=tuple(body["sets"]) if "sets" in body else None,
         one_run=body.get("one_run", ""),
+        kernel=tuple(body.get("kernel", ())),
     )
+
+
+def _kernel_at(body: Mapping[str, Any]) -> list[str]:
+    """Overrides that give the nodes under `kernel` the TCP of a real kernel."""
+    if not body.get("kernel"):
+        return []
+    from lasthop.linux import at
+
+    return at(body["kernel"])
 
 
 def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> dict[Any, tuple[str, ...]]:
@@ -554,13 +568,14 @@ def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "abla
     return Variation(
         name=body["name"],
         role=role,
-        overrides=tuple(body.get("set", ())),
+        overrides=(*_kernel_at(body), *body.get("set", ())),
         where=_where(body),
         also=tuple((_where(row), tuple(row["set"])) for row in body.get("also", ())),
         claims=tuple(body["claims"]) if "claims" in body else None,
         about=body.get("about", ""),
         sets=tuple(body["sets"]) if "sets" in body else None,
         settings=body.get("settings", {}),
+        kernel=tuple(body.get("kernel", ())),
     )
 
 

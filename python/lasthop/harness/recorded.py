@@ -49,6 +49,9 @@ def recorded(study: Study, evidence: Evidence) -> bytes | None:
                 "sets": evidence.parameter_sets,
                 "values": values,
                 "records": records,
+                "absent": [
+                    (*at, group, why) for at, data in evidence.data.items() for group, why in data.absent.items()
+                ],
             }
         )
     except NotPlainError:
@@ -82,10 +85,11 @@ class Recorded:
             (parameter_set, variation, group): [Record(point, seed, values[number]) for point, seed, number in rows]
             for parameter_set, variation, group, rows in found["records"]
         }
+        self._absent = {tuple(at): why for *at, why in found.get("absent", ())}
 
     def of(self, study: Study, backend: Backend | None = None) -> RecordedRuns:
         """These runs as those of a study."""
-        return RecordedRuns(study, backend or Simulator(), self._records, self._path)
+        return RecordedRuns(study, backend or Simulator(), self._records, self._path, self._absent)
 
 
 class RecordedRuns:
@@ -97,12 +101,14 @@ class RecordedRuns:
         backend: Backend,
         records: Mapping[tuple[str, str, str], list[Record]],
         path: Path,
+        absent: Mapping[tuple[str, ...], str] | None = None,
     ) -> None:
-        """`path` is named where a run is missing."""
+        """`path` is named where a run is missing; `absent` has what was not run, and why."""
         self.study = study
         self.backend = backend
         self._records = records
         self._path = path
+        self._absent = absent or {}
 
     def run(self, requests: Iterable[Request]) -> list[Data]:
         """The data of each (set, variation), in order of first request.
@@ -113,6 +119,11 @@ class RecordedRuns:
         merged: dict[tuple[str, str], Data] = {}
         for request in requests:
             parameter_set, variation, group = request.parameter_set, request.variation, request.group
+            why = self._absent.get((parameter_set.name, variation.name, group.name))
+            if why is not None:
+                data = merged.setdefault((parameter_set.name, variation.name), Data(parameter_set, variation))
+                data.absent[group.name] = why
+                continue
             wanted = [(point, seed) for point, _ in group.points() for seed in range(1, group.seeds + 1)]
             found = self._records.get((parameter_set.name, variation.name, group.name), [])
             if [(r.point, r.seed) for r in found] != wanted:

@@ -57,7 +57,7 @@ def study_report(
         _sensitivity(study, evidence),
         _parameters(study, evidence),
         _echo(config),
-        _groups(study),
+        _groups(study, evidence),
     ]
     form = "quick form" if study.quick else "full form"
     return page(f"{study.name}: {study.title}", _join(parts), f"{study.source} · {form}")
@@ -256,10 +256,13 @@ def _folded_readings(study: Study, result: ClaimResult, marks: Mapping[str, Mark
         )
         for name, f in result.readings.items()
     )
-    same = sum(f.verdict == result.finding.verdict for f in result.readings.values())
+    judged = [f for f in result.readings.values() if f.verdict != "not-testable"]
+    same = sum(f.verdict == result.finding.verdict for f in judged)
+    lacking = len(result.readings) - len(judged)
+    without = f"; {lacking} not testable here" if lacking else ""
     return Markup(
-        "<details><summary>Other readings of the source: {} of {} give the same verdict</summary>{}</details>"
-    ).format(same, len(result.readings), bodies)
+        "<details><summary>Other readings of the source: {} of {} give the same verdict{}</summary>{}</details>"
+    ).format(same, len(judged), without, bodies)
 
 
 def _folded_ablations(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
@@ -433,10 +436,15 @@ def _echo(config: Mapping[str, Any]) -> Markup:
     return _section("Configuration", *parts, anchor="configuration") if parts else Markup("")
 
 
-def _groups(study: Study) -> Markup:
+def _groups(study: Study, evidence: Evidence) -> Markup:
+    absent = {
+        group: why for data in evidence.data.values() if not data.variation.kernel for group, why in data.absent.items()
+    }
     rows = [
         (
-            Markup("{}<br><small>{}</small>").format(g.name, g.purpose),
+            Markup("{}<br><small>{}{}</small>").format(
+                g.name, g.purpose, f" Left out: {absent[g.name]}." if g.name in absent else ""
+            ),
             Markup("<br>").join(f"{a.name}: {', '.join(map(str, a.options))}" for a in g.axes),
             g.seeds,
         )

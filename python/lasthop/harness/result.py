@@ -161,6 +161,8 @@ class StudyResult:
     runs: int
     taken: int
     seconds: float
+    #: What was not run, in words, with the reason.
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def report(self) -> Path:
@@ -183,6 +185,7 @@ class StudyResult:
             "quick": self.quick,
             "runs": self.runs,
             "taken": self.taken,
+            "left_out": dict(self.left_out),
             "folder": str(self.folder),
             "seconds": round(self.seconds, 3),
         }

@@ -33,6 +33,11 @@ class Request:
     variation: Variation
     group: Group
 
+    @property
+    def in_kernel(self) -> bool:
+        """Whether some nodes have the TCP of a real kernel."""
+        return bool(self.variation.kernel or self.group.kernel)
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -44,6 +49,8 @@ class _Job:
     key: str
     wanted: Wanted
     where: str
+    #: The real kernel that makes it; empty: the simulator alone does.
+    kernel: str
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,9 @@ class Runner:
         self.failed = 0
         #: Keys of the runs whose values all came from the store.
         self.taken: set[str] = set()
+        #: Why runs with a real kernel are not made; empty: none was asked for, or they are.
+        self.no_kernel = ""
+        self._kernel: str | None = None
         self._began = time.monotonic()
         self._fresh = fresh
         self._store = store if self.backend.code is not None else None
@@ -110,6 +120,9 @@ class Runner:
         for request, jobs in plan:
             at = (request.parameter_set.name, request.variation.name)
             data = merged.setdefault(at, Data(request.parameter_set, request.variation))
+            if request.in_kernel and not self._kernel:
+                data.absent[request.group.name] = self.no_kernel
+                continue
             data.records[request.group.name] = [
                 Record(j.point, j.seed, self._known[j.key, j.wanted.reducer].values) for j in jobs
             ]
@@ -138,17 +151,31 @@ class Runner:
     def _keys(self, requests: Iterable[Request]) -> set[str]:
         return {job.key for request in requests for job in self._expand(request)}
 
+    def _kernel_of(self, request: Request) -> str | None:
+        """The real kernel that makes these runs; empty: none has to; None: there is none."""
+        if not request.in_kernel:
+            return ""
+        if self._kernel is None and not self.no_kernel:
+            try:
+                self._kernel = self.backend.kernel()
+            except LasthopError as error:
+                self.no_kernel = " ".join(str(error).split())
+        return self._kernel
+
     def _expand(self, request: Request) -> Iterable[_Job]:
         group, variation = request.group, request.variation
+        kernel = self._kernel_of(request)
+        if kernel is None:
+            return
         for point, overrides in group.points():
             more = variation.overrides_at(point)
             for seed in range(1, group.seeds + 1):
                 # The first replication of a base run or a reading is the one that figures show.
                 shown = seed == 1 and variation.role != "sensitivity"
                 every = (*request.parameter_set.overrides(), *overrides, *more, f"scenario.seed={seed}")
-                key = key_of(self.backend.load(self.study.scenario, every), self.backend)
+                key = key_of(self.backend.load(self.study.scenario, every), self.backend, kernel)
                 wanted = Wanted(group.reduce, self._sources[group.reduce], shown)
-                yield _Job(point, seed, every, key, wanted, _where(request, point, seed))
+                yield _Job(point, seed, every, key, wanted, _where(request, point, seed), kernel)
 
     def _missing(self, jobs: Iterable[_Job]) -> list[Task]:
         """The runs whose values are not known yet, once for each scenario."""
@@ -245,7 +272,8 @@ class _Strict:
 def _task(jobs: Sequence[_Job]) -> Task:
     """The run that all of these need."""
     first = jobs[0]
-    return Task(first.key, first.overrides, first.seed, tuple(job.wanted for job in jobs), first.where)
+    wanted = tuple(job.wanted for job in jobs)
+    return Task(first.key, first.overrides, first.seed, wanted, first.where, first.kernel)
 
 
 def _where(request: Request, point: Point, seed: int) -> str:
@@ -275,4 +303,5 @@ def narrowed(group: Group, only: Mapping[str, tuple[object, ...]], seeds: int, o
         axes=tuple(axes),
         sets=group.sets,
         one_run=group.one_run,
+        kernel=group.kernel,
     )

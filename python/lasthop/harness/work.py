@@ -54,6 +54,8 @@ class Task:
     wanted: tuple[Wanted, ...]
     #: Which run it is, in words.
     where: str
+    #: The real kernel that makes it; empty: the simulator alone does.
+    kernel: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,18 @@ class Work:
         what = "scenario"
         try:
             scenario = self.backend.load(self.study.scenario, task.overrides)
-            if key_of(scenario, self.backend) != task.key:
+            if key_of(scenario, self.backend, task.kernel) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             what = "run"
-            output = self.backend.run(scenario, ended_by(stopped))
+            if task.kernel:
+                if self.backend.kernel() != task.kernel:
+                    raise RunFailedError(_OTHER_KERNEL)
+                # The guest is a process of its own, whose time this thread does not count.
+                waited = time.monotonic()
+                output = self.backend.run_in_kernel(scenario, ended_by(stopped))
+                began -= time.monotonic() - waited
+            else:
+                output = self.backend.run(scenario, ended_by(stopped))
             entries, unkept = [], {}
             for wanted in task.wanted:
                 what = wanted.reducer
@@ -135,9 +145,10 @@ class Work:
         return dict(values)
 
 
-def key_of(scenario: ScenarioLike, backend: Backend) -> str:
-    """The key of a run in the store: that of the same run in any campaign."""
-    return run_key(scenario.hash(), backend.code or "")
+def key_of(scenario: ScenarioLike, backend: Backend, kernel: str = "") -> str:
+    """The key of a run in the store: that of the same run in any campaign. `kernel`: see `Task`."""
+    code = backend.code or ""
+    return run_key(scenario.hash(), f"{code} linux {kernel}" if kernel else code)
 
 
 def sources_of(study: Study, reducer: str, backend: Backend) -> str:
@@ -153,6 +164,7 @@ def _again(place: str | Path, quick: bool, backend: Backend) -> Work:
     return Work(load_study(BUNDLED / place, quick), backend)
 
 
+_OTHER_KERNEL = "the real kernel is another one here than where the study was planned"
 _OTHER_STUDY = (
     "the study's files are others here than where it was planned: they have changed since, or other ones are installed"
 )

@@ -16,7 +16,7 @@ from lasthop._files import Earlier, whole_folder
 from lasthop.linux._boot import boot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lasthop import Scenario
     from lasthop.linux._build import Kernel
@@ -43,6 +43,7 @@ def run(
     replace: bool = False,
     capture: Path | None = None,
     limit: float = LIMIT,
+    watch: Callable[[], None] = lambda: None,
 ) -> Results:
     """Runs a scenario with nodes of a real kernel and leaves its results in `out`.
 
@@ -53,6 +54,7 @@ def run(
         replace: an earlier run's results may be replaced.
         capture: a file for a packet capture; an earlier one is replaced.
         limit: wall time after which the guest is ended [s].
+        watch: called about every 50 ms; what it raises ends the guest.
 
     Raises:
         FolderInUseError: `out` holds something (with `replace`: something else than results).
@@ -76,9 +78,10 @@ def run(
         }
         (folder / "job.json").write_text(json.dumps(job))
         try:
-            console = boot(kernel.path, _program(folder), scenario.seed, limit, stop=(folder / "stop").touch)
-        except KeyboardInterrupt as stop:
-            stopped, console = stop, ""
+            stop = (folder / "stop").touch
+            console = boot(kernel.path, _program(folder), scenario.seed, limit, watch=watch, stop=stop)
+        except KeyboardInterrupt as interrupt:
+            stopped, console = interrupt, ""
         answer = folder / "answer.json"
         found = json.loads(answer.read_text()) if answer.exists() else {}
         if "error" in found:
