@@ -141,7 +141,8 @@ def of_swarm() -> Iterator[GoldenRun]:
 
 
 def _of_groups(study: Study) -> Iterator[GoldenRun]:
-    for group in study.groups:
+    # Runs in a real kernel repeat too, but not where none was built.
+    for group in (g for g in study.groups if not g.kernel):
         sets = [s for s in study.parameter_sets if group.under(s)]
         # Point n has option n of each axis, and the parameter sets take turns.
         for n in range(max(len(sets), *(len(axis.options) for axis in group.axes), 1)):
@@ -157,10 +158,11 @@ def _of_variations(study: Study) -> Iterator[GoldenRun]:
     At the first point where it changes something.
     """
     groups_of = {c.id: c.groups for c in study.claims}
-    groups = [tuple(g for c in r.claims or groups_of for g in groups_of[c]) for r in study.readings]
+    readings = [r for r in study.readings if not r.kernel]
+    groups = [tuple(g for c in r.claims or groups_of for g in groups_of[c]) for r in readings]
     of_claims = [(v, c.groups) for c in study.claims for v in (c.switch, *c.ablations) if v is not None]
     known: set[tuple[str, ...]] = {()}
-    for variation, among in (*zip(study.readings, groups, strict=True), *of_claims):
+    for variation, among in (*zip(readings, groups, strict=True), *of_claims):
         found = _where(study, variation, among)
         if found is None or found[-1] in known:
             continue

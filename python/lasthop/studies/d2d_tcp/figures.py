@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lasthop.harness import Data, Evidence, Figure, NoRunsError, TableView
+from lasthop.harness import Data, Evidence, Figure, NoKernelError, NoRunsError, TableView
 from lasthop.harness.drawing import black_or_white, readable, study_figure
 from lasthop.harness.stats import Estimate
 from lasthop.studies.d2d_tcp.evaluate import MODES, VERSIONS, WAYS
@@ -250,6 +251,8 @@ def beyond(evidence: Evidence) -> Iterable[Figure]:
         return
     data = evidence.of("calibrated")
     yield repair(data)
+    with contextlib.suppress(NoKernelError):  # the harness says what it leaves out
+        yield kernel(data)
     yield pairs(data)
 
 
@@ -279,6 +282,32 @@ def repair(data: Data) -> Figure:
     columns = {**_bar_columns(bars)}
     title = "Beyond: which change brings back what switching costs?"
     return Figure("repair", title, caption, fig, {"repair": columns})
+
+
+def kernel(data: Data) -> Figure:
+    """Throughput on the same switches: a real kernel's controls and the simulated ones."""
+    names = data.labels("kernel", "linux")
+    rows = (("modelled", "simulated: profile linux-6", "#0072b2"), ("kernel", "a real kernel: Linux 6.1", "#d55e00"))
+    fig = study_figure(2.8)
+    ax = fig.add_subplot()
+    columns: dict[str, list[Any]] = {"stack": [], "control": [], "mbps": [], "half_width": []}
+    for shift, (group, label, colour) in zip((-0.2, 0.2), rows, strict=True):
+        found = [data.estimate(group, "goodput", linux=name) for name in names]
+        ax.bar(
+            np.arange(len(names)) + shift, [f.mean for f in found], 0.36, color=colour, label=label,
+            yerr=[f.half_width or 0.0 for f in found], capsize=3, error_kw={"linewidth": 0.8},
+        )  # fmt: skip
+        for name, f in zip(names, found, strict=True):
+            for key, value in zip(columns, (group, name, f.mean, f.half_width), strict=True):
+                columns[key].append(value)
+    ax.set_xticks(range(len(names)), names, fontsize=7)
+    _label(ax, "", "throughput [Mbit/s]")
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=7)
+    caption = (
+        "The scenario of figure 7, 45 s: controls of Linux in the simulated stack, and those of a real kernel between "
+        "two sockets at the phones."
+    )
+    return Figure("kernel", "Beyond: controls of a real kernel", caption, fig, {"kernel": columns})
 
 
 def pairs(data: Data) -> Figure:

@@ -40,6 +40,44 @@ def beyond(data: Data) -> Figure:
     return against_rate(data, "beyond", "Congestion controls of today", caption)
 
 
+def kernel(data: Data) -> Figure:
+    """Controls of Linux: a real kernel's beside the simulated ones."""
+    shown = ("thr", "dly", "loss")
+    controls, networks = data.labels("kernel", "linux"), data.labels("kernel", "network")
+    fig = study_figure(1.7 * len(shown) + 0.6)
+    panels = fig.subplots(len(shown), len(networks), sharex="row", sharey=True, squeeze=False)
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("metric", "network", "stack", "control", "mean", "half_width", "n")
+    }
+    stacks = (("modelled", "simulated: profile linux-6", "#0072b2"), ("kernel", "a real kernel: Linux 6.1", "#d55e00"))
+    for row, key in zip(panels, shown, strict=True):
+        for ax, network in zip(row, networks, strict=True):
+            for shift, (group, label, colour) in zip((-0.14, 0.14), stacks, strict=True):
+                at = {"network": network}
+                values = [data.estimate(group, METRICS[key].value, linux=c, **at) for c in controls]
+                ax.errorbar(
+                    [v.mean for v in values], np.arange(len(values)) + shift, fmt="o", color=colour, markersize=4,
+                    xerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=1, label=label,
+                )  # fmt: skip
+                for c, v in zip(controls, values, strict=True):
+                    append(
+                        columns, metric=key, stack=group, control=c, mean=v.mean, half_width=v.half_width, n=v.n, **at
+                    )
+            dress(ax, LABEL[key], "")
+        scale(row, key)
+    for ax, network in zip(panels[0], networks, strict=True):
+        ax.set_title(network_name(network), fontsize=8)
+    panels[0][0].set_yticks(range(len(controls)), [transport_name(c) for c in controls])
+    panels[0][0].set_ylim(len(controls) - 0.5, -0.5)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=7)
+    caption = (
+        "Beyond the paper: 8 Mbit/s a station, 1000 B. Controls of Linux in the simulated stack, and those of a real "
+        "kernel between its sockets at the server and at all stations."
+    )
+    return Figure("kernel", "Controls of a real kernel", caption, fig, {"kernel": columns})
+
+
 def queues(data: Data) -> Figure:
     """A queue with and without CoDel, at a load that fills it."""
     shown = ("thr", "dly", "loss")

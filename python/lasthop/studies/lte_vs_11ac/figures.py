@@ -13,7 +13,7 @@ import numpy as np
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError
 from lasthop.harness.drawing import study_figure
-from lasthop.studies.lte_vs_11ac.beyond import airtime, beyond, queues, side
+from lasthop.studies.lte_vs_11ac.beyond import airtime, beyond, kernel, queues, side
 from lasthop.studies.lte_vs_11ac.draw import (
     COLOURS,
     FILLS,
@@ -62,6 +62,8 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
     with contextlib.suppress(NoRunsError):
         yield beyond(data)
         yield queues(data)
+    with contextlib.suppress(NoRunsError):  # the harness says what it leaves out
+        yield kernel(data)
     with contextlib.suppress(NoRunsError):
         yield side(data)
         yield airtime(data)
