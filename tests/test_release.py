@@ -1,4 +1,4 @@
-"""A release: one version, workflow files that call what exists, checks of the files that find what is wrong."""
+"""A release: one version, workflow files that call what exists, checks that find mistakes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def test_the_version_is_written_in_one_place() -> None:
-    """The workspace's version reaches extension, metadata and crates; the copy in CITATION.cff is compared."""
+    """The workspace's version reaches extension, metadata and crates; CITATION.cff has a copy."""
     version = check.version()
     assert (lasthop.__version__, importlib.metadata.version("lasthop")) == (version, version)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,7 +55,7 @@ def test_third_party_names_what_is_linked() -> None:
 
 
 def test_third_party_holds_the_texts_of_what_a_crate_carries_inside() -> None:
-    """The C library zstd is in `zstd-sys`: its copyright is that of Meta Platforms, not of the crate's author."""
+    """The C library zstd is in `zstd-sys`: its copyright is not that of the crate's author."""
     text = (ROOT / "THIRD-PARTY.md").read_text(encoding="utf-8")
     assert "Copyright (c) Meta Platforms, Inc. and affiliates" in text
 
