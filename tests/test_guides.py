@@ -84,6 +84,15 @@ BEFORE = {
     "guides/own-congestion-control.md": "import lasthop as lh\n" + marked(CONTROL, "aimd"),
     "guides/own-scheduler.md": "import lasthop as lh\n" + marked(SCHEDULER, "late-first"),
 }
+#: The rate control of the guide, where the examples have one: files that its page takes for there, and code before it.
+RATE = ROOT / "examples" / "own_rate_control.py"
+FILES: dict[str, str] = {}
+if RATE.is_file():
+    OWN_RATE = "import math\n\nimport lasthop as lh\n" + marked(RATE.read_text(encoding="utf-8"), "steady")
+    FILES["my_rate.py"] = OWN_RATE
+    FILES["call.toml"] = RATE.read_text(encoding="utf-8").split('SCENARIO = """\n', 1)[1].split('"""', 1)[0]
+    BEFORE["guides/own-rate-control.md"] = OWN_RATE
+    NOT_RUN["lasthop judge my_rate.py"] = "minutes; tests/test_own_rate_control.py"
 
 
 @pytest.fixture
@@ -98,6 +107,8 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy("lte-fading.toml", "cell.toml")
     Path("my_cc.py").write_text("import lasthop as lh\n" + marked(CONTROL, "aimd"))
     Path("my_mac.py").write_text("import lasthop as lh\n" + marked(SCHEDULER, "late-first"))
+    for name, text in FILES.items():
+        Path(name).write_text(text)
     return tmp_path
 
 
