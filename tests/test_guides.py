@@ -84,7 +84,8 @@ BEFORE = {
     "guides/own-congestion-control.md": "import lasthop as lh\n" + marked(CONTROL, "aimd"),
     "guides/own-scheduler.md": "import lasthop as lh\n" + marked(SCHEDULER, "late-first"),
 }
-#: The rate control of the guide, where the examples have one: files that its page takes for there, and code before it.
+#: The rate control of the guide, where the examples have one: files that its page takes for there,
+#: and code before it.
 RATE = ROOT / "examples" / "own_rate_control.py"
 FILES: dict[str, str] = {}
 if RATE.is_file():
