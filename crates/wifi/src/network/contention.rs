@@ -60,17 +60,17 @@ impl Contention<'_> {
     pub fn settle(&mut self, now: Instant, m: usize) {
         let (medium, devices) = (&mut self.media[m], &*self.devices);
         let slot = medium.timing.slot;
-        medium.begin_to_count(now, |device, base| devices[device].turn_from(now, base, slot));
+        medium.begin_to_count(now, |device, receiver| devices[device].turn_from(now, receiver, slot));
     }
 
     /// A device begins to count from its `base` on.
     pub fn count(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
-        medium.receivers[member].counting = true;
-        let base = medium.receivers[member].base;
-        let slot = medium.timing.slot;
+        let receiver = &mut medium.receivers[member];
+        receiver.counting = true;
         let device = &self.devices[medium.members[member]];
-        medium.set_turn(member, device.turn_from(now, base, slot));
+        let turn = device.turn_from(now, receiver, medium.timing.slot);
+        medium.set_turn(member, turn);
     }
 
     /// An idle period ends for a device.
@@ -79,10 +79,7 @@ impl Contention<'_> {
         medium.set_turn(member, Instant::MAX);
         let receiver = &mut medium.receivers[member];
         if std::mem::take(&mut receiver.counting) {
-            let device = &mut self.devices[medium.members[member]];
-            for c in &mut device.contenders {
-                c.interrupt(receiver.base, now, medium.timing.slot, device.counting);
-            }
+            self.devices[medium.members[member]].interrupt(now, receiver, medium.timing.slot);
         }
     }
 
@@ -90,7 +87,8 @@ impl Contention<'_> {
     pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
         let device = &mut self.devices[d];
         let medium = &mut self.media[device.medium];
-        let receiver = &medium.receivers[device.member];
+        let receiver = &mut medium.receivers[device.member];
+        receiver.contends |= 1 << contender;
         let c = &mut device.contenders[contender];
         if std::mem::replace(&mut c.pending, true) {
             return;
@@ -133,10 +131,7 @@ impl Contention<'_> {
             }
             receiver.counting = false;
             *due = Instant::MAX;
-            let device = &mut devices[members[r]];
-            for c in &mut device.contenders {
-                c.interrupt(receiver.base, now, timing.slot, device.counting);
-            }
+            devices[members[r]].interrupt(now, receiver, timing.slot);
         };
         let medium = &mut self.media[m];
         let serial = medium.begin(transmission, busy);

@@ -88,6 +88,9 @@ pub struct Receiver {
     pub bad: bool,
     /// It waits for an answer: its contenders rest.
     pub waiting: bool,
+    /// Contenders of the device that may have something to send or slots left, a bit for each: of
+    /// the others no turn comes and no slot is counted.
+    pub contends: u8,
 }
 
 impl Receiver {
@@ -104,6 +107,7 @@ impl Receiver {
             locked: None,
             bad: false,
             waiting: false,
+            contends: 0,
         }
     }
 
@@ -253,12 +257,15 @@ impl Medium {
     }
 
     /// PPDUs have ended: who finds the medium idle begins to count, and its turn comes as `turn`
-    /// says of a device that counts from a moment on.
-    pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, Instant) -> Instant) {
+    /// says of a device and what it receives.
+    pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, &Receiver) -> Instant) {
         let (sifs, extra) = (self.timing.sifs, self.timing.extra());
         let mut next = self.next_turn.get();
-        let members = self.receivers.iter_mut().zip(&mut self.due).zip(&self.members);
-        for ((receiver, due), &device) in members {
+        // One index for lists of one length: most members have nothing to send, and their part is
+        // short.
+        let members = &self.members[..self.receivers.len()];
+        let due = &mut self.due[..self.receivers.len()];
+        for (r, receiver) in self.receivers.iter_mut().enumerate() {
             if receiver.idle
                 || now < receiver.tx_until
                 || now < receiver.sensed_until
@@ -270,10 +277,15 @@ impl Medium {
             let extra = if receiver.bad { extra } else { Duration::ZERO };
             receiver.base = (now + sifs + extra).max(receiver.nav.saturating_add(sifs));
             receiver.bad = false;
-            if !receiver.waiting {
-                receiver.counting = true;
-                let at = turn(device, receiver.base);
-                next = turn_moved(next, std::mem::replace(due, at), at);
+            if receiver.waiting {
+                continue;
+            }
+            receiver.counting = true;
+            if receiver.contends != 0 {
+                let at = turn(members[r], receiver);
+                next = turn_moved(next, std::mem::replace(&mut due[r], at), at);
+            } else {
+                debug_assert_eq!(due[r], Instant::MAX, "the turn of a member without anything to send");
             }
         }
         self.next_turn.set(next);
@@ -299,29 +311,39 @@ impl Medium {
         let (detection_mw, energy_mw, sinr, capture) =
             (self.detection_mw, self.energy_mw, self.sinr, self.capture);
         let mut next_turn = self.next_turn.get();
-        let at_receivers = self.receivers.iter_mut().zip(&mut self.due);
-        let received = powers_mw.iter().zip(self.radios.noises_mw());
-        for (r, ((receiver, due), (&power_mw, &noise_mw))) in at_receivers.zip(received).enumerate() {
+        let n = self.receivers.len();
+        let (due, powers, noises_mw) = (&mut self.due[..n], &powers_mw[..n], &self.radios.noises_mw()[..n]);
+        for (r, receiver) in self.receivers.iter_mut().enumerate() {
             if r == from {
-                receiver.tx_until = end;
-                receiver.locked = None;
-            } else {
-                receiver.power_mw += power_mw;
-                if receiver.tx_until > now {
-                    continue;
+                continue;
+            }
+            let power_mw = powers[r];
+            receiver.power_mw += power_mw;
+            if receiver.tx_until > now {
+                continue;
+            }
+            let detected = power_mw >= detection_mw;
+            if detected {
+                receiver.sensed_until = receiver.sensed_until.max(end);
+                receiver.receive_preamble(now, Preamble { serial, power_mw, sinr, capture }, noises_mw[r]);
+            }
+            if receiver.idle && (detected || receiver.power_mw >= energy_mw) {
+                receiver.idle = false;
+                if receiver.contends != 0 {
+                    let before = due[r];
+                    busy(r, receiver, &mut due[r]);
+                    next_turn = turn_moved(next_turn, before, due[r]);
+                } else {
+                    debug_assert_eq!(due[r], Instant::MAX, "the turn of a member without anything to send");
+                    receiver.counting = false;
                 }
             }
-            if r != from && power_mw >= detection_mw {
-                receiver.sensed_until = receiver.sensed_until.max(end);
-                receiver.receive_preamble(now, Preamble { serial, power_mw, sinr, capture }, noise_mw);
-            }
-            if r == from || receiver.idle && (power_mw >= detection_mw || receiver.power_mw >= energy_mw) {
-                let before = *due;
-                busy(r, receiver, due);
-                next_turn = turn_moved(next_turn, before, *due);
-                receiver.idle = false;
-            }
         }
+        let receiver = &mut self.receivers[from];
+        (receiver.tx_until, receiver.locked, receiver.idle) = (end, None, false);
+        let before = self.due[from];
+        busy(from, receiver, &mut self.due[from]);
+        next_turn = turn_moved(next_turn, before, self.due[from]);
         self.next_turn.set(next_turn);
         (ppdu.serial, ppdu.powers_mw) = (serial, powers_mw);
         self.on_air.push(ppdu);
@@ -335,10 +357,13 @@ impl Medium {
         let i = i.unwrap_or_else(|| unreachable!("what ends is on the air"));
         self.on_air[i].over = true;
         self.active -= 1;
-        let silent = self.active == 0;
-        for (receiver, power_mw) in self.receivers.iter_mut().zip(&self.on_air[i].powers_mw) {
+        if self.active == 0 {
             // Sums of floats do not come back to zero by themselves.
-            receiver.power_mw = if silent { 0.0 } else { (receiver.power_mw - power_mw).max(0.0) };
+            self.receivers.iter_mut().for_each(|receiver| receiver.power_mw = 0.0);
+            return i;
+        }
+        for (receiver, power_mw) in self.receivers.iter_mut().zip(&self.on_air[i].powers_mw) {
+            receiver.power_mw = (receiver.power_mw - power_mw).max(0.0);
         }
         i
     }

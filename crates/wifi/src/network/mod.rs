@@ -63,7 +63,7 @@ use agenda::{Agenda, ENDS, Event};
 use contention::Contention;
 use exchange::Burst;
 use manage::Management;
-use medium::Medium;
+use medium::{Medium, Receiver};
 use tx_queue::{Lost, TxQueue};
 
 /// Contenders of a device: one for each category, and beacons.
@@ -112,11 +112,30 @@ impl Device {
     fn end(&self) -> End {
         if self.station.is_some() { End::Station } else { End::Ap }
     }
-    /// When its turn comes if it counts from `base` on; MAX: it has nothing to send.
+    /// When its turn comes if it counts from the base of what it receives on; MAX: it has nothing
+    /// to send.
     #[inline]
-    fn turn_from(&self, now: Instant, base: Instant, slot: Duration) -> Instant {
-        let pending = self.contenders.iter().filter(|c| c.pending);
-        pending.fold(Instant::MAX, |first, c| first.min(c.turn(base, slot).max(now)))
+    fn turn_from(&self, now: Instant, receiver: &Receiver, slot: Duration) -> Instant {
+        let mut first = Instant::MAX;
+        for i in bits(receiver.contends) {
+            let c = &self.contenders[i];
+            if c.pending {
+                first = first.min(c.turn(receiver.base, slot).max(now));
+            }
+        }
+        first
+    }
+    /// An idle period ends. Contenders that have nothing to send and no slots left are not asked
+    /// again until they have.
+    #[inline]
+    fn interrupt(&mut self, now: Instant, receiver: &mut Receiver, slot: Duration) {
+        for i in bits(receiver.contends) {
+            let c = &mut self.contenders[i];
+            c.interrupt(receiver.base, now, slot, self.counting);
+            if !c.pending && c.slots() == 0 {
+                receiver.contends &= !(1 << i);
+            }
+        }
     }
     /// A contender draws its slots.
     fn back_off(&mut self, contender: usize) {
@@ -124,6 +143,16 @@ impl Device {
         self.drawn += 1;
         self.contenders[contender].back_off(bits);
     }
+}
+
+/// The numbers of the contenders whose bit is set, in ascending order.
+#[inline]
+fn bits(mut set: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let i = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (i < CONTENDERS).then_some(i)
+    })
 }
 
 /// A station and its access point.

@@ -176,6 +176,7 @@ impl Wlan {
         let medium = &mut self.media[m];
         let receiver = &mut medium.receivers[member];
         receiver.waiting = false;
+        receiver.contends |= 1 << contender;
         if receiver.idle {
             // Clause 10.22.2.4 c: AIFS and SIFS after the end of ACKTimeout.
             let sifs = medium.timing.sifs;

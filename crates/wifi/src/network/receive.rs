@@ -20,11 +20,13 @@ impl Wlan {
         let check = rts.then(|| medium.nav_check(i, self.air.compat));
         let t = &medium.on_air[i];
         let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
-        let signals = t.powers_mw.iter().zip(medium.radios.noises_mw());
-        for (r, (receiver, (&power_mw, &noise_mw))) in medium.receivers.iter_mut().zip(signals).enumerate() {
+        let n = medium.receivers.len();
+        let (powers_mw, noises_mw) = (&t.powers_mw[..n], &medium.radios.noises_mw()[..n]);
+        for (r, receiver) in medium.receivers.iter_mut().enumerate() {
             if r == from {
                 continue;
             }
+            let (power_mw, noise_mw) = (powers_mw[r], noises_mw[r]);
             if receiver.locked.is_none_or(|(other, ..)| other != serial) {
                 // Its preamble kept the medium busy, and it could not be read.
                 if power_mw >= medium.detection_mw && receiver.tx_until <= start && !receiver.idle {
