@@ -5,7 +5,7 @@ use lasthop_bearer::bits::BitReader;
 use lasthop_units::Sn;
 use smallvec::SmallVec;
 
-use super::segment::Segments;
+use super::segment::{Segments, copy_of};
 use lasthop_bearer::Sdu;
 
 /// Sequence number of acknowledged mode: 12 bits.
@@ -60,7 +60,7 @@ impl Clone for DataPdu {
     /// As derived, but segments are copied as plain memory.
     #[inline]
     fn clone(&self) -> Self {
-        DataPdu { segments: Segments::from_slice(&self.segments), piggyback: self.piggyback.clone(), ..*self }
+        DataPdu { segments: copy_of(&self.segments), piggyback: self.piggyback.clone(), ..*self }
     }
 }
 

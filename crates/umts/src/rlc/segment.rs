@@ -37,6 +37,16 @@ pub struct Segment {
 /// The segments of a PDU, in order; two fit without a heap allocation.
 pub type Segments = SmallVec<[Segment; 2]>;
 
+/// The same segments once more. Up to two are copied by value; a slice would be copied by a call.
+#[inline]
+pub(crate) fn copy_of(segments: &[Segment]) -> Segments {
+    match *segments {
+        [one] => Segments::from_buf_and_len([one, one], 1),
+        [one, two] => Segments::from_buf([one, two]),
+        _ => Segments::from_slice(segments),
+    }
+}
+
 /// Size of the data field and of its length indicators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataLayout {

@@ -10,7 +10,7 @@ use super::{AmConfig, AmStats};
 use crate::rlc::Output;
 use crate::rlc::bitmap::SnSet;
 use crate::rlc::pdu::{AmSn, DataPdu, Sufi};
-use crate::rlc::segment::Segments;
+use crate::rlc::segment::{Segments, copy_of};
 
 /// Receiver state. Sequence numbers are kept unwrapped, as counts: HFN and SN.
 #[derive(Clone, Debug)]
@@ -87,12 +87,15 @@ impl Rx {
                 self.report.trigger();
             }
             if self.cfg.in_sequence {
-                self.window.resize((count - self.vr_r) as usize, None);
-                self.window.push_back(Some(Segments::from_slice(segments)));
+                let below = (count - self.vr_r) as usize;
+                if self.window.len() < below {
+                    self.window.resize(below, None);
+                }
+                self.window.push_back(Some(copy_of(segments)));
             }
             self.vr_h = count + 1;
         } else if self.cfg.in_sequence {
-            self.window[(count - self.vr_r) as usize] = Some(Segments::from_slice(segments));
+            self.window[(count - self.vr_r) as usize] = Some(copy_of(segments));
         }
         self.received.insert(count);
         if !self.cfg.in_sequence {

@@ -12,7 +12,7 @@ use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat, or_never};
 use crate::rlc::Output;
 use crate::rlc::bitmap::SnSet;
 use crate::rlc::pdu::{AmSn, DataPdu, Pdu, StatusPdu, Sufi};
-use crate::rlc::segment::{DataLayout, EndMark, Segmenter, Segments};
+use crate::rlc::segment::{DataLayout, EndMark, Segmenter, Segments, copy_of};
 use discard::Discard;
 use lasthop_bearer::{DropCause, Sdu};
 
@@ -199,12 +199,7 @@ impl Tx {
         let segments = self.buffer.fill(count, self.buffer.layout().payload);
         let sdus_ended = segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
         self.vt_s += 1;
-        self.sent.push_back(Sent {
-            segments: Segments::from_slice(&segments),
-            vt_dat: 1,
-            last: now,
-            exhausted: false,
-        });
+        self.sent.push_back(Sent { segments: copy_of(&segments), vt_dat: 1, last: now, exhausted: false });
         stats.pdus_new += 1;
         let last_new = !self.buffer.has_data();
         let poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
@@ -216,7 +211,7 @@ impl Tx {
         let sent = &mut self.sent[i];
         sent.vt_dat += 1;
         sent.last = now;
-        let segments = Segments::from_slice(&sent.segments);
+        let segments = copy_of(&sent.segments);
         stats.pdus_retx += 1;
         let poll = self.decide_poll(now, false, last, 0, stats);
         data_pdu(count, poll, segments)
