@@ -224,7 +224,10 @@ impl Discipline for FqCodel {
             let queue = &mut self.queues[usize::from(n)];
             if queue.credits <= 0 {
                 queue.credits += self.quantum;
-                self.move_head(from_new, true);
+                // Alone on the list of old queues it stays where it is.
+                if from_new || self.old.len() > 1 {
+                    self.move_head(from_new, true);
+                }
                 continue;
             }
             if let Some(item) = self.serve(n, now, drops, marked) {
