@@ -21,6 +21,7 @@ use crate::right_sizing::RightSizing;
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
+use window::Offered;
 
 /// The receiving half: what arrives, and what is acknowledged of it.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub(super) struct Receiver {
     pub nxt: u64,
     /// The right edge of the window we advertised: never moves left (RFC 9293 section 3.8.6).
     pub edge: u64,
+    /// What was said of it last.
+    offered: Offered,
     /// What the application has taken.
     read_to: u64,
     /// The offset of the peer's FIN, once known.
@@ -72,6 +75,7 @@ impl Receiver {
             irs: Seq(0),
             nxt: 0,
             edge: 0,
+            offered: Offered::default(),
             read_to: 1,
             peer_fin: None,
             passive: false,

@@ -8,6 +8,15 @@ use crate::host::WindowRule;
 use crate::right_sizing::{RightSizing, reserved};
 use crate::state::State;
 
+/// The window field of the last segment, and what it followed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    nxt: u64,
+    read_to: u64,
+    edge: u64,
+    field: u16,
+}
+
 impl Receiver {
     /// The window that the SYN offers: whole segments, where the buffer will grow or the host is
     /// configured it (Linux' tcp_select_initial_window).
@@ -149,9 +158,23 @@ impl Receiver {
     }
 
     /// The window field for a segment that leaves now; moves the advertised edge, never to the
-    /// left.
+    /// left. A sender of data says the same in each segment while nothing arrives.
     #[inline]
     pub fn advertise(&mut self, c: &Connection) -> u16 {
+        let now =
+            Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field: self.offered.field };
+        if now == self.offered {
+            return now.field;
+        }
+        let field = self.work_out_window(c);
+        // Kept where the field follows from these numbers and the configuration alone.
+        if c.config.host.window == WindowRule::Rfc9293 && self.sizing.is_none() {
+            self.offered = Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field };
+        }
+        field
+    }
+
+    fn work_out_window(&mut self, c: &Connection) -> u16 {
         let shift = c.negotiated.rcv_scale;
         let field_for = |window: u64| (window >> shift).min(u64::from(u16::MAX));
         let left = self.edge.saturating_sub(self.nxt);
