@@ -47,6 +47,18 @@ impl<I: Id, T> Slab<I, T> {
         self.free.push(id);
         item
     }
+    /// Drops the item; its id may be given again. [`remove`](Self::remove) copies it out.
+    ///
+    /// # Panics
+    /// As [`remove`](Self::remove).
+    #[inline]
+    #[track_caller]
+    pub fn discard(&mut self, id: I) {
+        let place = &mut self.places[id.index()];
+        assert!(place.is_some(), "id of a thing that has left");
+        *place = None;
+        self.free.push(id);
+    }
     /// The item, if it is still here.
     pub fn get(&self, id: I) -> Option<&T> {
         self.places.get(id.index()).and_then(Option::as_ref)
@@ -95,6 +107,8 @@ mod tests {
         assert_eq!(s.insert(3), a);
         assert_eq!(s.iter().map(|(_, v)| *v).collect::<Vec<_>>(), [3, 2]);
         assert_eq!(s[b], 2);
+        s.discard(b);
+        assert_eq!((s.len(), s.get(b), s.insert(4)), (1, None, b));
     }
 
     #[test]

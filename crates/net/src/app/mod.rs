@@ -295,6 +295,7 @@ impl App {
     }
 
     /// The send buffer at `end` has room for `free` bytes.
+    #[inline]
     pub fn on_writable(&mut self, _now: Instant, end: End, free: u64, out: &mut Vec<Action>) {
         self.streams.set_room(end, free, out);
     }

@@ -106,10 +106,15 @@ impl Streams {
     pub fn forget(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);
     }
-    /// The send buffer at `end` has room for `free` bytes.
+    /// The send buffer at `end` has room for `free` bytes. At a receiver's end nothing waits to be
+    /// written: that much is built into the caller.
+    #[inline]
     pub fn set_room(&mut self, end: End, free: u64, out: &mut Vec<Action>) {
-        self.sides[end as usize].room = free;
-        self.pump(end, out);
+        let side = &mut self.sides[end as usize];
+        side.room = free;
+        if side.wanted > 0 || side.closing {
+            self.pump(end, out);
+        }
     }
     /// The last `bytes` of a write at `end` were refused.
     pub fn take_back(&mut self, end: End, bytes: u64) {

@@ -3,7 +3,7 @@
 //! An access takes a packet at an [`Entry`] and is called when one of its [`Clock`]s is due. Both
 //! append to an [`AccessOutput`] what becomes of packets, one [`Step`] after the other in the order
 //! in which the world has to carry them out, and behind all steps the packets that a link hands
-//! out together ([`AccessOutput::take_arrived`]); both are followed by `set_clocks`, which says
+//! out together ([`AccessOutput::arrived`]); both are followed by `set_clocks`, which says
 //! when the access has to be called next. An access has names for the tables, but neither the
 //! world nor another access.
 
@@ -94,7 +94,7 @@ pub trait Adapter {
     /// A packet enters, on its way to the node `dst`.
     fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput);
     /// The event of a clock has come. False, and nothing has happened: it was void. Only here a
-    /// link delivers, behind the steps ([`AccessOutput::take_arrived`]).
+    /// link delivers, behind the steps ([`AccessOutput::arrived`]).
     fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool;
     /// Returns when it has to be called next.
     fn set_clocks(&mut self, clocks: &mut Clocks<'_>);
@@ -349,21 +349,26 @@ impl AccessOutput {
     fn stage(&mut self, packet: PacketId, at: Instant, stage: Stage, place: u32) {
         self.steps.push(Step::Stage { packet, at, stage, place });
     }
-    /// The packets that a link delivers to one node after all steps, and that node. Every packet of
-    /// a wired network passes here, so they come as the link hands them out and not as steps: one
-    /// step for such a list costs about 1 % of the instructions of a wired run.
-    /// [`give_back`](Self::give_back) their list.
+    /// The node at which a link delivers packets after all steps, once. Every packet of a wired
+    /// network passes here, so they come as the link hands them out and not as steps: one step
+    /// for such a list costs about 1 % of the instructions of a wired run.
+    /// [`clear_arrived`](Self::clear_arrived) ends that.
     #[inline(always)]
-    pub fn take_arrived(&mut self) -> Option<(NodeId, Vec<Item>)> {
-        self.arrived_at.take().map(|to| (to, std::mem::take(&mut self.pipe.arrived)))
+    pub fn arrived_at(&mut self) -> Option<NodeId> {
+        self.arrived_at.take()
     }
-    /// The list, empty, for the next arrivals.
+    /// The packet at place `i` of those that a link delivers, and its codepoint. Meanwhile accesses
+    /// may take packets in: no link delivers then.
     #[inline(always)]
-    pub fn give_back(&mut self, arrived: Vec<Item>) {
-        debug_assert!(arrived.is_empty() && self.pipe.arrived.is_empty());
-        self.pipe.arrived = arrived;
+    pub fn arrived(&self, i: usize) -> Option<(PacketId, Ecn)> {
+        self.pipe.arrived.get(i).map(|item| (item.id, item.ecn))
     }
-    /// One more packet arrives behind those of [`take_arrived`](Self::take_arrived).
+    /// All packets that a link delivered have gone on.
+    #[inline(always)]
+    pub fn clear_arrived(&mut self) {
+        self.pipe.arrived.clear();
+    }
+    /// One more packet arrives behind those of [`arrived`](Self::arrived).
     pub fn arrives_too(&mut self, item: Item) {
         self.pipe.arrived.push(item);
     }

@@ -355,6 +355,19 @@ impl Transport {
             Transport::Tcp(_) | Transport::Udp => false,
         }
     }
+    /// What an end has for its application, if there is no event: octets that have arrived in order
+    /// since the last call ([`take_delivered`](Self::take_delivered)), and what may be written
+    /// ([`room`](Self::room)). Most calls find no event, and this asks once what kind of transport
+    /// it is.
+    #[inline(always)]
+    pub fn quiet(&mut self, end: End) -> Option<(u64, u64)> {
+        let Transport::Tcp(connection) = self else { return None };
+        let socket = connection.socket_mut(end);
+        if socket.has_events() {
+            return None;
+        }
+        Some((socket.take_delivered(), socket.room()))
+    }
     /// What has happened at an end.
     #[inline(always)]
     pub fn poll_event(&mut self, end: End) -> Option<Report> {
@@ -410,12 +423,13 @@ impl Transport {
     pub fn on_time(&mut self, now: Instant, end: End) -> bool {
         self.socket_mut(end).is_some_and(|s| s.on_time(now))
     }
-    /// Returns when an end has to be called next.
+    /// Schedules when an end has to be called next. Returns the [`fault`](Self::fault) of its
+    /// control.
     #[inline(always)]
-    pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, flow: FlowId, end: End) {
-        if let Some(socket) = self.socket_mut(end) {
-            socket.set_clock(queue, Event::Socket(flow, end));
-        }
+    pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, flow: FlowId, end: End) -> Option<Fault> {
+        let socket = self.socket_mut(end)?;
+        socket.set_clock(queue, Event::Socket(flow, end));
+        socket.fault()
     }
     /// The failure of an end's control, if that is the caller's own and has failed.
     #[inline(always)]

@@ -143,6 +143,10 @@ impl Socket {
         false
     }
     #[inline(always)]
+    pub fn has_events(&self) -> bool {
+        self.endpoint.has_events()
+    }
+    #[inline(always)]
     pub fn poll_event(&mut self) -> Option<Report> {
         self.endpoint.poll_event().map(report)
     }

@@ -56,7 +56,10 @@ impl World {
         if takes_time {
             return self.process(now, from, id);
         }
-        self.forward(now, src, id);
+        if src == dst {
+            return self.arrive(now, src, id);
+        }
+        self.leave(now, src, self.routes.port(src, dst), id);
     }
 
     /// The source delays the packet (`scenario.jitter`). Kept out of [`send`](Self::send), so that
@@ -121,17 +124,18 @@ impl World {
         if !self.output.steps.is_empty() {
             self.carry_out(now, id);
         }
-        if let Some((node, mut arrived)) = self.output.take_arrived() {
-            for item in &arrived {
-                self.packets[item.id].ecn = item.ecn;
-                if self.watched {
-                    self.observe(now, ObservationPoint::Exit(id), item.id);
-                }
-                self.forward(now, node, item.id);
+        let Some(node) = self.output.arrived_at() else { return };
+        // The list stays in its place: no link delivers while other accesses take these packets.
+        let mut i = 0;
+        while let Some((packet, ecn)) = self.output.arrived(i) {
+            i += 1;
+            self.packets[packet].ecn = ecn;
+            if self.watched {
+                self.observe(now, ObservationPoint::Exit(id), packet);
             }
-            arrived.clear();
-            self.output.give_back(arrived);
+            self.forward(now, node, packet);
         }
+        self.output.clear_arrived();
     }
 
     /// After every call of an access from outside: notes when it has to be called again, then
@@ -225,25 +229,29 @@ impl World {
         if self.watched {
             self.observe(now, ObservationPoint::Destination(node), id);
         }
-        let mut packet = self.packets.remove(id);
+        let packet = &mut self.packets[id];
         self.account.delivered.add(packet.size);
-        let end = packet.payload.to();
-        let f = &mut self.flows[packet.flow];
+        let (flow, ecn, sent, end) = (packet.flow, packet.ecn, packet.sent, packet.payload.to());
+        let f = &mut self.flows[flow];
         if end == f.data_end {
             f.reverse.received(packet.size);
         } else {
-            f.marked += u64::from(packet.ecn == Ecn::Ce);
-            self.monitor.received(now, packet.flow, packet.size, packet.sent);
+            f.marked += u64::from(ecn == Ecn::Ce);
+            self.monitor.received(now, flow, packet.size, sent);
         }
-        match f.transport.handle_packet(now, &mut packet.payload, packet.ecn) {
-            Arrived::Taken => self.on_taken(now, packet.flow, end),
+        // Read in its place: a copy of the whole packet takes some thirty instructions.
+        match f.transport.handle_packet(now, &mut packet.payload, ecn) {
+            Arrived::Taken => {
+                self.packets.discard(id);
+                self.on_taken(now, flow, end);
+            }
             Arrived::Datagram(message) => {
-                let arrival = Arrival { message, ecn: packet.ecn, sent: packet.sent };
-                self.on_datagram(now, packet.flow, end, &arrival);
+                self.packets.discard(id);
+                self.on_datagram(now, flow, end, &Arrival { message, ecn, sent });
             }
             Arrived::Real => {
-                let flow = &mut self.flows[packet.flow];
-                self.external.arrived(now, node, &packet, flow, &mut self.observer);
+                let packet = self.packets.remove(id);
+                self.external.arrived(now, node, &packet, &mut self.flows[flow], &mut self.observer);
             }
         }
     }

@@ -78,6 +78,12 @@ impl Endpoint {
         }
     }
 
+    /// Something has happened that [`poll_event`](Self::poll_event) has not returned.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.conn.meters.events.is_empty()
+    }
+
     /// The next thing that happened, oldest first.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
