@@ -7,7 +7,7 @@
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
-    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiPlaces, Modulation, Olla, OllaConfig,
+    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiByModulation, MiPlaces, Olla, OllaConfig,
     piro_gamma, tbs_bits,
 };
 use lasthop_units::Tti;
@@ -196,15 +196,12 @@ impl Adaptation {
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
         let parts = self.blocks.div_ceil(self.subband);
-        let mut information = Information::new(sinr, self.subband);
         let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
-        if by_mi {
-            information.places.locate(sinr);
-        }
-        let mut cqi_of = |part: Option<usize>| match (by_mi, part) {
-            (true, _) => self.amc.cqi_of_mi(|m| information.mean(m, part)),
-            (false, None) => self.amc.cqi(sinr),
-            (false, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
+        let information = by_mi.then(|| Information::of(sinr, self.subband));
+        let cqi_of = |part: Option<usize>| match (&information, part) {
+            (Some(information), _) => self.amc.cqi_of_mi(|m| information.mean(part)[m as usize]),
+            (None, None) => self.amc.cqi(sinr),
+            (None, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
         };
         let wideband = cqi_of(None);
         let mut subbands = [wideband.index(); SUBBANDS_MAX];
@@ -347,48 +344,38 @@ fn differential(subband: u8, wideband: u8) -> u8 {
     (i16::from(wideband) + offset).clamp(0, 15) as u8
 }
 
-/// Mutual information of a row of SINRs, by sub-band; each modulation is worked out once for the
-/// whole row.
-struct Information<'a> {
-    sinr: &'a [f32],
-    size: usize,
-    /// Where the look-ups of `sinr` are.
-    places: MiPlaces,
-    /// By modulation: the sub-bands' means, and the mean of all.
-    known: [Option<([f32; SUBBANDS_MAX], f32)>; 4],
+/// Mutual information of a row of SINRs, by modulation.
+struct Information {
+    /// Means over the sub-bands, as many as there are.
+    parts: [MiByModulation; SUBBANDS_MAX],
+    /// The mean over all blocks.
+    all: MiByModulation,
 }
 
-impl<'a> Information<'a> {
-    /// Nothing is located yet.
-    fn new(sinr: &'a [f32], size: usize) -> Information<'a> {
-        Information { sinr, size, places: MiPlaces::NONE, known: [None; 4] }
-    }
-
-    /// The mean over a sub-band, or over all.
-    #[inline(always)]
-    fn mean(&mut self, modulation: Modulation, part: Option<usize>) -> f32 {
-        let (parts, all) = match &self.known[modulation as usize] {
-            Some(known) => known,
-            None => self.work_out(modulation),
-        };
-        part.map_or(*all, |i| parts[i])
-    }
-
-    #[inline(never)]
-    fn work_out(&mut self, modulation: Modulation) -> &([f32; SUBBANDS_MAX], f32) {
-        let (blocks, size) = (self.sinr.len(), self.size);
-        let known = self.known[modulation as usize].insert(([0.0; SUBBANDS_MAX], 0.0));
-        let (parts, all) = known;
-        let parts = &mut parts[..blocks.div_ceil(size)];
-        self.places.mean_mi(modulation, blocks, size, parts);
-        let mut left = blocks;
-        for mean in parts {
+impl Information {
+    /// Of `sinr`, in sub-bands of `size` blocks.
+    #[inline]
+    fn of(sinr: &[f32], size: usize) -> Information {
+        let mut information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
+        let mut places = MiPlaces::NONE;
+        places.locate(sinr);
+        places.mean_mi(sinr.len(), size, &mut information.parts);
+        let mut left = sinr.len();
+        for mean in &information.parts[..sinr.len().div_ceil(size)] {
             let len = left.min(size);
-            *all += *mean * len as f32;
+            for (all, mean) in information.all.iter_mut().zip(mean) {
+                *all += *mean * len as f32;
+            }
             left -= len;
         }
-        *all /= blocks as f32;
-        known
+        information.all = information.all.map(|sum| sum / sinr.len() as f32);
+        information
+    }
+
+    /// The means over sub-band `part`, or over all.
+    #[inline(always)]
+    fn mean(&self, part: Option<usize>) -> &MiByModulation {
+        part.map_or(&self.all, |i| &self.parts[i])
     }
 }
 

@@ -29,7 +29,9 @@ pub use control::control_error;
 pub use cqi::{Cqi, CqiTable};
 pub use error_model::{ErrorModel, HarqCombining, SoftBuffer};
 pub use mcs::{Mcs, McsTable, Modulation};
-pub use mutual_information::{MiPlaces, mean_mi, mean_mi_all, mean_mi_of, mi_closed_form, sinr_db_of_mi};
+pub use mutual_information::{
+    MiByModulation, MiPlaces, mean_mi, mean_mi_all, mean_mi_of, mi_closed_form, sinr_db_of_mi,
+};
 pub use olla::{Olla, OllaConfig};
 pub use power_control::{ClosedLoop, MIN_POWER, PowerControl, PowerControlConfig, TpcCommand};
 pub use segmentation::{CRC_BITS, CodeBlocks, MAX_CODE_BLOCK, code_blocks, turbo_size};

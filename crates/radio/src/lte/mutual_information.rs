@@ -66,46 +66,47 @@ impl MiPlaces {
         wide(Locate { sinr, places: self });
     }
 
-    /// [`mean_mi`] of every `size` of the first `blocks` resource blocks, to the bit.
+    /// [`mean_mi`] of every `size` of the first `blocks` resource blocks, to the bit, of all
+    /// modulations: `means[i][modulation]`. One SINR's lines lie side by side, so that all take the
+    /// instructions of one.
     #[inline]
-    pub fn mean_mi(&self, modulation: Modulation, blocks: usize, size: usize, means: &mut [f32]) {
-        // Sub-bands of 20 and 10 MHz without a loop over their blocks.
-        match size {
-            8 => self.mean_mi_of::<8>(modulation, blocks, means),
-            6 => self.mean_mi_of::<6>(modulation, blocks, means),
-            _ => {
-                let lines = &LOOKUP[modulation as usize].lines;
-                let parts = self.sinr[..blocks].chunks(size).zip(self.piece[..blocks].chunks(size));
-                for (mean, (sinr, piece)) in means.iter_mut().zip(parts) {
-                    *mean = mean_on(lines, sinr, piece);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn mean_mi_of<const SIZE: usize>(&self, modulation: Modulation, blocks: usize, means: &mut [f32]) {
-        let lines = &LOOKUP[modulation as usize].lines;
-        let (sinr, last_sinr) = self.sinr[..blocks].as_chunks::<SIZE>();
-        let (piece, last_piece) = self.piece[..blocks].as_chunks::<SIZE>();
-        let (whole, last) = means.split_at_mut(sinr.len());
-        for (mean, (sinr, piece)) in whole.iter_mut().zip(sinr.iter().zip(piece)) {
-            *mean = mean_on(lines, sinr, piece);
-        }
-        if let Some(mean) = last.first_mut() {
-            *mean = mean_on(lines, last_sinr, last_piece);
-        }
+    pub fn mean_mi(&self, blocks: usize, size: usize, means: &mut [MiByModulation]) {
+        let means = &mut means[..blocks.div_ceil(size)];
+        wide(Means { places: self, blocks, size, means });
     }
 }
 
-/// The mean over some SINRs, of which the pieces are known.
-#[inline(always)]
-fn mean_on(lines: &[(f32, f32); LINES], sinr: &[f32], piece: &[u16]) -> f32 {
-    let at = |(g, piece): (&f32, &u16)| {
-        let (at_zero, slope) = lines[usize::from(*piece) % LINES];
-        at_zero + slope * g
-    };
-    sinr.iter().zip(piece).map(at).sum::<f32>() / sinr.len() as f32
+/// Mutual information by modulation.
+pub type MiByModulation = [f32; MODULATIONS];
+
+/// Fills the means of the parts of a row.
+struct Means<'a> {
+    places: &'a MiPlaces,
+    blocks: usize,
+    size: usize,
+    means: &'a mut [MiByModulation],
+}
+
+impl Kernel for Means<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let lines = &*LINES_OF_ALL;
+        let MiPlaces { sinr, piece } = self.places;
+        let (sinr, piece) = (&sinr[..self.blocks], &piece[..self.blocks]);
+        for ((mean, sinr), piece) in
+            self.means.iter_mut().zip(sinr.chunks(self.size)).zip(piece.chunks(self.size))
+        {
+            let mut sum = [0.0; MODULATIONS];
+            for (g, piece) in sinr.iter().zip(piece) {
+                let Lines { at_zero, slope } = &lines[usize::from(*piece) % LINES];
+                for i in 0..MODULATIONS {
+                    sum[i] += at_zero[i] + slope[i] * g;
+                }
+            }
+            *mean = sum.map(|sum| sum / sinr.len() as f32);
+        }
+    }
 }
 
 /// Finds the places of a row.
@@ -167,6 +168,26 @@ const SHIFT: u32 = 23 - PIECE_BITS;
 /// The pieces and room up to a power of two, so that an index needs no check.
 const LINES: usize = PIECES.next_power_of_two();
 
+/// How many modulations there are.
+const MODULATIONS: usize = 4;
+
+/// The lines of one piece of the SINR, by modulation.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    at_zero: [f32; MODULATIONS],
+    slope: [f32; MODULATIONS],
+}
+
+static LINES_OF_ALL: LazyLock<Box<[Lines; LINES]>> = LazyLock::new(|| {
+    let mut all = Box::new([Lines::default(); LINES]);
+    for (modulation, of) in LOOKUP.iter().enumerate() {
+        for (lines, (at_zero, slope)) in all.iter_mut().zip(of.lines.iter()) {
+            (lines.at_zero[modulation], lines.slope[modulation]) = (*at_zero, *slope);
+        }
+    }
+    all
+});
+
 /// A function of the SINR in straight pieces.
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
@@ -180,7 +201,7 @@ struct Lookup {
 /// Steps of the value in which the inverse begins to search.
 const STEPS: usize = 1024;
 
-static LOOKUP: LazyLock<[Lookup; 4]> = LazyLock::new(|| {
+static LOOKUP: LazyLock<[Lookup; MODULATIONS]> = LazyLock::new(|| {
     [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256].map(Lookup::new)
 });
 
@@ -333,10 +354,11 @@ mod tests {
         let mut places = MiPlaces::NONE;
         places.locate(&sinr);
         for size in 1..=4 {
-            let mut means = [0.0; 3];
-            places.mean_mi(Qam64, 3, size, &mut means);
-            let each: Vec<f32> = sinr.chunks(size).map(|part| mean_mi(Qam64, part)).collect();
-            assert_eq!(means[..each.len()], each, "{size}");
+            let mut means = [[0.0; MODULATIONS]; 3];
+            places.mean_mi(3, size, &mut means);
+            for (part, means) in sinr.chunks(size).zip(means) {
+                assert_eq!(means, ALL.map(|m| mean_mi(m, part)), "{size}");
+            }
         }
     }
 }
