@@ -17,6 +17,7 @@ mod direct;
 mod emissions;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 use lasthop_cell::{RbSet, SUBCARRIERS};
 use lasthop_engine::math::db;
@@ -34,6 +35,7 @@ pub use array::{CellAntennas, ChannelOf, CodeWordSinr, Pmi, Scheme, UeAntennas, 
 use direct::{DirectGain, DirectGains};
 use emissions::Emissions;
 use lasthop_bearer::Direction;
+use uplink::{Sender, Uplink};
 
 /// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
 pub const LOOK_BACK: u64 = 128;
@@ -105,15 +107,6 @@ struct Ue<const WORDS: usize> {
     around: Around,
 }
 
-/// A UE's transmission in the newest uplink TTI.
-#[derive(Clone, Copy, Debug)]
-struct Sender<const WORDS: usize> {
-    ue: UeId,
-    rbs: RbSet<WORDS>,
-    /// Power of each block [mW].
-    block_mw: f32,
-}
-
 /// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
 #[derive(Debug)]
 pub struct Air<const WORDS: usize = LTE_WORDS> {
@@ -129,7 +122,7 @@ pub struct Air<const WORDS: usize = LTE_WORDS> {
     faded: usize,
     /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
     sent: Box<[Emissions<WORDS>]>,
-    uplink: (Tti, Vec<Sender<WORDS>>),
+    uplink: Uplink<WORDS>,
     interference_mw: Box<[f32]>,
     row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
@@ -181,7 +174,7 @@ impl<const WORDS: usize> Air<WORDS> {
             faded: if fading.is_some() { faded } else { 0 },
             fading,
             sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
-            uplink: (Tti(u64::MAX), Vec::new()),
+            uplink: Uplink::default(),
             interference_mw: vec![0.0; most].into(),
             row: vec![0.0; most].into(),
             direct: DirectGains::new(ues.len()),
@@ -277,11 +270,7 @@ impl<const WORDS: usize> Air<WORDS> {
     /// `ue` sends on `rbs` in `tti`, `block_mw` [mW] on every block.
     #[inline]
     pub fn ue_transmits_on_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, block_mw: f32) {
-        if self.uplink.0 != tti {
-            self.uplink.0 = tti;
-            self.uplink.1.clear();
-        }
-        self.uplink.1.push(Sender { ue, rbs, block_mw });
+        self.uplink.add(tti, Sender { ue, rbs, block_mw });
         self.ues[ue].sent.add(tti, rbs, block_mw);
     }
 
@@ -424,10 +413,10 @@ impl<const WORDS: usize> Air<WORDS> {
         }
         let noise_mw = self.cells[cell].noise_mw;
         rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
-        for i in 0..self.uplink.1.len() {
-            let other = self.uplink.1[i];
+        for i in 0..self.uplink.others(tti, rbs) {
+            let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
-            if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
+            if shared.is_empty() || other.ue == ue {
                 continue;
             }
             let power_mw = other.block_mw * self.gains(tti, cell, other.ue).uplink;
@@ -523,10 +512,10 @@ impl<const WORDS: usize> Air<WORDS> {
     pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let noise_mw = self.ues[rx].noise_mw;
         rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
-        for i in 0..self.uplink.1.len() {
-            let other = self.uplink.1[i];
+        for i in 0..self.uplink.others(tti, rbs) {
+            let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
-            if shared.is_empty() || other.ue == tx || other.ue == rx || self.uplink.0 != tti {
+            if shared.is_empty() || other.ue == tx || other.ue == rx {
                 continue;
             }
             let power_mw = other.block_mw * self.between(tti, other.ue, rx);

@@ -272,10 +272,10 @@ impl<const WORDS: usize> Air<WORDS> {
         rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
         arrays.start(rbs, &self.interference_mw);
         let antennas = arrays.uplink(cell);
-        for i in 0..self.uplink.1.len() {
-            let other = self.uplink.1[i];
+        for i in 0..self.uplink.others(tti, rbs) {
+            let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
-            if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
+            if shared.is_empty() || other.ue == ue {
                 continue;
             }
             let power_mw = f64::from(other.block_mw * self.gains(tti, cell, other.ue).uplink);
