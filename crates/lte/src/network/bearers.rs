@@ -15,7 +15,7 @@ use super::core_network::Core;
 use super::ip_buffer::IpBuffer;
 use super::{NetworkEvent, NetworkOutput};
 use crate::mac::harq::Parts;
-use crate::mac::scheduler::qci::Qos;
+use crate::mac::scheduler::qci::{Qos, priority_of};
 use lasthop_bearer::{BearerStage, DropCause, End, Journeys, Sdu};
 use lasthop_lte_l2::pdcp::{ForwardedSdu, LteBearer, LteBearerConfig, LteBearerOutput};
 use lasthop_lte_l2::rlc::{Grant, Pdu, RlcEvent};
@@ -27,6 +27,8 @@ pub(super) struct Drb {
     pub ue: UeId,
     pub layers: LteBearer,
     pub qos: Qos,
+    /// The priority of its class, which schedulers ask for in every TTI.
+    pub priority: f64,
     /// What waits in the eNB until MAC asks for it.
     pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
@@ -112,7 +114,8 @@ impl Bearers {
         let mut layers = LteBearer::new(config);
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
         let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.needs_rate());
-        self.drbs.push(Drb { ue, layers, qos, ip: None, wake: None, tells_rate, direct })
+        let priority = priority_of(qos.qci);
+        self.drbs.push(Drb { ue, layers, qos, priority, ip: None, wake: None, tells_rate, direct })
     }
 
     /// Their ids, in order.

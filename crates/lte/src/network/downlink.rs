@@ -22,7 +22,6 @@ use lasthop_radio::lte::ErrorModel;
 
 use crate::mac::allocation;
 use crate::mac::allocation::{Groups, Need, allocate};
-use crate::mac::scheduler::qci::priority_of;
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::phy::air::Scheme;
 use lasthop_bearer::Direction;
@@ -255,8 +254,9 @@ impl Scheduling<'_> {
             candidate.guaranteed += qos.downlink.0 as f64 * 1e-3;
             let waits = rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0
                 || self.bearers.ip(*b).is_some_and(|ip| ip.packets() > 0);
-            if waits && priority_of(qos.qci) < best {
-                best = priority_of(qos.qci);
+            let priority = self.bearers.priority(*b);
+            if waits && priority < best {
+                best = priority;
                 candidate.qci = qos.qci;
                 let now = self.bearers.now();
                 candidate.head_delay = rlc.oldest().map_or(Duration::ZERO, |t| now.since(t));

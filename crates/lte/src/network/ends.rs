@@ -40,6 +40,11 @@ impl<'a> EnbBearers<'a> {
     pub fn qos(&self, bearer: BearerId) -> &Qos {
         &self.bearers[bearer].qos
     }
+    /// The priority of its class.
+    #[inline]
+    pub fn priority(&self, bearer: BearerId) -> f64 {
+        self.bearers[bearer].priority
+    }
     #[inline]
     pub fn rlc(&self, bearer: BearerId) -> &Rlc {
         self.bearers[bearer].layers.rlc(End::Network)

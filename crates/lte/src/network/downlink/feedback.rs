@@ -112,7 +112,7 @@ impl DownlinkContext {
             return Some(Verdict::Acknowledged);
         }
         if p.transmissions < most {
-            p.state = State::Failed;
+            self.fail(process);
             return Some(Verdict::Again);
         }
         stats.lost += 1;

@@ -22,7 +22,7 @@ use super::config::{CellConfig, UeConfig};
 use super::control::{ControlBlocks, ControlReception};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
-use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions};
+use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions, State};
 use crate::mac::reuse::Zone;
 use crate::rrc::{Connection, InitialState};
 use lasthop_bearer::Direction;
@@ -184,6 +184,8 @@ pub(super) struct DownlinkContext {
     /// HARQ processes by code word; the second ones exist where the transmission mode has two
     /// layers.
     pub harq: [Option<Box<Processes>>; 2],
+    /// A process of the code word may have failed: set where one does, cleared where none is found.
+    failures: [bool; 2],
     pub quality: Quality,
     pub average: Average,
     /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
@@ -215,6 +217,7 @@ impl DownlinkContext {
     fn new(cell: &DownlinkConfig) -> DownlinkContext {
         DownlinkContext {
             harq: [Some(Box::default()), cell.mimo.two_code_words().then(Box::default)],
+            failures: [false; 2],
             quality: Quality::new(cell.olla()),
             average: Average::default(),
             zone: Zone::Centre,
@@ -249,6 +252,13 @@ impl DownlinkContext {
         let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
         self.harq[code_word].as_ref().map(|p| p.get(i))
     }
+    /// Process `id` has failed: it may be sent again.
+    pub fn fail(&mut self, id: u8) {
+        self.failures[usize::from(id) / PROCESSES] = true;
+        if let Some(process) = self.process(id) {
+            process.state = State::Failed;
+        }
+    }
     /// A free process of `code_word`.
     #[inline]
     pub fn idle(&self, code_word: usize) -> Option<u8> {
@@ -257,8 +267,14 @@ impl DownlinkContext {
     }
     /// The process of `code_word` that has waited longest for its retransmission.
     #[inline]
-    pub fn failed(&self, code_word: usize) -> Option<u8> {
+    pub fn failed(&mut self, code_word: usize) -> Option<u8> {
+        // Mostly none has, and the states of all lie in as many lines of memory.
+        if !self.failures[code_word] {
+            debug_assert!(self.harq[code_word].as_ref().is_none_or(|p| p.failed().is_none()));
+            return None;
+        }
         let found = self.harq[code_word].as_ref().and_then(|p| p.failed());
+        self.failures[code_word] = found.is_some();
         found.map(|i| (code_word * PROCESSES + i) as u8)
     }
 }
