@@ -52,23 +52,23 @@ PARTINGS = """\
 - `cubic` on p2: from the fourth on, our losses come 0.1 to 0.3 s sooner. On p1 all six coincide with the kernel's,
   within a sample of 50 ms.
 - `reno`, `veno`, `dctcp` on p1: losses after the first come 0 to 0.15 s later; with `highspeed` 0.15 to 0.45 s, with
-  `scalable` 0.05 to 0.3 s. Until version 0.1 it was 0.3 to 0.9 s. The cause was the receiver: the kernel sets the
-  budget of quick ACKs before tcp_grow_window sets its lowest bit, so that 16 single ACKs follow the last growth of
-  the offered window, not 14; and tcp_rcv_space_adjust counts 2984 octets of memory for a segment of 1448, of which
-  half is window. What is left: at 0.295 s ours has read 76 segments in a round trip after 45, and grows the buffer by
-  71,000 octets; about 72 would agree with the smoothed round trips of the recording. The recordings hold neither ACKs
-  nor the receiver's buffer, so this part is an inference.
+  `scalable` 0.05 to 0.3 s. In an earlier form it was 0.3 to 0.9 s. The cause was the receiver: the kernel sets the
+  budget of quick ACKs before tcp_grow_window sets its lowest bit, so that 16 single ACKs follow the last growth of the
+  offered window, not 14; and tcp_rcv_space_adjust counts 2984 octets of memory for a segment of 1448, of which half is
+  window. The remaining difference begins at 0.295 s: our receiver has read 76 segments in a round trip after 45 in the
+  one before, and grows the buffer by 71,000 octets; about 72 would agree with the smoothed round trips of the
+  recording. The recordings hold neither ACKs nor the receiver's buffer, so this part is an inference.
 - On p2 our second loss of `reno`, `veno` and `dctcp` comes 0.35 to 0.45 s sooner; with `highspeed` the fourth to the
   sixth come 0.3 to 0.7 s later.
 - `bbr` on p2: the kernel's third ProbeRTT comes at 37.65 s, ours at 30.9 to 32.3 s in 20 runs with other random
-  numbers. A round trip shorter than the smallest by 1 us puts the next ProbeRTT off. The recording does not show
-  single round trips. Its window shows that the smallest changed by less than 0.6 % at 27.6 s: the target stays at 342
+  numbers. A round trip shorter than the smallest by 1 us puts the next ProbeRTT off. The recording does not show single
+  round trips. Its window shows that the smallest changed by less than 0.6 % at 27.6 s: the target stays at 342
   segments; a single segment's round trip, 0.6 ms shorter than a pair's, would have made it 340. Fractions of a
   microsecond therefore decide when the third ProbeRTT begins, and at that scale the recording host differs from a
   network with exact times. In User-mode Linux the clock has steps of 256 ns, and a timer that fires before the clock
   has reached its time is set again for 501 ns (TIMER_MULTIPLIER, TIMER_MIN_DELTA). With delay lines that have these
-  steps the third ProbeRTT of our 20 runs comes at 31.3 to 40.4 s, 3 of them after the kernel's. Which ACK of the
-  kernel had the shorter round trip is not known.
+  steps the third ProbeRTT of our 20 runs comes at 31.3 to 40.4 s, 3 of them after the kernel's. Which ACK of the kernel
+  had the shorter round trip is not known.
 - CDG draws random numbers; single runs of the kernel carry 1114 kB/s on p1 and 1870 on p2. A test
   (`the_kernels_runs_of_cdg_are_within_the_interval_of_ours`) holds both within the prediction interval of 20 runs of
   ours.
@@ -102,7 +102,7 @@ def page(bars: list[dict[str, str]]) -> str:
             "## The bars\n",
             "A bar is the largest deviation from the kernel:",
             "; ".join(f"{what} {bar}" for what, bar in BARS.items()) + ".",
-            "The larger of two counts. Retransmissions within a second are one episode.",
+            "Where a bar has two values, the larger one counts. Retransmissions within a second are one episode.",
             f"{verdict} The recordings are no part of the repository; where they are at hand,",
             "`LASTHOP_SHARED=DIR cargo test -p lasthop-tcp --test integration linux_recordings` checks them again, and",
             "`LASTHOP_SHARED=DIR python docs/draw_recordings.py` makes this page anew.\n",
