@@ -1,4 +1,4 @@
-"""Two congestion controls: a fixed window, and one that reads the round-trip time."""
+"""Three congestion controls: a fixed window, one that reacts to the round-trip time, and that one with slow start."""
 
 import lasthop as lh
 
