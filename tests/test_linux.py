@@ -346,6 +346,35 @@ def test_ctrl_c_leaves_results_up_to_then_and_no_process(kernel: _build.Kernel, 
     assert {path.name for path in tmp_path.iterdir()} == {"out", "path.toml", "scratch"}
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_guest_ends_with_the_program_that_has_started_it(
+    kernel: _build.Kernel, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Also where the program does not unwind: neither signal has a handler in it."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom lasthop import Scenario\nfrom lasthop.linux import at, find, run\n"
+        "scenario = Scenario.parse(sys.argv[1], set=[*at(['server', 'phone']), 'scenario.duration=1 h'])\n"
+        "run(scenario, find(Path(sys.argv[2])), Path(sys.argv[3]))\n"
+    )
+    words = [sys.executable, "-c", program, PATH, str(kernel.path), str(tmp_path / "out")]
+    with subprocess.Popen(words, env={**os.environ, "TMPDIR": str(scratch)}) as host:
+        until = time.monotonic() + 60
+        while not list(scratch.glob("*/out.*.partial/tcp*")) and time.monotonic() < until:
+            time.sleep(0.1)
+        children = Path(f"/proc/{host.pid}/task/{host.pid}/children").read_text().split()
+        host.send_signal(number)
+    assert host.returncode == -number
+    guest = int(children[0])
+    assert len(children) == 1
+    until = time.monotonic() + 30
+    while _boot._session(guest) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _boot._session(guest) == []
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("nodes", "words"), [("server,,phone", "no list of nodes"), ("server,nowhere", "unknown node `nowhere`")]
 )

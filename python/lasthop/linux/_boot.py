@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import platform
 import shlex
@@ -32,6 +33,8 @@ LAST_LINES = 12
 GRACE = 30.0
 #: How often what the caller wants is looked at [s].
 LOOK = 0.05
+#: PR_SET_PDEATHSIG of prctl(2).
+_PARENT_DEATH_SIGNAL = 1
 
 
 def check_host() -> None:
@@ -124,6 +127,17 @@ def _run(
     # environment may reach it.
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), SEED: str(seed)}
     environment |= {key: os.environ[key] for key in ("TMPDIR",) if key in os.environ}
+    # Loaded here: between fork and exec only a call is made.
+    prctl, caller = ctypes.CDLL(None).prctl, os.getpid()
+
+    def end_with_the_caller() -> None:
+        # A process that ends without unwinding (SIGKILL, SIGTERM without a handler) would leave the
+        # guest running. SIGTERM makes the guest's kernel end all of its processes. prctl(2) sends
+        # it when the thread that has forked ends, and that thread waits for the guest.
+        prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != caller:
+            os._exit(1)
+
     try:
         guest = subprocess.Popen(
             command,
@@ -133,6 +147,7 @@ def _run(
             cwd=folder,
             env=environment,
             start_new_session=True,
+            preexec_fn=end_with_the_caller,  # noqa: PLW1509 - it takes no lock
         )
     except OSError as error:
         raise mistake(f"cannot start the kernel {command[0]}: {error.strerror}", "`lasthop linux build`") from None
