@@ -51,9 +51,9 @@ BESIDE_THE_SOURCES = (
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "PKG-INFO",
-    "README.md",
     "THIRD-PARTY.md",
     "pyproject.toml",
+    "release/pypi.md",
     "viewer/page.cdx.json",
 )
 
@@ -106,7 +106,9 @@ def wrong_metadata(text: str) -> list[str]:
         "Requires-Python": ">=3.10",
         "Description-Content-Type": "text/markdown; charset=UTF-8; variant=GFM",
     }
-    return [f"{name} is {fields[name]!r}, not {value!r}" for name, value in wanted.items() if fields[name] != value]
+    wrong = [f"{name} is {fields[name]!r}, not {value!r}" for name, value in wanted.items() if fields[name] != value]
+    links = re.findall(r"\]\((?!https://|#)([^)\s]*)", str(fields.get_payload()))
+    return wrong + [f"its description links to {link}, which a page of PyPI does not have" for link in links]
 
 
 def wrong_sbom(text: str, names: set[str]) -> list[str]:

@@ -104,13 +104,34 @@ def test_only_publishing_may_ask_for_an_identity() -> None:
     assert workflow["jobs"]["publish"]["needs"] == "files"
 
 
-def a_wheel(folder: Path, *, without: str = "", beside: str = "", version: str = "") -> Path:
+def test_the_description_on_pypi_shows_what_the_readme_shows() -> None:
+    """Both have the same scenario, the same output of the run and the same program."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    description = (ROOT / "release" / "pypi.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\w+\n.*?^```$", readme, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    output = re.findall(r"^    \$ lasthop run .*\n(?:    .*\n)+", readme, re.MULTILINE)
+    assert len(output) == 1
+    assert [block for block in (*blocks, *output) if block not in description] == []
+
+
+def test_the_metadata_claims_the_platform_that_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    systems = [line for line in project["classifiers"] if line.startswith("Operating System")]
+    assert systems == ["Operating System :: POSIX :: Linux"]
+    for page in ("README.md", project["readme"]):
+        assert "Tested on Linux on x86-64 only." in (ROOT / page).read_text(encoding="utf-8")
+
+
+def a_wheel(
+    folder: Path, *, without: str = "", beside: str = "", version: str = "", description: str = "[a](https://b.c)"
+) -> Path:
     """A wheel as it has to be but for what is asked; the files of the package are empty."""
     dist = f"lasthop-{check.version()}.dist-info"
     metadata = (
         f"Metadata-Version: 2.4\nName: lasthop\nVersion: {version or check.version()}\n"
         "License-Expression: Apache-2.0 OR MIT\nRequires-Python: >=3.10\n"
-        "Description-Content-Type: text/markdown; charset=UTF-8; variant=GFM\n\n"
+        f"Description-Content-Type: text/markdown; charset=UTF-8; variant=GFM\n\n{description}\n"
     )
     sboms = {"lasthop-py.cyclonedx.json": "Rust crates", "page.cdx.json": "Packages of npm"}
     texts = {f"{dist}/METADATA": metadata}
@@ -132,8 +153,12 @@ def a_wheel(folder: Path, *, without: str = "", beside: str = "", version: str =
         ({"beside": "lasthop/.env"}, ["lasthop/.env is in it, but is not part of the package"]),
         ({"beside": "tests/__init__.py"}, ["tests/__init__.py is in it, but is not part of the package"]),
         ({"version": "9.9.9"}, ["Version is '9.9.9', not '{version}'"]),
+        (
+            {"description": "![a picture](docs/a.svg)"},
+            ["its description links to docs/a.svg, which a page of PyPI does not have"],
+        ),
     ],
-    ids=["as-it-has-to-be", "missing", "secret", "tests", "version"],
+    ids=["as-it-has-to-be", "missing", "secret", "tests", "version", "description"],
 )
 def test_the_check_finds_what_is_wrong_with_a_wheel(tmp_path: Path, change: dict[str, str], found: list[str]) -> None:
     wanted = [line.format(version=check.version()) for line in found]
