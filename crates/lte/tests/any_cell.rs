@@ -172,53 +172,74 @@ impl Policy for Odd {
     }
 }
 
+/// What has become of the packets of a plan.
+#[derive(Debug, PartialEq)]
+struct Gone {
+    /// Those that were delivered or dropped, in order, and when.
+    packets: Vec<(Instant, PacketId, bool)>,
+    inside: usize,
+    pushed: usize,
+}
+
+/// The plan on so many threads.
+fn carry_out(plan: &Plan, threads: usize) -> Gone {
+    let mut network = RadioNetwork::new(&plan.network(), plan.seed);
+    network.set_threads(threads).unwrap();
+    if plan.flag(15) {
+        network.set_scheduler(CellId::from_index(0), Direction::Downlink, Scheduler::Custom(Box::new(Odd)));
+    }
+    let mut out = NetworkOutput::default();
+    let mut gone = Gone { packets: Vec::new(), inside: 0, pushed: 0 };
+    let packet = |(i, (at, to, size)): (usize, &(u16, u8, u16))| {
+        let bearer = BearerId::from_index(usize::from(*to) % (2 * plan.ues));
+        (u64::from(*at) * 3_000, bearer, i, u32::from(*size))
+    };
+    let mut packets: Vec<(u64, BearerId, usize, u32)> = plan.packets.iter().enumerate().map(packet).collect();
+    packets.sort_unstable();
+    let end = Instant::from_millis(400);
+    let mut next = packets.into_iter().peekable();
+    loop {
+        let tti = network.next_tti().into_iter().chain(network.next_timer()).min().filter(|t| *t < end);
+        let arrival = next.peek().map(|p| Instant(p.0));
+        let now = match (tti, arrival) {
+            (None, None) => break,
+            // What arrives at the instant a TTI starts comes after it.
+            (Some(t), a) if a.is_none_or(|a| t <= a) => {
+                if network.next_tti() == Some(t) {
+                    network.on_tti(t, &mut out);
+                } else {
+                    network.on_timer(t, &mut out);
+                }
+                t
+            }
+            (_, Some(a)) => {
+                let (_, bearer, i, size) = next.next().unwrap();
+                let packet = Sdu::new(PacketId::from_index(i), size);
+                network.push(a, bearer, End::Network, packet, &mut out);
+                gone.pushed += 1;
+                a
+            }
+            (Some(_), None) => unreachable!(),
+        };
+        gone.packets.extend(out.delivered.drain(..).map(|(_, _, sdu)| (now, sdu.id, true)));
+        gone.packets.extend(out.dropped.drain(..).map(|(_, _, sdu, _)| (now, sdu.id, false)));
+    }
+    let inside = |b: usize| network.view().inside(BearerId::from_index(b), End::Network);
+    gone.inside = (0..2 * plan.ues).map(inside).sum();
+    gone
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_goes_in_comes_out_once_and_no_rule_of_the_air_is_broken(plan in plans()) {
-        let mut network = RadioNetwork::new(&plan.network(), plan.seed);
-        if plan.flag(15) {
-            network.set_scheduler(CellId::from_index(0), Direction::Downlink, Scheduler::Custom(Box::new(Odd)));
-        }
-        let mut out = NetworkOutput::default();
-        let mut gone = vec![0u32; plan.packets.len()];
-        let mut packets: Vec<(u64, BearerId, usize, u32)> = plan.packets.iter().enumerate().map(|(i, (at, to, size))| {
-            let bearer = BearerId::from_index(usize::from(*to) % (2 * plan.ues));
-            (u64::from(*at) * 3_000, bearer, i, u32::from(*size))
-        }).collect();
-        packets.sort_unstable();
-        let end = Instant::from_millis(400);
-        let mut next = packets.into_iter().peekable();
-        let mut note = |out: &mut NetworkOutput| {
-            for (_, _, Sdu { id, .. }) in out.delivered.drain(..) {
-                gone[id.index()] += 1;
-            }
-            for (_, _, Sdu { id, .. }, _) in out.dropped.drain(..) {
-                gone[id.index()] += 1;
-            }
-        };
-        let mut pushed = 0usize;
-        loop {
-            let tti = network.next_tti().into_iter().chain(network.next_timer()).min().filter(|t| *t < end);
-            let arrival = next.peek().map(|p| Instant(p.0));
-            match (tti, arrival) {
-                (None, None) => break,
-                // What arrives at the instant a TTI starts comes after it.
-                (Some(t), a) if a.is_none_or(|a| t <= a) => {
-                    if network.next_tti() == Some(t) { network.on_tti(t, &mut out) } else { network.on_timer(t, &mut out) }
-                }
-                (_, Some(a)) => {
-                    let (_, bearer, i, size) = next.next().unwrap();
-                    network.push(a, bearer, End::Network, Sdu::new(PacketId::from_index(i), size), &mut out);
-                    pushed += 1;
-                }
-                (Some(_), None) => unreachable!(),
-            }
-            note(&mut out);
-        }
-        let inside: usize = (0..2 * plan.ues).map(|b| network.view().inside(BearerId::from_index(b), End::Network)).sum();
-        prop_assert!(gone.iter().all(|n| *n <= 1), "a packet left twice");
-        prop_assert_eq!(gone.iter().map(|n| *n as usize).sum::<usize>() + inside, pushed);
+        let gone = carry_out(&plan, 1);
+        let mut times = vec![0u32; plan.packets.len()];
+        gone.packets.iter().for_each(|(_, id, _)| times[id.index()] += 1);
+        prop_assert!(times.iter().all(|n| *n <= 1), "a packet left twice");
+        prop_assert_eq!(gone.packets.len() + gone.inside, gone.pushed);
+        // And the same at the same time, however many threads there are.
+        prop_assert_eq!(carry_out(&plan, 3), gone);
     }
 }

@@ -107,6 +107,13 @@ impl CqiConfig {
         }
         Tti(known - (known - phase) % self.period)
     }
+
+    /// True if what the eNB uses in `tti` does not depend on what cells send in `tti`: reports of
+    /// other cells' data are of TTIs before, and those are not forgotten yet.
+    pub fn reads_earlier_ttis(&self, tti: Tti) -> bool {
+        let back = self.delay + self.period;
+        self.interference == CqiInterference::Reference || (self.delay > 0 && tti.0 > 0 && back < LOOK_BACK)
+    }
 }
 
 /// How the groups of an allocation give its MCS.

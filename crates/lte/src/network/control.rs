@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use lasthop_engine::Draw;
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
-use lasthop_units::{CellId, Tti, UeId};
+use lasthop_units::{CellId, Tti};
 
 use crate::phy::RbSet;
-use crate::phy::air::Air;
+use crate::phy::air::AtUe;
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
@@ -63,22 +63,16 @@ impl ControlReception {
 
     /// True if the UE misses what the `control` channels of the cell say in `tti`. They are never
     /// silent: every other cell interferes.
-    pub fn misses(
-        &mut self,
-        tti: Tti,
-        (id, ue): (CellId, UeId),
-        control: &ControlBlocks,
-        air: &mut Air,
-    ) -> bool {
+    pub fn misses(&mut self, tti: Tti, id: CellId, control: &ControlBlocks, mut air: AtUe<'_>) -> bool {
         // What the draw is compared with falls with the information: with the draw known, some
         // blocks are enough to tell that it does not matter what the others have.
         let uniform = self.errors.uniform(tti.0);
         let enough = (safe(uniform) + ROUNDING) * control.blocks;
-        if self.surely_receives(tti, (id, ue), control, enough, air) {
-            debug_assert!(!control.misses_by(tti, id, ue, uniform, enough, air), "the bound is one");
+        if self.surely_receives(tti, id, control, enough, air.reborrow()) {
+            debug_assert!(!control.misses_by(tti, id, uniform, enough, air), "the bound is one");
             return false;
         }
-        control.misses_by(tti, id, ue, uniform, enough, air)
+        control.misses_by(tti, id, uniform, enough, air)
     }
 
     /// True if what is known of the strongest interferers without a look at them brings `enough`
@@ -86,17 +80,17 @@ impl ControlReception {
     fn surely_receives(
         &mut self,
         tti: Tti,
-        (id, ue): (CellId, UeId),
+        id: CellId,
         control: &ControlBlocks,
         enough: f32,
-        air: &mut Air,
+        air: AtUe<'_>,
     ) -> bool {
         if self.in_doubt > 0 {
             self.in_doubt -= 1;
             return false;
         }
         let Some((rbs, places)) = control.parts.first() else { return false };
-        let Some(row) = air.reference_at_least(tti, id, ue, *rbs) else { return false };
+        let Some(row) = air.reference_at_least(tti, id, *rbs) else { return false };
         let sure = information(row, places) > enough;
         self.in_doubt = if sure { 0 } else { DOUBTS };
         sure
@@ -130,10 +124,10 @@ impl ControlBlocks {
     }
 
     /// True if `ue` misses what they say with the draw `uniform`, by the blocks of all links.
-    fn misses_by(&self, tti: Tti, id: CellId, ue: UeId, uniform: f64, enough: f32, air: &mut Air) -> bool {
+    fn misses_by(&self, tti: Tti, id: CellId, uniform: f64, enough: f32, mut air: AtUe<'_>) -> bool {
         let (mut sum, mut n) = (0.0, 0);
         for (rbs, places) in self.parts.iter().take(if air.fades() { usize::MAX } else { 1 }) {
-            sum += information(air.reference(tti, id, ue, *rbs, false), places);
+            sum += information(air.reborrow().reference(tti, id, *rbs, false), places);
             n += places.len();
             if sum > enough {
                 return false;

@@ -1,12 +1,16 @@
 //! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear
 //! what comes back.
 
+mod ahead;
 mod decoding;
 mod feedback;
 mod invariants;
 mod persistent;
 mod send;
 mod zone;
+
+pub(super) use ahead::{Begun, Downlinks};
+pub(super) use decoding::DownlinkAir;
 
 use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 
@@ -15,7 +19,7 @@ use super::ends::EnbBearers;
 use super::measure::{CellOf, Memory};
 use super::state::{Cell, Link, UeContext};
 use super::trace::Trace;
-use super::{NetworkOutput, RadioNetwork, measure, prefetch};
+use super::{RadioNetwork, measure, prefetch};
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_radio::lte::ErrorModel;
@@ -55,6 +59,10 @@ pub(super) struct Work {
     /// UEs that have data, with how much [B].
     pub backlogs: Vec<(UeId, u64)>,
     scratch: allocation::Scratch,
+    /// Groups that retransmissions and persistent grants have left.
+    free: Groups,
+    /// UEs in the active list.
+    users: usize,
 }
 
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
@@ -81,56 +89,66 @@ pub(super) struct Scheduling<'a> {
 }
 
 impl RadioNetwork {
-    /// Gives this TTI's downlink resource blocks to the active UEs of `cell`.
-    pub(super) fn schedule_downlink(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        out: &mut NetworkOutput,
-    ) {
-        let dropped = out.dropped.len();
-        let mut scheduling = Scheduling {
+    /// The downlinks of all cells in `tti`.
+    #[inline]
+    pub(super) fn downlinks(&mut self, now: Instant, tti: Tti) -> Downlinks<'_> {
+        let RadioNetwork { cells, contexts, links, bearers, air, memory, calendar, trace, .. } = self;
+        let (on_air, work, sidelink) = (&mut self.on_air, &mut self.work, self.sidelink.as_deref_mut());
+        let (begun, team) = (&mut self.begun, self.team.as_deref_mut());
+        Downlinks {
+            now,
             tti,
-            id: cell,
-            cell: &mut self.cells[cell],
-            contexts: &mut self.contexts,
-            links: &mut self.links,
-            bearers: EnbBearers::new(now, &mut self.bearers, out),
-            air: &mut self.air,
-            memory: &mut self.memory,
-            calendar: &mut self.calendar,
-            trace: &mut self.trace,
-            on_air: &mut self.on_air,
-        };
-        scheduling.schedule(&mut self.work);
-        if let Some(s) = &mut self.sidelink {
-            s.forget_dropped(&out.dropped[dropped..]);
+            cells,
+            contexts,
+            links,
+            bearers,
+            air,
+            memory,
+            calendar,
+            trace,
+            on_air,
+            work,
+            sidelink,
+            begun,
+            team,
         }
     }
 }
 
 impl Scheduling<'_> {
     fn schedule(&mut self, work: &mut Work) {
+        if self.begin(work) {
+            self.finish(work);
+        }
+    }
+
+    /// Finds out who has data, and serves retransmissions and persistent grants. False if there is
+    /// nothing to schedule.
+    fn begin(&mut self, work: &mut Work) -> bool {
         let c = &mut self.cell;
         if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
-            return;
+            return false;
         }
         let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
         work.backlogs.clear();
         work.failed.clear();
         active.retain(|&ue| self.gather_backlog(ue, work));
         self.find_zones(&active);
-        let users = active.len();
+        work.users = active.len();
         // Whoever asks for a UE's part of the carrier counts those in the list.
         self.cell.active[Direction::Downlink.index()] = active;
         let mut free = self.cell.downlink.usable;
-        let on_air = self.on_air.len();
         self.retransmit(work, &mut free);
         self.use_persistent_grants(work, &mut free);
+        work.free = free;
+        true
+    }
+
+    /// Serves new data on what is free.
+    fn finish(&mut self, work: &mut Work) {
         self.gather_candidates(work);
-        if !work.candidates.is_empty() && free != 0 {
-            self.give_groups(free, work);
+        if !work.candidates.is_empty() && work.free != 0 {
+            self.give_groups(work);
             for i in 0..work.candidates.len() {
                 let (ue, groups) = (work.candidates[i].ue, work.given[i]);
                 if groups != 0
@@ -141,9 +159,9 @@ impl Scheduling<'_> {
             }
         }
         let list = &self.cell.active[Direction::Downlink.index()];
-        debug_assert_eq!(list.len(), users, "nobody wakes during scheduling");
+        debug_assert_eq!(list.len(), work.users, "nobody wakes during scheduling");
         if cfg!(debug_assertions) {
-            self.check_downlink(on_air);
+            self.check_downlink();
         }
     }
 
@@ -151,8 +169,8 @@ impl Scheduling<'_> {
     #[inline]
     pub(super) fn learn_quality(&mut self, ue: UeId) {
         let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
-        let at = CellOf { ue, id: self.id, cell: self.cell };
-        measure::learn_quality(self.tti, at, cx, link, self.air, self.memory);
+        let at = CellOf { id: self.id, cell: self.cell.settings() };
+        measure::learn_quality(self.tti, at, cx, link, self.air.at(ue), self.memory);
     }
 
     /// Passes on what the layers of `bearer` said when they were asked for PDUs: nothing that has
@@ -212,11 +230,7 @@ impl Scheduling<'_> {
         for i in 0..work.backlogs.len() {
             prefetch::reports(self.links.len(), self.air, &work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
-            let link = &self.links[ue].downlink;
-            // What a persistent grant is about to carry waits for it.
-            let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-            let idle = self.contexts[ue].downlink.idle(0);
-            if granted || idle.is_none() || !self.listens(ue) {
+            if !self.can_be_served(ue, backlog) {
                 continue;
             }
             self.learn_quality(ue);
@@ -243,6 +257,15 @@ impl Scheduling<'_> {
             self.qos_of(&mut candidate);
             work.candidates.push(candidate);
         }
+    }
+
+    /// True if new data for `ue`, which has `backlog` bytes, can go out in this TTI.
+    #[inline]
+    fn can_be_served(&self, ue: UeId, backlog: u64) -> bool {
+        let link = &self.links[ue].downlink;
+        // What a persistent grant is about to carry waits for it.
+        let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
+        !granted && self.contexts[ue].downlink.idle(0).is_some() && self.listens(ue)
     }
 
     /// Class, guaranteed rate and delay of the most urgent bearer with data.
@@ -274,10 +297,10 @@ impl Scheduling<'_> {
             || (self.tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
     }
 
-    /// Asks the policy and divides the groups `free`.
-    fn give_groups(&mut self, free: Groups, work: &mut Work) {
+    /// Asks the policy and divides the groups that are free.
+    fn give_groups(&mut self, work: &mut Work) {
         let c = &mut *self.cell;
-        let Work { candidates, weights, needs, rates, given, scratch, .. } = work;
+        let Work { candidates, weights, needs, rates, given, scratch, free, .. } = work;
         weights.clear();
         weights.resize(candidates.len(), 0.0);
         c.downlink.scheduler.weigh(self.tti, candidates, weights);
@@ -294,7 +317,7 @@ impl Scheduling<'_> {
             bits: if beyond { f64::INFINITY } else { candidate.backlog as f64 * 8.0 },
             average: candidate.average,
         }));
-        allocate(&c.downlink.band, &c.downlink.rules, free, needs, rates, scratch, given);
+        allocate(&c.downlink.band, &c.downlink.rules, *free, needs, rates, scratch, given);
     }
 }
 

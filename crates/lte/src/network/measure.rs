@@ -5,13 +5,13 @@
 
 mod rank;
 
-use lasthop_units::{CellId, Tti, UeId};
+use lasthop_units::{CellId, Tti};
 
-use super::state::{Cell, DownlinkContext, DownlinkLink};
+use super::state::{CellSettings, DownlinkContext, DownlinkLink};
 use super::{CellConfig, NetworkConfig, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
 use crate::phy::NUMEROLOGY;
-use crate::phy::air::{Air, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
+use crate::phy::air::{Air, AtUe, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
 use crate::phy::fading::{DirectFading, FastFading};
 use crate::phy::propagation::UeRadioConfig;
 
@@ -74,12 +74,11 @@ pub(super) struct Memory {
     pub code_words: [CodeWordSinr; 2],
 }
 
-/// A UE and a cell.
+/// The cell of a UE.
 #[derive(Clone, Copy)]
 pub(super) struct CellOf<'a> {
-    pub ue: UeId,
     pub id: CellId,
-    pub cell: &'a Cell,
+    pub cell: CellSettings<'a>,
 }
 
 /// A UE that looks at the downlink of its cell.
@@ -87,7 +86,7 @@ pub(super) struct Observer<'a> {
     pub at: CellOf<'a>,
     /// P_A, linear. The UE knows it and reports what its data will have (TS 36.213 clause 7.2.3).
     pub boost: f32,
-    pub air: &'a mut Air,
+    pub air: AtUe<'a>,
     pub memory: &'a mut Memory,
 }
 
@@ -98,14 +97,14 @@ pub(super) fn learn_quality(
     at: CellOf<'_>,
     cx: &mut DownlinkContext,
     link: &mut DownlinkLink,
-    air: &mut Air,
+    air: AtUe<'_>,
     memory: &mut Memory,
 ) {
     let config = &at.cell.config.downlink.cqi;
     let measured = config.measured(tti, link.phase);
     if cx.quality.measured != Some(measured) {
         let report = Observer { at, boost: link.boost, air, memory }.report(measured);
-        cx.quality.learn(measured, &report, &at.cell.downlink.adaptation, config);
+        cx.quality.learn(measured, &report, at.cell.adaptation, config);
         link.stats.reports += 1;
         link.stats.cqi_sum += u64::from(report.wideband.index());
     }
@@ -113,16 +112,16 @@ pub(super) fn learn_quality(
 
 impl Observer<'_> {
     /// What the UE finds in the TTI `measured`.
-    pub fn report(&mut self, measured: Tti) -> Report {
-        let CellOf { ue, id, cell } = self.at;
+    pub fn report(mut self, measured: Tti) -> Report {
+        let CellOf { id, cell } = self.at;
         let config = &cell.config.downlink;
         let physical = config.mimo.is_physical();
         if physical && let Some(report) = self.report_of_matrix(measured) {
             return report;
         }
         let (carrier, data) = (self.air.carrier(id), config.cqi.interference == CqiInterference::Data);
-        let row = self.air.reference(measured, id, ue, carrier, data);
-        let adaptation = &cell.downlink.adaptation;
+        let row = self.air.reborrow().reference(measured, id, carrier, data);
+        let adaptation = cell.adaptation;
         let boost = self.boost;
         // A link of a given SINR has no channel matrix: one layer, whatever the mode.
         let (one, two) = match physical {

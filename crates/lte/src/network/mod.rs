@@ -49,6 +49,7 @@ mod sidelink;
 mod sidelink_report;
 pub mod signals;
 mod state;
+mod team;
 #[cfg(test)]
 mod tests;
 pub mod trace;
@@ -77,11 +78,13 @@ use crate::rrc::mobility::Input;
 use bearers::Bearers;
 use calendar::{Agenda, Due};
 use core_network::Core;
+use downlink::DownlinkAir;
 use lasthop_bearer::{Direction, earlier};
 use prefetch::Prefetch;
 use rrc::Mobility;
 use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
+use team::Team;
 
 /// Cells, UEs and bearers.
 #[derive(Debug)]
@@ -99,6 +102,10 @@ pub struct RadioNetwork {
     work: downlink::Work,
     /// Memory for SINRs. Measurements need it while `work` is in the scheduler's hands.
     memory: measure::Memory,
+    /// None: one thread.
+    team: Option<Box<Team>>,
+    /// By cell: what it has begun to schedule, with several threads.
+    begun: Vec<downlink::Begun>,
     /// Cells that preambles were sent to in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
@@ -182,14 +189,15 @@ impl RadioNetwork {
     /// Each active cell schedules its downlink, its uplink and its sidelinks.
     #[inline]
     fn schedule(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+        let begun = self.downlinks(now, tti).begin();
         for cell in self.cells.ids() {
-            if !self.cells[cell].is_active() {
+            if !self.downlinks(now, tti).is_active(cell, begun) {
                 continue;
             }
             if let Some(prefetch) = Prefetch::of(self) {
                 prefetch.scheduling(CellId::from_index(cell.index() + 1));
             }
-            self.schedule_downlink(now, tti, cell, out);
+            self.downlinks(now, tti).schedule(cell, begun, out);
             let destinations = self.sidelink_scheduling(tti, cell);
             let held =
                 destinations.map_or(RbSet::EMPTY, |mut destinations| destinations.hold_for_sidelinks());
@@ -199,6 +207,9 @@ impl RadioNetwork {
             {
                 destinations.release_to_sidelinks(held);
             }
+        }
+        if begun {
+            self.downlinks(now, tti).sort();
         }
         if self.sidelink.is_some() {
             for cell in self.cells.ids() {
@@ -223,7 +234,11 @@ impl RadioNetwork {
     /// All transmissions are known: which of them are decoded.
     #[inline]
     fn decide(&mut self, tti: Tti) {
-        self.air_downlink(tti);
+        let RadioNetwork { cells, links, ues, air, calendar, .. } = self;
+        let is_tracing = self.trace.is_on();
+        let mut arriving = DownlinkAir { tti, cells, links, ues, air, calendar, is_tracing };
+        arriving.decide(&self.on_air, self.team.as_deref_mut(), &mut self.memory);
+        self.on_air.clear();
         for cell in self.cells.ids() {
             self.air_uplink(tti, cell);
         }
@@ -286,6 +301,17 @@ impl RadioNetwork {
                 }
             }
         }
+    }
+
+    /// `threads` threads share the work of a TTI from now on, at least 1. Results do not depend on
+    /// their number.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
+        let team = (threads > 1).then(|| Team::new(threads, || self.air.memory()));
+        self.team = team.transpose().map_err(std::io::Error::other)?.map(Box::new);
+        Ok(())
     }
 
     /// Another scheduler in `cell` from now on, such as one of the caller's own.

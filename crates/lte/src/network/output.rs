@@ -25,6 +25,19 @@ pub struct NetworkOutput {
 }
 
 impl NetworkOutput {
+    /// Appends what `later` has, which is empty then.
+    #[inline]
+    pub fn append(&mut self, later: &mut NetworkOutput) {
+        if later.is_empty() {
+            return;
+        }
+        self.delivered.append(&mut later.delivered);
+        self.dropped.append(&mut later.dropped);
+        self.marked.append(&mut later.marked);
+        self.forwarded.append(&mut later.forwarded);
+        self.events.append(&mut later.events);
+    }
+
     /// True if nothing was appended.
     #[inline]
     pub const fn is_empty(&self) -> bool {

@@ -50,9 +50,9 @@ impl<'a> UeReading<'a> {
     /// What the whole carrier would carry for the UE at the wideband CQI that it measures now:
     /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
     pub fn measured_rate(&mut self) -> Bitrate {
-        let at = CellOf { ue: self.id, id: self.serving, cell: self.cell };
+        let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let boost = self.link.downlink.boost;
-        let report = Observer { at, boost, air: self.air, memory: self.memory }.report(self.tti);
+        let report = Observer { at, boost, air: self.air.at(self.id), memory: self.memory }.report(self.tti);
         let first = match report.second {
             None => report.scheme.layers().into(),
             Some(_) => layers_of(report.scheme.layers(), 0).1,
@@ -65,9 +65,9 @@ impl<'a> UeReading<'a> {
 
     /// The same at the newest report that the eNB has, corrected by its outer loop.
     pub fn known_rate(&mut self) -> Bitrate {
-        let at = CellOf { ue: self.id, id: self.serving, cell: self.cell };
+        let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let (cx, link) = (&mut self.context.downlink, &mut self.link.downlink);
-        measure::learn_quality(self.tti, at, cx, link, self.air, self.memory);
+        measure::learn_quality(self.tti, at, cx, link, self.air.at(self.id), self.memory);
         known_rate(self.cell, &mut self.context.downlink.quality)
     }
 

@@ -244,7 +244,7 @@ impl Rrc<'_> {
         let id = self.serving();
         let cell = &self.cells[id];
         cell.config.rrc.timing == RrcTiming::Ideal
-            || !self.ues[self.ue].downlink.control.misses(self.tti, (id, self.ue), &cell.control, self.air)
+            || !self.ues[self.ue].downlink.control.misses(self.tti, id, &cell.control, self.air.at(self.ue))
     }
 
     /// The cell that the UE, which has no connection, would camp on now; None where it stays in its

@@ -31,6 +31,8 @@ impl RadioNetwork {
             on_air: Vec::new(),
             work: downlink::Work::default(),
             memory: measure::Memory::default(),
+            team: None,
+            begun: Vec::new(),
             preambles: Vec::new(),
             due: Vec::new(),
             occasions: Vec::new(),

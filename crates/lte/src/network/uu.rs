@@ -46,7 +46,7 @@ impl<'a> Uu<'a> {
     /// True if `ue` misses what the control channels of `cell`, which is `id`, say in `tti`.
     #[inline]
     pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
-        self.ues[ue].downlink.control.misses(tti, (id, ue), &cell.control, self.air)
+        self.ues[ue].downlink.control.misses(tti, id, &cell.control, self.air.at(ue))
     }
 
     /// True if `cell`, which is `id`, is alone and `ue` so near to it that it receives every grant:

@@ -7,12 +7,18 @@
 //! link is kept until its UE has moved, fading is a function of time. Nothing here
 //! knows a transport block.
 //!
+//! What a UE receives is a function of what all have in common ([`Shared`]: the cells and what they
+//! have sent, the ground) and of what is known of its own links. [`AtUe`] borrows the former
+//! for reading and the latter for writing, so UEs can be worked out in several threads
+//! ([`Air::split`]).
+//!
 //! Interference is that of exactly the blocks that others use. The link on which somebody is served
 //! fades, and so do a UE's links to the strongest other cells; those to the rest have their
 //! large-scale gain, whose sum hardly moves.
 
 mod around;
 mod array;
+mod at_ue;
 mod direct;
 mod emissions;
 #[cfg(test)]
@@ -21,16 +27,17 @@ mod uplink;
 
 use lasthop_cell::{RbSet, SUBCARRIERS};
 use lasthop_engine::math::db;
+use lasthop_engine::simd::prefetch;
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Position, milliwatts, thermal_noise};
-use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Tti, UeId};
 
 use super::LTE_WORDS;
-use super::fading::{DirectFading, FastFading, LinkIndex};
-use super::propagation::{Gains, Propagation};
-use around::{Around, Ray};
-use array::Arrays;
+use super::fading::{DirectFading, FastFading, UeLinks, Work as FadingWork};
+use super::propagation::{Gains, Ground, Propagation, Terminal};
+use around::Around;
+use array::{Arrays, Channel};
 pub use array::{CellAntennas, ChannelOf, CodeWordSinr, Pmi, Scheme, UeAntennas, layers_of};
 use direct::{DirectGain, DirectGains};
 use emissions::Emissions;
@@ -73,14 +80,18 @@ struct Link {
 struct Sent<const WORDS: usize> {
     tti: Tti,
     used: RbSet<WORDS>,
+    /// Empty before it has sent for the first time.
     power_mw: Box<[f32]>,
 }
 
 impl<const WORDS: usize> Sent<WORDS> {
     #[inline]
-    fn add(&mut self, tti: Tti, rbs: RbSet<WORDS>, power_mw: f32) {
+    fn add(&mut self, tti: Tti, rbs: RbSet<WORDS>, power_mw: f32, width: usize) {
         if self.tti != tti {
             (self.tti, self.used) = (tti, RbSet::EMPTY);
+            if self.power_mw.is_empty() {
+                self.power_mw = vec![0.0; width].into();
+            }
         }
         debug_assert!(self.used.and(rbs).is_empty(), "{tti:?}: a block twice");
         self.used |= rbs;
@@ -99,39 +110,68 @@ struct Cell {
     received_mw: Box<[f32]>,
 }
 
+/// What is known of a UE and its links. Nothing here is of another UE.
 #[derive(Debug)]
-struct Ue<const WORDS: usize> {
+pub struct UeRadio<const WORDS: usize = LTE_WORDS> {
     noise_mw: f32,
     pinned: Option<f32>,
     sent: Sent<WORDS>,
     around: Around,
+    /// By cell; empty before the first question.
+    links: Box<[Link]>,
+    /// By cell: downlink gains of cells that interfere without fading, 0 for the others.
+    rest_gains: Box<[f32]>,
+    terminal: Terminal,
+    fading: UeLinks,
 }
 
-/// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
+/// What UEs have in common, which is only read while one looks at its downlink.
 #[derive(Debug)]
-pub struct Air<const WORDS: usize = LTE_WORDS> {
+pub struct Shared<const WORDS: usize = LTE_WORDS> {
     cells: IndexVec<CellId, Cell>,
-    ues: IndexVec<UeId, Ue<WORDS>>,
-    /// By UE, then cell.
-    links: Vec<Link>,
-    /// By UE, then cell: downlink gains of cells that interfere without fading, 0 for the others.
-    rest_gains: Vec<f32>,
-    propagation: Propagation,
+    ground: Ground,
     fading: Option<FastFading<WORDS>>,
     /// Interfering links of a UE that fade.
     faded: usize,
     /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
     sent: Box<[Emissions<WORDS>]>,
-    uplink: Uplink<WORDS>,
+    /// Where an end has several antennas.
+    arrays: Option<Box<Arrays>>,
+}
+
+/// Memory for the working of one thread.
+#[derive(Debug, Default)]
+pub struct Work {
     interference_mw: Box<[f32]>,
     row: Box<[f32]>,
+    /// By cell: what it adds to every block.
+    adds_mw: Vec<f32>,
+    fading: FadingWork,
+    /// Of links of several antennas.
+    channel: Channel,
+    code_words: [CodeWordSinr; 2],
+}
+
+/// The air at a UE: what all have in common, for reading; what is known of its own links; and
+/// memory.
+#[derive(Debug)]
+pub struct AtUe<'a, const WORDS: usize = LTE_WORDS> {
+    shared: &'a Shared<WORDS>,
+    id: UeId,
+    ue: &'a mut UeRadio<WORDS>,
+    work: &'a mut Work,
+}
+
+/// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
+#[derive(Debug)]
+pub struct Air<const WORDS: usize = LTE_WORDS> {
+    shared: Shared<WORDS>,
+    ues: IndexVec<UeId, UeRadio<WORDS>>,
+    uplink: Uplink<WORDS>,
+    work: Work,
     /// Gains between UEs that were asked about, and until when they hold.
     direct: DirectGains,
     direct_fading: Option<DirectFading<WORDS>>,
-    /// Where an end has several antennas.
-    arrays: Option<Box<Arrays>>,
-    /// Memory for their SINRs.
-    code_words: [CodeWordSinr; 2],
 }
 
 impl<const WORDS: usize> Air<WORDS> {
@@ -157,31 +197,50 @@ impl<const WORDS: usize> Air<WORDS> {
                 received_mw: vec![noise_mw(c.noise_figure); c.blocks as usize].into(),
             }
         };
-        let ue = |u: &UeAir| Ue {
+        let (ground, terminals) = propagation.into_parts();
+        let ue = |(u, terminal): (&UeAir, Terminal)| UeRadio {
             noise_mw: noise_mw(u.noise_figure),
             pinned: u.pinned_sinr.map(|db| lasthop_radio::linear(db) as f32),
-            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power_mw: vec![0.0; most].into() },
+            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power_mw: Box::default() },
             around: Around::default(),
+            links: Box::default(),
+            rest_gains: Box::default(),
+            terminal,
+            fading: UeLinks::default(),
         };
-        let unknown = Link { gains: Gains::default(), until: 0 };
         let remembered = if looks_back { LOOK_BACK } else { 1 };
-        Air {
-            links: vec![unknown; cells.len() * ues.len()],
-            rest_gains: vec![0.0; cells.len() * ues.len()],
-            ues: ues.iter().map(ue).collect(),
+        let shared = Shared {
             cells: cells.iter().map(cell).collect(),
-            propagation,
+            ground,
             faded: if fading.is_some() { faded } else { 0 },
             fading,
             sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
+            arrays: None,
+        };
+        Air {
+            work: shared.work(),
+            shared,
+            ues: ues.iter().zip(terminals).map(ue).collect(),
             uplink: Uplink::default(),
-            interference_mw: vec![0.0; most].into(),
-            row: vec![0.0; most].into(),
             direct: DirectGains::new(ues.len()),
             direct_fading: None,
-            arrays: None,
-            code_words: Default::default(),
         }
+    }
+
+    /// The air at `ue`.
+    #[inline]
+    pub fn at(&mut self, ue: UeId) -> AtUe<'_, WORDS> {
+        AtUe { shared: &self.shared, id: ue, ue: &mut self.ues[ue], work: &mut self.work }
+    }
+
+    /// What UEs have in common, and the UEs in the order of their ids: for [`AtUe::new`].
+    pub fn split(&mut self) -> (&Shared<WORDS>, &mut [UeRadio<WORDS>]) {
+        (&self.shared, self.ues.iter_mut().into_slice())
+    }
+
+    /// Memory for the working of one thread.
+    pub fn memory(&self) -> Work {
+        self.shared.work()
     }
 
     /// Links between UEs fade.
@@ -192,25 +251,13 @@ impl<const WORDS: usize> Air<WORDS> {
     /// Large-scale gains between `cell` and `ue`.
     #[inline]
     pub fn gains(&mut self, tti: Tti, cell: CellId, ue: UeId) -> Gains {
-        let i = ue.index() * self.cells.len() + cell.index();
-        if self.links[i].until <= tti.0 {
-            self.renew(tti, cell, ue);
-        }
-        self.links[i].gains
-    }
-
-    #[cold]
-    fn renew(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let (gains, until) = self.propagation.gains(cell, ue, tti);
-        let until = until.map_or(u64::MAX, |t| t.0);
-        self.links[ue.index() * self.cells.len() + cell.index()] = Link { gains, until };
-        self.ues[ue].around.renew(cell, gains.downlink, until);
+        self.at(ue).gains(tti, cell)
     }
 
     /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals
     /// too.
     pub fn set_power(&mut self, cell: CellId, power_mw: f64) {
-        let c = &mut self.cells[cell];
+        let c = &mut self.shared.cells[cell];
         c.full_mw.fill((power_mw / f64::from(c.blocks)) as f32);
         // What surrounds a UE counts powers: all are found again.
         self.ues.iter_mut().for_each(|ue| ue.around.forget());
@@ -228,37 +275,37 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Where `ue` is [m].
     pub fn position(&mut self, tti: Tti, ue: UeId) -> Position {
-        self.propagation.position(ue, tti)
+        self.shared.ground.position(&mut self.ues[ue].terminal, tti)
     }
 
     /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource
     /// element [mW].
     #[inline]
     pub fn rsrp_mw(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        self.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
+        self.shared.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
     }
 
     /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
     /// geometry of the place, noise included.
     pub fn geometry(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return pinned;
-        }
-        self.update_around(tti, cell, ue);
-        let mut sum = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
-        for i in 1..self.ues[ue].around.rays.len() {
-            let ray = self.ray(tti, ue, i);
-            sum += self.cells[ray.cell].full_mw[0] * ray.gain;
-        }
-        self.cells[cell].full_mw[0] * self.gains(tti, cell, ue).downlink / sum
+        self.at(ue).geometry(tti, cell)
     }
 
     /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
     /// (P_A).
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, boost: f32) {
-        let slot = tti.0 as usize % self.sent.len();
-        self.sent[slot].add(tti, cell, rbs, self.cells[cell].full_mw[0] * boost);
+        let Shared { sent, cells, .. } = &mut self.shared;
+        let slot = tti.0 as usize % sent.len();
+        sent[slot].add(tti, cell, rbs, cells[cell].full_mw[0] * boost);
+    }
+
+    /// All cells have said what they send in `tti`. Nothing but speed depends on it.
+    #[inline]
+    pub fn sort_out(&mut self, tti: Tti) {
+        let sent = &mut self.shared.sent;
+        let slot = tti.0 as usize % sent.len();
+        sent[slot].sort_out(tti);
     }
 
     /// `ue` sends on `rbs` in `tti`, `power` over all of them.
@@ -271,134 +318,52 @@ impl<const WORDS: usize> Air<WORDS> {
     #[inline]
     pub fn ue_transmits_on_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, block_mw: f32) {
         self.uplink.add(tti, Sender { ue, rbs, block_mw });
-        self.ues[ue].sent.add(tti, rbs, block_mw);
+        self.ues[ue].sent.add(tti, rbs, block_mw, self.work.row.len());
     }
 
-    /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order.
-    /// Every cell must have said what it transmits.
+    /// [`AtUe::downlink`] of `ue`.
     pub fn downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(rbs.len(), pinned);
-        }
-        if self.arrays.is_some() && self.compute_channel(tti, cell, ue, rbs, ChannelOf::Data) {
-            return self.diversity_row(cell, ue, rbs.len());
-        }
-        self.gather_data(tti, cell, ue, rbs);
-        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, sent, interference_mw, row, .. } = self;
-        let sent = &sent[tti.0 as usize % sent.len()];
-        debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
-        let fading = fading_at(fading, index, tti, rbs);
-        wide(FillRow { rbs, power_mw: sent.power_mw(cell), gain, fading, interference_mw, row })
+        self.at(ue).downlink(tti, cell, rbs)
     }
 
-    /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with
-    /// `data`, what the other cells sent in `tti`, otherwise all of them at full power, as
-    /// control channels meet them, which never fall silent.
+    /// [`AtUe::reference`] of `ue`.
     pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, data: bool) -> &[f32] {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(rbs.len(), pinned);
-        }
-        if self.arrays.is_some() && self.compute_channel(tti, cell, ue, rbs, ChannelOf::Reference(1.0, data))
-        {
-            return self.diversity_row(cell, ue, rbs.len());
-        }
-        if data {
-            self.gather_data(tti, cell, ue, rbs);
-        } else {
-            self.gather_full(tti, cell, ue, rbs);
-        }
-        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, cells, interference_mw, row, .. } = self;
-        let fading = fading_at(fading, index, tti, rbs);
-        wide(FillRow { rbs, power_mw: &cells[cell].full_mw, gain, fading, interference_mw, row })
-    }
-
-    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
-    /// where the link to `cell` alone tells it: the others' fading is as strong as it
-    /// becomes between two knots. None where links are not that slow.
-    pub fn reference_at_least(
-        &mut self,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        rbs: RbSet<WORDS>,
-    ) -> Option<&[f32]> {
-        if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
-            return None;
-        }
-        self.update_around(tti, cell, ue);
-        let mut sum = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
-        for i in 1..self.ues[ue].around.rays.len() {
-            let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
-            sum += self.cells[other].full_mw[0] * gain * self.fading.as_mut()?.most_at(index, tti)?;
-        }
-        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(sum));
-        let Ray { gain, index, .. } = self.ray(tti, ue, 0);
-        let Air { fading, cells, interference_mw, row, .. } = self;
-        let fading = fading_at(fading, index, tti, rbs);
-        Some(wide(FillRow { rbs, power_mw: &cells[cell].full_mw, gain, fading, interference_mw, row }))
-    }
-
-    /// True if links fade: blocks differ.
-    pub const fn fades(&self) -> bool {
-        self.fading.is_some()
+        self.at(ue).reference(tti, cell, rbs, data)
     }
 
     /// How many cells there are.
     pub fn cells(&self) -> usize {
-        self.cells.len()
+        self.shared.cells.len()
     }
 
     /// All resource blocks of `cell`.
     pub fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
-        RbSet::range(0, self.cells[cell].blocks)
+        self.shared.carrier(cell)
     }
 
-    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
-    /// `interference_mw`.
-    #[inline(always)]
-    fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, data: bool) {
-        self.update_around(tti, cell, ue);
-        if data {
-            let n = self.cells.len();
-            let slot = tti.0 as usize % self.sent.len();
-            let rest_gains = &self.rest_gains[ue.index() * n..][..n];
-            self.sent[slot].gather(tti, rest_gains, rbs, self.ues[ue].noise_mw, &mut self.interference_mw);
-        } else {
-            let flat = self.ues[ue].noise_mw + self.ues[ue].around.rest_mw;
-            rbs.runs(|first, len| self.interference_mw[first..first + len].fill(flat));
+    /// Prefetches what the next question about the downlink of `ue` reads first.
+    #[inline]
+    pub fn prefetch(&self, ue: UeId) {
+        prefetch(&self.ues[ue].around);
+        prefetch(&self.ues[ue].fading);
+    }
+
+    /// Prefetches what is known of the links of `ue`, after [`prefetch`](Self::prefetch).
+    #[inline]
+    pub fn prefetch_links(&self, ue: UeId) {
+        if self.shared.fading.is_some() {
+            let UeRadio { around, fading, .. } = &self.ues[ue];
+            around.rays.iter().for_each(|ray| fading.prefetch(ray.index));
         }
     }
 
-    /// Noise and what the other cells send on `rbs`, into `interference_mw`.
+    /// Prefetches what the gains of the blocks `rbs` of the link of `ue` to its cell in `tti` need,
+    /// after [`prefetch_links`](Self::prefetch_links).
     #[inline]
-    fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
-        self.gather_white(tti, cell, ue, rbs, true);
-        let slot = tti.0 as usize % self.sent.len();
-        for i in 1..self.ues[ue].around.rays.len() {
-            let other = self.ues[ue].around.rays[i].cell;
-            let shared = self.sent[slot].used(tti, other).and(rbs);
-            // Who is silent is not asked about: a gain that moves is worked out for who asks.
-            if !shared.is_empty() {
-                let Ray { gain, index, .. } = self.ray(tti, ue, i);
-                let fading = fading_at(&mut self.fading, index, tti, shared);
-                let power_mw = self.sent[slot].power_mw(other);
-                wide(AddFaded { rbs: shared, power_mw, gain, fading, to: &mut self.interference_mw });
-            }
-        }
-    }
-
-    /// The same with all cells at full power.
-    #[inline]
-    fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
-        self.gather_white(tti, cell, ue, rbs, false);
-        for i in 1..self.ues[ue].around.rays.len() {
-            let Ray { cell: other, gain, index, .. } = self.ray(tti, ue, i);
-            let shared = self.carrier(other).and(rbs);
-            let fading = fading_at(&mut self.fading, index, tti, shared);
-            let power_mw = &self.cells[other].full_mw;
-            wide(AddFaded { rbs: shared, power_mw, gain, fading, to: &mut self.interference_mw });
+    pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
+        if self.shared.fading.is_some() && self.ues.len() * self.cells() > FEW {
+            let UeRadio { around, fading, .. } = &self.ues[ue];
+            around.rays.first().into_iter().for_each(|ray| fading.prefetch_values(ray.index, tti, rbs));
         }
     }
 
@@ -408,33 +373,42 @@ impl<const WORDS: usize> Air<WORDS> {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
-        if self.receives_with_many(cell) {
+        if self.shared.receives_with_many(cell) {
             return self.uplink_array(tti, cell, ue, rbs);
         }
-        let noise_mw = self.cells[cell].noise_mw;
-        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
+        let noise_mw = self.shared.cells[cell].noise_mw;
+        rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(noise_mw));
         for i in 0..self.uplink.others(tti, rbs) {
             let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == ue {
                 continue;
             }
-            let power_mw = other.block_mw * self.gains(tti, cell, other.ue).uplink;
-            let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
-            let fading = match fades {
-                true => fading_on(&mut self.fading, Direction::Uplink, cell, other.ue, tti, shared),
-                false => &[],
+            let mut at = self.at(other.ue);
+            let power_mw = other.block_mw * at.gains(tti, cell).uplink;
+            let fades = at.shared.faded > 0 && at.is_strong(tti, cell);
+            let AtUe { shared: Shared { fading, .. }, ue, work, .. } = at;
+            let fading = match fading {
+                Some(f) if fades => {
+                    let of = (other.ue, &mut ue.fading);
+                    f.row(Direction::Uplink, cell, of, tti, shared, &mut work.fading)
+                }
+                _ => &[],
             };
-            add_even(shared, power_mw, fading, &mut self.interference_mw);
+            add_even(shared, power_mw, fading, &mut work.interference_mw);
         }
-        let gain = self.gains(tti, cell, ue).uplink;
-        let Air { ues, fading, interference_mw, row, .. } = self;
-        let sent = &ues[ue].sent;
+        let mut at = self.at(ue);
+        let gain = at.gains(tti, cell).uplink;
+        let AtUe { shared: Shared { fading, .. }, id, ue, work } = at;
+        let UeRadio { sent, fading: links, .. } = ue;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
             "the UE has said that it transmits"
         );
-        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
+        let Work { interference_mw, row, fading: memory, .. } = work;
+        let fading = fading.as_ref();
+        let fading =
+            fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
         wide(FillRow { rbs, power_mw: &sent.power_mw, gain, fading, interference_mw, row })
     }
 
@@ -445,8 +419,8 @@ impl<const WORDS: usize> Air<WORDS> {
         if self.ues[ue].pinned.is_some() {
             return;
         }
-        let Air { cells, interference_mw, .. } = self;
-        let received_mw = &mut cells[cell].received_mw;
+        let interference_mw = &self.work.interference_mw;
+        let received_mw = &mut self.shared.cells[cell].received_mw;
         rbs.runs(|first, len| {
             let now = &interference_mw[first..first + len];
             received_mw[first..first + len]
@@ -465,13 +439,16 @@ impl<const WORDS: usize> Air<WORDS> {
         }
         let gain = self.gains(tti, cell, ue).uplink;
         let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
-        if self.receives_with_many(cell) {
+        if self.shared.receives_with_many(cell) {
             return self.sounding_array(tti, cell, ue, rbs, block_mw);
         }
-        let snr = block_mw / self.cells[cell].noise_mw;
-        let Air { cells, fading, row, .. } = self;
+        let AtUe { shared: Shared { cells, fading, .. }, id, ue, work } = self.at(ue);
+        let Work { row, fading: memory, .. } = work;
         let Cell { noise_mw, received_mw, .. } = &cells[cell];
-        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
+        let snr = block_mw / noise_mw;
+        let (fading, links) = (fading.as_ref(), &mut ue.fading);
+        let fading =
+            fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
         wide(Sound { rbs, snr, noise_mw: *noise_mw, received_mw, fading, row })
     }
 
@@ -480,7 +457,10 @@ impl<const WORDS: usize> Air<WORDS> {
     pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
         let known = self.direct.of(a, b);
         if known.until <= tti.0 {
-            let (gain, until) = self.propagation.between(a.min(b), a.max(b), tti);
+            let both = [a.min(b), a.max(b)]
+                .map(|ue| (ue, self.shared.ground.position(&mut self.ues[ue].terminal, tti)));
+            let ends = both.map(|(ue, position)| (ue, &self.ues[ue].terminal, position));
+            let (gain, until) = self.shared.ground.between(ends, tti);
             *known = DirectGain { gain, until: until.map_or(u64::MAX, |t| t.0) };
         }
         known.gain
@@ -488,7 +468,7 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Distance between two UEs [m].
     pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
-        let (a, b) = (self.propagation.position(a, tti), self.propagation.position(b, tti));
+        let (a, b) = (self.position(tti, a), self.position(tti, b));
         let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
         (x * x + y * y + z * z).sqrt()
     }
@@ -498,7 +478,7 @@ impl<const WORDS: usize> Air<WORDS> {
     pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power_mw: f64, rbs: RbSet<WORDS>) -> f32 {
         let block_mw = (power_mw / f64::from(rbs.len().max(1))) as f32;
         let snr = block_mw * self.between(tti, tx, rx) / self.ues[rx].noise_mw;
-        let Air { direct_fading: Some(fading), row, .. } = self else {
+        let Air { direct_fading: Some(fading), work: Work { row, .. }, .. } = self else {
             return db(f64::from(snr).max(1e-9)) as f32;
         };
         let fading = fading.row(tx, rx, tti, rbs);
@@ -511,7 +491,7 @@ impl<const WORDS: usize> Air<WORDS> {
     /// ascending order. Every UE must have said what it transmits.
     pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let noise_mw = self.ues[rx].noise_mw;
-        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
+        rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(noise_mw));
         for i in 0..self.uplink.others(tti, rbs) {
             let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
@@ -524,45 +504,55 @@ impl<const WORDS: usize> Air<WORDS> {
                 Some(fading) if power_mw > noise_mw => fading.row(other.ue, rx, tti, shared),
                 _ => &[],
             };
-            add_even(shared, power_mw, fading, &mut self.interference_mw);
+            add_even(shared, power_mw, fading, &mut self.work.interference_mw);
         }
         let gain = self.between(tti, tx, rx);
-        let Air { ues, interference_mw, row, direct_fading, .. } = self;
+        let Air { ues, work: Work { interference_mw, row, .. }, direct_fading, .. } = self;
         let fading: &[f32] = direct_fading.as_mut().map_or(&[], |f| f.row(tx, rx, tti, rbs));
         wide(FillRow { rbs, power_mw: &ues[tx].sent.power_mw, gain, fading, interference_mw, row })
     }
 
     /// `blocks` blocks of the same SINR.
     pub fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
+        self.work.flat(blocks, sinr)
+    }
+}
+
+impl<const WORDS: usize> Shared<WORDS> {
+    /// Memory for the working of one thread.
+    pub fn work(&self) -> Work {
+        let most = self.cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
+        Work {
+            interference_mw: vec![0.0; most].into(),
+            row: vec![0.0; most].into(),
+            adds_mw: vec![0.0; self.cells.len()],
+            ..Work::default()
+        }
+    }
+
+    /// All resource blocks of `cell`.
+    fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
+        RbSet::range(0, self.cells[cell].blocks)
+    }
+
+    /// What cells sent in `tti`.
+    #[inline]
+    fn sent(&self, tti: Tti) -> &Emissions<WORDS> {
+        &self.sent[tti.0 as usize % self.sent.len()]
+    }
+}
+
+impl Work {
+    /// `blocks` blocks of the same SINR.
+    fn flat(&mut self, blocks: u32, sinr: f32) -> &mut [f32] {
         let row = &mut self.row[..blocks as usize];
         row.fill(sinr);
         row
     }
 }
 
-/// Fading of a link on at least the blocks `rbs`; empty without fading.
-#[inline]
-fn fading_on<const WORDS: usize>(
-    fading: &mut Option<FastFading<WORDS>>,
-    direction: Direction,
-    cell: CellId,
-    ue: UeId,
-    tti: Tti,
-    rbs: RbSet<WORDS>,
-) -> &[f32] {
-    fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
-}
-
-/// The same of the link at `index`.
-#[inline]
-fn fading_at<const WORDS: usize>(
-    fading: &mut Option<FastFading<WORDS>>,
-    index: Option<LinkIndex>,
-    tti: Tti,
-    rbs: RbSet<WORDS>,
-) -> &[f32] {
-    fading.as_mut().map_or(&[], |f| f.row_at(index, tti, rbs))
-}
+/// What so many links need is near anyway.
+const FEW: usize = 256;
 
 /// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
 /// fading, 1.

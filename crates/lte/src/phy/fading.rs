@@ -20,7 +20,8 @@ use lasthop_bearer::Direction;
 /// knots. A knot takes as much work as the gains of some three moments.
 const SLOW: f64 = Knots::APART / 8.0;
 
-/// The fading of all links.
+/// The fading of all links: what they have in common. What is known of those of a UE is in its
+/// [`UeLinks`].
 #[derive(Debug)]
 pub struct FastFading<const WORDS: usize = LTE_WORDS> {
     /// Cells of one width share a shape, and the blocks of its parts.
@@ -30,14 +31,19 @@ pub struct FastFading<const WORDS: usize = LTE_WORDS> {
     seed: u64,
     /// Wavelengths that a UE travels in a TTI, by direction.
     cycles: IndexVec<UeId, [f64; 2]>,
-    /// By UE, then cell, then direction: the link's index, if somebody has asked for it.
-    indices: Vec<[Option<LinkIndex>; 2]>,
-    links: Vec<Link>,
-    arrays: Arrays,
-    work: Work,
 }
 
-/// The place of a link: for who asks often.
+/// The links of one UE that somebody has asked for.
+#[derive(Debug, Default)]
+pub struct UeLinks {
+    /// By cell, then direction: the link's index, if somebody has asked for it; empty before the
+    /// first question.
+    indices: Box<[[Option<LinkIndex>; 2]]>,
+    links: Vec<Link>,
+    arrays: Arrays,
+}
+
+/// The place of a link among those of its UE: for who asks often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkIndex(NonZeroU32);
 
@@ -143,9 +149,9 @@ impl Moment {
     }
 }
 
-/// Memory that all links share.
+/// Memory that links share.
 #[derive(Debug, Default)]
-struct Work {
+pub struct Work {
     scratch: Scratch,
     /// Gains of the last link between knots, at whole lanes.
     gains: Vec<f32>,
@@ -225,53 +231,83 @@ impl<const WORDS: usize> FastFading<WORDS> {
         let shape_of: IndexVec<CellId, u32> = blocks.map(&mut shape).collect();
         let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * numerology.tti.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
-        let indices = vec![[None; 2]; shape_of.len() * cycles.len()];
-        let links = Vec::new();
-        let (arrays, work) = (Arrays::default(), Work::default());
-        Some(FastFading { shapes, shape_of, seed, cycles, indices, links, arrays, work })
+        Some(FastFading { shapes, shape_of, seed, cycles })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at
     /// least those of `rbs` hold. One for each block of the cell's carrier.
     #[inline]
-    pub fn row(
-        &mut self,
+    pub fn row<'a>(
+        &'a self,
         direction: Direction,
         cell: CellId,
-        ue: UeId,
+        (ue, of): (UeId, &'a mut UeLinks),
         tti: Tti,
         rbs: RbSet<WORDS>,
-    ) -> &[f32] {
-        let index = self.index(direction, cell, ue);
-        self.row_at(index, tti, rbs)
+        work: &'a mut Work,
+    ) -> &'a [f32] {
+        let index = self.index(direction, cell, (ue, of));
+        self.row_at(index, of, tti, rbs, work)
     }
 
     /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not
     /// fade.
     #[inline]
-    pub fn index(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<LinkIndex> {
-        let i = ue.index() * self.shape_of.len() + cell.index();
-        match self.indices[i][direction.index()] {
-            None => self.take_index(direction, cell, ue),
+    pub fn index(
+        &self,
+        direction: Direction,
+        cell: CellId,
+        (ue, of): (UeId, &mut UeLinks),
+    ) -> Option<LinkIndex> {
+        match of.indices.get(cell.index()).and_then(|both| both[direction.index()]) {
+            None => self.take_index(direction, cell, (ue, of)),
             index => index,
         }
     }
 
     /// [`row`](Self::row) of the link at `index`; empty for None.
     #[inline]
-    pub fn row_at(&mut self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
+    pub fn row_at<'a>(
+        &'a self,
+        index: Option<LinkIndex>,
+        of: &'a mut UeLinks,
+        tti: Tti,
+        rbs: RbSet<WORDS>,
+        work: &'a mut Work,
+    ) -> &'a [f32] {
         let Some(index) = index else { return &[] };
-        let link = &mut self.links[index.index()];
-        link.gains(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
+        let link = &mut of.links[index.index()];
+        link.gains(tti, &self.shapes[link.shape as usize].1, rbs, work)
     }
 
+    #[cold]
+    fn take_index(
+        &self,
+        direction: Direction,
+        cell: CellId,
+        (ue, of): (UeId, &mut UeLinks),
+    ) -> Option<LinkIndex> {
+        let d = direction.index();
+        let shape = self.shape_of[cell];
+        let fading = self.shapes[shape as usize].0.link(self.seed, entity(direction, cell, ue))?;
+        if of.indices.is_empty() {
+            of.indices = vec![[None; 2]; self.shape_of.len()].into();
+        }
+        of.links.push(Link::new(fading, self.cycles[ue][d], shape));
+        let index = NonZeroU32::new(of.links.len() as u32).map(LinkIndex);
+        of.indices[cell.index()][d] = index;
+        index
+    }
+}
+
+impl UeLinks {
     /// What no block's gain of the link at `index` exceeds in `tti`, where that is known without
     /// looking at them: of a slow link.
     #[inline]
-    pub fn most_at(&mut self, index: Option<LinkIndex>, tti: Tti) -> Option<f32> {
+    pub fn most_at(&mut self, index: Option<LinkIndex>, tti: Tti, work: &mut Work) -> Option<f32> {
         let Link { cycles, known, fading, .. } = &mut self.links[index?.index()];
         let Known::Knots(knots) = known else { return None };
-        Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut self.work.scratch))
+        Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut work.scratch))
     }
 
     /// Prefetches what says how the link at `index` stands.
@@ -284,22 +320,11 @@ impl<const WORDS: usize> FastFading<WORDS> {
 
     /// Prefetches what the gains of the blocks `rbs` of the link at `index` in `tti` need.
     #[inline]
-    pub fn prefetch_values(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
+    pub fn prefetch_values<const WORDS: usize>(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
         if let Known::Knots(knots) = &link.known {
             knots.prefetch_values(link.cycles * tti.0 as f64, rbs.eights());
         }
-    }
-
-    #[cold]
-    fn take_index(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<LinkIndex> {
-        let d = direction.index();
-        let shape = self.shape_of[cell];
-        let fading = self.shapes[shape as usize].0.link(self.seed, entity(direction, cell, ue))?;
-        self.links.push(Link::new(fading, self.cycles[ue][d], shape));
-        let index = NonZeroU32::new(self.links.len() as u32).map(LinkIndex);
-        self.indices[ue.index() * self.shape_of.len() + cell.index()][d] = index;
-        index
     }
 }
 
@@ -392,10 +417,35 @@ mod tests {
     use crate::phy::NUMEROLOGY;
     use lasthop_units::Duration;
 
-    fn fading(ues: usize) -> FastFading {
-        let speeds = (0..ues).map(|_| Speed(60.0 / 3.6));
-        let frequencies = [Hertz(2120e6), Hertz(1930e6)];
-        FastFading::new(NUMEROLOGY, FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
+    /// The links of several UEs, which share memory.
+    struct All<const WORDS: usize> {
+        common: FastFading<WORDS>,
+        ues: Vec<UeLinks>,
+        work: Work,
+    }
+
+    impl<const WORDS: usize> All<WORDS> {
+        fn new(numerology: Numerology, blocks: &[u32], speeds: &[Speed], frequencies: [f64; 2]) -> Self {
+            let (blocks, frequencies) = (blocks.iter().copied(), frequencies.map(Hertz));
+            let of = speeds.iter().copied();
+            let common = FastFading::new(numerology, FadingProfile::Eva, blocks, of, frequencies, 7);
+            let ues = speeds.iter().map(|_| UeLinks::default()).collect();
+            All { common: common.unwrap(), ues, work: Work::default() }
+        }
+
+        fn row(&mut self, d: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
+            self.common.row(d, cell, (ue, &mut self.ues[ue.index()]), tti, rbs, &mut self.work)
+        }
+
+        fn most(&mut self, d: Direction, cell: CellId, ue: UeId, tti: Tti) -> Option<f32> {
+            let of = &mut self.ues[ue.index()];
+            let index = self.common.index(d, cell, (ue, of));
+            of.most_at(index, tti, &mut self.work)
+        }
+    }
+
+    fn fading(ues: usize) -> All<1> {
+        All::new(NUMEROLOGY, &[25, 50], &vec![Speed(60.0 / 3.6); ues], [2120e6, 1930e6])
     }
 
     /// The gain of a link is a function of its ends and of the TTI: neither earlier questions nor
@@ -429,11 +479,8 @@ mod tests {
     /// Slow links of two widths, which share memory, by turns and alone.
     #[test]
     fn slow_links_fade_by_themselves_too() {
-        let slow = |ues: usize| -> FastFading {
-            let speeds = (0..ues).map(|_| Speed(3.0 / 3.6));
-            let frequencies = [Hertz(2120e6), Hertz(1930e6)];
-            FastFading::new(NUMEROLOGY, FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7)
-                .unwrap()
+        let slow = |ues: usize| -> All<1> {
+            All::new(NUMEROLOGY, &[25, 50], &vec![Speed(3.0 / 3.6); ues], [2120e6, 1930e6])
         };
         let cell = CellId::from_index;
         let mut busy = slow(4);
@@ -443,14 +490,12 @@ mod tests {
                 let part = RbSet::range(blocks - 9, 5);
                 let (tti, d) = (Tti(t as u64), Direction::Downlink);
                 let row = busy.row(d, cell(c), ue, tti, part)[blocks as usize - 9..][..5].to_vec();
-                let index = busy.index(d, cell(c), ue);
-                let most = busy.most_at(index, tti).expect("slow");
+                let most = busy.most(d, cell(c), ue, tti).expect("slow");
                 let mut alone = slow(4);
                 let whole = alone.row(d, cell(c), ue, tti, all).to_vec();
                 assert_eq!(row, whole[blocks as usize - 9..][..5]);
                 assert!(whole.len() == blocks as usize && whole.iter().all(|gain| *gain <= most));
-                let index = alone.index(d, cell(c), ue);
-                assert_eq!(alone.most_at(index, tti), Some(most));
+                assert_eq!(alone.most(d, cell(c), ue, tti), Some(most));
             }
         }
     }
@@ -459,11 +504,9 @@ mod tests {
     /// ms are as far as one of 0.5 ms.
     #[test]
     fn wide_carriers_and_short_ttis_fade_too() {
-        let of = |us: u64| -> FastFading<3> {
+        let of = |us: u64| -> All<3> {
             let numerology = Numerology { tti: Duration::from_micros(us), subcarrier: Hertz(30e3) };
-            let (speeds, frequencies) = ([Speed(3.0 / 3.6)].into_iter(), [Hertz(3.5e9); 2]);
-            FastFading::new(numerology, FadingProfile::Eva, [273].into_iter(), speeds, frequencies, 7)
-                .unwrap()
+            All::new(numerology, &[273], &[Speed(3.0 / 3.6)], [3.5e9; 2])
         };
         let (cell, ue, d) = (CellId::from_index(0), UeId::from_index(0), Direction::Downlink);
         let (all, last) = (RbSet::range(0, 273), RbSet::range(264, 9));

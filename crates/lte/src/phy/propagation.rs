@@ -364,9 +364,16 @@ pub struct Gains {
 /// Path loss, shadowing, antennas and movement of all links.
 #[derive(Debug)]
 pub struct Propagation {
+    ground: Ground,
+    /// By UE.
+    ues: Vec<Terminal>,
+}
+
+/// What all links have in common: cells, path loss and shadowing over the ground.
+#[derive(Debug)]
+pub struct Ground {
     config: RadioConfig,
     cells: IndexVec<CellId, Site>,
-    ues: IndexVec<UeId, Terminal>,
     shadowing: Shadowing,
     /// What decides on line of sight, by site, where it is a function of the place.
     sights: Vec<Field>,
@@ -383,8 +390,9 @@ struct Site {
     site: usize,
 }
 
+/// Where a UE is, and what it adds to the gain of each of its links.
 #[derive(Debug)]
-struct Terminal {
+pub struct Terminal {
     motion: Motion,
     gain_db: f64,
     indoor: Option<Indoor>,
@@ -417,10 +425,9 @@ impl Propagation {
         };
         let sites = named + all.len() * usize::from(unnamed);
         let sights = if config.line_of_sight_distance.is_some() { sites } else { 0 };
-        Propagation {
+        let ground = Ground {
             config: *config,
             cells: all.iter().enumerate().map(site).collect(),
-            ues: ues.enumerate().map(terminal).collect(),
             shadowing: Shadowing::new(
                 seed,
                 named + all.len() * usize::from(unnamed),
@@ -430,53 +437,86 @@ impl Propagation {
             wrap: None,
             tti,
             seed,
-        }
+        };
+        Propagation { ground, ues: ues.enumerate().map(terminal).collect() }
     }
 
     /// The same on ground that is repeated over the plane: a UE sees the nearest copy of each site.
     /// UEs may walk on for ever; their shadowing is that of the place in the plane, so that
     /// nothing jumps where a copy ends.
     pub fn wrapped(mut self, wrap: Option<WrapAround>) -> Propagation {
-        self.wrap = wrap;
+        self.ground.wrap = wrap;
         self
     }
 
     /// `ue` follows a recorded track.
     pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
-        let u = &mut self.ues[ue];
+        let u = &mut self.ues[ue.index()];
         u.motion = Motion::along(track, u.motion.position(0.0));
     }
 
     /// Where `ue` is at the start of `tti` [m].
     pub fn position(&mut self, ue: UeId, tti: Tti) -> Position {
-        self.ues[ue].motion.position(tti.start(self.tti).as_secs_f64())
+        self.ground.position(&mut self.ues[ue.index()], tti)
     }
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again
     /// (`None`: never).
     pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
-        let position = self.position(ue, tti);
-        let mut seen = self.shadowing.seen_from([position[0], position[1]]);
-        let moves = self.ues[ue].motion.moves();
-        (self.link(cell, ue, &position, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
+        self.ground.gains(cell, (ue, &mut self.ues[ue.index()]), tti)
     }
 
     /// Gains between every cell and `ue`, if it stood at `position`; what the cells share is worked
     /// out once.
     pub fn gains_at(&self, ue: UeId, position: &Position) -> impl Iterator<Item = (CellId, Gains)> {
+        self.ground.gains_at((ue, &self.ues[ue.index()]), position)
+    }
+
+    /// What all links have in common, and the UEs in the order of their ids.
+    pub fn into_parts(self) -> (Ground, Vec<Terminal>) {
+        (self.ground, self.ues)
+    }
+}
+
+impl Ground {
+    /// Where `terminal` is at the start of `tti` [m].
+    pub fn position(&self, terminal: &mut Terminal, tti: Tti) -> Position {
+        terminal.motion.position(tti.start(self.tti).as_secs_f64())
+    }
+
+    /// Gains between `cell` and a UE in `tti`, and the first TTI in which they are worked out again
+    /// (`None`: never).
+    pub fn gains(
+        &self,
+        cell: CellId,
+        (ue, terminal): (UeId, &mut Terminal),
+        tti: Tti,
+    ) -> (Gains, Option<Tti>) {
+        let position = self.position(terminal, tti);
+        let mut seen = self.shadowing.seen_from([position[0], position[1]]);
+        (self.link(cell, (ue, terminal), &position, &mut seen), self.holds(terminal, tti))
+    }
+
+    /// Gains between every cell and a UE, if it stood at `position`; what the cells share is worked
+    /// out once.
+    pub fn gains_at(
+        &self,
+        (ue, terminal): (UeId, &Terminal),
+        position: &Position,
+    ) -> impl Iterator<Item = (CellId, Gains)> {
         let mut seen = self.shadowing.seen_from([position[0], position[1]]);
         let position = *position;
-        self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &position, &mut seen)))
+        self.cells.ids().map(move |cell| (cell, self.link(cell, (ue, terminal), &position, &mut seen)))
     }
 
     /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out
     /// again; None: for ever.
-    pub fn holds(&self, ue: UeId, tti: Tti) -> Option<Tti> {
-        self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
+    pub fn holds(&self, terminal: &Terminal, tti: Tti) -> Option<Tti> {
+        terminal.motion.moves().then(|| tti.plus(self.config.refresh))
     }
 
-    fn link(&self, cell: CellId, ue: UeId, position: &Position, seen: &mut Seen) -> Gains {
-        let (c, u) = (&self.cells[cell], &self.ues[ue]);
+    fn link(&self, cell: CellId, (ue, u): (UeId, &Terminal), position: &Position, seen: &mut Seen) -> Gains {
+        let c = &self.cells[cell];
         let mut ground = [position[0] - c.position[0], position[1] - c.position[1]];
         if let Some(wrap) = &self.wrap {
             ground = wrap.nearest(ground);
@@ -508,11 +548,11 @@ impl Propagation {
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
-    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is
-    /// worked out again, the same both ways. A model with a base station has the higher UE in
-    /// its place.
-    pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
-        let (from, to) = (self.position(a, tti), self.position(b, tti));
+    /// Gain between two UEs, each at its position, on the uplink's carrier in `tti`, and the first
+    /// TTI in which it is worked out again, the same both ways. A model with a base station has
+    /// the higher UE in its place.
+    pub fn between(&self, [a, b]: [(UeId, &Terminal, Position); 2], tti: Tti) -> (f32, Option<Tti>) {
+        let ((a, one, from), (b, other, to)) = (a, b);
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
         let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
         let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
@@ -525,8 +565,8 @@ impl Propagation {
             deviation.0 * Draw::new(self.seed, Purpose::Shadowing, entity).stream(0).normal()
         });
         let loss_db = model.loss(self.config.uplink, &ends, in_sight).0 + shadow_db;
-        let gain = lasthop_radio::linear(Db(self.ues[a].gain_db + self.ues[b].gain_db - loss_db)) as f32;
-        let moves = [a, b].iter().any(|u| self.ues[*u].motion.moves());
+        let gain = lasthop_radio::linear(Db(one.gain_db + other.gain_db - loss_db)) as f32;
+        let moves = one.motion.moves() || other.motion.moves();
         (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 

@@ -2,16 +2,16 @@
 
 use lasthop_engine::simd::prefetch;
 use lasthop_radio::lte::{SoftBuffer, mean_mi, sinr_db_of_mi};
-use lasthop_units::{CellId, IndexVec, Tti, UeId};
+use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
 
 use super::OnAir;
 use crate::mac::harq::{PROCESSES, Reception};
-use crate::network::RadioNetwork;
 use crate::network::calendar::{Agenda, Due};
 use crate::network::measure::Memory;
 use crate::network::prefetch::{EARLY, MANY};
-use crate::network::state::{Cell, Link, Ue};
-use crate::phy::air::{Air, ChannelOf};
+use crate::network::state::{Cell, CellSettings, DownlinkLink, DownlinkUe, Link, Ue};
+use crate::network::team::{Deal, Team, Worker};
+use crate::phy::air::{self, Air, AtUe, ChannelOf};
 
 /// What the UEs of all cells receive in one TTI.
 pub(in crate::network) struct DownlinkAir<'a> {
@@ -20,68 +20,168 @@ pub(in crate::network) struct DownlinkAir<'a> {
     pub links: &'a mut IndexVec<UeId, Link>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
     pub air: &'a mut Air,
-    pub memory: &'a mut Memory,
     pub calendar: &'a mut Agenda,
     pub is_tracing: bool,
 }
 
-impl RadioNetwork {
-    /// All cells have spoken: every transmission is decoded or lost.
-    pub(in crate::network) fn air_downlink(&mut self, tti: Tti) {
-        if self.on_air.is_empty() {
-            return;
-        }
-        let mut arriving = DownlinkAir {
-            tti,
-            cells: &self.cells,
-            links: &mut self.links,
-            ues: &mut self.ues,
-            air: &mut self.air,
-            memory: &mut self.memory,
-            calendar: &mut self.calendar,
-            is_tracing: self.trace.is_on(),
-        };
-        arriving.run(&self.on_air);
-        self.on_air.clear();
-    }
+/// A UE that receives: what it changes, and memory.
+struct DownlinkReceiver<'a> {
+    tti: Tti,
+    link: &'a mut DownlinkLink,
+    ue: &'a mut DownlinkUe,
+    air: AtUe<'a>,
+    memory: &'a mut Memory,
+}
+
+/// What a transmission has come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    decoded: bool,
+    /// The UE does not know of it.
+    missed: bool,
+}
+
+/// The transmissions to one UE, one or two code words, and what it changes.
+struct Share<'a> {
+    on_air: &'a [OnAir],
+    /// Their place in the list of the TTI.
+    first: usize,
+    link: &'a mut DownlinkLink,
+    ue: &'a mut DownlinkUe,
+    air: &'a mut air::UeRadio,
+    outcomes: [Outcome; 2],
 }
 
 impl DownlinkAir<'_> {
-    fn run(&mut self, on_air: &[OnAir]) {
+    /// All cells have spoken: every transmission is decoded or lost. With `team` in several
+    /// threads.
+    #[inline]
+    pub fn decide(&mut self, on_air: &[OnAir], team: Option<&mut Team>, memory: &mut Memory) {
+        self.air.sort_out(self.tti);
+        match team {
+            _ if on_air.is_empty() => {}
+            Some(team) => self.run_with(team, on_air),
+            None => self.run(on_air, memory),
+        }
+    }
+
+    /// In one thread.
+    fn run(&mut self, on_air: &[OnAir], memory: &mut Memory) {
+        let mut before = None;
         for i in 0..on_air.len() {
             self.prefetch_values(on_air, i);
             let t = on_air[i];
-            self.begin(t);
-            // Both code words of a UE come with one assignment.
-            let same = i > 0 && on_air[i - 1].ue == t.ue;
-            let missed = match same {
-                true => {
-                    let before = on_air[i - 1].process;
-                    self.ues[t.ue].downlink.received(before).is_some_and(|r| r.missed)
-                }
-                false => self.cells[t.cell].config.downlink.control_errors && !t.persistent && self.misses(t),
+            let mut receiver = DownlinkReceiver {
+                tti: self.tti,
+                link: &mut self.links[t.ue].downlink,
+                ue: &mut self.ues[t.ue].downlink,
+                air: self.air.at(t.ue),
+                memory,
             };
-            let decoded = if missed { self.miss(t) } else { self.receive(t) };
-            self.links[t.ue].downlink.stats.errors += u64::from(!decoded);
-            if let Some(r) = self.ues[t.ue].downlink.received(t.process) {
-                r.decoded = decoded;
-            }
-            let timing = self.cells[t.cell].config.timing;
-            let (ue, process) = (t.ue, t.process);
-            // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
-            if decoded || (self.is_tracing && !missed) {
-                self.calendar.note(self.tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
-            }
-            self.calendar.note(self.tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });
+            // Both code words of a UE come with one assignment.
+            let same = before.filter(|_| i > 0 && on_air[i - 1].ue == t.ue);
+            let outcome = receiver.receive(self.cells[t.cell].settings(), t, same);
+            before = Some(outcome);
+            self.note(t, outcome);
         }
+    }
+
+    /// In several threads: a UE's in one.
+    fn run_with(&mut self, team: &mut Team, on_air: &[OnAir]) {
+        let tti = self.tti;
+        let cells: IndexVec<CellId, CellSettings<'_>> = self.cells.iter().map(Cell::settings).collect();
+        let mut order: Vec<(UeId, usize)> = on_air.iter().enumerate().map(|(i, t)| (t.ue, i)).collect();
+        order.sort_unstable();
+        order.dedup_by_key(|(ue, _)| *ue);
+        let (shared, air) = self.air.split();
+        let mut air = Deal::of(air);
+        let mut links = Deal::of(self.links.iter_mut().into_slice());
+        let mut ues = Deal::of(self.ues.iter_mut().into_slice());
+        let shares = order.into_iter().filter_map(|(ue, first)| {
+            let i = ue.index();
+            let count = on_air[first..].iter().take_while(|t| t.ue == ue).count();
+            Some(Share {
+                on_air: &on_air[first..first + count],
+                first,
+                link: &mut links.take(i)?.downlink,
+                ue: &mut ues.take(i)?.downlink,
+                air: air.take(i)?,
+                outcomes: Default::default(),
+            })
+        });
+        let mut shares: Vec<Share<'_>> = shares.collect();
+        debug_assert_eq!(shares.iter().map(|s| s.on_air.len()).sum::<usize>(), on_air.len(), "each once");
+        team.each(&mut shares, |worker, share| share.work_out(tti, shared, &cells, worker));
+        let mut outcomes = vec![Outcome::default(); on_air.len()];
+        for share in &shares {
+            for (k, outcome) in share.outcomes.iter().take(share.on_air.len()).enumerate() {
+                outcomes[share.first + k] = *outcome;
+            }
+        }
+        drop(shares);
+        on_air.iter().zip(outcomes).for_each(|(t, outcome)| self.note(*t, outcome));
+    }
+
+    /// What is known of `t` reaches its ends later.
+    #[inline]
+    fn note(&mut self, t: OnAir, Outcome { decoded, missed }: Outcome) {
+        let timing = self.cells[t.cell].config.timing;
+        let (ue, process) = (t.ue, t.process);
+        // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
+        if decoded || (self.is_tracing && !missed) {
+            self.calendar.note(self.tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
+        }
+        self.calendar.note(self.tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });
+    }
+}
+
+impl Share<'_> {
+    fn work_out(
+        &mut self,
+        tti: Tti,
+        shared: &air::Shared,
+        cells: &IndexVec<CellId, CellSettings<'_>>,
+        worker: &mut Worker,
+    ) {
+        let mut same = None;
+        for (t, to) in self.on_air.iter().zip(&mut self.outcomes) {
+            let mut receiver = DownlinkReceiver {
+                tti,
+                link: self.link,
+                ue: self.ue,
+                air: AtUe::new(shared, t.ue, self.air, &mut worker.air),
+                memory: &mut worker.memory,
+            };
+            *to = receiver.receive(cells[t.cell], *t, same);
+            same = Some(*to);
+        }
+    }
+}
+
+impl DownlinkReceiver<'_> {
+    /// The transmission `t` of `cell`; `before` is what has become of the other code word of the
+    /// same assignment.
+    #[inline]
+    fn receive(&mut self, cell: CellSettings<'_>, t: OnAir, before: Option<Outcome>) -> Outcome {
+        self.begin(cell, t);
+        let missed = match before {
+            Some(before) => before.missed,
+            None => cell.config.downlink.control_errors && !t.persistent && self.misses(cell, t),
+        };
+        let decoded = if missed { self.miss(t) } else { self.decode(cell, t) };
+        self.link.stats.errors += u64::from(!decoded);
+        if let Some(r) = self.ue.received(t.process) {
+            r.decoded = decoded;
+        }
+        Outcome { decoded, missed }
     }
 
     /// A transmission begins: the first of a new block, or one more.
     #[inline]
-    fn begin(&mut self, t: OnAir) {
-        let u = &mut self.ues[t.ue].downlink;
+    fn begin(&mut self, cell: CellSettings<'_>, t: OnAir) {
+        let u = &mut *self.ue;
         let uniform = || u.block_errors[usize::from(t.process) / PROCESSES].uniform(self.tti.0);
-        let combining = self.cells[t.cell].config.downlink.harq.combining;
+        let combining = cell.config.downlink.harq.combining;
         let new = t
             .block
             .map(|block| Reception::new(self.tti, Some(block), SoftBuffer::new(combining.into()), uniform()));
@@ -92,24 +192,23 @@ impl DownlinkAir<'_> {
         }
     }
 
-    fn misses(&mut self, t: OnAir) -> bool {
-        let ue = &mut self.ues[t.ue].downlink;
-        ue.control.misses(self.tti, (t.cell, t.ue), &self.cells[t.cell].control, self.air)
+    fn misses(&mut self, cell: CellSettings<'_>, t: OnAir) -> bool {
+        self.ue.control.misses(self.tti, t.cell, cell.control, self.air.reborrow())
     }
 
     /// The UE does not know that there is something for it: it decodes nothing.
     #[cold]
     fn miss(&mut self, t: OnAir) -> bool {
-        self.links[t.ue].downlink.stats.missed += 1;
-        if let Some(r) = self.ues[t.ue].downlink.received(t.process) {
+        self.link.stats.missed += 1;
+        if let Some(r) = self.ue.received(t.process) {
             r.missed = true;
         }
         false
     }
 
     /// Whether the UE decodes the block with what it has received so far.
-    fn receive(&mut self, t: OnAir) -> bool {
-        let config = &self.cells[t.cell].config.downlink;
+    fn decode(&mut self, cell: CellSettings<'_>, t: OnAir) -> bool {
+        let config = &cell.config.downlink;
         let physical = config.mimo.is_physical();
         let gain = match t.scheme.layers() {
             _ if physical => 1.0,
@@ -117,30 +216,29 @@ impl DownlinkAir<'_> {
             _ => config.mimo.one_layer(),
         };
         let errors = config.data_errors;
-        let link = &mut self.links[t.ue].downlink;
-        let Some(r) = self.ues[t.ue].downlink.received(t.process) else { return false };
+        let Some(r) = self.ue.received(t.process) else { return false };
         let Some(block) = r.block else { return false };
-        let rbs = t.rbs;
-        let modulation = block.modulation();
-        let matrix = physical && self.air.compute_channel(self.tti, t.cell, t.ue, rbs, ChannelOf::Data);
+        let (rbs, modulation) = (t.rbs, block.modulation());
+        let Memory { row: scaled, code_words } = &mut *self.memory;
+        let matrix = physical && self.air.compute_channel(self.tti, t.cell, rbs, ChannelOf::Data);
         if matrix {
-            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.memory.code_words);
+            self.air.under(t.cell, t.scheme, 1, code_words);
         }
         let row = match matrix {
-            false => self.air.downlink(self.tti, t.cell, t.ue, rbs),
-            true if t.scheme.layers() > 1 => &self.memory.code_words[usize::from(t.process) / PROCESSES].sinr,
-            true => &self.memory.code_words[0].sinr,
+            false => self.air.reborrow().downlink(self.tti, t.cell, rbs),
+            true if t.scheme.layers() > 1 => &code_words[usize::from(t.process) / PROCESSES].sinr,
+            true => &code_words[0].sinr,
         };
         let mi = if gain == 1.0 {
             mean_mi(modulation, row)
         } else {
-            self.memory.row.clear();
-            self.memory.row.extend(row.iter().map(|s| s * gain));
-            mean_mi(modulation, &self.memory.row)
+            scaled.clear();
+            scaled.extend(row.iter().map(|s| s * gain));
+            mean_mi(modulation, scaled)
         };
         let snr_db = sinr_db_of_mi(modulation, mi);
-        link.stats.sinr_count += 1;
-        link.stats.sinr_db_sum += snr_db;
+        self.link.stats.sinr_count += 1;
+        self.link.stats.sinr_db_sum += snr_db;
         if !errors {
             return true;
         }

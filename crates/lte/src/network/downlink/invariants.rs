@@ -8,17 +8,17 @@ use crate::mac::reuse::Zone;
 use crate::phy::RbSet;
 
 impl Scheduling<'_> {
-    /// Invariants: what the cell sends from place `from` of the list on keeps the rules of the air.
-    pub(in crate::network) fn check_downlink(&mut self, from: usize) {
+    /// Invariants: what the cell sends keeps the rules of the air.
+    pub(in crate::network) fn check_downlink(&mut self) {
         let tti = self.tti;
         let carrier = RbSet::range(0, self.cell.config.resource_blocks);
         let mut used = RbSet::EMPTY;
-        for i in from..self.on_air.len() {
-            let t = self.on_air[i];
+        let own: Vec<_> = self.on_air.iter().filter(|t| t.cell == self.id).copied().collect();
+        for (i, t) in own.iter().enumerate() {
             assert_eq!((t.cell, self.links[t.ue].serving), (self.id, self.id), "a UE of another cell");
-            let second = i > from && self.on_air[i - 1].ue == t.ue;
+            let second = i > 0 && own[i - 1].ue == t.ue;
             assert!(
-                second || self.on_air[from..i].iter().all(|other| other.ue != t.ue),
+                second || own[..i].iter().all(|other| other.ue != t.ue),
                 "{tti:?}: two assignments for {:?}",
                 t.ue
             );

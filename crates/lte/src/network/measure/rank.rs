@@ -20,14 +20,14 @@ const PRECODER_STEP: usize = 2;
 impl Observer<'_> {
     /// What the UE reports of the channel matrices; None where it has none.
     pub(super) fn report_of_matrix(&mut self, measured: Tti) -> Option<Report> {
-        let CellOf { ue, id: cell, cell: c } = self.at;
+        let CellOf { id: cell, cell: c } = self.at;
         let data = c.config.downlink.cqi.interference == CqiInterference::Data;
         let carrier = self.air.carrier(cell);
-        if !self.air.compute_channel(measured, cell, ue, carrier, ChannelOf::Reference(self.boost, data)) {
+        if !self.air.compute_channel(measured, cell, carrier, ChannelOf::Reference(self.boost, data)) {
             return None;
         }
         let transmit = c.config.transmit_antennas();
-        let most = c.config.most_layers().min(self.air.receive_antennas(ue));
+        let most = c.config.most_layers().min(self.air.receive_antennas());
         let mimo = &c.config.downlink.mimo;
         let (mode, least) = (mimo.mode, if mimo.always_two_layers { 2 } else { 1 });
         let ranks = least.min(most)..=most;
@@ -48,13 +48,13 @@ impl Observer<'_> {
 
     /// The codebook's entries of `layers` layers under which each sub-band carries most.
     fn best_precoder(&mut self, transmit: usize, layers: u8) -> Scheme {
-        let size = self.at.cell.downlink.adaptation.subband();
+        let size = self.at.cell.adaptation.subband();
         let rows = &mut self.memory.code_words;
         let mut pmi = Pmi::all(size as u8, 0);
         let mut best = [f64::NEG_INFINITY; SUBBANDS_MAX];
         for index in 0..mimo::precoders(transmit, layers.into()) as u8 {
             let scheme = Scheme::ClosedLoop { layers, pmi: Pmi::all(size as u8, index) };
-            self.air.under(self.at.id, self.at.ue, scheme, PRECODER_STEP, rows);
+            self.air.under(self.at.id, scheme, PRECODER_STEP, rows);
             let mut carries = [0.0; SUBBANDS_MAX];
             for (code_word, row) in rows.iter().enumerate() {
                 let samples = layers_of(layers, code_word).1.max(1);
@@ -75,9 +75,9 @@ impl Observer<'_> {
     /// The report of `scheme`, and the rate of a block that it stands for [bit].
     fn report_under(&mut self, scheme: Scheme) -> (f32, Report) {
         let Memory { row, code_words: rows } = &mut *self.memory;
-        self.air.under(self.at.id, self.at.ue, scheme, 1, rows);
+        self.air.under(self.at.id, scheme, 1, rows);
         let c = self.at.cell;
-        let (adaptation, config) = (&c.downlink.adaptation, &c.config.downlink.cqi);
+        let (adaptation, config) = (c.adaptation, &c.config.downlink.cqi);
         let blocks = c.config.resource_blocks as usize;
         let mut of = |code_word: usize| {
             by_block(&rows[code_word], blocks, row);

@@ -20,7 +20,7 @@ use lasthop_units::{BearerId, CellId, Db, Id, Tti, UeId};
 use self::uplink::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use super::config::{CellConfig, UeConfig};
 use super::control::{ControlBlocks, ControlReception};
-use crate::mac::adaptation::Quality;
+use crate::mac::adaptation::{Adaptation, Quality};
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions, State};
 use crate::mac::reuse::Zone;
@@ -47,7 +47,23 @@ pub(super) struct Cell {
     pub element_power_mw: f64,
 }
 
+/// What is settled of a cell, for UEs that look at it: not its schedulers, which may be the
+/// caller's own and belong to one thread.
+#[derive(Clone, Copy)]
+pub(super) struct CellSettings<'a> {
+    pub config: &'a CellConfig,
+    pub adaptation: &'a Adaptation,
+    pub control: &'a ControlBlocks,
+}
+
 impl Cell {
+    /// What is settled of it.
+    #[inline]
+    pub const fn settings(&self) -> CellSettings<'_> {
+        let Cell { config, control, downlink, .. } = self;
+        CellSettings { config, adaptation: &downlink.adaptation, control }
+    }
+
     pub fn new(cell: CellId, config: &CellConfig) -> Cell {
         let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
         Cell {

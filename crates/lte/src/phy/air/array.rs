@@ -12,7 +12,7 @@ use lasthop_radio::{Antennas, mimo};
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::around::Ray;
-use super::{Air, Cell};
+use super::{Air, AtUe, Cell, Shared, UeRadio, Work};
 use lasthop_bearer::Direction;
 
 /// The antennas of a cell: 1, 2 or 4 of each.
@@ -98,7 +98,7 @@ pub const fn layers_of(layers: u8, code_word: usize) -> (usize, usize) {
     }
 }
 
-/// The antennas of all ends, where one has several; and memory.
+/// The antennas of all ends, where one has several.
 #[derive(Debug)]
 pub(super) struct Arrays {
     cells: IndexVec<CellId, CellAntennas>,
@@ -107,10 +107,14 @@ pub(super) struct Arrays {
     correlation: [f64; 2],
     /// Cells have several transmit antennas.
     transmits: bool,
-    /// The resource blocks that were worked out last.
+}
+
+/// A channel of several antennas that was worked out last.
+#[derive(Debug, Default)]
+pub(super) struct Channel {
+    /// Its resource blocks.
     blocks: Vec<u16>,
-    /// By resource block that was worked out last: noise and interference over the receive
-    /// antennas, lower triangle.
+    /// By resource block: noise and interference over the receive antennas, lower triangle.
     noise_mw: Vec<Matrix>,
     /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
     channel: Vec<Matrix>,
@@ -145,20 +149,15 @@ impl<const WORDS: usize> Air<WORDS> {
     ) {
         let transmits = cells.iter().any(|c| c.transmit > 1);
         let several = transmits || cells.iter().any(|c| c.receive > 1) || ues.iter().any(|u| u.receive > 1);
-        let (blocks, noise_mw, channel) = (Vec::new(), Vec::new(), Vec::new());
-        self.arrays = several
-            .then(|| Box::new(Arrays { cells, ues, correlation, transmits, blocks, noise_mw, channel }));
+        self.shared.arrays = several.then(|| Box::new(Arrays { cells, ues, correlation, transmits }));
     }
+}
 
+impl<const WORDS: usize> Shared<WORDS> {
     /// The downlink to `ue` has several antennas at an end.
     #[inline]
     pub(super) fn is_array(&self, ue: UeId) -> bool {
         self.arrays.as_ref().is_some_and(|a| a.transmits || a.ues[ue].receive > 1)
-    }
-
-    /// Antennas with which `ue` receives the downlink.
-    pub fn receive_antennas(&self, ue: UeId) -> usize {
-        self.arrays.as_ref().map_or(1, |a| a.ues[ue].receive)
     }
 
     /// The uplink to `cell` has several antennas.
@@ -166,38 +165,40 @@ impl<const WORDS: usize> Air<WORDS> {
     pub(super) fn receives_with_many(&self, cell: CellId) -> bool {
         self.arrays.as_ref().is_some_and(|a| a.cells[cell].receive > 1)
     }
+}
 
-    /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs`
-    /// in `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
+impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
+    /// Antennas with which the UE receives the downlink.
+    pub fn receive_antennas(&self) -> usize {
+        self.shared.arrays.as_ref().map_or(1, |a| a.ues[self.id].receive)
+    }
+
+    /// Works out channel and interference of the downlink from `cell` on the blocks `rbs` in
+    /// `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
     /// channel matrix: of single antennas or of a given SINR.
-    pub fn compute_channel(
-        &mut self,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        rbs: RbSet<WORDS>,
-        of: ChannelOf,
-    ) -> bool {
-        if self.ues[ue].pinned.is_some() || !self.is_array(ue) {
+    pub fn compute_channel(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, of: ChannelOf) -> bool {
+        let Some(arrays) = self.shared.arrays.as_deref() else { return false };
+        if self.ue.pinned.is_some() || !self.shared.is_array(self.id) {
             return false;
         }
-        let Some(mut arrays) = self.arrays.take() else { return false };
         let data = !matches!(of, ChannelOf::Reference(_, false));
-        self.gather_white(tti, cell, ue, rbs, data);
-        arrays.start(rbs, &self.interference_mw);
-        for i in 1..self.ues[ue].around.rays.len() {
-            let other = self.ues[ue].around.rays[i].cell;
-            let slot = tti.0 as usize % self.sent.len();
-            let shared = if data { self.sent[slot].used(tti, other) } else { self.carrier(other) }.and(rbs);
+        self.gather_white(tti, cell, rbs, data);
+        let Work { interference_mw, channel, .. } = &mut *self.work;
+        channel.start(rbs, interference_mw);
+        let (id, Shared { fading, cells, .. }, sent) = (self.id, self.shared, self.shared.sent(tti));
+        for i in 1..self.ue.around.rays.len() {
+            let other = self.ue.around.rays[i].cell;
+            let shared = if data { sent.used(tti, other) } else { self.carrier(other) }.and(rbs);
             if shared.is_empty() {
                 continue;
             }
-            let Ray { gain, .. } = self.ray(tti, ue, i);
-            let Air { fading, sent, cells, .. } = self;
-            let power_mw = if data { sent[slot].power_mw(other) } else { &cells[other].full_mw };
-            let antennas = arrays.downlink(other, ue);
-            let link =
-                fading.as_mut().and_then(|f| f.array(Direction::Downlink, other, ue, &antennas, tti, shared));
+            let Ray { gain, .. } = self.ray(tti, i);
+            let power_mw = if data { sent.power_mw(other) } else { &cells[other].full_mw };
+            let antennas = arrays.downlink(other, id);
+            let (links, Work { fading: memory, channel, .. }) = (&mut self.ue.fading, &mut *self.work);
+            let link = fading.as_ref().and_then(|f| {
+                f.array(Direction::Downlink, other, (id, links), &antennas, tti, shared, memory)
+            });
             let weight = gain / antennas.cell as f32;
             for t in 0..antennas.cell {
                 let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
@@ -205,20 +206,22 @@ impl<const WORDS: usize> Air<WORDS> {
                     _ => (&[][..], &[][..]),
                 });
                 for b in shared.iter() {
-                    let (m, b) = (&mut arrays.noise_mw[rank(rbs, b)], b as usize);
+                    let (m, b) = (&mut channel.noise_mw[rank(rbs, b)], b as usize);
                     let g = vector(&rows, b, antennas.ue);
                     outer(antennas.ue, m, &g, f64::from(power_mw[b] * weight));
                 }
             }
         }
-        let Ray { gain, .. } = self.ray(tti, ue, 0);
-        let Air { fading, sent, cells, .. } = self;
+        let Ray { gain, .. } = self.ray(tti, 0);
         let (power_mw, boost) = match of {
-            ChannelOf::Data => (sent[tti.0 as usize % sent.len()].power_mw(cell), 1.0),
+            ChannelOf::Data => (sent.power_mw(cell), 1.0),
             ChannelOf::Reference(boost, _) => (&cells[cell].full_mw[..], boost),
         };
-        let antennas = arrays.downlink(cell, ue);
-        let link = fading.as_mut().and_then(|f| f.array(Direction::Downlink, cell, ue, &antennas, tti, rbs));
+        let antennas = arrays.downlink(cell, id);
+        let (links, Work { fading: memory, channel, .. }) = (&mut self.ue.fading, &mut *self.work);
+        let link = fading
+            .as_ref()
+            .and_then(|f| f.array(Direction::Downlink, cell, (id, links), &antennas, tti, rbs, memory));
         for t in 0..antennas.cell {
             let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
                 Some(link) if r < antennas.ue => link.row(t * antennas.ue + r),
@@ -226,32 +229,25 @@ impl<const WORDS: usize> Air<WORDS> {
             });
             for (k, b) in rbs.iter().enumerate() {
                 let amplitude = f64::from(power_mw[b as usize] * gain * boost).sqrt();
-                arrays.channel[k][t] = vector(&rows, b as usize, antennas.ue).map(|c| c.scaled(amplitude));
+                channel.channel[k][t] = vector(&rows, b as usize, antennas.ue).map(|c| c.scaled(amplitude));
             }
         }
-        self.arrays = Some(arrays);
         true
     }
 
     /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from
-    /// `cell` to `ue` that was worked out last.
-    pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
-        to.iter_mut().for_each(|row| row.sinr.clear());
-        let Some(arrays) = &self.arrays else { return };
-        match arrays.ues[ue].receive {
-            1 => arrays.under::<1>(cell, ue, scheme, step, to),
-            2 => arrays.under::<2>(cell, ue, scheme, step, to),
-            _ => arrays.under::<ANTENNAS_MAX>(cell, ue, scheme, step, to),
-        }
+    /// `cell` that was worked out last.
+    pub fn under(&self, cell: CellId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
+        self.work.channel.sinr_under(self.shared.arrays.as_deref(), (cell, self.id), scheme, step, to);
     }
 
-    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was worked
-    /// out last, in `row`.
-    pub(super) fn diversity_row(&mut self, cell: CellId, ue: UeId, blocks: u32) -> &[f32] {
-        let mut rows = std::mem::take(&mut self.code_words);
-        self.under(cell, ue, Scheme::Diversity, 1, &mut rows);
+    /// SINR by block of what `cell` sends to the UE with transmit diversity, as it was worked out
+    /// last.
+    pub(super) fn diversity_row(self, cell: CellId, blocks: u32) -> &'a [f32] {
+        let Work { channel, code_words: rows, row, .. } = self.work;
+        channel.sinr_under(self.shared.arrays.as_deref(), (cell, self.id), Scheme::Diversity, 1, rows);
         let samples = rows[0].sinr.len() / blocks.max(1) as usize;
-        for (to, of) in self.row.iter_mut().zip(rows[0].sinr.chunks(samples.max(1))) {
+        for (to, of) in row.iter_mut().zip(rows[0].sinr.chunks(samples.max(1))) {
             // A block of two pairs of antennas carries the mean of what either would.
             *to = match of {
                 [one] => *one,
@@ -259,50 +255,58 @@ impl<const WORDS: usize> Air<WORDS> {
                 _ => 0.0,
             };
         }
-        self.code_words = rows;
-        &self.row[..blocks as usize]
+        &row[..blocks as usize]
     }
+}
 
+impl<const WORDS: usize> Air<WORDS> {
     /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`]
     /// has it. What stands for interference afterwards is the level of white noise at each
     /// antenna under which the SINR would be the same.
     pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
-        let Some(mut arrays) = self.arrays.take() else { return &[] };
-        let noise_mw = self.cells[cell].noise_mw;
-        rbs.runs(|first, len| self.interference_mw[first..first + len].fill(noise_mw));
-        arrays.start(rbs, &self.interference_mw);
+        let Air { shared: of, ues, uplink, work, .. } = self;
+        let Some(arrays) = of.arrays.as_deref() else { return &[] };
+        let noise_mw = of.cells[cell].noise_mw;
+        rbs.runs(|first, len| work.interference_mw[first..first + len].fill(noise_mw));
+        work.channel.start(rbs, &work.interference_mw);
         let antennas = arrays.uplink(cell);
-        for i in 0..self.uplink.others(tti, rbs) {
-            let other = self.uplink.senders[i];
+        for i in 0..uplink.others(tti, rbs) {
+            let other = uplink.senders[i];
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == ue {
                 continue;
             }
-            let power_mw = f64::from(other.block_mw * self.gains(tti, cell, other.ue).uplink);
-            let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
-            let link = match &mut self.fading {
+            let mut at = AtUe { shared: of, id: other.ue, ue: &mut ues[other.ue], work: &mut *work };
+            let power_mw = f64::from(other.block_mw * at.gains(tti, cell).uplink);
+            let fades = of.faded > 0 && at.is_strong(tti, cell);
+            let (links, Work { fading: memory, channel, .. }) = (&mut at.ue.fading, at.work);
+            let link = match &of.fading {
                 Some(fading) if fades => {
-                    fading.array(Direction::Uplink, cell, other.ue, &antennas, tti, shared)
+                    let links = (other.ue, links);
+                    fading.array(Direction::Uplink, cell, links, &antennas, tti, shared, memory)
                 }
                 _ => None,
             };
             let rows = link.map(|link| std::array::from_fn(|r| link.row(r.min(antennas.cell - 1))));
             for b in shared.iter() {
-                let m = &mut arrays.noise_mw[rank(rbs, b)];
+                let m = &mut channel.noise_mw[rank(rbs, b)];
                 match &rows {
                     Some(rows) => outer(antennas.cell, m, &vector(rows, b as usize, antennas.cell), power_mw),
                     None => (0..antennas.cell).for_each(|r| m[r][r].re += power_mw),
                 }
             }
         }
-        let gain = self.gains(tti, cell, ue).uplink;
-        let Air { ues, fading, interference_mw, row, .. } = self;
-        let sent = &ues[ue].sent;
+        let mut at = AtUe { shared: of, id: ue, ue: &mut ues[ue], work };
+        let gain = at.gains(tti, cell).uplink;
+        let AtUe { ue: UeRadio { sent, fading: links, .. }, work, .. } = at;
+        let Work { interference_mw, row, fading: memory, channel, .. } = work;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
             "the UE has said that it transmits"
         );
-        let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
+        let fading = of.fading.as_ref();
+        let link =
+            fading.and_then(|f| f.array(Direction::Uplink, cell, (ue, links), &antennas, tti, rbs, memory));
         let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
             Some(link) => link.row(r.min(antennas.cell - 1)),
             None => (&[][..], &[][..]),
@@ -311,7 +315,7 @@ impl<const WORDS: usize> Air<WORDS> {
         for (k, b) in rbs.iter().enumerate() {
             let amplitude = f64::from(sent.power_mw[b as usize] * gain).sqrt();
             let h = vector(&rows, b as usize, antennas.cell).map(|c| c.scaled(amplitude));
-            let noise_mw = &arrays.noise_mw[k];
+            let noise_mw = &channel.noise_mw[k];
             let sinr = match antennas.cell {
                 2 => mimo::one_layer::<2>(combining, &h, noise_mw),
                 _ => mimo::one_layer::<ANTENNAS_MAX>(combining, &h, noise_mw),
@@ -320,8 +324,7 @@ impl<const WORDS: usize> Air<WORDS> {
             let power_mw: f64 = h[..antennas.cell].iter().map(|c| c.square()).sum();
             interference_mw[b as usize] = (power_mw / sinr.max(1e-30)) as f32;
         }
-        self.arrays = Some(arrays);
-        &self.row[..rbs.len() as usize]
+        &row[..rbs.len() as usize]
     }
 
     /// [`Self::sounding`] of a cell with several antennas: the sum over them, against the level
@@ -334,11 +337,13 @@ impl<const WORDS: usize> Air<WORDS> {
         rbs: RbSet<WORDS>,
         received_block_mw: f32,
     ) -> &[f32] {
-        let Some(arrays) = &self.arrays else { return &[] };
+        let Air { shared: Shared { arrays, cells, fading, .. }, ues, work, .. } = self;
+        let Some(arrays) = arrays else { return &[] };
         let antennas = arrays.uplink(cell);
-        let Air { cells, fading, row, .. } = self;
         let Cell { received_mw, .. } = &cells[cell];
-        let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
+        let (links, Work { row, fading: memory, .. }) = ((ue, &mut ues[ue].fading), work);
+        let fading = fading.as_ref();
+        let link = fading.and_then(|f| f.array(Direction::Uplink, cell, links, &antennas, tti, rbs, memory));
         for (to, b) in row.iter_mut().zip(rbs.iter()) {
             let b = b as usize;
             let gain = match link {
@@ -350,7 +355,7 @@ impl<const WORDS: usize> Air<WORDS> {
             };
             *to = received_block_mw * gain / received_mw[b];
         }
-        &self.row[..rbs.len() as usize]
+        &row[..rbs.len() as usize]
     }
 }
 
@@ -371,6 +376,27 @@ impl Arrays {
         let [cell_correlation, ue_correlation] = self.correlation;
         Antennas { cell: self.cells[cell].receive, ue: 1, cell_correlation, ue_correlation }
     }
+}
+
+impl Channel {
+    /// SINRs under `scheme`, with the antennas of `arrays`.
+    fn sinr_under(
+        &self,
+        arrays: Option<&Arrays>,
+        (cell, ue): (CellId, UeId),
+        scheme: Scheme,
+        step: usize,
+        to: &mut [CodeWordSinr; 2],
+    ) {
+        to.iter_mut().for_each(|row| row.sinr.clear());
+        let Some(Arrays { cells, ues, .. }) = arrays else { return };
+        let (transmit, UeAntennas { receive, combining }) = (cells[cell].transmit, ues[ue]);
+        match receive {
+            1 => self.under::<1>(transmit, combining, scheme, step, to),
+            2 => self.under::<2>(transmit, combining, scheme, step, to),
+            _ => self.under::<ANTENNAS_MAX>(transmit, combining, scheme, step, to),
+        }
+    }
 
     /// Begins with the blocks `rbs`: the same white noise at each antenna.
     fn start<const WORDS: usize>(&mut self, rbs: RbSet<WORDS>, white: &[f32]) {
@@ -388,14 +414,12 @@ impl Arrays {
 
     fn under<const N: usize>(
         &self,
-        cell: CellId,
-        ue: UeId,
+        transmit: usize,
+        combining: Combining,
         scheme: Scheme,
         step: usize,
         to: &mut [CodeWordSinr; 2],
     ) {
-        let transmit = self.cells[cell].transmit;
-        let combining = self.ues[ue].combining;
         let both = self.channel.iter().zip(&self.noise_mw).step_by(step);
         match scheme {
             Scheme::Diversity => {

@@ -22,8 +22,6 @@ pub struct Emissions<const WORDS: usize> {
     partly: Vec<usize>,
     /// `whole_mw` and `partly` are not those of this TTI yet.
     stale: bool,
-    /// By cell: what it adds to every block.
-    adds_mw: Vec<f32>,
 }
 
 impl<const WORDS: usize> Emissions<WORDS> {
@@ -38,7 +36,6 @@ impl<const WORDS: usize> Emissions<WORDS> {
             whole_mw: vec![0.0; cells],
             partly: Vec::with_capacity(cells),
             stale: true,
-            adds_mw: vec![0.0; cells],
         }
     }
 
@@ -73,33 +70,64 @@ impl<const WORDS: usize> Emissions<WORDS> {
     }
 
     /// `noise_mw` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
-    /// places of `rbs` in `to`.
+    /// places of `rbs` in `to`; `adds_mw` is memory for a number by cell.
     #[inline]
-    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet<WORDS>, noise_mw: f32, to: &mut [f32]) {
+    pub fn gather(
+        &self,
+        tti: Tti,
+        gains: &[f32],
+        rbs: RbSet<WORDS>,
+        noise_mw: f32,
+        adds_mw: &mut [f32],
+        to: &mut [f32],
+    ) {
         if self.tti != tti {
             rbs.runs(|first, len| to[first..first + len].fill(noise_mw));
-            return;
-        }
-        if self.stale {
-            self.sort_out();
-        }
-        wide(WeightedSum { levels_mw: &self.whole_mw, gains, to: &mut self.adds_mw });
-        let mut uneven = false;
-        for i in &self.partly {
-            // A cell that sends with one power on all of `rbs` adds the same to each.
-            let even = rbs.without(self.used[*i]).is_empty() && self.level_mw[*i] >= 0.0;
-            self.adds_mw[*i] = if even { self.level_mw[*i] * gains[*i] } else { 0.0 };
-            uneven |= !even;
-        }
-        let all = self.adds_mw.iter().fold(noise_mw, |sum, adds_mw| sum + adds_mw);
-        rbs.runs(|first, len| to[first..first + len].fill(all));
-        if uneven {
-            self.add_uneven(gains, rbs, to);
+        } else if self.stale {
+            // Before they are sorted out any cell may use a part.
+            adds_mw.fill(0.0);
+            self.gather_of(0..self.used.len(), gains, rbs, noise_mw, adds_mw, to);
+        } else {
+            wide(WeightedSum { levels_mw: &self.whole_mw, gains, to: adds_mw });
+            self.gather_of(self.partly.iter().copied(), gains, rbs, noise_mw, adds_mw, to);
         }
     }
 
-    /// Tells cells on the whole carrier from those on a part of it.
-    fn sort_out(&mut self) {
+    /// The same, where `adds_mw` has what the cells that are not in `partly` add.
+    #[inline(always)]
+    fn gather_of(
+        &self,
+        partly: impl Iterator<Item = usize> + Clone,
+        gains: &[f32],
+        rbs: RbSet<WORDS>,
+        noise_mw: f32,
+        adds_mw: &mut [f32],
+        to: &mut [f32],
+    ) {
+        let mut uneven = false;
+        for i in partly.clone() {
+            // A cell that sends with one power on all of `rbs` adds the same to each.
+            let even = rbs.without(self.used[i]).is_empty() && self.level_mw[i] >= 0.0;
+            adds_mw[i] = if even { self.level_mw[i] * gains[i] } else { 0.0 };
+            uneven |= !even;
+        }
+        let all = adds_mw.iter().fold(noise_mw, |sum, adds_mw| sum + adds_mw);
+        rbs.runs(|first, len| to[first..first + len].fill(all));
+        if uneven {
+            self.add_uneven(partly, gains, rbs, to);
+        }
+    }
+
+    /// Tells cells on the whole carrier from those on a part of it, when all have said what they
+    /// send in `tti`.
+    #[inline]
+    pub fn sort_out(&mut self, tti: Tti) {
+        if self.stale && self.tti == tti {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
         let carrier = RbSet::range(0, self.width as u32);
         self.stale = false;
         self.partly.clear();
@@ -113,11 +141,16 @@ impl<const WORDS: usize> Emissions<WORDS> {
     }
 
     /// What the cells send that do not add the same to each of `rbs`.
-    fn add_uneven(&self, gains: &[f32], rbs: RbSet<WORDS>, to: &mut [f32]) {
-        for i in &self.partly {
-            let (gain, shared) = (gains[*i], self.used[*i].and(rbs));
-            if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level_mw[*i] >= 0.0
-            {
+    fn add_uneven(
+        &self,
+        partly: impl Iterator<Item = usize>,
+        gains: &[f32],
+        rbs: RbSet<WORDS>,
+        to: &mut [f32],
+    ) {
+        for i in partly {
+            let (gain, shared) = (gains[i], self.used[i].and(rbs));
+            if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level_mw[i] >= 0.0 {
                 continue;
             }
             let power_mw = &self.power_mw[i * self.width..][..self.width];
@@ -162,12 +195,16 @@ mod tests {
         e.add(Tti(5), id(2), RbSet::range(0, 2), 1.0);
         e.add(Tti(5), id(2), RbSet::range(2, 8), 4.0);
         let gains = [0.5, 0.1, 0.25, 1.0];
-        let mut to = [0.0; 10];
+        let (mut to, mut adds) = ([0.0; 10], [0.0; 4]);
         let rbs = RbSet::range(1, 8);
-        e.gather(Tti(5), &gains, rbs, 1.0, &mut to);
+        e.gather(Tti(5), &gains, rbs, 1.0, &mut adds, &mut to);
+        let before = to;
+        e.sort_out(Tti(5));
+        e.gather(Tti(5), &gains, rbs, 1.0, &mut adds, &mut to);
+        assert_eq!(before, to, "sorted out or not");
         let expected = [0.0, 2.55, 3.3, 3.3, 3.3, 3.0, 3.0, 3.0, 3.0, 0.0];
         assert!(to.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{to:?}");
-        e.gather(Tti(6), &gains, rbs, 1.0, &mut to);
+        e.gather(Tti(6), &gains, rbs, 1.0, &mut adds, &mut to);
         assert_eq!(to[1..9], [1.0; 8]);
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::phy::{NUMEROLOGY, TTI};
 use lasthop_cell::Numerology;
 use lasthop_engine::math::db;
-use lasthop_units::{Duration, Metres};
+use lasthop_units::{Duration, Id, Metres};
 
 /// (299 792 458 / 3e8)^2 is 0.9986.
 const C: f64 = 1.5e-3;

@@ -6,18 +6,19 @@ use lasthop_radio::mimo::ANTENNAS_MAX;
 use lasthop_radio::{Antennas, ArrayFading};
 use lasthop_units::{CellId, Id, Tti, UeId};
 
-use super::{FastFading, SLOW, entity, parts_with};
+use super::{FastFading, SLOW, UeLinks, Work, entity, parts_with};
 use lasthop_bearer::Direction;
 
 /// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a
 /// link of single antennas.
 const PAIR: u32 = 48;
 
-/// The links of several antennas that somebody has asked for.
+/// The links of several antennas of a UE that somebody has asked for.
 #[derive(Debug, Default)]
 pub(super) struct Arrays {
-    /// By UE, then cell, then direction: the link's place and one more; 0: not asked for.
-    indices: Vec<[u32; 2]>,
+    /// By cell, then direction: the link's place and one more; 0: not asked for. Empty before the
+    /// first question.
+    indices: Box<[[u32; 2]]>,
     links: Vec<(f64, ArrayFading)>,
 }
 
@@ -25,22 +26,23 @@ impl<const WORDS: usize> FastFading<WORDS> {
     /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in
     /// `tti`: at least those of `rbs` hold. A link has the same antennas whenever it is asked
     /// about.
-    pub fn array(
-        &mut self,
+    #[allow(clippy::too_many_arguments)]
+    pub fn array<'a>(
+        &self,
         direction: Direction,
         cell: CellId,
-        ue: UeId,
+        (ue, UeLinks { arrays, .. }): (UeId, &'a mut UeLinks),
         antennas: &Antennas,
         tti: Tti,
         rbs: RbSet<WORDS>,
-    ) -> Option<&ArrayFading> {
-        let i = ue.index() * self.shape_of.len() + cell.index();
-        let d = direction.index();
-        if self.arrays.indices.is_empty() {
-            self.arrays.indices = vec![[0; 2]; self.indices.len()];
+        work: &mut Work,
+    ) -> Option<&'a ArrayFading> {
+        let (i, d) = (cell.index(), direction.index());
+        if arrays.indices.is_empty() {
+            arrays.indices = vec![[0; 2]; self.shape_of.len()].into();
         }
         let shape = self.shape_of[cell] as usize;
-        if self.arrays.indices[i][d] == 0 {
+        if arrays.indices[i][d] == 0 {
             let cycles = self.cycles[ue][d];
             let key = entity(direction, cell, ue);
             // Antennas that are added shift no other pair's fading.
@@ -50,12 +52,12 @@ impl<const WORDS: usize> FastFading<WORDS> {
             };
             let slow = cycles <= SLOW;
             let link = ArrayFading::new(&self.shapes[shape].0, self.seed, of_pair, antennas, slow)?;
-            self.arrays.links.push((cycles, link));
-            self.arrays.indices[i][d] = self.arrays.links.len() as u32;
+            arrays.links.push((cycles, link));
+            arrays.indices[i][d] = arrays.links.len() as u32;
         }
-        let (cycles, link) = &mut self.arrays.links[self.arrays.indices[i][d] as usize - 1];
+        let (cycles, link) = &mut arrays.links[arrays.indices[i][d] as usize - 1];
         let wanted = parts_with(&self.shapes[shape].1, rbs);
-        link.bring(*cycles * tti.0 as f64, wanted, &mut self.work.scratch);
+        link.bring(*cycles * tti.0 as f64, wanted, &mut work.scratch);
         Some(link)
     }
 }

@@ -1,0 +1,114 @@
+//! Threads that share the work of a TTI.
+//!
+//! Work is dealt out as values that borrow what they change, each its own part, and what all read:
+//! no two threads can reach the same state. What they find is taken over in one order afterwards,
+//! so it does not depend on how many there are.
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+use super::measure::Memory;
+use crate::phy::air;
+
+/// Fewer items than that are not worth waking a thread for: it takes some ten microseconds, and an
+/// item a few. Debug builds share less, so that tests with few UEs have threads too.
+const WORTHWHILE: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+
+/// The threads.
+#[derive(Debug)]
+pub(super) struct Team {
+    /// All but the one that calls.
+    pool: ThreadPool,
+    /// What each thread has for itself, the one that calls first.
+    workers: Vec<Worker>,
+    /// The process that the threads are in. A process that was forked off has none of them.
+    process: u32,
+}
+
+/// Memory of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Worker {
+    pub air: air::Work,
+    pub memory: Memory,
+}
+
+impl Team {
+    /// So many threads, the one that calls counted; `air` makes memory for each.
+    pub fn new(threads: usize, air: impl Fn() -> air::Work) -> Result<Team, ThreadPoolBuildError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads.saturating_sub(1).max(1))
+            .thread_name(|i| format!("tti-{}", i + 1))
+            .build()?;
+        let worker = |_| Worker { air: air(), memory: Memory::default() };
+        Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
+    }
+
+    /// Does `work` with each of `items`, and comes back when all are done.
+    pub fn each<T: Send>(&mut self, items: &mut [T], work: impl Fn(&mut Worker, &mut T) + Sync) {
+        let alone = items.len() < WORTHWHILE || self.process != std::process::id();
+        let share = if alone { items.len() } else { items.len().div_ceil(self.workers.len()) };
+        let all = |worker: &mut Worker, part: &mut [T]| part.iter_mut().for_each(|item| work(worker, item));
+        let mut parts = self.workers.iter_mut().zip(items.chunks_mut(share.max(1)));
+        let Some((own, first)) = parts.next() else { return };
+        if alone {
+            return all(own, first);
+        }
+        let all = &all;
+        self.pool.in_place_scope(|scope| {
+            for (worker, part) in parts {
+                scope.spawn(move |_| all(worker, part));
+            }
+            all(own, first);
+        });
+    }
+}
+
+/// Hands out items of a list at ascending places, each once.
+pub(super) struct Deal<'a, T> {
+    rest: &'a mut [T],
+    /// The place at which `rest` begins.
+    at: usize,
+}
+
+impl<'a, T> Deal<'a, T> {
+    /// Of `items`.
+    pub const fn of(items: &'a mut [T]) -> Deal<'a, T> {
+        Deal { rest: items, at: 0 }
+    }
+
+    /// The item at `place`; None if that is not behind the one before, or behind the end.
+    pub fn take(&mut self, place: usize) -> Option<&'a mut T> {
+        let skipped = place.checked_sub(self.at)?;
+        let rest = std::mem::take(&mut self.rest);
+        let (item, rest) = rest.get_mut(skipped..)?.split_first_mut()?;
+        (self.rest, self.at) = (rest, place + 1);
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The squares of up to 100 numbers: an item that is left out, or done twice, has another value.
+    #[test]
+    fn each_item_is_done_once() {
+        for threads in [1, 2, 5] {
+            let mut team = Team::new(threads, air::Work::default).unwrap();
+            for n in [0, 1, 7, 8, 9, 100] {
+                let mut items: Vec<u64> = (2..2 + n).collect();
+                team.each(&mut items, |_, item| *item *= *item);
+                assert!(items.iter().zip(2..).all(|(item, i)| *item == i * i), "{threads} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_are_dealt_out_once_in_ascending_order() {
+        let mut items = [10, 11, 12, 13];
+        let mut deal = Deal::of(&mut items);
+        assert_eq!(deal.take(1).copied(), Some(11));
+        assert_eq!(deal.take(1), None, "a second time");
+        assert_eq!(deal.take(3).copied(), Some(13));
+        assert_eq!(deal.take(4), None, "behind the end");
+    }
+}

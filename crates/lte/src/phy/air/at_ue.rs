@@ -1,0 +1,201 @@
+//! The air at one UE: its links, and what it receives of the downlink.
+
+use lasthop_cell::RbSet;
+use lasthop_engine::simd::wide;
+use lasthop_units::{CellId, Id, Tti, UeId};
+
+use super::around::Ray;
+use super::array::ChannelOf;
+use super::{AddFaded, AtUe, FillRow, Gains, Link, Shared, UeRadio, Work};
+
+impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
+    /// At the UE `id`, of which `ue` is known.
+    pub const fn new(
+        shared: &'a Shared<WORDS>,
+        id: UeId,
+        ue: &'a mut UeRadio<WORDS>,
+        work: &'a mut Work,
+    ) -> AtUe<'a, WORDS> {
+        AtUe { shared, id, ue, work }
+    }
+
+    /// The same for a shorter time.
+    #[inline]
+    pub const fn reborrow(&mut self) -> AtUe<'_, WORDS> {
+        AtUe { shared: self.shared, id: self.id, ue: self.ue, work: self.work }
+    }
+
+    /// All resource blocks of `cell`.
+    pub fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
+        self.shared.carrier(cell)
+    }
+
+    /// True if links fade: blocks differ.
+    pub const fn fades(&self) -> bool {
+        self.shared.fading.is_some()
+    }
+
+    /// Large-scale gains of the link to `cell`.
+    #[inline]
+    pub fn gains(&mut self, tti: Tti, cell: CellId) -> Gains {
+        match self.ue.links.get(cell.index()) {
+            Some(link) if link.until > tti.0 => link.gains,
+            _ => self.renew(tti, cell),
+        }
+    }
+
+    #[cold]
+    fn renew(&mut self, tti: Tti, cell: CellId) -> Gains {
+        let UeRadio { terminal, around, .. } = &mut *self.ue;
+        let (gains, until) = self.shared.ground.gains(cell, (self.id, terminal), tti);
+        let until = until.map_or(u64::MAX, |t| t.0);
+        around.renew(cell, gains.downlink, until);
+        self.links()[cell.index()] = Link { gains, until };
+        gains
+    }
+
+    /// The links to all cells, of which some may not be known.
+    pub(super) fn links(&mut self) -> &mut [Link] {
+        if self.ue.links.is_empty() {
+            let unknown = Link { gains: Gains::default(), until: 0 };
+            self.ue.links = vec![unknown; self.shared.cells.len()].into();
+        }
+        &mut self.ue.links
+    }
+
+    /// Linear SINR of `cell` without fading when every cell sends at full power: the geometry of
+    /// the place, noise included.
+    pub fn geometry(mut self, tti: Tti, cell: CellId) -> f32 {
+        if let Some(pinned) = self.ue.pinned {
+            return pinned;
+        }
+        self.update_around(tti, cell);
+        let mut sum = self.ue.noise_mw + self.ue.around.rest_mw;
+        for i in 1..self.ue.around.rays.len() {
+            let ray = self.ray(tti, i);
+            sum += self.shared.cells[ray.cell].full_mw[0] * ray.gain;
+        }
+        self.shared.cells[cell].full_mw[0] * self.gains(tti, cell).downlink / sum
+    }
+
+    /// Linear SINR of what `cell` sends to the UE on `rbs` in `tti`, by block in ascending order.
+    /// Every cell must have said what it transmits.
+    pub fn downlink(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> &'a [f32] {
+        if let Some(pinned) = self.ue.pinned {
+            return self.work.flat(rbs.len(), pinned);
+        }
+        if self.shared.arrays.is_some() && self.compute_channel(tti, cell, rbs, ChannelOf::Data) {
+            return self.diversity_row(cell, rbs.len());
+        }
+        self.gather_data(tti, cell, rbs);
+        let Ray { gain, index, .. } = self.ray(tti, 0);
+        let AtUe { shared, ue, work, .. } = self;
+        let sent = shared.sent(tti);
+        debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
+        let Work { interference_mw, row, fading: memory, .. } = work;
+        let fading = shared.fading.as_ref();
+        let fading = fading.map_or(&[][..], |f| f.row_at(index, &mut ue.fading, tti, rbs, memory));
+        wide(FillRow { rbs, power_mw: sent.power_mw(cell), gain, fading, interference_mw, row })
+    }
+
+    /// Linear SINR of the reference signals of `cell` on the blocks `rbs`: noise and, with `data`,
+    /// what the other cells sent in `tti`, otherwise all of them at full power, as control channels
+    /// meet them, which never fall silent.
+    pub fn reference(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, data: bool) -> &'a [f32] {
+        if let Some(pinned) = self.ue.pinned {
+            return self.work.flat(rbs.len(), pinned);
+        }
+        if self.shared.arrays.is_some()
+            && self.compute_channel(tti, cell, rbs, ChannelOf::Reference(1.0, data))
+        {
+            return self.diversity_row(cell, rbs.len());
+        }
+        if data {
+            self.gather_data(tti, cell, rbs);
+        } else {
+            self.gather_full(tti, cell, rbs);
+        }
+        self.fill_reference(tti, cell, rbs)
+    }
+
+    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
+    /// where the link to `cell` alone tells it: the others' fading is as strong as it
+    /// becomes between two knots. None where links are not that slow.
+    pub fn reference_at_least(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> Option<&'a [f32]> {
+        if self.ue.pinned.is_some() || self.shared.fading.is_none() || self.shared.is_array(self.id) {
+            return None;
+        }
+        self.update_around(tti, cell);
+        let mut sum = self.ue.noise_mw + self.ue.around.rest_mw;
+        for i in 1..self.ue.around.rays.len() {
+            let Ray { cell: other, gain, index, .. } = self.ray(tti, i);
+            let most = self.ue.fading.most_at(index, tti, &mut self.work.fading)?;
+            sum += self.shared.cells[other].full_mw[0] * gain * most;
+        }
+        rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(sum));
+        Some(self.fill_reference(tti, cell, rbs))
+    }
+
+    /// SINR of the reference signals of `cell` against what is in `interference_mw`.
+    #[inline(always)]
+    fn fill_reference(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> &'a [f32] {
+        let Ray { gain, index, .. } = self.ray(tti, 0);
+        let AtUe { shared, ue, work, .. } = self;
+        let Work { interference_mw, row, fading: memory, .. } = work;
+        let fading = shared.fading.as_ref();
+        let fading = fading.map_or(&[][..], |f| f.row_at(index, &mut ue.fading, tti, rbs, memory));
+        wide(FillRow { rbs, power_mw: &shared.cells[cell].full_mw, gain, fading, interference_mw, row })
+    }
+
+    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
+    /// `interference_mw`.
+    #[inline(always)]
+    pub(super) fn gather_white(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, data: bool) {
+        self.update_around(tti, cell);
+        let Work { interference_mw, adds_mw, .. } = &mut *self.work;
+        if data {
+            let (gains, noise_mw) = (&self.ue.rest_gains, self.ue.noise_mw);
+            self.shared.sent(tti).gather(tti, gains, rbs, noise_mw, adds_mw, interference_mw);
+        } else {
+            let flat = self.ue.noise_mw + self.ue.around.rest_mw;
+            rbs.runs(|first, len| interference_mw[first..first + len].fill(flat));
+        }
+    }
+
+    /// Noise and what the other cells send on `rbs`, into `interference_mw`.
+    #[inline]
+    fn gather_data(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
+        self.gather_white(tti, cell, rbs, true);
+        let sent = self.shared.sent(tti);
+        for i in 1..self.ue.around.rays.len() {
+            let other = self.ue.around.rays[i].cell;
+            let shared = sent.used(tti, other).and(rbs);
+            // Who is silent is not asked about: a gain that moves is worked out for who asks.
+            if !shared.is_empty() {
+                let ray = self.ray(tti, i);
+                self.add_ray(tti, ray, shared, sent.power_mw(other));
+            }
+        }
+    }
+
+    /// The same with all cells at full power.
+    #[inline]
+    fn gather_full(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
+        self.gather_white(tti, cell, rbs, false);
+        let of = self.shared;
+        for i in 1..self.ue.around.rays.len() {
+            let ray = self.ray(tti, i);
+            self.add_ray(tti, ray, of.carrier(ray.cell).and(rbs), &of.cells[ray.cell].full_mw);
+        }
+    }
+
+    /// Adds what comes over `ray` on the blocks `rbs`, sent with `power_mw`, to `interference_mw`.
+    #[inline(always)]
+    fn add_ray(&mut self, tti: Tti, ray: Ray, rbs: RbSet<WORDS>, power_mw: &[f32]) {
+        let Ray { gain, index, .. } = ray;
+        let Work { interference_mw, fading: memory, .. } = &mut *self.work;
+        let (fading, links) = (self.shared.fading.as_ref(), &mut self.ue.fading);
+        let fading = fading.map_or(&[][..], |f| f.row_at(index, links, tti, rbs, memory));
+        wide(AddFaded { rbs, power_mw, gain, fading, to: interference_mw });
+    }
+}
