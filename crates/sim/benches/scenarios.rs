@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use lasthop_sim::{Error, RunOutput, Scenario, run, run_many};
+use lasthop_sim::{Error, Files, RunOutput, Scenario, run_many, run_on};
 use serde_json::{Value, json};
 
 mod instructions;
+mod scale;
 use instructions::{Count, Record};
 
 /// Makes the scenarios of a case.
@@ -96,6 +97,7 @@ const CASES: &[Case] = &[
     Case { name: "handover2", full: || handover2(40), short: Some(|| handover2(2)), jobs: 1, times: 3 },
     Case { name: "drive7", full: || drive7(60), short: Some(|| drive7(2)), jobs: 1, times: 1 },
     Case { name: "sectors57", full: || sectors(10), short: Some(|| sectors(1)), jobs: 1, times: 2 },
+    Case { name: "sectors57-10k", full: || sectors_with_idle(9430, 2), short: None, jobs: 1, times: 1 },
     Case { name: "wifi1", full: || wifi_bulk(60), short: Some(|| wifi_bulk(2)), jobs: 1, times: 3 },
     Case { name: "wifi14", full: || wifi14(60), short: Some(|| wifi14(3)), jobs: 1, times: 3 },
     Case { name: "wifi50", full: || wifi_up(60), short: Some(|| wifi_up(2)), jobs: 1, times: 3 },
@@ -434,6 +436,16 @@ fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
         .map(|s| vec![s])
 }
 
+/// The same beside so many UEs that are connected and silent.
+fn sectors_with_idle(idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let sets = [
+        format!("scenario.duration=\"{seconds} s\""),
+        format!("ue.idle.count={idle}"),
+        "ue.idle.drop={ kind = \"sector\", min_distance = \"35 m\" }".to_owned(),
+    ];
+    Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &sets).map(|s| vec![s])
+}
+
 /// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux'
 /// queues, and only the tables that are always written.
 const WIFI: &str = r#"
@@ -494,6 +506,8 @@ fn main() -> ExitCode {
         [how, name] if how == "count" => inner(name, true),
         [how] if how == "check" => check(),
         [how] if how == "update" => update(),
+        [how] if how == "scale" => scale_all(),
+        [how, number, ms] if how == "network" => scale_one(number, ms),
         names => outer(names),
     };
     match done {
@@ -513,7 +527,7 @@ fn inner(name: &str, count: bool) -> Outcome<()> {
     let case = CASES.iter().find(|c| c.name == name).ok_or("no such case")?;
     if count {
         let short = case.short.ok_or("this case has no short form")?;
-        let output = run(&short()?[0], None, &mut |_| true)?;
+        let output = run_on(threads()?, &short()?[0], Files::default(), &mut |_| true)?;
         println!("{}", delivered_segments(&output)?);
         return Ok(());
     }
@@ -523,7 +537,7 @@ fn inner(name: &str, count: bool) -> Outcome<()> {
     for _ in 0..case.times {
         let begin = Instant::now();
         let outputs = if let [one] = scenarios.as_slice() {
-            vec![run(one, None, &mut |_| true)?]
+            vec![run_on(threads()?, one, Files::default(), &mut |_| true)?]
         } else {
             run_many(&scenarios, case.jobs, None, &mut |_, _| true)?
         };
@@ -535,6 +549,11 @@ fn inner(name: &str, count: bool) -> Outcome<()> {
     }
     println!("{figures}");
     Ok(())
+}
+
+/// Threads of a run of a single scenario: `LASTHOP_BENCH_THREADS`, or one.
+fn threads() -> Result<usize, std::num::ParseIntError> {
+    std::env::var("LASTHOP_BENCH_THREADS").map_or(Ok(1), |text| text.parse())
 }
 
 fn measured(name: &str, outputs: &[RunOutput], seconds: f64) -> Outcome<Value> {
@@ -681,17 +700,54 @@ fn update() -> Outcome<()> {
     Ok(())
 }
 
+/// The cost of networks by their size, to the data of the documentation.
+fn scale_all() -> Outcome<()> {
+    let me = std::env::current_exe()?;
+    let mut all = Vec::new();
+    for (i, network) in scale::NETWORKS.iter().enumerate() {
+        let number = i.to_string();
+        let counted = |ms: &str| {
+            let (instructions, _) = counted_run(&me, &["network", &number, ms]).ok_or("no count")?;
+            Ok::<f64, Box<dyn std::error::Error>>(instructions as f64)
+        };
+        // Two lengths: the difference is free of the set-up.
+        let [short, long] = [counted("200")?, counted("400")?];
+        let output = Command::new(&me).args(["network", &number, "1000"]).output()?;
+        let rss_mib = String::from_utf8_lossy(&output.stdout).trim().parse()?;
+        let figures = network.figures((long - short) * 5.0, rss_mib);
+        println!("{figures}");
+        all.push(figures);
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data/network-cost.json");
+    fs::write(&path, format!("{}\n", serde_json::to_string_pretty(&all)?))?;
+    println!("docs/data/network-cost.json");
+    Ok(())
+}
+
+/// Runs network `number` for `ms` milliseconds, and prints the peak memory \[MiB\].
+fn scale_one(number: &str, ms: &str) -> Outcome<()> {
+    let network = scale::NETWORKS.get(number.parse::<usize>()?).ok_or("no such network")?;
+    let _output = run_on(threads()?, &network.scenario(ms.parse()?)?[0], Files::default(), &mut |_| true)?;
+    println!("{}", peak_rss_mib().unwrap_or(f64::NAN));
+    Ok(())
+}
+
 /// Instructions of the case's short form, counted by valgrind; `None` where there is no valgrind.
 fn count(me: &Path, name: &str) -> Option<Count> {
+    let (instructions, stdout) = counted_run(me, &["count", name])?;
+    Some(Count { instructions, segments: stdout.trim().parse().ok()? })
+}
+
+/// Instructions of this program with `arguments`, and what it prints.
+fn counted_run(me: &Path, arguments: &[&str]) -> Option<(u64, String)> {
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(me)
-        .args(["count", name])
+        .args(arguments)
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().find(|l| l.contains("I   refs:") || l.contains("I refs:"))?;
     let instructions = line.rsplit(':').next()?.trim().replace(',', "").parse().ok()?;
-    let segments = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
-    Some(Count { instructions, segments })
+    Some((instructions, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
