@@ -87,6 +87,15 @@ def own(cls: Any, both: bool = True, **parameters: float) -> lh.Scenario:
 
 
 @pytest.mark.parametrize(("cls", "name"), [(Fair, "proportional-fair"), (Turns, "round-robin"), (Best, "tdmt")])
+def test_threads_change_nothing() -> None:
+    """A scheduler and a congestion control in Python are called by one thread, whatever the number of threads."""
+    sets = ["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=turns", "scenario.duration=1 s"]
+    scenario = lh.Scenario.parse(TEXT, set=sets, schedulers={"fair": Fair, "turns": Turns})
+    one, three = scenario.run(), scenario.run(threads=3)
+    assert one.flows.equals(three.flows)
+    assert one.summary == three.summary
+
+
 def test_a_policy_in_python_is_the_built_in_one_to_the_byte(cls: Any, name: str) -> None:
     keys = {"cell.enb.downlink.scheduler": name, "cell.enb.uplink.scheduler": name}
     ours, theirs = own(cls).run(), lh.Scenario.parse(TEXT, set=keys).run()

@@ -422,6 +422,7 @@ class Simulation:
         scenario: Scenario,
         out: str | PathLike[str] | None = None,
         capture: str | PathLike[str] | None = None,
+        threads: int = 1,
     ) -> Simulation: ...
     @property
     def now_s(self) -> float: ...
@@ -462,8 +463,9 @@ def run(
     progress: Callable[[float], None] | None = None,
     replace: bool = False,
     capture: str | PathLike[str] | None = None,
+    threads: int = 1,
 ) -> RunOutput:
-    """Runs to the end without holding the GIL. With `out`, tables go to Parquet files there, memory stays flat
+    """Runs to the end without holding the GIL, on `threads` threads. With `out`, tables go to Parquet files there, memory stays flat
     in simulated time, and `table()` reads the files; with `replace` the results of an earlier run there are replaced.
     With `capture` a packet capture goes to that file.
     `progress` gets the share done, 0 to 1. Ctrl-C stops it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lasthop import _core
 from lasthop._results import Results
-from lasthop._values import plain_text, to_toml
+from lasthop._values import THREADS_MAX, plain_text, to_toml, whole_number
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -38,8 +38,10 @@ class Simulation:
         scenario: Scenario,
         out: str | PathLike[str] | None = None,
         capture: str | PathLike[str] | None = None,
+        threads: int = 1,
     ) -> None:
-        self._core = _core.Simulation(scenario.core, out, capture)
+        threads = whole_number(threads, "threads", 1, THREADS_MAX)
+        self._core = _core.Simulation(scenario.core, out, capture, threads)
         self._thread = threading.current_thread()
         self._out = None if out is None else Path(out)
 

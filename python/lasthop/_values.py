@@ -79,6 +79,10 @@ def plain_text(text: str, what: str) -> str:
     return text
 
 
+#: The most threads of a run.
+THREADS_MAX = 256
+
+
 def whole_number(value: Any, what: str, least: int, most: int | None = None) -> int:
     """`value`, if it is a whole number from `least` to `most`.
 

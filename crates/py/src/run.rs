@@ -54,7 +54,7 @@ pub fn clear_stale(py: Python<'_>, out: PathBuf) -> Vec<String> {
 
 /// Runs a scenario to its end.
 #[pyfunction]
-#[pyo3(signature = (scenario, out=None, progress=None, replace=false, capture=None))]
+#[pyo3(signature = (scenario, out=None, progress=None, replace=false, capture=None, threads=1))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
@@ -62,6 +62,7 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     replace: bool,
     capture: Option<PathBuf>,
+    threads: usize,
 ) -> PyResult<RunOutput> {
     let mut interrupted = None;
     let result = py.detach(|| {
@@ -73,7 +74,7 @@ pub fn run(
             reported.map_err(|e| interrupted = Some(e)).is_ok()
         };
         let files = lasthop_sim::Files { out: out.as_deref(), replace, capture: capture.as_deref() };
-        lasthop_sim::run_into(&scenario.0, files, &mut tell)
+        lasthop_sim::run_on(threads, &scenario.0, files, &mut tell)
     });
     finish(interrupted, result).map(RunOutput)
 }

@@ -83,9 +83,16 @@ impl Drop for Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (scenario, out=None, capture=None))]
-    fn new(scenario: &Scenario, out: Option<PathBuf>, capture: Option<PathBuf>) -> PyResult<Self> {
-        lasthop_sim::Simulation::capturing(&scenario.0, out.as_deref(), capture.as_deref())
+    #[pyo3(signature = (scenario, out=None, capture=None, threads=1))]
+    fn new(
+        scenario: &Scenario,
+        out: Option<PathBuf>,
+        capture: Option<PathBuf>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let simulation = lasthop_sim::Simulation::capturing(&scenario.0, out.as_deref(), capture.as_deref());
+        simulation
+            .and_then(|mut s| s.set_threads(threads).map(|()| s))
             .map(|s| Simulation(Mutex::new(Some(s))))
             .map_err(|e| raise(&e))
     }

@@ -67,6 +67,19 @@ pub fn run_into(
     files: Files<'_>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
+    run_on(1, scenario, files, progress)
+}
+
+/// As [`run_into`], on `threads` threads ([`Simulation::set_threads`]). The results are the same.
+///
+/// # Errors
+/// As [`run_into`] and [`Simulation::set_threads`].
+pub fn run_on(
+    threads: usize,
+    scenario: &Scenario,
+    files: Files<'_>,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunOutput, Error> {
     let sink = match files.out {
         Some(out) if files.replace => Sink::replacing(out)?,
         out => Sink::open(out)?,
@@ -75,6 +88,7 @@ pub fn run_into(
     let attention = Attention::default();
     attention.raised_during(|| {
         let mut simulation = Simulation::build(scenario, sink, capture, &attention, &mut || progress(0.0))?;
+        simulation.set_threads(threads)?;
         let end = simulation.end();
         let share = |t: Instant| t.0 as f64 / end.0 as f64;
         for step in 1..=STEPS {

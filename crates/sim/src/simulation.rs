@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lasthop_units::Instant;
 
+use crate::access::Adapter;
 use crate::attention::Attention;
 use crate::results::RunOutput;
 use crate::sink::Sink;
@@ -16,6 +17,9 @@ use crate::{Error, Scenario};
 /// network of hundreds of cells.
 const SHORT_STEP: u64 = 64;
 const LONG_STEP: u64 = 1024;
+
+/// The most threads that share the work of a run.
+pub const THREADS_MAX: usize = 256;
 
 /// A world in progress with its result folder.
 ///
@@ -75,6 +79,22 @@ impl Simulation {
         refuse_external(scenario)?;
         let world = World::build(scenario, &sink, capture, attention, alive)?;
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
+    }
+
+    /// So many threads share the work of each TTI of LTE cells from now on: 1 (as a simulation
+    /// begins) to [`THREADS_MAX`]. Results do not depend on their number, and nothing else uses
+    /// them.
+    ///
+    /// # Errors
+    /// Another number; the system gives no thread.
+    pub fn set_threads(&mut self, threads: usize) -> Result<(), Error> {
+        if !(1..=THREADS_MAX).contains(&threads) {
+            return Err(Error::input(format!("{threads} threads: take 1 to {THREADS_MAX}")));
+        }
+        let mut accesses = self.world.accesses.iter_mut();
+        let missing =
+            |e| Error::input(format!("{threads} threads: the system gives no more: {e}; take fewer"));
+        accesses.try_for_each(|access| access.set_threads(threads)).map_err(missing)
     }
 
     /// The time of the last thing that happened.

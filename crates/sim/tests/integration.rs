@@ -34,6 +34,7 @@ mod printed_commands;
 mod sidelink;
 mod sources;
 mod swarm_seeds;
+mod threads;
 mod triggers;
 mod windows;
 mod wireless;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lasthop_sim::scheduler::{Candidate, Definition, Domain, Fault, Policy};
 use lasthop_sim::units::Tti;
-use lasthop_sim::{Error, Extensions, RunOutput, Scenario, run};
+use lasthop_sim::{Error, Extensions, Files, RunOutput, Scenario, run, run_on};
 
 const CELL: &str = "[scenario]\nname = 'own'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'enb']\ndelay = '5 ms'\n\
@@ -97,6 +97,17 @@ fn a_policy_of_ones_own_that_does_what_a_built_in_one_does_gives_the_same_bytes(
     // With another parameter it is another scheduler.
     let steep = output(&["cell.enb.downlink.scheduler={ kind = 'fair', power = 3.0 }"]).unwrap();
     assert!(!equal(&steep, &built_in));
+}
+
+/// A policy is called by the thread that runs the scenario, also where others share its TTIs.
+#[test]
+fn a_policy_of_ones_own_works_with_several_threads() {
+    let s = scenario(&["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=fair"]).unwrap();
+    let on = |threads| run_on(threads, &s, Files::default(), &mut |_| true).unwrap().digest();
+    assert_eq!(on(3), on(1));
+    let s = scenario(&["cell.enb.downlink.scheduler=failing"]).unwrap();
+    let failed = run_on(3, &s, Files::default(), &mut |_| true).unwrap_err();
+    assert!(failed.to_string().contains("it has had enough"), "{failed}");
 }
 
 #[test]

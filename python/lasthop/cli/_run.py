@@ -24,6 +24,7 @@ from lasthop._errors import mistake
 from lasthop._files import resolved
 from lasthop._own import CONTROL, SCHEDULER, Kind
 from lasthop._stop import leaving, making
+from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output
 
 
@@ -61,6 +62,13 @@ capture_option = click.option(
     metavar="FILE",
     help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] says what it holds.",
 )
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(1, THREADS_MAX),
+    default=1,
+    metavar="N",
+    help="Threads that share the work of the run, 1 to 256; the results are the same. Only LTE cells use them. [1]",
+)
 force_option = click.option(
     "--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder."
 )
@@ -74,6 +82,7 @@ force_option = click.option(
 @seed_option
 @out_option
 @capture_option
+@threads_option
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
 @force_option
@@ -85,6 +94,7 @@ def run(
     seed: int | None,
     out: Path | None,
     capture: Path | None,
+    threads: int,
     as_json: bool,
     quiet: bool,
     force: bool,
@@ -103,6 +113,7 @@ def run(
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
       lasthop run lte-download --capture run.pcapng --set 'output.capture.interfaces=["drops"]'
       lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
+      lasthop run my-network.toml --threads 4
       lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
     checked = load(scenario, sets, seed, own, schedulers)
@@ -113,7 +124,7 @@ def run(
     for folder in candidates:
         with leaving(making("the results are", folder)):
             try:
-                _run(checked, folder, force, capture, as_json, quiet)
+                _run(checked, folder, force, capture, threads, as_json, quiet)
             except FolderInUseError:
                 if out or force:
                     raise
@@ -133,9 +144,17 @@ def _refuse_mutants(checked: Scenario) -> None:
             )
 
 
-def _run(checked: Scenario, folder: Path, force: bool, capture: Path | None, as_json: bool, quiet: bool) -> None:
+def _run(
+    checked: Scenario,
+    folder: Path,
+    force: bool,
+    capture: Path | None,
+    threads: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     began = time.perf_counter()
-    results = _run_into(checked, folder, force, capture, progress=not (quiet or as_json))
+    results = _run_into(checked, folder, force, capture, threads, progress=not (quiet or as_json))
     seconds = time.perf_counter() - began
     if as_json:
         _output.json_object(
@@ -259,7 +278,9 @@ def numbered(folder: Path) -> Iterator[Path]:
         yield folder.with_name(f"{folder.name}-{number}")
 
 
-def _run_into(scenario: Scenario, folder: Path, force: bool, capture: Path | None, progress: bool) -> Results:
+def _run_into(
+    scenario: Scenario, folder: Path, force: bool, capture: Path | None, threads: int, progress: bool
+) -> Results:
     """Runs into `folder`.
 
     What an earlier run left there stays until the new results are complete.
@@ -268,7 +289,7 @@ def _run_into(scenario: Scenario, folder: Path, force: bool, capture: Path | Non
     for note in clear_stale(real):
         _output.note(note)
     _refuse_occupied(real, folder, force)
-    return scenario.run(out=real, progress=progress, replace=force, capture=capture)
+    return scenario.run(out=real, progress=progress, replace=force, capture=capture, threads=threads)
 
 
 def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:

@@ -118,6 +118,14 @@ pub trait Adapter {
         let _has_none = (now, name, run, out);
         false
     }
+    /// So many threads share its work from now on, at least 1, where it can use them. What comes
+    /// out does not depend on their number.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    fn set_threads(&mut self, _threads: usize) -> Result<(), std::io::Error> {
+        Ok(())
+    }
     /// From now on it says in which stage each packet is ([`Step::Stage`]).
     fn note_stages(&mut self) {}
     /// The run ends: the stages of packets inside that are known only then.
@@ -239,6 +247,9 @@ impl Adapter for Access {
     }
     fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
         each!(self, a => a.run_fault(now, name, run, out))
+    }
+    fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
+        each!(self, a => a.set_threads(threads))
     }
     fn note_stages(&mut self) {
         each!(self, a => a.note_stages());

@@ -103,7 +103,7 @@ pub struct World {
     account: Account,
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
-    accesses: IndexVec<AccessId, Access>,
+    pub(crate) accesses: IndexVec<AccessId, Access>,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     snoops: Vec<SnoopNode>,
     hinters: Vec<hint::Hinter>,

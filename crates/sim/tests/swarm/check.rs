@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_sim::{RunOutput, Scenario, Simulation, run, run_many};
+use lasthop_sim::{Files, RunOutput, Scenario, Simulation, run, run_many, run_on};
 use lasthop_units::Instant;
 
 use super::scenario;
@@ -84,6 +84,10 @@ pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(
         for output in run_many(&pair, 2, None, &mut |_, _| true).map_err(told)? {
             same("two at a time", &output)?;
         }
+    }
+    if seed % 10 == 5 {
+        let output = run_on(2, &scenario, Files::default(), &mut |_| true).map_err(told)?;
+        same("on two threads", &output)?;
     }
     if seed % 40 == 25 {
         let out = folder.join(format!("{seed}-out"));

@@ -222,6 +222,10 @@ impl Adapter for LteAccess {
         }
     }
 
+    fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
+        self.network.set_threads(threads)
+    }
+
     fn note_stages(&mut self) {
         self.noted = true;
         self.network.note_journeys();
