@@ -85,9 +85,50 @@ def test_the_control_of_the_template_crate_is_judged(tmp_path: Path) -> None:
     for name, message in (
         (f"{program}:aimed", "did you mean 'aimd'"),
         (f"{program}:cubic", "name of a built-in control"),
-        (f"{sys.executable}:aimd", "no program with congestion controls"),
+        (f"{sys.executable}:aimd", "no program with controls"),
         (f"{tmp_path}/none:aimd", "there is no program"),
         (f"{file}:aimd", "cannot be executed"),
     ):
         with pytest.raises(lh.LasthopError, match=re.escape(message)):
             lh.judge(name, [str(file)])
+
+
+MEDIA = """[case]
+id = "STEADY-1"
+title = "A report of waiting packets leaves the share beta of the rate"
+source = "examples/own-cc-crate/src/rate.rs"
+judges = "rate-control"
+base = "media"
+observables = ["steady.wait: s"]
+requires = ["exists(e)"]
+pass = [
+    "at(media.target_rate, e) / before(media.target_rate, e) in [0.848, 0.853]",
+    "max(steady.wait, start, end) > 50 ms",
+]
+[case.let]
+e = "first(rises(change(media.target_rate) < 0))"
+[case.scenario]
+duration = "30 s"
+[case.paths]
+p = { rate = "1 Mbit/s", rtt = "100 ms", depth = "300 ms" }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs a Rust toolchain")
+def test_a_program_may_have_rate_controls_and_controls_for_l4s(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Cargo.lock", CRATE / "Cargo.lock")
+    cargo("build", "--bin", "judged")
+    program = f"{ROOT}/target/debug/judged"
+    file = tmp_path / "steady.toml"
+    # 0.85, and the growth of one report between the two instants: 40 kbit/s per s in 50 ms are 0.2 %
+    # of some 900 kbit/s.
+    file.write_text(MEDIA)
+    found = lh.judge(f"{program}:steady", [str(file)], store=tmp_path / "store", jobs=1)
+    assert [row.verdict for row in found.rows] == ["pass"], found.rows[0].why
+    assert found.to_json_dict()["cc"]["of"] == "rate-control"
+    # The suite judges it as one that sends ECT(1): what leaves has that codepoint (L4S-01). One
+    # that does not say so is not judged.
+    (row,) = lh.judge(f"{program}:halves", "l4s", cases=["L4S-01"], quick=True, store=tmp_path / "store", jobs=1).rows
+    assert row.verdict == "pass", row.why
+    (row,) = lh.judge(f"{program}:aimd", "l4s", cases=["L4S-01"], quick=True, store=tmp_path / "store", jobs=1).rows
+    assert row.verdict == "not-applicable"

@@ -37,6 +37,8 @@ class OwnPolicy(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def media(self) -> bool: ...
+    @property
     def make(self) -> Callable[..., object]: ...
     @property
     def summary(self) -> str: ...
@@ -245,6 +247,155 @@ class Congestion:
         """The timer expired once more for the same segment: the window has been cut already."""
 
 @disjoint_base
+class RateControl:
+    """Derive from this to write a rate control of media flows (`app = "media"`). Rates are in bit/s, sizes in octets.
+
+    A run makes one object for each media flow that names it in `app.control`. It hears of each report of the receiver
+    (RFC 8888) and sets `target_rate`, the rate for the encoder, and, if it likes, `pacing_rate` and `window`. Rates and
+    sizes count RTP packets with their headers, without UDP and IP. Only `on_feedback` must be defined. Numbers in
+    `control_parameters` of the scenario arrive as keyword arguments of `__init__`.
+    """
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
+    @property
+    def target_rate(self) -> float:
+        """The rate for the encoder [bit/s], at least 1; the encoder keeps within its own lowest and highest rate."""
+    @target_rate.setter
+    def target_rate(self, value: float, /) -> None: ...
+    @property
+    def pacing_rate(self) -> float | None:
+        """The rate at which packets leave [bit/s], at least 1; None: 1.5 times `target_rate`."""
+    @pacing_rate.setter
+    def pacing_rate(self, value: float | None, /) -> None: ...
+    @property
+    def window(self) -> int | None:
+        """Octets that may be in flight; None: no bound."""
+    @window.setter
+    def window(self, value: int | None, /) -> None: ...
+    @property
+    def flow(self) -> str:
+        """Name of the flow; empty while `__init__` runs."""
+    def init(self, start: MediaStart) -> None:
+        """The flow is made, before it starts. Default: target_rate becomes `start.start_rate`."""
+    def on_feedback(self, _report: MediaReport) -> None:
+        """A report of the receiver has arrived. Must be defined."""
+    def on_sent(self, _packet: SentMedia) -> None:
+        """A packet of video leaves the sender."""
+    observables: ClassVar[dict[str, str]]
+    """Names of the variables that the table `cc` has of it, with their units; "text": a state. Default: none.
+
+    Names that begin with `media.` are those of every media flow.
+    """
+    @property
+    def observed(self) -> bool:
+        """True if the run has the table `cc` (`output.cc`); False while `__init__` runs."""
+    def observe(self) -> dict[str, Any]:
+        """The values of `observables` by name, numbers or texts; None or left out: not known. Default: none.
+
+        Called only where `observed` is true. A name that is not in `observables` ends the run.
+        """
+    def note(self, name: str, value: float | str) -> None:
+        """A variable of `observables` takes a value while a callback runs: each has a row, in the order of the calls.
+
+        Nothing happens unless `observed`.
+        """
+
+@final
+class MediaStart:
+    """What a rate control is made for: the keys of the application `media`."""
+
+    @property
+    def min_rate(self) -> float:
+        """Lowest rate of the encoder [bit/s]."""
+    @property
+    def max_rate(self) -> float:
+        """Highest rate of the encoder [bit/s]."""
+    @property
+    def start_rate(self) -> float:
+        """Rate at the start [bit/s]."""
+    @property
+    def frame_rate(self) -> float:
+        """Frames per second at most."""
+    @property
+    def feedback(self) -> float:
+        """Time between two reports [s]."""
+    @property
+    def packet(self) -> int:
+        """Largest RTP packet [octets]."""
+    @property
+    def l4s(self) -> bool:
+        """The packets are sent as ECT(1): marks are those of L4S (RFC 9331)."""
+    @property
+    def seed(self) -> int:
+        """Depends on the scenario's seed and the flow: `random.Random(start.seed)` repeats itself."""
+
+@final
+class SentMedia:
+    """A packet of video that leaves the sender."""
+
+    @property
+    def number(self) -> int:
+        """Its number, counted from 0."""
+    @property
+    def size(self) -> int:
+        """Its size with the RTP header [octets]."""
+    @property
+    def now(self) -> float:
+        """When it leaves [s]."""
+    @property
+    def in_flight(self) -> int:
+        """Octets in flight with it: sent behind the highest packet that is reported as received."""
+
+@final
+class MediaReport:
+    """A report of the receiver (RFC 8888), compared with what was sent."""
+
+    @property
+    def now(self) -> float:
+        """When it arrives at the sender [s]."""
+    @property
+    def rtt(self) -> float | None:
+        """The round trip of the newest packet that it reports first, without the time at the receiver [s]."""
+    @property
+    def packets(self) -> tuple[MediaOutcome, ...]:
+        """What it makes known of packets: each is received once or lost once; ordered by number, losses last."""
+    @property
+    def in_flight_before(self) -> int:
+        """Octets in flight before it."""
+    @property
+    def in_flight(self) -> int:
+        """Octets in flight after it."""
+    @property
+    def newly_acked(self) -> int:
+        """Octets of packets that have become the highest reported one or lie before it: received or not."""
+    @property
+    def queued(self) -> int:
+        """Octets that wait at the sender."""
+
+@final
+class MediaOutcome:
+    """What has become of a packet of video."""
+
+    @property
+    def number(self) -> int:
+        """Its number, counted from 0."""
+    @property
+    def size(self) -> int:
+        """Its size with the RTP header [octets]."""
+    @property
+    def sent(self) -> float:
+        """When it was sent [s]."""
+    @property
+    def arrival(self) -> float | None:
+        """When it arrived, by the receiver's clock, right to 1/1024 s [s]; None: it is lost."""
+    @property
+    def marked(self) -> bool:
+        """It arrived with a congestion mark (CE)."""
+    @property
+    def late(self) -> bool:
+        """It has arrived after it was taken for lost."""
+
+@disjoint_base
 class Scheduler:
     """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with UEs to serve it weighs them.
 
@@ -351,7 +502,7 @@ class Scenario:
     def files(self) -> list[str]:
         """The files that its runs read (traces, tracks), as the scenario writes them."""
     def own_policies(self) -> list[str]:
-        """Names of the policies of one's own that it uses; those of schedulers are `scheduler.NAME`."""
+        """Names of the policies of one's own that it uses: `NAME`, `rate-control.NAME`, `scheduler.NAME`."""
     def profile_settings(self) -> list[tuple[str, str, str]]:
         """Key, value and source of everything that `scenario.profile` has set."""
     def profile_limits(self) -> tuple[str, list[str]] | None:

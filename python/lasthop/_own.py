@@ -1,6 +1,6 @@
 """Policies of one's own: what a class says before a run makes objects of it.
 
-Congestion controls and schedulers are such policies.
+Congestion controls, rate controls of media and schedulers are such policies.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lasthop._core import CongestionControl, Scheduler
+from lasthop._core import CongestionControl, RateControl, Scheduler
 
-Controls: TypeAlias = "Mapping[str, Callable[..., CongestionControl]]"
-"""Congestion controls of one's own by the name that `tcp.cc` uses: classes, or functions that make objects."""
+Controls: TypeAlias = "Mapping[str, Callable[..., CongestionControl | RateControl]]"
+"""Controls of one's own by the name that `tcp.cc` or, of media flows, `app.control` uses.
+
+Classes, or functions that make congestion controls; a rate control is a class.
+"""
 Schedulers: TypeAlias = "Mapping[str, Callable[..., Scheduler]]"
 """Schedulers of one's own by the name that `cell.NAME.downlink.scheduler` and `.uplink.scheduler` use."""
 
@@ -23,12 +26,13 @@ Schedulers: TypeAlias = "Mapping[str, Callable[..., Scheduler]]"
 class Kind:
     """A kind of policy: its base class, its name in messages, and the method it must have."""
 
-    base: type[CongestionControl] | type[Scheduler]
+    base: type[CongestionControl | RateControl | Scheduler]
     what: str
     must: str
 
 
 CONTROL = Kind(CongestionControl, "congestion control", "on_ack")
+RATE_CONTROL = Kind(RateControl, "rate control", "on_feedback")
 SCHEDULER = Kind(Scheduler, "scheduler", "weigh")
 
 
@@ -37,6 +41,8 @@ class Definition:
     """A policy as the core registers it."""
 
     name: str
+    #: A rate control of media, where congestion controls are given too.
+    media: bool
     make: Callable[..., object]
     summary: str
     version: str
@@ -44,9 +50,20 @@ class Definition:
     any_parameter: bool
 
 
+def is_rate_control(make: object) -> bool:
+    """Whether it is a class of rate controls of media."""
+    return inspect.isclass(make) and issubclass(make, RateControl)
+
+
 def definitions(kind: Kind, policies: Controls | Schedulers) -> list[Definition]:
-    """What the core needs to know of each."""
-    return [_definition(kind, name, make) for name, make in policies.items()]
+    """What the core needs to know of each.
+
+    Among congestion controls there may be rate controls of media.
+    """
+    return [
+        _definition(RATE_CONTROL if kind is CONTROL and is_rate_control(make) else kind, name, make)
+        for name, make in policies.items()
+    ]
 
 
 def _definition(kind: Kind, name: str, make: Any) -> Definition:
@@ -54,12 +71,15 @@ def _definition(kind: Kind, name: str, make: Any) -> Definition:
     if not callable(make):
         raise TypeError(f"the {kind.what} '{name}' must be a class, not the object {make!r}")
     if inspect.isclass(make) and not issubclass(make, kind.base):
-        raise TypeError(f"the {kind.what} '{name}' must derive from {base}")
+        other = ", or a rate control of media from lasthop.RateControl" if kind is CONTROL else ""
+        raise TypeError(f"the {kind.what} '{name}' must derive from {base}{other}")
     if make is kind.base:
         raise TypeError(f"{base} has no `{kind.must}`: derive a class from it")
     parameters, any_parameter = _parameters(kind, make)
     doc = inspect.getdoc(make) or ""
-    return Definition(name, make, doc.partition("\n")[0], _version(make), parameters, any_parameter)
+    return Definition(
+        name, kind is RATE_CONTROL, make, doc.partition("\n")[0], _version(make), parameters, any_parameter
+    )
 
 
 def _parameters(kind: Kind, make: Any) -> tuple[list[tuple[str, float]], bool]:

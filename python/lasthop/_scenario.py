@@ -50,7 +50,7 @@ class Scenario:
             path: a TOML file, or the name of a bundled scenario such as "lte-handover" where there
                 is no such file.
             set: keys to override, a mapping or texts `key=value`.
-            cc: congestion controls of your own by the name that `tcp.cc` uses.
+            cc: controls of your own by the name that `tcp.cc`, or `app.control` of media, uses.
             schedulers: schedulers of cells of your own by the name that
                 `cell.NAME.downlink.scheduler` uses.
 
@@ -77,7 +77,7 @@ class Scenario:
             name: what messages call the text.
             base_dir: where relative paths in the scenario start; None: the current folder.
             set: keys to override, a mapping or texts `key=value`.
-            cc: congestion controls of your own by the name that `tcp.cc` uses.
+            cc: controls of your own by the name that `tcp.cc`, or `app.control` of media, uses.
             schedulers: schedulers of cells of your own by the name that
                 `cell.NAME.downlink.scheduler` uses.
         """
@@ -86,7 +86,7 @@ class Scenario:
 
     @property
     def cc(self) -> Controls:
-        """The congestion controls of your own that it uses, by name."""
+        """The congestion controls and rate controls of your own that it uses, by name."""
         return dict(self._cc)
 
     @property
@@ -151,12 +151,12 @@ class Scenario:
         return self.with_({key: value})
 
     def with_cc(self, cc: Controls, set: Overrides = ()) -> Scenario:
-        """A copy with further congestion controls of your own, and with some keys changed.
+        """A copy with further controls of your own, and with some keys changed.
 
             s.with_cc({"aimd": Aimd}, {"flow.ftp.tcp.cc": "aimd"})
 
-        A class derives from `lasthop.CongestionControl`. A run makes an object of it for each end
-        of each flow.
+        A class derives from `lasthop.CongestionControl`, and a run makes an object of it for each
+        end of each flow; or, for media flows, from `lasthop.RateControl`: one object for each flow.
         """
         every = {**self._cc, **cc}
         core = self._core.with_own(*_own(every, self._schedulers), assignments(set))

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
+
 /// A kind of policy that a caller may bring along.
 pub trait PolicyKind: 'static {
     /// What messages call one: "congestion control".
@@ -79,6 +82,7 @@ pub struct Definition<K: PolicyKind> {
     parameters: Vec<CustomParameter>,
     /// Parameters are what the constructor says they are.
     any_parameter: bool,
+    l4s: bool,
     build: Arc<Build<K>>,
 }
 
@@ -95,6 +99,7 @@ impl<K: PolicyKind> Definition<K> {
             version: String::new(),
             parameters: Vec::new(),
             any_parameter: false,
+            l4s: false,
             build: Arc::new(build),
         }
     }
@@ -130,6 +135,13 @@ impl<K: PolicyKind> Definition<K> {
         self
     }
 
+    /// A control that is made for packets with ECT(1) (RFC 9331): test cases send it so.
+    #[must_use]
+    pub fn l4s(mut self) -> Self {
+        self.l4s = true;
+        self
+    }
+
     /// The name in scenarios.
     pub fn name(&self) -> &str {
         &self.name
@@ -149,6 +161,10 @@ impl<K: PolicyKind> Definition<K> {
     /// The parameters.
     pub fn parameters(&self) -> &[CustomParameter] {
         &self.parameters
+    }
+    /// It is made for packets with ECT(1).
+    pub const fn is_l4s(&self) -> bool {
+        self.l4s
     }
     /// The values that a constructor sees when the scenario sets `given`.
     pub fn values<'a>(&'a self, given: &'a BTreeMap<String, f64>) -> Parameters<'a> {
@@ -177,6 +193,7 @@ impl<K: PolicyKind> Clone for Definition<K> {
             version: self.version.clone(),
             parameters: self.parameters.clone(),
             any_parameter: self.any_parameter,
+            l4s: self.l4s,
             build: Arc::clone(&self.build),
         }
     }
@@ -225,6 +242,79 @@ pub const LONGEST_NAME: usize = 31;
 pub fn is_name(name: &str) -> bool {
     let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
     (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(good)
+}
+
+/// The name of a policy of the caller's own, without an allocation: 1 to 31 lower-case letters,
+/// digits, `-`, `_` and `.`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CustomName {
+    text: [u8; LONGEST_NAME],
+    len: u8,
+}
+
+impl CustomName {
+    /// `None` if this cannot be a name.
+    pub fn new(name: &str) -> Option<CustomName> {
+        if !is_name(name) {
+            return None;
+        }
+        let mut text = [0; LONGEST_NAME];
+        text[..name.len()].copy_from_slice(name.as_bytes());
+        Some(CustomName { text, len: name.len() as u8 })
+    }
+    /// As a scenario writes it.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for CustomName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+/// Reads the name of a policy: an enum to the deserializer, so that it is written and complained
+/// about like every other one; only that a word which is no built-in name is kept, to be looked up
+/// among the caller's own.
+///
+/// # Errors
+/// `named` has nothing for the word.
+pub fn deserialize_name<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    what: &'static str,
+    built_in: &'static [&'static str],
+    named: impl Fn(&str) -> Option<T>,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_enum(what, built_in, Word { what, built_in, named })
+}
+
+struct Word<F> {
+    what: &'static str,
+    built_in: &'static [&'static str],
+    named: F,
+}
+
+impl<'de, T, F: Fn(&str) -> Option<T>> Visitor<'de> for Word<F> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name of a {}", self.what)
+    }
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<T, A::Error> {
+        let (name, rest) = access.variant_seed(self)?;
+        rest.unit_variant()?;
+        Ok(name)
+    }
+    fn visit_str<E: Error>(self, s: &str) -> Result<T, E> {
+        (self.named)(s).ok_or_else(|| E::unknown_variant(s, self.built_in))
+    }
+}
+
+impl<'de, T, F: Fn(&str) -> Option<T>> DeserializeSeed<'de> for Word<F> {
+    type Value = T;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_str(self)
+    }
 }
 
 /// The caller's own policies of one kind, by name.

@@ -48,6 +48,8 @@ pub enum Purpose {
     RateSampling = 50,
     /// How long a host has been up.
     Uptime = 51,
+    /// What a rate control of media of the caller's own draws.
+    RateControl = 52,
 }
 
 /// A keyed source of draws.

@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Observer, Round, Setup, Shown};
+use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Observer, Round, Setup};
 use lasthop_sim::tcp::sender_variables;
 use lasthop_sim::units::{Bitrate, Instant};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
@@ -18,6 +18,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
+use crate::watched::Watched;
 
 /// What one derives a congestion control from.
 #[pyclass(subclass, module = "lasthop._core")]
@@ -33,26 +34,6 @@ pub struct CongestionControl {
     end: &'static str,
     /// Its variables, where they are recorded.
     watched: Option<Watched>,
-}
-
-/// The variables of a class, and the changes noted since the last reading.
-struct Watched {
-    observables: Arc<[Observable]>,
-    notes: Vec<(usize, Noted)>,
-}
-
-/// An entry of the class attribute `observables`.
-struct Observable {
-    name: String,
-    /// "text": a state.
-    unit: String,
-}
-
-/// A value of a variable.
-#[derive(Clone, Debug)]
-enum Noted {
-    Number(f64),
-    Text(String),
 }
 
 #[pymethods]
@@ -85,12 +66,7 @@ impl CongestionControl {
     }
     /// A variable changes while a callback runs.
     fn note(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Some(watched) = &mut self.watched else { return Ok(()) };
-        let Some(i) = watched.observables.iter().position(|o| o.name == name) else {
-            return Err(PyValueError::new_err(undeclared(name)));
-        };
-        watched.notes.push((i, Noted::of(&watched.observables[i], value)?));
-        Ok(())
+        self.watched.as_mut().map_or(Ok(()), |watched| watched.note(name, value))
     }
 
     #[getter]
@@ -173,24 +149,6 @@ impl CongestionControl {
         self.cwnd = grown;
         left
     }
-}
-
-impl Noted {
-    fn of(observable: &Observable, value: &Bound<'_, PyAny>) -> PyResult<Noted> {
-        let Observable { name, unit } = observable;
-        if unit == "text" {
-            let text = value.extract::<String>();
-            return text.map(Noted::Text).map_err(|_| PyTypeError::new_err(format!("`{name}` is no text")));
-        }
-        match value.extract::<f64>() {
-            Ok(number) if !number.is_nan() => Ok(Noted::Number(number)),
-            _ => Err(PyTypeError::new_err(format!("`{name}` is no number"))),
-        }
-    }
-}
-
-fn undeclared(name: &str) -> String {
-    format!("`{name}` is not in the class attribute `observables`")
 }
 
 /// What an ACK reports.
@@ -367,8 +325,9 @@ impl PyControl {
             base.ssthresh = setup.config.initial_ssthresh();
         }
         if setup.place.observed {
-            let observables = observables(&object).map_err(fail)?;
-            object.borrow_mut().watched = Some(Watched { observables, notes: Vec::new() });
+            let taken = |name: &str| name == ROUND || sender_variables().iter().any(|v| v.name == name);
+            let watched = Watched::of(object.as_any(), taken).map_err(fail)?;
+            object.borrow_mut().watched = Some(watched);
         }
         let (cwnd, ssthresh, pacing_rate) = {
             let b = object.borrow();
@@ -392,39 +351,12 @@ impl PyControl {
 
     fn show(&self, py: Python<'_>, o: &mut Observer<'_>) -> PyResult<()> {
         let object = self.object.bind(py);
-        let (observables, notes) = {
+        let taken = {
             let mut base = object.borrow_mut();
             (base.cwnd, base.ssthresh) = (self.cwnd, self.ssthresh);
-            let Some(watched) = &mut base.watched else { return Ok(()) };
-            (watched.observables.clone(), std::mem::take(&mut watched.notes))
+            base.watched.as_mut().map(Watched::take)
         };
-        for (i, noted) in &notes {
-            let Observable { name, unit } = &observables[*i];
-            let value = match noted {
-                Noted::Number(number) => Shown::NotedNumber(*number),
-                Noted::Text(text) => Shown::NotedText(text),
-            };
-            o.value(name, unit, "", value);
-        }
-        let shown = object.call_method0(intern!(py, "observe"))?;
-        let shown = shown.cast_into::<PyDict>().map_err(|_| PyTypeError::new_err("it returns no dict"))?;
-        for name in shown.keys() {
-            let name = name.extract::<String>()?;
-            if !observables.iter().any(|o| o.name == name) {
-                return Err(PyValueError::new_err(undeclared(&name)));
-            }
-        }
-        for observable in &*observables {
-            let value = shown.get_item(&observable.name)?.filter(|v| !v.is_none());
-            let value = value.map(|v| Noted::of(observable, &v)).transpose()?;
-            let value = match &value {
-                None => Shown::Number(None),
-                Some(Noted::Number(number)) => Shown::Number(Some(*number)),
-                Some(Noted::Text(text)) => Shown::Text(text),
-            };
-            o.value(&observable.name, &observable.unit, "", value);
-        }
-        Ok(())
+        taken.map_or(Ok(()), |taken| taken.show(object.as_any(), o))
     }
 
     /// Calls methods: the object sees the window in force, and what it leaves behind is in force
@@ -458,26 +390,6 @@ impl PyControl {
             self.broken = true;
         }
     }
-}
-
-/// The class attribute `observables`, looked over.
-fn observables(object: &Bound<'_, CongestionControl>) -> PyResult<Arc<[Observable]>> {
-    let what = "`observables` must be a dict from the names of variables to their units, such as {\"mine.rate\": \"bit/s\"}";
-    let wrong = |_| PyTypeError::new_err(what);
-    let entries =
-        object.getattr("observables")?.cast_into::<PyDict>().map_err(|_| PyTypeError::new_err(what))?;
-    let mut found = Vec::new();
-    for (name, unit) in entries {
-        let (name, unit) =
-            (name.extract::<String>().map_err(wrong)?, unit.extract::<String>().map_err(wrong)?);
-        if name.is_empty() || name == ROUND || sender_variables().iter().any(|v| v.name == name) {
-            let message =
-                format!("`observables` has `{name}`, which every sender shows: choose another name");
-            return Err(PyValueError::new_err(message));
-        }
-        found.push(Observable { name, unit });
-    }
-    Ok(found.into())
 }
 
 /// What the simulator shows of every sender beside what the stack shows.

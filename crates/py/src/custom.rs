@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 #[derive(FromPyObject)]
 pub struct CustomPolicy {
     pub name: String,
+    /// Of a control: it is a rate control of media, not a congestion control.
+    pub media: bool,
     pub make: Py<PyAny>,
     pub summary: String,
     pub version: String,

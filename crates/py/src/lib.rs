@@ -13,11 +13,13 @@ mod fault;
 mod files;
 mod live;
 mod packetdrill;
+mod rate_control;
 mod run;
 mod scenario;
 mod scheduler;
 mod simulation;
 mod table;
+mod watched;
 
 use pyo3::prelude::*;
 
@@ -65,6 +67,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Hint>()?;
     m.add_class::<control::Established>()?;
     m.add_class::<control::Congestion>()?;
+    m.add_class::<rate_control::RateControl>()?;
+    m.add_class::<rate_control::MediaStart>()?;
+    m.add_class::<rate_control::SentMedia>()?;
+    m.add_class::<rate_control::MediaOutcome>()?;
+    m.add_class::<rate_control::MediaReport>()?;
     m.add_class::<scheduler::Scheduler>()?;
     m.add_class::<scheduler::Candidate>()?;
     m.add_class::<campaign::CampaignFile>()?;

@@ -104,7 +104,8 @@ impl Scenario {
         self.0.files().into_iter().map(str::to_owned).collect()
     }
 
-    /// Names of the policies of one's own that it uses; those of schedulers are `scheduler.NAME`.
+    /// Names of the policies of one's own that it uses; those of rate controls are
+    /// `rate-control.NAME`, those of schedulers `scheduler.NAME`.
     fn own_policies(&self) -> Vec<String> {
         self.0.own_policies().into_iter().map(|(name, _)| name).collect()
     }

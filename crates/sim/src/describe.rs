@@ -4,7 +4,7 @@
 use lasthop_capture::{ColumnType, TableDef};
 use lasthop_lte::mac::scheduler::SCHEDULERS;
 use lasthop_net::app::{APPS, media_variables};
-use lasthop_net::media::RATE_CONTROLS;
+use lasthop_net::media::{RATE_CONTROLS, RateControlName, RateControls, RateMutant};
 use lasthop_net::{Entry, QUEUES, trace::FORMATS};
 use lasthop_tcp::AlgorithmInfo;
 use lasthop_tcp::cc::Variable;
@@ -51,8 +51,13 @@ fn control(algorithm: &AlgorithmInfo) -> Value {
 /// A rate control of media, with what the table `cc` has of it and of every sender.
 fn rate_control(entry: &Entry) -> Value {
     let mut found = entries(std::slice::from_ref(entry))[0].take();
-    let variables = entry.name.parse().map(media_variables).unwrap_or_default();
+    let name = RateControlName::named(entry.name).unwrap_or_default();
+    let variables = media_variables(name, &RateControls::default());
     found["variables"] = json!(variables);
+    let mutants: Vec<RateMutant> = RateMutant::of(name).collect();
+    if !mutants.is_empty() {
+        found["mutants"] = json!(mutants);
+    }
     found
 }
 

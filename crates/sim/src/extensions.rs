@@ -3,13 +3,15 @@
 //! One set of definitions per kind of policy. A definition has a name, documentation, parameters
 //! with defaults, a version that goes into the scenario's hash, and a constructor; a scenario is
 //! read with the set, refuses names that are neither built in nor in it, and carries it to its
-//! runs. Congestion controls are one kind, schedulers of cells another.
+//! runs. Kinds are congestion controls, rate controls of media, and schedulers of cells.
 
 use std::sync::Arc;
 
 use lasthop_engine::custom;
 use lasthop_lte::mac::scheduler;
 use lasthop_lte::mac::scheduler::Schedulers;
+use lasthop_net::app::media_variables;
+use lasthop_net::media::{self, RateControlName, RateControls};
 use lasthop_tcp::Options;
 use lasthop_tcp::cc::{CongestionControl, ControlContext, Controls, Definition, variables};
 use serde_json::{Value, json};
@@ -20,6 +22,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     controls: Arc<Controls>,
+    rate_controls: Arc<RateControls>,
     schedulers: Arc<Schedulers>,
 }
 
@@ -39,6 +42,16 @@ impl Extensions {
         Ok(self)
     }
 
+    /// These and one more rate control of media flows.
+    ///
+    /// # Errors
+    /// A name that cannot be one, or is taken.
+    pub fn with_rate_control(mut self, definition: media::Definition) -> Result<Extensions, Error> {
+        let controls = Arc::make_mut(&mut self.rate_controls);
+        controls.add(definition).map_err(|e| Error::input(e.to_string()))?;
+        Ok(self)
+    }
+
     /// These and one more scheduler of cells.
     ///
     /// # Errors
@@ -54,6 +67,11 @@ impl Extensions {
         &self.controls
     }
 
+    /// The rate controls of media flows.
+    pub fn rate_controls(&self) -> &RateControls {
+        &self.rate_controls
+    }
+
     /// The schedulers of cells.
     pub fn schedulers(&self) -> &Schedulers {
         &self.schedulers
@@ -63,6 +81,7 @@ impl Extensions {
     pub fn describe(&self) -> Value {
         json!({
             "cc": self.controls.iter().map(|d| self.control(d)).collect::<Vec<_>>(),
+            "rate-control": self.rate_controls.iter().map(|d| self.rate_control(d)).collect::<Vec<_>>(),
             "scheduler": self.schedulers.iter().map(info).collect::<Vec<_>>(),
         })
     }
@@ -81,14 +100,27 @@ impl Extensions {
         found
     }
 
-    /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as
-    /// `scheduler.<name>`, because a congestion control may have the same name.
+    /// The same of a rate control.
+    fn rate_control(&self, definition: &media::Definition) -> Value {
+        let name = RateControlName::named(definition.name());
+        let mut found = info(definition);
+        found["variables"] =
+            json!(name.map(|name| media_variables(name, &self.rate_controls)).unwrap_or_default());
+        found
+    }
+
+    /// Name and version of everything in here that `cc`, `rate_control` or `scheduler` names; the
+    /// latter two as `rate-control.<name>` and `scheduler.<name>`, because a congestion control may
+    /// have the same name.
     pub(crate) fn identity(
         &self,
         cc: impl Fn(&str) -> bool,
+        rate_control: impl Fn(&str) -> bool,
         scheduler: impl Fn(&str) -> bool,
     ) -> Vec<(String, String)> {
         let mut found: Vec<_> = self.controls.iter().filter(|d| cc(d.name())).map(version).collect();
+        let rates = self.rate_controls.iter().filter(|d| rate_control(d.name())).map(version);
+        found.extend(rates.map(|(name, version)| (format!("rate-control.{name}"), version)));
         let schedulers = self.schedulers.iter().filter(|d| scheduler(d.name())).map(version);
         found.extend(schedulers.map(|(name, version)| (format!("scheduler.{name}"), version)));
         found
@@ -106,6 +138,7 @@ fn info<K: custom::PolicyKind>(d: &custom::Definition<K>) -> Value {
         "summary": d.about(),
         "source": d.origin(),
         "version": d.code_version(),
+        "l4s": d.is_l4s(),
         "parameters": d.parameters().iter().map(parameter).collect::<Vec<_>>(),
     })
 }

@@ -38,6 +38,8 @@ pub use extensions::Extensions;
 pub use files::{discard_partials, write_files};
 /// What a scheduler of one's own is written with.
 pub use lasthop_lte::mac::scheduler;
+/// What a rate control of media of one's own is written with.
+pub use lasthop_net::media;
 /// What a congestion control of one's own is written with.
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.

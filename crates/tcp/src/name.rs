@@ -1,11 +1,9 @@
 //! The names of congestion controls and stacks as a scenario writes them: the built-in ones, and
 //! any other word for a control of the caller's own.
 
-use std::fmt;
-
 use lasthop_engine::custom;
+pub use lasthop_engine::custom::CustomName;
 use schemars::JsonSchema;
-use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! names {
@@ -104,39 +102,6 @@ impl std::str::FromStr for CcName {
     }
 }
 
-/// The name of a congestion control of the caller's own: 1 to 31 lower-case letters, digits, `-`,
-/// `_` and `.`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CustomName {
-    text: [u8; CustomName::LONGEST],
-    len: u8,
-}
-
-impl CustomName {
-    /// Octets of the longest name.
-    pub const LONGEST: usize = custom::LONGEST_NAME;
-
-    /// `None` if this cannot be a name, or is a built-in algorithm's.
-    pub fn new(name: &str) -> Option<CustomName> {
-        if !custom::is_name(name) || name.parse::<CcName>().is_ok() {
-            return None;
-        }
-        let mut text = [0; CustomName::LONGEST];
-        text[..name.len()].copy_from_slice(name.as_bytes());
-        Some(CustomName { text, len: name.len() as u8 })
-    }
-    /// As a scenario writes it.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for CustomName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_str().fmt(f)
-    }
-}
-
 impl Serialize for CcName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -154,39 +119,13 @@ const NAMES: &[&str] = &{
     names
 };
 
-/// An enum to the deserializer, so that it is written and complained about like every other one;
-/// only that a word which is no built-in name is kept, for
+/// A word that is no built-in name is kept, for
 /// [`Options::resolve_with`](crate::Options::resolve_with) to look up.
 impl<'de> Deserialize<'de> for CcName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CcName, D::Error> {
-        deserializer.deserialize_enum("CcName", NAMES, Word)
-    }
-}
-
-struct Word;
-
-impl<'de> Visitor<'de> for Word {
-    type Value = CcName;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a congestion control")
-    }
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<CcName, A::Error> {
-        let (name, rest) = access.variant_seed(Word)?;
-        rest.unit_variant()?;
-        Ok(name)
-    }
-    fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<CcName, E> {
-        s.parse()
-            .ok()
-            .or_else(|| CustomName::new(s).map(CcName::Custom))
-            .ok_or_else(|| E::unknown_variant(s, NAMES))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Word {
-    type Value = CcName;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<CcName, D::Error> {
-        deserializer.deserialize_str(self)
+        custom::deserialize_name(deserializer, "congestion control", NAMES, |word| {
+            word.parse().ok().or_else(|| CustomName::new(word).map(CcName::Custom))
+        })
     }
 }
 

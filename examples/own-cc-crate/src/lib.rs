@@ -7,6 +7,8 @@
 //! - its [`Definition`]: name, documentation, parameter with default, version, constructor;
 //! - a test of its arithmetic without any network.
 
+pub mod l4s;
+pub mod rate;
 pub mod scheduler;
 
 use lasthop_sim::tcp::cc::{

@@ -22,7 +22,7 @@ from lasthop._bundled import bundled, campaign_file
 from lasthop._core import CampaignFile, LasthopError
 from lasthop._errors import mistake
 from lasthop._files import is_there
-from lasthop._own import CONTROL, SCHEDULER, Kind, definitions
+from lasthop._own import CONTROL, SCHEDULER, Kind, definitions, is_rate_control
 from lasthop._registry import run_tables
 from lasthop._scenario import Scenario
 from lasthop._values import Overrides, Value, assignments, plain_text, to_toml
@@ -106,7 +106,7 @@ class Campaign:
         until: the stopping rule, such as "ci95(goodput) < 2 %".
         keep: tables that are kept whole of every run.
         where: conditions on the labels of the axes; a point stays where all hold.
-        cc: congestion controls of your own: classes, or texts "FILE.py:CLASS".
+        cc: congestion controls or rate controls of your own: classes, or texts "FILE.py:CLASS".
         schedulers: schedulers of your own: classes, or texts "FILE.py:CLASS".
         figures: tables with the keys of `[figure.NAME]` by name.
         limit: more runs than this are refused; None: 100,000.
@@ -762,8 +762,9 @@ class Campaign:
     def _digests_of_policies(self, checked: bool) -> dict[str, str]:
         """Digests of own controls and schedulers by the names that the core has for them."""
         found: dict[str, str] = {}
-        for table, prefix, policies in (("cc", "", self._cc), ("scheduler", "scheduler.", self._schedulers)):
+        for table, policies in (("cc", self._cc), ("scheduler", self._schedulers)):
             for name, made in policies.items():
+                prefix = "scheduler." if table == "scheduler" else "rate-control." if is_rate_control(made) else ""
                 place = self._loaded_from(table, name)
                 if place is None and not checked:
                     own.check_named(f"`{table}.{name}`", made)

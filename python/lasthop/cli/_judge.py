@@ -30,7 +30,7 @@ GATE = 4
 )
 @click.option("--file", "files", multiple=True, metavar="FILE", help="A TOML file of cases; without CONTROL: check it.")
 @click.option("--case", "cases", multiple=True, metavar="PATTERN", help="Only cases whose id fits, such as 'BBR-0*'.")
-@click.option("--cc", "own", multiple=True, metavar="NAME=FILE.py:CLASS", help="A congestion control of your own.")
+@click.option("--cc", "own", multiple=True, metavar="NAME=FILE.py:CLASS", help="A control of your own.")
 @click.option("--quick", is_flag=True, help="Fewer paths and replications, as each case says.")
 @click.option("--vary", type=click.IntRange(min=0), default=0, metavar="N", help="Move rates, delays and buffers by N.")
 @_runs.jobs_option

@@ -22,7 +22,7 @@ from lasthop import FolderInUseError, Results, Scenario, _format
 from lasthop._core import clear_stale, not_of_a_run
 from lasthop._errors import mistake
 from lasthop._files import resolved
-from lasthop._own import CONTROL, SCHEDULER, Kind
+from lasthop._own import CONTROL, RATE_CONTROL, SCHEDULER, Kind
 from lasthop._stop import leaving, making
 from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output
@@ -43,7 +43,7 @@ _cc_option = click.option(
     "own",
     multiple=True,
     metavar="NAME=FILE.py:CLASS",
-    help="A congestion control of your own, for tcp.cc to name. May be repeated.",
+    help="A control of your own, for tcp.cc or a media flow's app.control to name. May be repeated.",
 )
 _scheduler_option = click.option(
     "--scheduler",
@@ -136,10 +136,15 @@ def _refuse_mutants(checked: Scenario) -> None:
     """A control with a mistake on purpose is for the judge alone."""
     flows = tomllib.loads(checked.to_toml()).get("flow", {})
     for name, flow in flows.items():
-        switch = flow.get("tcp", {}).get("mutant")
-        if switch is not None:
+        app = flow.get("app")
+        media = next(iter(app.values())) if isinstance(app, dict) and len(app) == 1 else app
+        places = {"tcp": flow.get("tcp", {}), "app": media if isinstance(media, dict) else {}}
+        for key, table in places.items():
+            switch = table.get("mutant")
+            if switch is None:
+                continue
             raise mistake(
-                f"flow.{name}.tcp.mutant: '{switch}' makes a mistake on purpose",
+                f"flow.{name}.{key}.mutant: '{switch}' makes a mistake on purpose",
                 "remove it; lasthop judge CONTROL --mutant SWITCH judges a control with it",
             )
 
@@ -229,9 +234,9 @@ def load(
 ) -> Scenario:
     """The scenario of a file or of a bundled example."""
     overrides = [*map(utf8, sets), *([] if seed is None else [f"scenario.seed={seed}"])]
-    cc = dict(_own_class("--cc", CONTROL, text) for text in own)
+    cc = dict(_own_class("--cc", text, CONTROL, RATE_CONTROL) for text in own)
     return Scenario.load(
-        scenario, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers)
+        scenario, overrides, cc, dict(_own_class("--scheduler", text, SCHEDULER) for text in schedulers)
     )
 
 
@@ -243,7 +248,7 @@ def utf8(text: str) -> str:
         return text
 
 
-def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
+def _own_class(option: str, text: str, *kinds: Kind) -> tuple[str, Any]:
     """The class that `NAME=FILE.py:CLASS` means."""
     name, _, place = text.partition("=")
     file, _, attribute = place.rpartition(":")
@@ -262,12 +267,14 @@ def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
     except Exception as err:
         raise mistake(f"{option} {name}: '{file}' cannot be loaded: {type(err).__name__}: {err}") from err
     found = getattr(module, attribute, None)
-    if not (isinstance(found, type) and issubclass(found, kind.base)):
-        classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, kind.base)]
-        base = kind.base.__name__
-        known = ", ".join(c for c in classes if c != base)
-        remedy = f"it has: {known}" if known else f"derive one from lasthop.{base}"
-        raise mistake(f"{option} {name}: '{file}' has no {kind.what} '{attribute}'", remedy)
+    bases = tuple(kind.base for kind in kinds)
+    if not (isinstance(found, type) and issubclass(found, bases)):
+        classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, bases)]
+        known = ", ".join(c for c in classes if c not in {base.__name__ for base in bases})
+        derived = " or ".join(f"lasthop.{base.__name__}" for base in bases)
+        remedy = f"it has: {known}" if known else f"derive one from {derived}"
+        what = " or ".join(kind.what for kind in kinds)
+        raise mistake(f"{option} {name}: '{file}' has no {what} '{attribute}'", remedy)
     return name, found
 
 

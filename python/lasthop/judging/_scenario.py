@@ -40,11 +40,12 @@ def scenario_text(
     control: str,
     seed: int,
     sets: Mapping[str, Any] | None = None,
-    tcp: Mapping[str, Any] | None = None,
+    keys: Mapping[str, Any] | None = None,
 ) -> str:
     """The scenario of a run as TOML; with the control `ALONE` without the judged flow.
 
-    `tcp` are keys that the judged flow has unless the case says otherwise.
+    `keys` are what the judged flow has in `tcp`, or each flow of a judged rate control in `app`,
+    unless the case says otherwise.
 
     Raises:
         LasthopError: a value in braces has no meaning there; the message shows it in the case.
@@ -62,7 +63,7 @@ def scenario_text(
     if isinstance(flow, dict) and case.judges == CONGESTION:
         flow.setdefault("tcp", {})
         flow["tcp"].setdefault("cc", control)
-        for key, value in (tcp or {}).items():
+        for key, value in (keys or {}).items():
             flow["tcp"].setdefault(key, value)
     if control == ALONE:
         del merged["flow"][FLOW]
@@ -72,10 +73,13 @@ def scenario_text(
     if sets:
         merged = _merged(merged, sets)
     filled = _filled(merged, case, path, control, ("scenario",))
-    if case.judges != CONGESTION and control == TCP:
+    if case.judges != CONGESTION:
         for name, entry in filled["flow"].items():
-            if isinstance(entry, dict) and _control_of(entry) == TCP:
-                filled["flow"][name] = _as_tcp(entry)
+            if not isinstance(entry, dict) or _control_of(entry) != control:
+                continue
+            filled["flow"][name] = (
+                _as_tcp(entry) if control == TCP else {**entry, "app": {**(keys or {}), **entry["app"]}}
+            )
     return _dumped(filled)
 
 
@@ -92,15 +96,15 @@ def _as_tcp(flow: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scenario_of(
-    case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any], tcp: Mapping[str, Any] | None = None
+    case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any], keys: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """The scenario of a run; `tcp` as `scenario_text` takes it.
+    """The scenario of a run; `keys` as `scenario_text` takes it.
 
     Raises:
         LasthopError: the scenario has a mistake; where the case has the key, the message shows its
             place there.
     """
-    text = scenario_text(case, path, control, seed, tcp=tcp)
+    text = scenario_text(case, path, control, seed, keys=keys)
     try:
         return Scenario.parse(text, f"scenario of {case.id}, path {path.name}", case.folder, cc=cc)
     except LasthopError as error:

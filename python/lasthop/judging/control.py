@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lasthop import _core
-from lasthop._core import CongestionControl, LasthopError
+from lasthop._core import CongestionControl, RateControl
 from lasthop._errors import mistake
+from lasthop._own import is_rate_control
 from lasthop.campaign import own
 from lasthop.campaign._faults import nearest
 from lasthop.judging._variables import (
@@ -30,6 +31,9 @@ from lasthop.judging._variables import (
 from lasthop.judging.case import TCP
 from lasthop.judging.program import Program, program_of
 
+#: The class that a control of the user's derives from.
+BASES: dict[str, type[CongestionControl | RateControl]] = {CONGESTION: CongestionControl, RATE: RateControl}
+
 
 @dataclass(frozen=True)
 class Control:
@@ -37,10 +41,10 @@ class Control:
 
     name: str
     #: The class of the user's; None: it is built in.
-    make: Callable[..., CongestionControl] | None = None
+    make: Callable[..., CongestionControl | RateControl] | None = None
     #: `FILE.py:CLASS` and the folder in which the file is looked for, for other processes.
     place: own.Place | None = None
-    #: A mistake on purpose of a built-in control: a word of `tcp.mutant`.
+    #: A mistake on purpose of a built-in control: a word of `tcp.mutant` or `app.mutant`.
     switch: str = ""
     #: What it is: "congestion-control" or "rate-control".
     judged: str = CONGESTION
@@ -50,18 +54,16 @@ class Control:
     @property
     def l4s(self) -> bool:
         """Whether it sends ECT(1): a built-in one that says so, or a class with `l4s = True`."""
-        if self.judged == RATE:
-            return False
         if self.make is None:
-            return sends_ect1(self.name)
+            return self.judged == CONGESTION and sends_ect1(self.name)
         return getattr(self.make, "l4s", False) is True
 
     @property
-    def tcp(self) -> dict[str, Any]:
-        """Keys of `[flow.<name>.tcp]` that the control needs where it is judged."""
+    def keys(self) -> dict[str, Any]:
+        """Keys of the flow's `tcp`, or for a rate control of its `app`, that judging needs."""
         found: dict[str, Any] = {"mutant": self.switch} if self.switch else {}
         if self.make is not None and self.l4s:
-            found |= {"l4s": True, "ecn": "accurate"}
+            found |= {"l4s": True, "ecn": "accurate"} if self.judged == CONGESTION else {"ecn": "ect1"}
         return found
 
     @property
@@ -70,7 +72,7 @@ class Control:
         return "built-in" if self.make is None else "own"
 
     @property
-    def cc(self) -> dict[str, Callable[..., CongestionControl]]:
+    def cc(self) -> dict[str, Callable[..., CongestionControl | RateControl]]:
         """What a scenario is given beside its text."""
         return {} if self.make is None else {self.name: self.make}
 
@@ -110,11 +112,15 @@ class Control:
 
 
 def _again(name: str, place: own.Place) -> Control:
-    return Control(name, own.load(Path(place[1]), place[0]), place)
+    return _of_class(name, own.load(Path(place[1]), place[0]), place)
+
+
+def _of_class(name: str, made: Any, place: own.Place | None = None, program: Program | None = None) -> Control:
+    return Control(name, made, place, judged=RATE if is_rate_control(made) else CONGESTION, program=program)
 
 
 def _in_a_program(program: Program) -> Control:
-    return Control(program.name, program.declared(), program=program)
+    return _of_class(program.name, program.declared(), program=program)
 
 
 def control_of(
@@ -130,7 +136,7 @@ def control_of(
 
     Raises:
         LasthopError: there is no such control, or the file or the class is not there.
-        TypeError: what was given is no congestion control.
+        TypeError: what was given is no control.
     """
     folder = (folder or Path.cwd()).resolve()
     given = dict(given or {})
@@ -167,13 +173,11 @@ def stand_in(variables: Mapping[str, bool], judged: str = CONGESTION) -> Control
     CUBIC or NADA where it has them, else a built-in control that does, else a class without
     behaviour.
     """
-    if judged == RATE:  # a class cannot be one
-        return Control("nada", judged=RATE)
-    for name in ("cubic", *built_in()):
-        if variables.keys() <= variables_of(name).keys():
-            return Control(name)
-    units = {name: "text" if state else "" for name, state in variables.items() if name not in sender()}
-    return Control("checked", type("Checked", (CongestionControl,), {"observables": units}))
+    for name in ("nada" if judged == RATE else "cubic", *built_in(judged)):
+        if variables.keys() <= variables_of(name, judged).keys():
+            return Control(name, judged=judged)
+    units = {name: "text" if state else "" for name, state in variables.items() if name not in sender(judged)}
+    return _of_class("checked", type("Checked", (BASES[judged],), {"observables": units}))
 
 
 def mutated(control: Control, switch: str) -> Control:
@@ -190,7 +194,7 @@ def mutated(control: Control, switch: str) -> Control:
 
 
 def _refuse_taken(name: str) -> None:
-    if name in (*built_in(), "alone"):
+    if name in (*built_in(), *built_in(RATE), "alone"):
         what = "what comparisons call a run without the judged flow" if name == "alone" else "a built-in control"
         raise mistake(f"'{name}' is the name of {what}", "give yours another name")
 
@@ -202,9 +206,10 @@ def _own(name: str, given: Any, folder: Path) -> Control:
         place: own.Place | None = (given, str(folder))
     else:
         made, place = given, None
-        own.check_named(f"the congestion control '{name}'", made)
-    if not (inspect.isclass(made) and issubclass(made, CongestionControl)):
-        raise LasthopError(
-            f"error: '{name}' is no congestion control\n  help: derive the class from lasthop.CongestionControl"
+        own.check_named(f"the control '{name}'", made)
+    if not (inspect.isclass(made) and issubclass(made, tuple(BASES.values()))):
+        raise mistake(
+            f"'{name}' is no control",
+            "derive the class from lasthop.CongestionControl, or for media flows from lasthop.RateControl",
         )
-    return Control(name, made, place)
+    return _of_class(name, made, place)

@@ -289,7 +289,7 @@ class Judgement:
             path: CasePath = varied(original, self.vary, case.id)
             for replication in range(case.replications(original, self.quick)):
                 for control in self._controls(case):
-                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.tcp)
+                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.keys)
                     key = run_key(scenario.hash, control.code)
                     task = Task(key, Point(number, path, replication, control.name), item_of(case, path))
                     found.append((task, scenario.hash, scenario.duration))

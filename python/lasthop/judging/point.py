@@ -84,7 +84,7 @@ class Work:
             seed = case.seed(task.point.replication)
             named = task.point.control
             control = self.control if named == self.control.name else Control(named, judged=case.judges)
-            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.tcp)
+            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.keys)
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             stage.now = "run"
@@ -103,7 +103,7 @@ class Work:
         if control.program is None:
             yield Results(_core.run(scenario.core, None, ended_by(stopped)))
             return
-        text = scenario_text(case, point.path, control.name, case.seed(point.replication), tcp=control.tcp)
+        text = scenario_text(case, point.path, control.name, case.seed(point.replication), keys=control.keys)
         with control.program.run(text, case.folder, stopped) as run:
             yield run
 

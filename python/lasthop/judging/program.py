@@ -1,4 +1,4 @@
-"""A congestion control in a program of the user's: a crate whose `main` is `lasthop_sim::command`.
+"""A control in a program of the user's: a crate whose `main` is `lasthop_sim::command`.
 
 The program makes the runs of the judged control. Cases are read, scenarios written and tables
 evaluated here.
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lasthop import _core
-from lasthop._core import CongestionControl
+from lasthop._core import CongestionControl, RateControl
 from lasthop._errors import mistake
 from lasthop._results import Results
 from lasthop.campaign._faults import nearest
@@ -46,7 +46,7 @@ class Program:
         hasher.update(self.path.read_bytes())
         return hasher.hexdigest()
 
-    def declared(self) -> type[CongestionControl]:
+    def declared(self) -> type[CongestionControl | RateControl]:
         """A class that has the control's variables and none of its behaviour.
 
         Scenarios are checked with it.
@@ -61,11 +61,14 @@ class Program:
                 f"'{self.path}' was built with Lasthop {found['lasthop']}, this is {_core.__version__}",
                 "build it again with the sources of this version",
             )
-        controls = {control["name"]: control for control in found["cc"]}
+        # Where two have the name the congestion control is meant.
+        rates = {control["name"]: (RateControl, control) for control in found["rate-control"]}
+        controls = rates | {control["name"]: (CongestionControl, control) for control in found["cc"]}
         if self.name not in controls:
             raise mistake(f"'{self.path}' has no control '{self.name}'", nearest(self.name, controls))
-        variables = {v["name"]: v["unit"] for v in controls[self.name]["variables"]}
-        return type("InAProgram", (CongestionControl,), {"observables": variables, "version": self.digest})
+        base, control = controls[self.name]
+        variables = {v["name"]: v["unit"] for v in control["variables"] if not v["name"].startswith("media.")}
+        return type("InAProgram", (base,), {"observables": variables, "version": self.digest, "l4s": control["l4s"]})
 
     def _described(self) -> dict[str, Any]:
         try:
@@ -75,8 +78,11 @@ class Program:
             found = json.loads(done.stdout) if done.returncode == 0 else None
         except (OSError, ValueError, subprocess.TimeoutExpired):
             found = None
-        if not isinstance(found, dict) or not isinstance(found.get("cc"), list) or "lasthop" not in found:
-            raise mistake(f"'{self.path}' is no program with congestion controls", _REMEDY)
+        if not isinstance(found, dict) or "lasthop" not in found:
+            raise mistake(f"'{self.path}' is no program with controls", _REMEDY)
+        lists = all(isinstance(found.get(kind), list) for kind in ("cc", "rate-control"))
+        if not lists and found["lasthop"] == _core.__version__:
+            raise mistake(f"'{self.path}' is no program with controls", _REMEDY)
         return found
 
     @contextmanager

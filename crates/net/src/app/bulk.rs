@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Behaviour, Wrong, above_zero, packets, parameter};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Wrong, above_zero, packets, parameter};
 use super::source::Source;
 use super::streams::{ENDLESS, Service, Streams};
 use super::{Action, End};
@@ -37,6 +37,12 @@ impl Default for BulkConfig {
     }
 }
 
+impl BulkConfig {
+    fn bulk(&self) -> Bulk {
+        Bulk { paced: self.rate.map(|rate| Box::new(Source::cbr(rate, self.size))), size: self.size.0 }
+    }
+}
+
 impl AppKind for BulkConfig {
     const ENTRY: Entry = Entry {
         name: "bulk",
@@ -54,11 +60,11 @@ impl AppKind for BulkConfig {
         above_zero("size", self.size.0)?;
         self.rate.map_or(Ok(()), |rate| packets(rate, self.size, over))
     }
-    fn run(&self) -> Bulk {
-        Bulk { paced: self.rate.map(|rate| Box::new(Source::cbr(rate, self.size))), size: self.size.0 }
+    fn run(&self, _: &AppContext<'_>) -> Result<Bulk, Fault> {
+        Ok(self.bulk())
     }
     fn change(&self, run: &mut Bulk, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
-        let next = self.run();
+        let next = self.bulk();
         run.size = next.size;
         match (&mut run.paced, next.paced) {
             (Some(source), Some(next)) => source.change(now, *next),

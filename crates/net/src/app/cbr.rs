@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Action;
-use super::kind::{AppKind, Over, Wrong, packets, parameter};
+use super::kind::{AppContext, AppKind, Fault, Over, Wrong, packets, parameter};
 use super::source::{Packets, Source};
 use super::streams::{Service, Streams};
 use crate::registry::Entry;
@@ -26,6 +26,12 @@ impl Default for CbrConfig {
     }
 }
 
+impl CbrConfig {
+    pub(super) fn packets(&self) -> Packets {
+        Packets::new(Source::cbr(self.rate, self.size), self.size)
+    }
+}
+
 impl AppKind for CbrConfig {
     const ENTRY: Entry = Entry {
         name: "cbr",
@@ -43,11 +49,11 @@ impl AppKind for CbrConfig {
     fn validate(&self, over: Service) -> Result<(), Wrong> {
         packets(self.rate, self.size, over)
     }
-    fn run(&self) -> Packets {
-        Packets::new(Source::cbr(self.rate, self.size), self.size)
+    fn run(&self, _: &AppContext<'_>) -> Result<Packets, Fault> {
+        Ok(self.packets())
     }
     fn change(&self, run: &mut Packets, now: Instant, _: &mut Streams, _: &mut Vec<Action>) {
-        run.change(now, self.run());
+        run.change(now, self.packets());
     }
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         Some((self.rate, self.size))

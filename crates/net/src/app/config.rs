@@ -7,11 +7,11 @@ use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Behaviour, Over};
+use super::kind::{AppKind, Behaviour, Fault, Over};
 use super::quality::Quality;
 use super::streams::{Service, Streams};
 use super::*;
-use crate::media::RateControlName;
+use crate::media::MediaControl;
 use crate::registry::{Entry, UnknownName, find};
 
 macro_rules! apps {
@@ -89,15 +89,17 @@ macro_rules! apps {
                 }
             }
             /// The rate control of media.
-            pub fn rate_control(&self) -> Option<RateControlName> {
+            pub fn rate_control(&self) -> Option<MediaControl<'_>> {
                 match self {
                     $(AppConfig::$Name(c) => c.rate_control(),)*
                 }
             }
-            /// Its parameters may change while it runs, its kind does not.
-            pub const fn changes(&self) -> bool {
-                match self {
-                    $(AppConfig::$Name(_) => <$module::$Config as AppKind>::CHANGES,)*
+            /// It may become `next` while it runs: the kind stays, and of some kinds only rates
+            /// change.
+            pub fn may_become(&self, next: &AppConfig) -> bool {
+                match (self, next) {
+                    $((AppConfig::$Name(c), AppConfig::$Name(n)) => !c.fixed(n),)*
+                    _ => false,
                 }
             }
             /// `running` is of the same kind: it has these parameters from now on.
@@ -118,10 +120,10 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.judged(),)*
                 }
             }
-            pub(super) fn run(&self) -> Running {
-                match self {
-                    $(AppConfig::$Name(c) => Running::$Name(c.run()),)*
-                }
+            pub(super) fn run(&self, place: &AppContext<'_>) -> Result<Running, Fault> {
+                Ok(match self {
+                    $(AppConfig::$Name(c) => Running::$Name(c.run(place)?),)*
+                })
             }
         }
 
@@ -187,6 +189,11 @@ macro_rules! apps {
             fn encoded(&self) -> Option<u64> {
                 match self {
                     $(Running::$Name(a) => a.encoded(),)*
+                }
+            }
+            fn fault(&mut self) -> Option<Fault> {
+                match self {
+                    $(Running::$Name(a) => a.fault(),)*
                 }
             }
             fn observe(&self, o: &mut Observer<'_>) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{AppKind, Behaviour, Wrong, above_zero, at_least, parameter};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Wrong, above_zero, at_least, parameter};
 use super::streams::{Service, Streams};
 use super::video::Video;
 use super::{Action, End};
@@ -111,8 +111,8 @@ impl AppKind for DashConfig {
         }
         Ok(())
     }
-    fn run(&self) -> Box<Dash> {
-        Box::new(Dash::new(self))
+    fn run(&self, _: &AppContext<'_>) -> Result<Box<Dash>, Fault> {
+        Ok(Box::new(Dash::new(self)))
     }
 }
 

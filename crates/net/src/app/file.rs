@@ -4,8 +4,10 @@ use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::Distribution;
-use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::distribution::{
+    SizeDistribution, Sizes, USUAL_SHAPE, USUAL_SIGMA, is_one, is_usual_shape, is_usual_sigma,
+};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Wrong, parameter};
 use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
@@ -17,29 +19,40 @@ pub struct FileConfig {
     /// Size of the file; with `size_distribution` the mean.
     pub size: Bytes,
     /// Distribution of the size over the flows of a table; at least 1 B each.
-    #[serde(skip_serializing_if = "is_constant")]
-    pub size_distribution: Distribution,
+    #[serde(skip_serializing_if = "SizeDistribution::is_constant")]
+    pub size_distribution: SizeDistribution,
     /// Shape of a Pareto distribution, above 1.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_usual_shape")]
     pub shape: f64,
-}
-
-/// Of web traffic: M. E. Crovella and A. Bestavros, "Self-similarity in World Wide Web traffic",
-/// IEEE/ACM Transactions on Networking 5(6), 1997, find shapes of 1.0 to 1.3 in file sizes.
-const USUAL_SHAPE: f64 = 1.2;
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
-fn is_constant(distribution: &Distribution) -> bool {
-    *distribution == Distribution::Constant
-}
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
-fn is_usual(shape: &f64) -> bool {
-    *shape == USUAL_SHAPE
+    /// Standard deviation of the logarithm in a lognormal distribution, up to 5.
+    #[serde(skip_serializing_if = "is_usual_sigma")]
+    pub sigma: f64,
+    /// Smallest size in a uniform distribution; the largest is as much above the mean.
+    #[serde(skip_serializing_if = "is_one")]
+    pub smallest: Bytes,
 }
 
 impl Default for FileConfig {
     fn default() -> Self {
-        FileConfig { size: Bytes(1_000_000), size_distribution: Distribution::Constant, shape: USUAL_SHAPE }
+        FileConfig {
+            size: Bytes(1_000_000),
+            size_distribution: SizeDistribution::Constant,
+            shape: USUAL_SHAPE,
+            sigma: USUAL_SIGMA,
+            smallest: Bytes(1),
+        }
+    }
+}
+
+impl FileConfig {
+    const fn sizes(&self) -> Sizes {
+        Sizes {
+            distribution: self.size_distribution,
+            mean: self.size.0,
+            shape: self.shape,
+            sigma: self.sigma,
+            smallest: self.smallest.0,
+        }
     }
 }
 
@@ -53,28 +66,26 @@ impl AppKind for FileConfig {
             parameter(
                 "size_distribution",
                 "constant",
-                "constant, exponential or pareto, over the flows of a table",
+                "constant, exponential, pareto, lognormal or uniform, over the flows of a table",
             ),
             parameter("shape", "1.2", "shape of a Pareto distribution, above 1"),
+            parameter("sigma", "1", "standard deviation of the logarithm in a lognormal distribution"),
+            parameter("smallest", "1 B", "smallest size in a uniform distribution"),
         ],
     };
     type Run = File;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {
-        above_zero("size", self.size.0)?;
-        if self.shape.is_finite() && self.shape > 1.0 {
-            return Ok(());
-        }
-        Err(("shape", format!("{} is out of range: a Pareto with a mean has a shape above 1", self.shape)))
+        self.sizes().validate()
     }
-    fn run(&self) -> File {
-        File { size: self.size.0, law: (self.size_distribution, self.shape) }
+    fn run(&self, _: &AppContext<'_>) -> Result<File, Fault> {
+        Ok(File { size: self.size.0, law: self.sizes() })
     }
     fn is_bulk(&self) -> bool {
         true
     }
     fn total(&self) -> Option<Bytes> {
-        (self.size_distribution == Distribution::Constant).then_some(self.size)
+        self.size_distribution.is_constant().then_some(self.size)
     }
 }
 
@@ -83,13 +94,12 @@ impl AppKind for FileConfig {
 pub(super) struct File {
     /// Until it starts: the mean.
     size: u64,
-    /// The distribution of the size, and the shape.
-    law: (Distribution, f64),
+    law: Sizes,
 }
 
 impl Behaviour for File {
     fn start(&mut self, _now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
-        self.size = self.law.0.draw_size(self.size, self.law.1, &mut s.draw.stream(0));
+        self.size = self.law.draw(&mut s.draw.stream(0));
         s.close_when_written(End::A);
         s.want(End::A, self.size, out);
     }

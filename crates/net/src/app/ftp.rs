@@ -8,7 +8,10 @@ use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Behaviour, PERIOD, Wrong, above_zero, at_least, parameter};
+use super::distribution::{
+    SizeDistribution, Sizes, USUAL_SHAPE, USUAL_SIGMA, is_one, is_usual_shape, is_usual_sigma,
+};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, PERIOD, Wrong, above_zero, at_least, parameter};
 use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
@@ -36,9 +39,21 @@ pub enum FtpModel {
 pub struct FtpConfig {
     /// "1", "2" or "3": TR 36.814 annex A.2.1.3.1, model 3 of TR 36.872.
     pub model: FtpModel,
-    /// Size of a file. Without it: 2 MB in model 1, else 0.5 MB.
+    /// Size of a file, or the mean. Without it: 2 MB in model 1, else 0.5 MB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
+    /// Distribution of the sizes; at least 1 B each.
+    #[serde(skip_serializing_if = "SizeDistribution::is_constant")]
+    pub size_distribution: SizeDistribution,
+    /// Shape of a Pareto distribution, above 1.
+    #[serde(skip_serializing_if = "is_usual_shape")]
+    pub shape: f64,
+    /// Standard deviation of the logarithm in a lognormal distribution, up to 5.
+    #[serde(skip_serializing_if = "is_usual_sigma")]
+    pub sigma: f64,
+    /// Smallest size in a uniform distribution; the largest is as much above the mean.
+    #[serde(skip_serializing_if = "is_one")]
+    pub smallest: Bytes,
     /// Mean time between two arrivals, or of reading, at least 100 us.
     pub interval: Duration,
     /// Number of files; without it they go on for ever.
@@ -48,12 +63,30 @@ pub struct FtpConfig {
 
 impl Default for FtpConfig {
     fn default() -> Self {
-        FtpConfig { model: FtpModel::Reading, size: None, interval: Duration::from_secs(5), count: None }
+        FtpConfig {
+            model: FtpModel::Reading,
+            size: None,
+            size_distribution: SizeDistribution::Constant,
+            shape: USUAL_SHAPE,
+            sigma: USUAL_SIGMA,
+            smallest: Bytes(1),
+            interval: Duration::from_secs(5),
+            count: None,
+        }
     }
 }
 
 impl FtpConfig {
-    /// Size of a file.
+    const fn sizes(&self, mean: Bytes) -> Sizes {
+        Sizes {
+            distribution: self.size_distribution,
+            mean: mean.0,
+            shape: self.shape,
+            sigma: self.sigma,
+            smallest: self.smallest.0,
+        }
+    }
+    /// Size of a file, or the mean.
     pub fn file_size(&self) -> Bytes {
         let usual = if self.model == FtpModel::Arrivals { 2_000_000 } else { 500_000 };
         self.size.unwrap_or(Bytes(usual))
@@ -67,7 +100,11 @@ impl AppKind for FtpConfig {
         source: "3GPP TR 36.814 annex A.2.1.3.1, TR 36.872 annex A",
         parameters: &[
             parameter("model", "2", "1, 3: Poisson arrivals; 2: a file, a reading time, the next"),
-            parameter("size", "2 MB in model 1, else 0.5 MB", "size of a file"),
+            parameter("size", "2 MB in model 1, else 0.5 MB", "size of a file, or the mean"),
+            parameter("size_distribution", "constant", "constant, exponential, pareto, lognormal or uniform"),
+            parameter("shape", "1.2", "shape of a Pareto distribution, above 1"),
+            parameter("sigma", "1", "standard deviation of the logarithm in a lognormal distribution"),
+            parameter("smallest", "1 B", "smallest size in a uniform distribution"),
             parameter("interval", "5 s", "mean time between arrivals, or of reading"),
             parameter("count", "for ever", "number of files"),
         ],
@@ -75,14 +112,17 @@ impl AppKind for FtpConfig {
     type Run = Box<Ftp>;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {
-        above_zero("size", self.file_size().0)?;
+        self.sizes(self.file_size()).validate()?;
         at_least("interval", self.interval, PERIOD)?;
         above_zero("count", self.count.map_or(1, u64::from))
     }
-    fn run(&self) -> Box<Ftp> {
-        Box::new(Ftp::new(self))
+    fn run(&self, _: &AppContext<'_>) -> Result<Box<Ftp>, Fault> {
+        Ok(Box::new(Ftp::new(self)))
     }
 }
+
+/// Draws of sizes have numbers from here on; those of gaps lie below.
+const SIZES: u64 = 1 << 63;
 
 /// The files of one user.
 #[derive(Clone, Debug)]
@@ -90,30 +130,37 @@ pub(super) struct Ftp {
     config: FtpConfig,
     next: Option<Instant>,
     arrivals: u64,
+    law: Sizes,
+    /// Bytes of all files so far.
+    asked: u64,
     /// When each file that is under way was requested, and where it ends in the stream.
     waiting: VecDeque<(Instant, u64)>,
 }
 
 impl Ftp {
     fn new(config: &FtpConfig) -> Ftp {
-        Ftp { config: config.clone(), next: None, arrivals: 0, waiting: VecDeque::new() }
-    }
-    /// Bytes of a file.
-    fn size(&self) -> u64 {
-        self.config.file_size().0
+        Ftp {
+            law: config.sizes(config.file_size()),
+            config: config.clone(),
+            next: None,
+            arrivals: 0,
+            asked: 0,
+            waiting: VecDeque::new(),
+        }
     }
 
-    /// Files that are due by `now`.
-    fn due(&mut self, now: Instant, draw: Draw) -> u64 {
-        let mut files = 0;
+    /// Files that are due by `now`, and their bytes.
+    fn due(&mut self, now: Instant, draw: Draw) -> (u64, u64) {
+        let (mut files, before) = (0, self.asked);
         while let Some(at) = self.next.take_if(|at| *at <= now) {
             files += 1;
+            self.asked += self.law.draw(&mut draw.stream(SIZES | self.arrivals));
             self.arrivals += 1;
-            self.waiting.push_back((at, self.arrivals * self.size()));
+            self.waiting.push_back((at, self.asked));
             let more = self.config.count.is_none_or(|count| self.arrivals < u64::from(count));
             self.next = (more && self.config.model != FtpModel::Reading).then(|| at + self.gap(draw));
         }
-        files
+        (files, self.asked - before)
     }
 
     /// `received` bytes have arrived so far: the time that the oldest file took, if that is
@@ -154,8 +201,8 @@ impl Behaviour for Ftp {
         self.next
     }
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
-        let files = self.due(now, s.draw);
-        s.ask(files, files * self.size(), out);
+        let (files, bytes) = self.due(now, s.draw);
+        s.ask(files, bytes, out);
     }
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
         if end == End::A {

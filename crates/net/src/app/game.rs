@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Over, PERIOD, Wrong, at_least, datagrams, parameter};
+use super::kind::{AppContext, AppKind, Fault, Over, PERIOD, Wrong, at_least, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
 use super::streams::Service;
@@ -47,8 +47,8 @@ impl AppKind for GameConfig {
         at_least("tick", self.tick, PERIOD)?;
         datagrams(self.size, over)
     }
-    fn run(&self) -> Packets {
-        Packets::new(Source::ticks(self.tick), self.size)
+    fn run(&self, _: &AppContext<'_>) -> Result<Packets, Fault> {
+        Ok(Packets::new(Source::ticks(self.tick), self.size))
     }
     fn judged(&self) -> Option<Quality> {
         Some(Quality::of_updates(self.deadline))

@@ -1,13 +1,15 @@
 //! What a kind of application has to say of itself, and what it does at work.
 
+pub(super) use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
+pub(super) use super::AppContext;
 use super::quality::Quality;
 use super::streams::{Service, Streams};
 use super::video::Video;
 use super::{Action, Arrival, End, MediaSample};
-use crate::media::RateControlName;
+use crate::media::MediaControl;
 use crate::registry::Entry;
 pub(super) use crate::registry::{Wrong, parameter};
 use crate::udp::MAX_DATAGRAM;
@@ -42,10 +44,18 @@ pub(super) trait AppKind {
         Ok(())
     }
     /// The application, before its start.
-    fn run(&self) -> Self::Run;
+    ///
+    /// # Errors
+    /// A rate control of the caller's own cannot be made.
+    fn run(&self, place: &AppContext<'_>) -> Result<Self::Run, Fault>;
     /// These are the parameters of what runs from now on.
     fn change(&self, run: &mut Self::Run, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         let _fixed = (run, now, s, out);
+    }
+    /// What differs in `next` cannot change while it runs.
+    fn fixed(&self, next: &Self) -> bool {
+        let _any = next;
+        !Self::CHANGES
     }
     /// How its quality is judged by packet delay; `None`: it is not.
     fn judged(&self) -> Option<Quality> {
@@ -68,7 +78,7 @@ pub(super) trait AppKind {
         None
     }
     /// The rate control of media.
-    fn rate_control(&self) -> Option<RateControlName> {
+    fn rate_control(&self) -> Option<MediaControl<'_>> {
         None
     }
 }
@@ -103,6 +113,10 @@ pub(super) trait Behaviour {
     }
     /// Octets that its encoder has made, if it is media.
     fn encoded(&self) -> Option<u64> {
+        None
+    }
+    /// What has gone wrong in a rate control of the caller's own since the last call.
+    fn fault(&mut self) -> Option<Fault> {
         None
     }
     /// Shows the variables of media.
@@ -152,6 +166,9 @@ impl<T: Behaviour> Behaviour for Box<T> {
     }
     fn encoded(&self) -> Option<u64> {
         (**self).encoded()
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        (**self).fault()
     }
     fn observe(&self, o: &mut Observer<'_>) {
         (**self).observe(o);

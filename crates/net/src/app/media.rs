@@ -4,21 +4,22 @@
 //! and a rate control; the receiver at B reports to it (RFC 8888). What a report says is kept here
 //! until its packet arrives, as the octets of all packets are: by descriptors.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_engine::observe::{Observer, Variable, variables};
+use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Bitrate, Bytes, Duration, Ecn, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Behaviour, Over, Wrong, above_zero, at_least, parameter};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Over, Wrong, above_zero, at_least, parameter};
 use super::source::Source;
 use super::stats::{MediaCounts, MediaSample};
 use super::streams::{Service, Streams};
 use super::{Action, Arrival, End, Message};
 use crate::media::{
-    BoxedRateControl, Encoder, EncoderConfig, History, RTP_HEADER, RateControlName, RateSetup, Receiver,
-    Report,
+    BoxedRateControl, Encoder, EncoderConfig, Feedback, History, MediaControl, RTP_HEADER, RateContext,
+    RateControlName, RateControls, RateMutant, RateSetup, Receiver, Report,
 };
 use crate::registry::Entry;
 use crate::udp::MAX_DATAGRAM;
@@ -43,8 +44,14 @@ const SMALLEST: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MediaConfig {
-    /// The rate control.
+    /// The rate control: built in, or one of your own.
     pub control: RateControlName,
+    /// Parameters of a rate control of your own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub control_parameters: BTreeMap<String, f64>,
+    /// A mistake on purpose of a built-in rate control, for tests of test cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutant: Option<RateMutant>,
     /// Lowest rate of the encoder.
     pub min_rate: Bitrate,
     /// Highest rate of the encoder, up to 1 Gbit/s.
@@ -79,6 +86,8 @@ impl Default for MediaConfig {
     fn default() -> Self {
         MediaConfig {
             control: RateControlName::default(),
+            control_parameters: BTreeMap::new(),
+            mutant: None,
             min_rate: Bitrate(150_000),
             max_rate: Bitrate(1_500_000),
             start_rate: Bitrate(150_000),
@@ -102,6 +111,8 @@ impl AppKind for MediaConfig {
         source: "RFC 8867, RFC 8888",
         parameters: &[
             parameter("control", "none", "the rate control"),
+            parameter("control_parameters", "none", "parameters of a rate control of your own"),
+            parameter("mutant", "none", "a mistake on purpose, for tests of test cases"),
             parameter("min_rate", "150 kbit/s", "lowest rate of the encoder"),
             parameter("max_rate", "1.5 Mbit/s", "highest rate of the encoder"),
             parameter("start_rate", "150 kbit/s", "rate at the start"),
@@ -147,15 +158,25 @@ impl AppKind for MediaConfig {
         }
         Ok(())
     }
-    fn run(&self) -> Box<Media> {
-        Box::new(Media::new(self))
+    fn run(&self, place: &AppContext<'_>) -> Result<Box<Media>, Fault> {
+        let seed = Draw::new(place.seed, Purpose::RateControl, place.entity).bits(0);
+        let context = RateContext { flow: place.flow, seed, observed: place.observed };
+        let control = place.rate_controls.build(&self.media_control(), self.setup(), context)?;
+        Ok(Box::new(Media::new(self, control)))
+    }
+    fn change(&self, run: &mut Box<Media>, now: Instant, _: &mut Streams, _: &mut Vec<Action>) {
+        run.limit(now, self.min_rate.as_f64(), self.max_rate.as_f64());
+    }
+    fn fixed(&self, next: &MediaConfig) -> bool {
+        let rates = MediaConfig { min_rate: next.min_rate, max_rate: next.max_rate, ..self.clone() };
+        rates != *next
     }
     fn mean_rate(&self) -> Option<Bitrate> {
         let constant = self.control == RateControlName::None;
         constant.then_some(Bitrate(self.max_rate.0 + self.audio.0))
     }
-    fn rate_control(&self) -> Option<RateControlName> {
-        Some(self.control)
+    fn rate_control(&self) -> Option<MediaControl<'_>> {
+        Some(self.media_control())
     }
 }
 
@@ -176,6 +197,9 @@ impl MediaConfig {
             }
         }
         Ok(())
+    }
+    const fn media_control(&self) -> MediaControl<'_> {
+        MediaControl { name: self.control, parameters: &self.control_parameters, mutant: self.mutant }
     }
     fn setup(&self) -> RateSetup {
         RateSetup {
@@ -200,10 +224,12 @@ fn extended(low: u32, near: u64) -> u64 {
     near.saturating_add_signed(i64::from(low.wrapping_sub(near as u32) as i32))
 }
 
-/// What the table `cc` has of a media flow with this rate control.
-pub fn media_variables(control: RateControlName) -> Vec<Variable> {
-    let config = MediaConfig { control, ..MediaConfig::default() };
-    variables(|o| Media::new(&config).observe(o))
+/// What the table `cc` has of a media flow with this rate control, at default parameters.
+pub fn media_variables(name: RateControlName, own: &RateControls) -> Vec<Variable> {
+    let config = MediaConfig { control: name, ..MediaConfig::default() };
+    let context = RateContext { observed: true, ..RateContext::default() };
+    let made = own.build(&config.media_control(), config.setup(), context);
+    made.map_or_else(|_| Vec::new(), |control| variables(|o| Media::new(&config, control).observe(o)))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -249,9 +275,8 @@ pub(super) struct Media {
 }
 
 impl Media {
-    fn new(config: &MediaConfig) -> Media {
+    fn new(config: &MediaConfig, control: Box<dyn BoxedRateControl>) -> Media {
         let setup = config.setup();
-        let control = config.control.build(&setup);
         let encoder = EncoderConfig {
             min: setup.min,
             max: setup.max,
@@ -305,6 +330,13 @@ impl Media {
             self.frames.pop_front();
             self.first_frame = self.first_frame.wrapping_add(1);
         }
+        self.encoder.order(now, self.control.target(self.queued));
+    }
+
+    /// The encoder's lowest and highest rate are these from now on.
+    fn limit(&mut self, now: Instant, min: f64, max: f64) {
+        self.control.on_limits(min, max);
+        self.encoder.limit(min, max);
         self.encoder.order(now, self.control.target(self.queued));
     }
 
@@ -379,7 +411,7 @@ impl Media {
         let place = number.wrapping_sub(self.first_report as u32) as usize;
         let report = self.reports.get_mut(place).and_then(Option::take);
         let Some(report) = report else { return false };
-        let feedback = self.history.report(now, &report);
+        let feedback = Feedback { queued: self.queued, ..self.history.report(now, &report) };
         self.control.on_feedback(&feedback);
         self.counts.lost += feedback.packets.iter().filter(|p| p.arrival.is_none()).count() as u64;
         self.encoder.order(now, self.control.target(self.queued));
@@ -486,6 +518,9 @@ impl Behaviour for Media {
     }
     fn encoded(&self) -> Option<u64> {
         Some(self.encoded)
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        self.control.fault()
     }
     fn observe(&self, o: &mut Observer<'_>) {
         let target = self.control.target(self.queued);

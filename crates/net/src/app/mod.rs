@@ -74,7 +74,7 @@ pub use bulk::BulkConfig;
 pub use cbr::CbrConfig;
 pub use config::{APPS, AppConfig};
 pub use dash::{Adaptation, DashConfig};
-pub use distribution::Distribution;
+pub use distribution::{Distribution, SizeDistribution};
 pub use file::FileConfig;
 pub use ftp::{FtpConfig, FtpModel};
 pub use game::GameConfig;
@@ -88,11 +88,12 @@ pub use streams::Service;
 pub use video::Video;
 pub use voip::VoipConfig;
 
+use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Duration, Ecn, Instant};
 
-use crate::media::RateControlName;
+use crate::media::{RateControlName, RateControls};
 use config::Running;
 use kind::Behaviour;
 use streams::Streams;
@@ -173,6 +174,23 @@ pub struct Arrival {
     pub sent: Instant,
 }
 
+/// Where an application is put to work.
+#[derive(Clone, Copy, Debug)]
+pub struct AppContext<'a> {
+    /// What carries its data.
+    pub service: Service,
+    /// The run's seed.
+    pub seed: u64,
+    /// Its draws are those of this entity.
+    pub entity: u64,
+    /// The flow's name.
+    pub flow: &'a str,
+    /// Somebody looks at its variables.
+    pub observed: bool,
+    /// Rate controls of the caller's own.
+    pub rate_controls: &'a RateControls,
+}
+
 /// The application of one flow.
 #[derive(Clone, Debug)]
 pub struct App {
@@ -184,16 +202,30 @@ pub struct App {
 }
 
 impl App {
-    /// An application with draws of its own (`seed`, `entity`). `config` is valid for `service`.
-    pub fn new(config: &AppConfig, service: Service, seed: u64, entity: u64) -> App {
-        let draw = Draw::new(seed, Purpose::Traffic, entity);
+    /// An application with draws of its own. `config` is valid for the service.
+    ///
+    /// # Errors
+    /// A rate control of the caller's own cannot be made.
+    pub fn new(config: &AppConfig, place: &AppContext<'_>) -> Result<App, Fault> {
+        let draw = Draw::new(place.seed, Purpose::Traffic, place.entity);
         let stats = AppStats { quality: config.judged().map(Box::new), ..AppStats::default() };
-        App {
-            running: config.run(),
-            streams: Streams::new(service, draw, stats),
+        Ok(App {
+            running: config.run(place)?,
+            streams: Streams::new(place.service, draw, stats),
             name: config.name(),
             data_end: config.data_end(),
-            rate_control: config.rate_control(),
+            rate_control: config.rate_control().map(|control| control.name),
+        })
+    }
+
+    /// A source of packets that nobody starts: the real application is outside of the run.
+    pub fn outside(service: Service) -> App {
+        App {
+            running: Running::Cbr(CbrConfig::default().packets()),
+            streams: Streams::new(service, Draw::new(0, Purpose::Traffic, 0), AppStats::default()),
+            name: "cbr",
+            data_end: End::A,
+            rate_control: None,
         }
     }
 
@@ -351,8 +383,16 @@ impl App {
         self.running.media()
     }
     /// The rate control, if it is media.
-    pub const fn rate_control(&self) -> Option<RateControlName> {
-        self.rate_control
+    pub const fn rate_control(&self) -> Option<&RateControlName> {
+        self.rate_control.as_ref()
+    }
+    /// What has gone wrong in its rate control of the caller's own since the last call.
+    #[inline]
+    pub fn fault(&mut self) -> Option<Fault> {
+        match self.rate_control {
+            Some(RateControlName::Custom(_)) => self.running.fault(),
+            _ => None,
+        }
     }
     /// Octets that its encoder has made, if it is media.
     pub fn encoded(&self) -> Option<u64> {

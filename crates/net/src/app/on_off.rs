@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Action;
 use super::distribution::{Distribution, Times};
-use super::kind::{AppKind, Over, Wrong, at_least, packets, parameter};
+use super::kind::{AppContext, AppKind, Fault, Over, Wrong, at_least, packets, parameter};
 use super::source::{Packets, Source};
 use super::streams::{Service, Streams};
 use crate::registry::Entry;
@@ -45,6 +45,15 @@ impl Default for OnOffConfig {
     }
 }
 
+impl OnOffConfig {
+    fn packets(&self) -> Packets {
+        let times = |distribution, mean| Times { distribution, mean, shape: self.shape };
+        let on = times(self.on_distribution, self.on);
+        let off = times(self.off_distribution, self.off);
+        Packets::new(Source::on_off(self.rate.time_for(self.size), on, off), self.size)
+    }
+}
+
 impl AppKind for OnOffConfig {
     const ENTRY: Entry = Entry {
         name: "on-off",
@@ -72,14 +81,11 @@ impl AppKind for OnOffConfig {
         }
         Err(("shape", format!("{} is out of range: a Pareto with a mean has a shape above 1", self.shape)))
     }
-    fn run(&self) -> Box<Packets> {
-        let times = |distribution, mean| Times { distribution, mean, shape: self.shape };
-        let on = times(self.on_distribution, self.on);
-        let off = times(self.off_distribution, self.off);
-        Box::new(Packets::new(Source::on_off(self.rate.time_for(self.size), on, off), self.size))
+    fn run(&self, _: &AppContext<'_>) -> Result<Box<Packets>, Fault> {
+        Ok(Box::new(self.packets()))
     }
     fn change(&self, run: &mut Box<Packets>, now: Instant, _: &mut Streams, _: &mut Vec<Action>) {
-        run.change(now, *self.run());
+        run.change(now, self.packets());
     }
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         Some((self.rate, self.size))

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Wrong, above_zero, parameter};
 use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
@@ -63,8 +63,8 @@ impl AppKind for WebPageConfig {
         above_zero("request", self.request.0)?;
         above_zero("count", self.count.map_or(1, u64::from))
     }
-    fn run(&self) -> Box<Page> {
-        Box::new(Page::new(self))
+    fn run(&self, _: &AppContext<'_>) -> Result<Box<Page>, Fault> {
+        Ok(Box::new(Page::new(self)))
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
-use super::kind::{AppKind, Behaviour, Wrong, above_zero, parameter};
+use super::kind::{AppContext, AppKind, Behaviour, Fault, Wrong, above_zero, parameter};
 use super::streams::{Service, Streams};
 use super::{Action, End};
 use crate::registry::Entry;
@@ -63,8 +63,8 @@ impl AppKind for RequestResponseConfig {
         }
         above_zero("count", self.count.map_or(1, u64::from))
     }
-    fn run(&self) -> Box<RequestResponse> {
-        Box::new(RequestResponse { config: self.clone(), issued: Instant::ZERO, next: None })
+    fn run(&self, _: &AppContext<'_>) -> Result<Box<RequestResponse>, Fault> {
+        Ok(Box::new(RequestResponse { config: self.clone(), issued: Instant::ZERO, next: None }))
     }
 }
 

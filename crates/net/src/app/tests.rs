@@ -5,7 +5,13 @@ use lasthop_units::{Bitrate, Bytes};
 
 fn app(config: AppConfig, service: Service) -> App {
     config.validate(service).unwrap();
-    App::new(&config, service, 1, 0)
+    made(&config, service, 0)
+}
+
+fn made(config: &AppConfig, service: Service, entity: u64) -> App {
+    let rate_controls = &RateControls::default();
+    let place = AppContext { service, seed: 1, entity, flow: "f", observed: false, rate_controls };
+    App::new(config, &place).unwrap()
 }
 
 fn ms(t: u64) -> Instant {
@@ -455,10 +461,13 @@ fn bulk_at_a_rate_piles_nothing_up() {
 /// shape 3 with 1 / sqrt(3) of that. Each flow has a size of its own.
 #[test]
 fn sizes_of_files_have_their_mean() {
-    for (size_distribution, error) in [(Distribution::Exponential, 0.01), (Distribution::Pareto, 0.0058)] {
-        let config = AppConfig::File(FileConfig { size: Bytes(100_000), size_distribution, shape: 3.0 });
+    let laws = [(SizeDistribution::Exponential, 0.01), (SizeDistribution::Pareto, 0.0058)];
+    for (size_distribution, error) in laws {
+        let usual = FileConfig::default();
+        let config = FileConfig { size: Bytes(100_000), size_distribution, shape: 3.0, ..usual };
+        let config = AppConfig::File(config);
         let sizes = (0..10_000).map(|entity| {
-            let (mut a, mut out) = (App::new(&config, Service::Stream, 1, entity), Vec::new());
+            let (mut a, mut out) = (made(&config, Service::Stream, entity), Vec::new());
             a.start(ms(0), &mut out);
             a.on_established(ms(0), &mut out);
             a.backlog(End::A).unwrap()

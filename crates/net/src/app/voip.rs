@@ -4,7 +4,7 @@ use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{AppKind, Over, Wrong, datagrams, parameter};
+use super::kind::{AppContext, AppKind, Fault, Over, Wrong, datagrams, parameter};
 use super::quality::Quality;
 use super::source::{Packets, Source};
 use super::streams::Service;
@@ -46,8 +46,8 @@ impl AppKind for VoipConfig {
     fn validate(&self, over: Service) -> Result<(), Wrong> {
         datagrams(self.size, over)
     }
-    fn run(&self) -> Packets {
-        Packets::new(Source::ticks(SPEECH), self.size)
+    fn run(&self, _: &AppContext<'_>) -> Result<Packets, Fault> {
+        Ok(Packets::new(Source::ticks(SPEECH), self.size))
     }
     fn judged(&self) -> Option<Quality> {
         Some(Quality::of_speech(self.deadline))

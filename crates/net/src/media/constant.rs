@@ -20,6 +20,9 @@ impl Constant {
 
 impl RateControl for Constant {
     fn on_feedback(&mut self, _: &Feedback<'_>) {}
+    fn on_limits(&mut self, _: f64, max: f64) {
+        self.rate = max;
+    }
     fn target(&self, _: u64) -> f64 {
         self.rate
     }

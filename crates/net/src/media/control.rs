@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
 use lasthop_units::{Duration, Ecn, Instant};
 
@@ -14,6 +15,11 @@ pub trait RateControl {
     }
     /// A report of the receiver has arrived.
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
+    /// The encoder's lowest and highest rate are these from now on \[bit/s\]. It keeps to them
+    /// whatever the target is.
+    fn on_limits(&mut self, min: f64, max: f64) {
+        let _unused = (min, max);
+    }
     /// The rate for the encoder while `queued` octets wait to be sent \[bit/s\].
     fn target(&self, queued: u64) -> f64;
     /// The rate at which packets leave while `queued` octets wait \[bit/s\].
@@ -22,6 +28,10 @@ pub trait RateControl {
     }
     /// Octets that may be in flight; `None`: no bound.
     fn window(&self) -> Option<u64> {
+        None
+    }
+    /// What has gone wrong in its code since the last call; the run ends then.
+    fn fault(&mut self) -> Option<Fault> {
         None
     }
     /// Shows its variables.
@@ -33,7 +43,7 @@ pub trait RateControl {
 /// Packets leave faster than the encoder makes them, by this factor, so that a large frame does
 /// not wait: PACKET_PACING_HEADROOM of draft-johansson-ccwg-rfc8298bis-screamv2, for controls that
 /// say nothing else.
-const PACING_HEADROOM: f64 = 1.5;
+pub const PACING_HEADROOM: f64 = 1.5;
 
 /// A rate control that can be copied and shown.
 pub trait BoxedRateControl: RateControl + fmt::Debug + Send {
@@ -120,6 +130,8 @@ pub struct Feedback<'a> {
     /// Octets of packets that have become the highest reported one or lie before it: received or
     /// not.
     pub newly_acked: u64,
+    /// Octets that wait at the sender.
+    pub queued: u64,
 }
 
 #[cfg(test)]

@@ -57,6 +57,10 @@ impl Encoder {
         Encoder { config, rate, ordered, start: Instant::ZERO, next: None, rest: 0.0 }
     }
 
+    /// Its lowest and highest rate are these from the next order on.
+    pub const fn limit(&mut self, min: f64, max: f64) {
+        (self.config.min, self.config.max) = (min, max);
+    }
     /// It begins: the first frame is made at `now`.
     pub fn start(&mut self, now: Instant) {
         self.start = now;

@@ -337,6 +337,9 @@ impl Gcc {
 }
 
 impl RateControl for Gcc {
+    fn on_limits(&mut self, min: f64, max: f64) {
+        (self.setup.min, self.setup.max) = (min, max);
+    }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let now = feedback.now;
         self.rtt = feedback.rtt.unwrap_or(self.rtt);

@@ -105,6 +105,7 @@ impl History {
             in_flight_before,
             in_flight: self.in_flight(),
             newly_acked: self.acked_octets - before,
+            queued: 0,
         }
     }
 

@@ -26,20 +26,36 @@ macro_rules! built_in_rate_controls {
 
 mod constant;
 mod control;
+mod custom;
 mod encoder;
 mod feedback;
 mod gcc;
 mod history;
+mod mutant;
 mod nada;
 mod name;
 mod samples;
 mod scream;
 
-pub use control::{BoxedRateControl, Feedback, Outcome, RateControl, RateSetup, SentPacket};
+pub use control::{BoxedRateControl, Feedback, Outcome, PACING_HEADROOM, RateControl, RateSetup, SentPacket};
+pub use custom::{ControlMistake, Definition, RateContext, RateControlKind, RateControls, Setup};
 pub use encoder::{Encoder, EncoderConfig, Frame};
 pub use feedback::{Metric, Receiver, Report};
 pub use history::History;
+pub use lasthop_engine::custom::Fault;
+pub use mutant::RateMutant;
 pub use name::{RATE_CONTROLS, RateControlName};
+
+/// The rate control of a media flow as its scenario has it.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaControl<'a> {
+    /// Its name.
+    pub name: RateControlName,
+    /// The parameters that are set, of one of the caller's own.
+    pub parameters: &'a std::collections::BTreeMap<String, f64>,
+    /// A mistake on purpose of a built-in one.
+    pub mutant: Option<RateMutant>,
+}
 
 /// Octets of an RTP header without CSRC list and extension (RFC 3550 section 5.1).
 pub const RTP_HEADER: u32 = 12;

@@ -132,6 +132,8 @@ pub(super) struct Nada {
     rtt: Duration,
     last_update: Option<Instant>,
     ramp_up: bool,
+    /// A mistake on purpose: the signal that it aims at is the same for all rates.
+    fixed_reference: bool,
 }
 
 impl Nada {
@@ -151,7 +153,12 @@ impl Nada {
             rtt: Duration::ZERO,
             last_update: None,
             ramp_up: true,
+            fixed_reference: false,
         }
+    }
+    /// One with the mistake [`RateMutant::FixedReferenceDelay`](super::RateMutant).
+    pub fn with_fixed_reference(setup: &RateSetup) -> Nada {
+        Nada { fixed_reference: true, ..Nada::new(setup) }
     }
 
     fn take(&mut self, now: Instant, packet: &Outcome) {
@@ -213,7 +220,9 @@ impl Nada {
 
     /// Equations 5 to 7.
     fn update_gradually(&mut self, x_prev: f64, delta: f64) {
-        let x_offset = self.x_curr - PRIO * XREF * self.setup.max / self.r_ref;
+        let aim = PRIO * XREF;
+        let aim = if self.fixed_reference { aim } else { aim * self.setup.max / self.r_ref };
+        let x_offset = self.x_curr - aim;
         let x_diff = self.x_curr - x_prev;
         let change = KAPPA * (delta / TAU) * (x_offset / TAU) + KAPPA * ETA * x_diff / TAU;
         self.r_ref -= change * self.r_ref;
@@ -231,6 +240,9 @@ fn warped(delay: f64) -> f64 {
 }
 
 impl RateControl for Nada {
+    fn on_limits(&mut self, min: f64, max: f64) {
+        (self.setup.min, self.setup.max) = (min, max);
+    }
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.rtt = feedback.rtt.unwrap_or(self.rtt);
         for packet in feedback.packets {

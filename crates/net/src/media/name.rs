@@ -2,20 +2,27 @@
 
 use std::str::FromStr;
 
+use lasthop_engine::custom::{CustomName, deserialize_name};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::*;
+use super::control::{BoxedRateControl, RateSetup};
+use super::{constant, gcc, nada, scream};
 use crate::registry::{Entry, UnknownName, find};
 
 macro_rules! names {
     ($($(#[$doc:meta])* $Name:ident $word:literal $module:ident::$ENTRY:ident => $of:ident::$Control:ident;)*) => {
         /// A rate control of media.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
         pub enum RateControlName {
-            $($(#[$doc])* $Name,)*
+            $($(#[$doc])* #[schemars(rename = $word)] $Name,)*
+            /// One of the caller's own, by the name under which it was registered.
+            #[schemars(skip)]
+            Custom(CustomName),
         }
+
+        /// The built-in names, for the messages of a deserializer.
+        const NAMES: &[&str] = &[$($word),*];
 
         /// Every rate control: name, what it does, where it comes from.
         pub const RATE_CONTROLS: &[Entry] = &[$($module::$ENTRY),*];
@@ -32,21 +39,43 @@ macro_rules! names {
 
         impl RateControlName {
             /// The name in scenarios.
-            pub const fn name(self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(RateControlName::$Name => $word,)*
+                    RateControlName::Custom(name) => name.as_str(),
                 }
             }
-            /// One of this name.
-            pub fn build(self, setup: &RateSetup) -> Box<dyn BoxedRateControl> {
+            /// The built-in one of this name; of the caller's own: the default's.
+            pub(super) fn build(self, setup: &RateSetup) -> Box<dyn BoxedRateControl> {
                 match self {
                     $(RateControlName::$Name => Box::new($of::$Control::new(setup)),)*
+                    RateControlName::Custom(_) => Self::default().build(setup),
                 }
             }
         }
     };
 }
 built_in_rate_controls!(names);
+
+impl RateControlName {
+    /// A built-in name, or else one of the caller's own; `None`: this cannot be a name.
+    pub fn named(word: &str) -> Option<RateControlName> {
+        word.parse().ok().or_else(|| CustomName::new(word).map(RateControlName::Custom))
+    }
+}
+
+impl Serialize for RateControlName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A word that is no built-in name is kept, to be looked up among the caller's own.
+impl<'de> Deserialize<'de> for RateControlName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RateControlName, D::Error> {
+        deserialize_name(deserializer, "rate control", NAMES, RateControlName::named)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -332,6 +332,9 @@ impl Marks {
 }
 
 impl RateControl for Scream {
+    fn on_limits(&mut self, min: f64, max: f64) {
+        (self.setup.min, self.setup.max) = (min, max);
+    }
     fn on_sent(&mut self, sent: &SentPacket) {
         self.round.most = self.round.most.max(sent.in_flight);
     }

@@ -253,6 +253,18 @@ fn check_flow(
             doc.error_at(&format!("{path}.notsent_lowat"), "with these values the application never writes");
         found.push(d.help("such as \"16 kB\""));
     }
+    if let Some(control) = flow.app.rate_control()
+        && let Some(wrong) = extensions.rate_controls().mistake(&control)
+    {
+        let at = format!("{path}.app");
+        let (what, key) = match wrong.key {
+            "control" => ("names", format!("{at}.control")),
+            "mutant" => ("switches", format!("{at}.mutant")),
+            table => ("parameters", format!("{at}.{table}.{}", dotted([&wrong.word]))),
+        };
+        let help = (!wrong.known.is_empty()).then(|| near_or_all(&wrong.word, what, &wrong.known));
+        found.push(doc.error_at(&key, wrong.message).help_opt(help));
+    }
     let tcp = format!("{path}.tcp");
     if let Some(options) = flow.over_tcp() {
         check_tcp(options, &tcp, doc, extensions, found);

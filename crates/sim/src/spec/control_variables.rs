@@ -1,6 +1,7 @@
 //! The key `output.cc_variables`: which variables of congestion controls a run writes.
 
 use lasthop_net::app::media_variables;
+use lasthop_net::media::{RateControlName, RateControls};
 use lasthop_tcp::CcName;
 use lasthop_tcp::cc::Variable;
 
@@ -22,8 +23,14 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let Some(controls) = controls(spec) else { return };
     let mut names: Vec<String> = vec![ROUND[0].to_owned()];
     names.extend(lasthop_tcp::sender_variables().into_iter().map(|Variable { name, .. }| name));
-    let media = spec.flow.values().filter_map(|flow| flow.app.rate_control());
-    names.extend(media.flat_map(media_variables).map(|Variable { name, .. }| name));
+    for control in spec.flow.values().filter_map(|flow| flow.app.rate_control()) {
+        if matches!(control.name, RateControlName::Custom(_)) {
+            // One of the caller's own: what it shows is known when it does.
+            return;
+        }
+        let shown = media_variables(control.name, &RateControls::default());
+        names.extend(shown.into_iter().map(|Variable { name, .. }| name));
+    }
     let registry = lasthop_tcp::registry();
     let used = registry.algorithms.into_iter().filter(|a| controls.iter().any(|name| *name == a.name));
     names.extend(used.flat_map(|a| a.variables).map(|Variable { name, .. }| name));

@@ -235,7 +235,11 @@ impl Scenario {
         let controls: Vec<_> = flows.chain(proxies).filter_map(|tcp| tcp.cc.as_ref()).collect();
         let cc = |name: &str| controls.iter().any(|cc| cc.name() == name);
         let scheduler = |name: &str| ALL.iter().any(|access| access.uses_scheduler(&self.spec, name));
-        self.extensions.identity(cc, scheduler)
+        let rate_control = |name: &str| {
+            let mut media = self.spec.flow.values().filter_map(|flow| flow.app.rate_control());
+            media.any(|control| control.name.name() == name)
+        };
+        self.extensions.identity(cc, rate_control, scheduler)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::config::{Diagnostics, Document, dotted};
 /// The keys of flows that may change during a run.
 pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
     ("flow.*.app.rate", "rate of the application of a flow: `bulk`, `cbr` and `on-off`"),
+    ("flow.*.app.min_rate", "lowest rate of the encoder of a media flow"),
+    ("flow.*.app.max_rate", "highest rate of the encoder of a media flow"),
     ("flow.*.app", "all parameters of such an application together, such as `\"bulk\"` without a rate again"),
 ];
 
@@ -30,10 +32,11 @@ pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &m
             let message = format!("`flow.{name}` stays a `{}` during a run", before.app.name());
             let help = "use two flows, and let one stop and the other start";
             found.push(doc.error_at(&path, message).help(help));
-        } else if !flow.app.changes() {
+        } else if !before.app.may_become(&flow.app) {
             let message = format!("what a `{}` does is fixed during a run", flow.app.name());
-            found
-                .push(doc.error_at(&path, message).help("the rate of `bulk`, `cbr` and `on-off` may change"));
+            let help =
+                "the rate of `bulk`, `cbr` and `on-off` may change, `min_rate` and `max_rate` of `media`";
+            found.push(doc.error_at(&path, message).help(help));
         }
     }
 }

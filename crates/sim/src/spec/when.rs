@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_net::app::media_variables;
+use lasthop_net::media::RateControlName;
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -247,9 +248,13 @@ fn check_variable(
     };
     let named = spec.flow.get(flow);
     if let Some(control) = named.and_then(|f| f.app.rate_control()) {
-        let variables = media_variables(control);
+        if matches!(control.name, RateControlName::Custom(_)) {
+            // One of the caller's own: what it shows is known when it does.
+            return;
+        }
+        let variables = media_variables(control.name, extensions.rate_controls());
         let known: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
-        return check_name(when, control.name(), &known, path, doc, found);
+        return check_name(when, control.name.name(), &known, path, doc, found);
     }
     let Some(options) = named.and_then(FlowSpec::over_tcp) else {
         let names: Vec<&String> =

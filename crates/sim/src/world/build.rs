@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
-use lasthop_net::app::App;
+use lasthop_net::app::{App, AppContext};
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId};
@@ -384,7 +384,7 @@ impl Builder {
             return Err(refused(scenario, group, "more flows than ports", "lower `count`"));
         };
         let key = name_key(&format!("flow/{name}"));
-        let app = App::new(&spec.app, spec.transport.service(), self.wiring.seed, key);
+        let app = self.app(scenario, name, spec, key)?;
         let low_water = spec.notsent_lowat.map(|low| low.0);
         let config = spec.tcp.resolve_with(scenario.extensions().controls());
         let cc: Box<str> = config.map_or_else(|_| Box::default(), |config| config.cc.name().into());
@@ -406,6 +406,18 @@ impl Builder {
         Ok(id)
     }
 
+    fn app(&self, scenario: &Scenario, flow: &str, spec: &FlowSpec, entity: u64) -> Result<App, Error> {
+        let place = AppContext {
+            service: spec.transport.service(),
+            seed: self.wiring.seed,
+            entity,
+            flow,
+            observed: observed(scenario.spec()),
+            rate_controls: scenario.extensions().rate_controls(),
+        };
+        App::new(&spec.app, &place).map_err(Error::Policy)
+    }
+
     fn add_connection(
         &mut self,
         scenario: &Scenario,
@@ -416,7 +428,7 @@ impl Builder {
         options: &[Options; 2],
     ) -> Result<FlowId, Error> {
         let key = name_key(&format!("flow/{name}"));
-        let app = App::new(&spec.app, spec.transport.service(), self.wiring.seed, key);
+        let app = self.app(scenario, name, spec, key)?;
         let ends = Ends {
             name,
             key,
@@ -425,7 +437,7 @@ impl Builder {
             tcp: options,
             controls: scenario.extensions().controls(),
             low_water: spec.notsent_lowat.map(|low| low.0),
-            observed: scenario.spec().output.cc != ControlSampling::Off || !scenario.spec().when.is_empty(),
+            observed: observed(scenario.spec()),
         };
         let transport = Transport::new(spec.transport, &ends).map_err(Error::Policy)?;
         let processing = self.processing(scenario.spec(), name, spec, nodes);
@@ -514,6 +526,11 @@ impl Builder {
 }
 
 /// A flow that a real kernel's sockets cannot carry.
+/// Somebody looks at the variables of senders.
+fn observed(spec: &Spec) -> bool {
+    spec.output.cc != ControlSampling::Off || !spec.when.is_empty()
+}
+
 fn refused(scenario: &Scenario, group: &str, message: &str, help: &str) -> Error {
     let path = format!("flow.{}", crate::config::dotted([group]));
     scenario.document().error_at_key(&path, message.to_owned()).help(help.to_owned()).into()

@@ -508,8 +508,7 @@ impl Outside<'_> {
         transport: &'static str,
     ) -> FlowId {
         // An application that is never started: the real one is outside.
-        let udp = spec::Transport::Udp;
-        let app = App::new(&lasthop_net::AppConfig::Cbr(Default::default()), udp.service(), 0, 0);
+        let app = App::outside(spec::Transport::Udp.service());
         let mut flow = Flow::new(name, REAL, [from, to], app, Transport::real(transport));
         flow.data_end = End::A;
         flow.started = Some(now);

@@ -26,7 +26,7 @@ impl World {
         if self.probes.sampling.control == ControlSampling::Interval {
             for flow in self.flows.iter_mut() {
                 flow.note_control(&mut self.probes, now, Moment::Sample);
-                if let Some(fault) = flow.transport.fault(flow.data_end) {
+                if let Some(fault) = flow.transport.fault(flow.data_end).or_else(|| flow.app.fault()) {
                     self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
                 }
             }

@@ -176,6 +176,9 @@ impl World {
     fn do_app_actions(&mut self, now: Instant, flow: FlowId) {
         self.do_app_actions_at(now, flow, None);
         let f = &mut self.flows[flow];
+        if let Some(fault) = f.app.fault() {
+            self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
+        }
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
     }
 

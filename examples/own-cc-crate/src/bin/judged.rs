@@ -2,14 +2,21 @@
 
 use std::process::ExitCode;
 
-use lasthop_sim::Extensions;
+use lasthop_sim::{Error, Extensions};
 
 fn main() -> ExitCode {
-    match Extensions::new().with_cc(own_cc::aimd()) {
+    match controls() {
         Ok(extensions) => lasthop_sim::command(&extensions),
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn controls() -> Result<Extensions, Error> {
+    Extensions::new()
+        .with_cc(own_cc::aimd())?
+        .with_cc(own_cc::l4s::halves())?
+        .with_rate_control(own_cc::rate::steady())
 }
