@@ -17,7 +17,6 @@ def run(*arguments: str) -> str:
     return done.output
 
 
-
 def test_the_command_gives_the_same_results_on_two_threads(tmp_path: Path) -> None:
     """Folders of the same files with the same octets; the manifest does not name the threads."""
     folders = [tmp_path / "one", tmp_path / "two"]

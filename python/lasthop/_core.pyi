@@ -616,9 +616,11 @@ def run(
     capture: str | PathLike[str] | None = None,
     threads: int = 1,
 ) -> RunOutput:
-    """Runs to the end without holding the GIL, on `threads` threads. With `out`, tables go to Parquet files there, memory stays flat
-    in simulated time, and `table()` reads the files; with `replace` the results of an earlier run there are replaced.
-    With `capture` a packet capture goes to that file.
+    """Runs to the end without holding the GIL, on `threads` threads.
+
+    With `out`, tables go to Parquet files there, memory does not grow with simulated time, and `table()` reads the
+    files; with `replace` the results of an earlier run there are replaced. With `capture` a packet capture goes to
+    that file.
     `progress` gets the share done, 0 to 1. Ctrl-C stops it."""
 
 @final
