@@ -120,8 +120,8 @@ def test_a_program_may_have_rate_controls_and_controls_for_l4s(tmp_path: Path) -
     cargo("build", "--bin", "judged")
     program = f"{ROOT}/target/debug/judged"
     file = tmp_path / "steady.toml"
-    # 0.85, and the growth of one report between the two instants: 40 kbit/s per s in 50 ms are 0.2 %
-    # of some 900 kbit/s.
+    # 0.85, and the growth of one report between the two instants: 40 kbit/s per s in 50 ms are
+    # 0.2 % of some 900 kbit/s.
     file.write_text(MEDIA)
     found = lh.judge(f"{program}:steady", [str(file)], store=tmp_path / "store", jobs=1)
     assert [row.verdict for row in found.rows] == ["pass"], found.rows[0].why

@@ -88,7 +88,7 @@ def own(cls: Any, both: bool = True, **parameters: float) -> lh.Scenario:
 
 @pytest.mark.parametrize(("cls", "name"), [(Fair, "proportional-fair"), (Turns, "round-robin"), (Best, "tdmt")])
 def test_threads_change_nothing() -> None:
-    """A scheduler and a congestion control in Python are called by one thread, whatever the number of threads."""
+    """One thread calls schedulers and controls in Python, whatever the number of threads."""
     sets = ["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=turns", "scenario.duration=1 s"]
     scenario = lh.Scenario.parse(TEXT, set=sets, schedulers={"fair": Fair, "turns": Turns})
     one, three = scenario.run(), scenario.run(threads=3)

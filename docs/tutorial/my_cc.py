@@ -1,4 +1,4 @@
-"""Three congestion controls: a fixed window, one that reacts to the round-trip time, and that one with slow start."""
+"""Three controls: a fixed window, one that reacts to delay, and that one with slow start."""
 
 import lasthop as lh
 

@@ -89,7 +89,8 @@ impl<'a, T> Deal<'a, T> {
 mod tests {
     use super::*;
 
-    /// The squares of up to 100 numbers: an item that is left out, or done twice, has another value.
+    /// The squares of up to 100 numbers: an item that is left out, or done twice, has another
+    /// value.
     #[test]
     fn each_item_is_done_once() {
         for threads in [1, 2, 5] {

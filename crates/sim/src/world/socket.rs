@@ -126,23 +126,18 @@ impl World {
     /// Events and progress of an endpoint, for its application and the tables.
     #[inline]
     fn on_transport_events(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
-        let Some((fresh, room)) = self.flows[flow].transport.quiet(end) else {
-            return self.on_transport_events_one_by_one(now, flow, owner, end);
-        };
-        let app = &mut self.flows[owner].app;
-        if fresh > 0 {
-            app.on_delivered(now, end, fresh, &mut self.app_actions);
+        // Most calls find no event: this way asks the transport once.
+        if let Some((fresh, room)) = self.flows[flow].transport.quiet(end) {
+            let app = &mut self.flows[owner].app;
+            if fresh > 0 {
+                app.on_delivered(now, end, fresh, &mut self.app_actions);
+            }
+            // See below.
+            if room > 0 && self.app_actions.is_empty() {
+                app.on_writable(now, end, room, &mut self.app_actions);
+            }
+            return;
         }
-        // See below.
-        if room > 0 && self.app_actions.is_empty() {
-            app.on_writable(now, end, room, &mut self.app_actions);
-        }
-    }
-
-    /// As [`on_transport_events`](Self::on_transport_events), where there are events or another
-    /// transport than TCP.
-    #[inline(never)]
-    fn on_transport_events_one_by_one(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             let f = &mut self.flows[owner];
             match report.event {
