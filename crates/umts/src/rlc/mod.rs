@@ -16,7 +16,7 @@
 //! * Timer_Status_Periodic and Timer_Poll_Periodic run only while there is something to report or
 //!   to be requested.
 //! * Windows above half of the modulus are ambiguous on the wire. Entities that exchange
-//! descriptors distinguish a repeated PDU from one a modulus later by the HFN that ciphering
+//!   descriptors distinguish a repeated PDU from one a modulus later by the HFN that ciphering
 //!   implies; entities that exchange octets cannot.
 //! * In transparent mode an SDU is one PDU; segmentation over a TTI is not built.
 

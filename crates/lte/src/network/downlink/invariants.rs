@@ -13,12 +13,13 @@ impl Scheduling<'_> {
         let tti = self.tti;
         let carrier = RbSet::range(0, self.cell.config.resource_blocks);
         let mut used = RbSet::EMPTY;
-        let own: Vec<_> = self.on_air.iter().filter(|t| t.cell == self.id).copied().collect();
-        for (i, t) in own.iter().enumerate() {
+        let mut before = None;
+        for (i, t) in self.on_air.iter().enumerate().filter(|(_, t)| t.cell == self.id) {
             assert_eq!((t.cell, self.links[t.ue].serving), (self.id, self.id), "a UE of another cell");
-            let second = i > 0 && own[i - 1].ue == t.ue;
+            let second = before == Some(t.ue);
+            before = Some(t.ue);
             assert!(
-                second || own[..i].iter().all(|other| other.ue != t.ue),
+                second || self.on_air[..i].iter().all(|other| (other.cell, other.ue) != (self.id, t.ue)),
                 "{tti:?}: two assignments for {:?}",
                 t.ue
             );

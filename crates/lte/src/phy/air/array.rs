@@ -270,8 +270,7 @@ impl<const WORDS: usize> Air<WORDS> {
         rbs.runs(|first, len| work.interference_mw[first..first + len].fill(noise_mw));
         work.channel.start(rbs, &work.interference_mw);
         let antennas = arrays.uplink(cell);
-        for i in 0..uplink.others(tti, rbs) {
-            let other = uplink.senders[i];
+        for other in &uplink.senders[..uplink.others(tti, rbs)] {
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == ue {
                 continue;
