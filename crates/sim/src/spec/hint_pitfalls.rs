@@ -150,7 +150,7 @@ mod tests {
         for (wrong, expected) in [
             (format!("{AWARE}[hint.h]\nstart = '6 s'\n"), "after the end of the run"),
             (format!("{AWARE}[hint.h]\nstart = '2 s'\nstop = '1 s'\n"), "no hint is ever sent"),
-            ("[hint.h]\nflows = ['down']\n".to_owned(), "does not listen"),
+            ("[hint.h]\nflows = ['down']\n".to_owned(), "does not use hints"),
             (
                 "[hint.h]\nflows = ['down']\n".to_owned(),
                 "`flow.down.tcp.cc = \"guided\"` or `\"radio-aware\"`",

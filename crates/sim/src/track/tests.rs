@@ -116,7 +116,7 @@ fn pitfalls_are_named() {
             "without an id",
         ),
         ("<fcd-export>\n<timestep time=\"0\">\n<vehicle id=\"a\" x=\"0\"/>", 1, 3, "`y` is missing"),
-        ("<fcd-export>\n<timestep time=\"00:00:01\">", 1, 2, "no number"),
+        ("<fcd-export>\n<timestep time=\"00:00:01\">", 1, 2, "not a number"),
         ("<fcd-export>\n<vehicle id=\"a\" x=\"0\" y=\"0\"/>", 1, 2, "outside of any time step"),
         ("<fcd-export></wrong>", 1, 1, "not XML"),
         (CSV, 3, 0, "3 UEs and 2 nodes"),
