@@ -5,7 +5,7 @@
 //! what retransmissions and persistent grants occupy, and turns groups into transport blocks
 //! afterwards.
 
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Fused, Kernel, wide};
 
 use crate::RbSet;
 use crate::scheduler::Domain;
@@ -330,7 +330,7 @@ struct Winners<'a> {
 impl Kernel for Winners<'_> {
     type Output = [u32; GROUPS_MAX];
     #[inline(always)]
-    fn run(self) -> [u32; GROUPS_MAX] {
+    fn run<F: Fused>(self) -> [u32; GROUPS_MAX] {
         let Table { band, needs, rates } = self.table;
         let groups = band.groups as usize;
         let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);

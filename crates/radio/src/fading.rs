@@ -27,11 +27,11 @@ mod sinusoids;
 pub use array::{Antennas, ArrayFading};
 pub use knots::Knots;
 pub use response::Response;
-pub use sinusoids::{Scratch, Taps};
+pub use sinusoids::{Scratch, Steps, Taps};
 
 use std::sync::Arc;
 
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Emulated, Fused, Kernel, wide};
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_units::{Duration, Hertz, Speed};
 use schemars::JsonSchema;
@@ -196,8 +196,21 @@ impl Fading {
 
     /// The taps after `cycles`.
     #[inline(always)]
-    pub fn taps_at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
-        self.sinusoids.at(cycles, scratch, taps);
+    pub fn taps_at<F: Fused>(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        self.sinusoids.at::<F>(cycles, scratch, taps);
+    }
+
+    /// The turns of a terminal that travels `cycles` wavelengths in every step, for
+    /// [`taps_after`](Self::taps_after).
+    pub fn steps(&self, cycles: f64) -> Steps {
+        self.sinusoids.steps(cycles)
+    }
+
+    /// The taps after `n` of these `steps`: [`taps_at`](Self::taps_at) of that way with half of the
+    /// work. The sinusoids turn by up to 1.2e-10 turns a step more or less ([`Steps`]).
+    #[inline(always)]
+    pub fn taps_after<F: Fused>(&self, steps: &Steps, n: u64, scratch: &mut Scratch, taps: &mut Taps) {
+        self.sinusoids.after::<F>(steps, n, scratch, taps);
     }
 
     /// The gains after `cycles`, between knots of the way: for who looks many times within an
@@ -205,7 +218,7 @@ impl Fading {
     /// it differs by 4e-5 (rms) of the mean power. `gains` has [`Knots::room`] for the blocks;
     /// bit `i` of `wanted` stands for blocks 8 i to 8 i + 7, others are left alone.
     #[inline(always)]
-    pub fn gains_between(
+    pub fn gains_between<F: Fused>(
         &self,
         knots: &mut Knots,
         cycles: f64,
@@ -214,7 +227,7 @@ impl Fading {
         gains: &mut [f32],
     ) {
         let Fading { sinusoids, response } = self;
-        knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
+        knots.at::<F>(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
     }
 
     /// What no gain exceeds between the knots around `cycles`.
@@ -233,7 +246,7 @@ impl Fading {
     /// The complex gain of each tap, for tests and plots.
     pub fn taps(&self, cycles: f64) -> Vec<(f32, f32)> {
         let mut taps = Taps::default();
-        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
+        self.taps_at::<Emulated>(cycles, &mut Scratch::default(), &mut taps);
         taps.pairs().collect()
     }
 }
@@ -248,11 +261,11 @@ struct GainsAt<'a> {
 impl Kernel for GainsAt<'_> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         let mut taps = Taps::default();
-        self.fading.taps_at(self.cycles, &mut Scratch::default(), &mut taps);
+        self.fading.taps_at::<F>(self.cycles, &mut Scratch::default(), &mut taps);
         let response = &self.fading.response;
-        response.gains(&taps, (1 << response.parts()) - 1, self.gains);
+        response.gains::<F>(&taps, (1 << response.parts()) - 1, self.gains);
     }
 }
 
@@ -268,8 +281,8 @@ mod tests {
         impl Kernel for Between<'_> {
             type Output = ();
             #[inline(always)]
-            fn run(self) {
-                self.0.gains_between(
+            fn run<F: Fused>(self) {
+                self.0.gains_between::<F>(
                     &mut Knots::default(),
                     self.1,
                     u64::MAX,
@@ -287,11 +300,11 @@ mod tests {
             for i in 0..200 {
                 let cycles = f64::from(i) * 0.777;
                 let (mut four, mut eight) = ([0.0; 75], [0.0; 75]);
-                GainsAt { fading: &fading, cycles, gains: &mut four }.run();
+                GainsAt { fading: &fading, cycles, gains: &mut four }.run::<Emulated>();
                 fading.gains(cycles, &mut eight);
                 assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
                 let (mut four, mut eight) = ([0.0; Knots::room(75)], [0.0; Knots::room(75)]);
-                Between(&fading, cycles, &mut four).run();
+                Between(&fading, cycles, &mut four).run::<Emulated>();
                 wide(Between(&fading, cycles, &mut eight));
                 assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
             }

@@ -21,7 +21,7 @@ mod uplink;
 
 use lasthop_cell::{RbSet, SUBCARRIERS};
 use lasthop_engine::math::db;
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Fused, Kernel, wide};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Position, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
@@ -578,7 +578,7 @@ struct FillRow<'a, const WORDS: usize> {
 impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
-    fn run(self) -> &'a [f32] {
+    fn run<F: Fused>(self) -> &'a [f32] {
         let FillRow { mut rbs, power_mw, gain, fading, interference_mw, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
@@ -607,7 +607,7 @@ struct AddFaded<'a, const WORDS: usize> {
 impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         let AddFaded { mut rbs, power_mw, gain, fading, to } = self;
         while let Some((first, len)) = rbs.take_run() {
             let end = first + len;
@@ -634,7 +634,7 @@ struct Sound<'a, const WORDS: usize> {
 impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
-    fn run(self) -> &'a [f32] {
+    fn run<F: Fused>(self) -> &'a [f32] {
         let Sound { mut rbs, snr, noise_mw, received_mw, fading, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {

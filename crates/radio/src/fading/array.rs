@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use lasthop_engine::math;
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Fused, Kernel, wide};
 
 use super::knots::Hermite;
 use super::response::Response;
@@ -146,14 +146,16 @@ impl ArrayFading {
     }
 
     #[inline(always)]
-    fn bring_taps(&mut self, cycles: f64, scratch: &mut Scratch) {
+    fn bring_taps<F: Fused>(&mut self, cycles: f64, scratch: &mut Scratch) {
         let ArrayFading { pairs, knots, taps, mix, .. } = self;
         match knots {
-            Some(knots) => knots.at(pairs, cycles, scratch, taps),
-            None => pairs.iter().zip(taps.iter_mut()).for_each(|(pair, to)| pair.at(cycles, scratch, to)),
+            Some(knots) => knots.at::<F>(pairs, cycles, scratch, taps),
+            None => {
+                pairs.iter().zip(taps.iter_mut()).for_each(|(pair, to)| pair.at::<F>(cycles, scratch, to))
+            }
         }
         if !mix.is_empty() {
-            mix_taps(mix, taps);
+            mix_taps::<F>(mix, taps);
         }
     }
 }
@@ -161,7 +163,7 @@ impl ArrayFading {
 /// Every pair takes its share of the independent ones. The factor is lower triangular: from the
 /// last pair on nothing is overwritten that is still needed.
 #[inline(always)]
-fn mix_taps(mix: &[f32], taps: &mut [Taps]) {
+fn mix_taps<F: Fused>(mix: &[f32], taps: &mut [Taps]) {
     let count = taps.len();
     for p in (0..count).rev() {
         let (before, own) = taps.split_at_mut(p);
@@ -169,7 +171,7 @@ fn mix_taps(mix: &[f32], taps: &mut [Taps]) {
         for (i, value) in own[0].values.iter_mut().enumerate() {
             let mut sum = row[p] * *value;
             for (other, share) in before.iter().zip(row) {
-                sum += share * other.values[i];
+                sum = F::fma(*share, other.values[i], sum);
             }
             *value = sum;
         }
@@ -189,15 +191,15 @@ struct Bring<'a> {
 impl Kernel for Bring<'_> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         let Bring { link, cycles, missing, scratch } = self;
         if let Some(cycles) = cycles {
-            link.bring_taps(cycles, scratch);
+            link.bring_taps::<F>(cycles, scratch);
         }
         let blocks = link.response.blocks();
         for (taps, to) in link.taps.iter().zip(link.rows.chunks_exact_mut(2 * blocks)) {
             let (re, im) = to.split_at_mut(blocks);
-            link.response.amplitudes(taps, missing, re, im);
+            link.response.amplitudes::<F>(taps, missing, re, im);
         }
     }
 }
@@ -223,7 +225,7 @@ impl TapKnots {
     }
 
     #[inline(always)]
-    fn at(&mut self, pairs: &[Sinusoids], cycles: f64, scratch: &mut Scratch, to: &mut [Taps]) {
+    fn at<F: Fused>(&mut self, pairs: &[Sinusoids], cycles: f64, scratch: &mut Scratch, to: &mut [Taps]) {
         let place = cycles / Knots::APART;
         let before = place.floor();
         let [left, right] = [0, 1].map(|k| self.find(pairs, before as i64 + k, scratch));
@@ -233,7 +235,7 @@ impl TapKnots {
             to.resize(pairs[pair].taps());
             let [a, b] = [left, right].map(|knot| &self.known[(knot * self.pairs + pair) * n..][..n]);
             for (i, to) in to.values[..w].iter_mut().enumerate() {
-                *to = weights.between([a[i], a[w + i], a[2 * w + i]], [b[i], b[w + i], b[2 * w + i]]);
+                *to = weights.between::<F>([a[i], a[w + i], a[2 * w + i]], [b[i], b[w + i], b[2 * w + i]]);
             }
         }
     }
@@ -251,10 +253,25 @@ impl TapKnots {
     fn work_out(&mut self, pairs: &[Sinusoids], index: i64, at: usize, scratch: &mut Scratch) {
         let n = 3 * self.width;
         for (pair, sinusoids) in pairs.iter().enumerate() {
-            sinusoids.with_derivatives(index as f64 * Knots::APART, Knots::APART, scratch);
+            wide(AtKnot { sinusoids, cycles: index as f64 * Knots::APART, scratch });
             self.known[(at * self.pairs + pair) * n..][..n].copy_from_slice(&scratch.derivatives[..n]);
         }
         self.index[at] = Some(index);
+    }
+}
+
+/// The taps of a pair and their derivatives at a knot.
+struct AtKnot<'a> {
+    sinusoids: &'a Sinusoids,
+    cycles: f64,
+    scratch: &'a mut Scratch,
+}
+
+impl Kernel for AtKnot<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<F: Fused>(self) {
+        self.sinusoids.with_derivatives::<F>(self.cycles, Knots::APART, self.scratch);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Gains of a link between knots: for terminals that need many TTIs for a wavelength.
 
-use lasthop_engine::simd::{Kernel, prefetch, wide};
+use lasthop_engine::simd::{Fused, Kernel, prefetch, wide};
 
 use super::response::Response;
 use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
@@ -51,7 +51,7 @@ impl Knots {
 
     /// The power gains of blocks after `cycles`; bit `i` of `wanted`: blocks 8 i to 8 i + 7.
     #[inline(always)]
-    pub(super) fn at(&mut self, of: Link<'_>, cycles: f64, mut wanted: u64, work: Work<'_>) {
+    pub(super) fn at<F: Fused>(&mut self, of: Link<'_>, cycles: f64, mut wanted: u64, work: Work<'_>) {
         let Work { scratch, gains } = work;
         let place = cycles * PER_CYCLE;
         let before = place.floor();
@@ -71,7 +71,7 @@ impl Knots {
             let ([p0, m0, a0], [p1, m1, a1]) = (&left[i], &right[i]);
             let mut now = [0.0_f32; LANES];
             for k in 0..LANES {
-                now[k] = weights.between([p0[k], m0[k], a0[k]], [p1[k], m1[k], a1[k]]);
+                now[k] = weights.between::<F>([p0[k], m0[k], a0[k]], [p1[k], m1[k], a1[k]]);
             }
             for power in &mut now {
                 *power = power.max(LEAST);
@@ -151,9 +151,10 @@ impl Hermite {
 
     /// From value, slope and curvature at either knot.
     #[inline(always)]
-    pub fn between(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
+    pub fn between<F: Fused>(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
         let Hermite { g0, h1, g1, h2, g2 } = self;
-        p0 + g0 * (p1 - p0) + (h1 * m0 + g1 * m1) + (h2 * a0 + g2 * a1)
+        let values = F::fma(g0, p1 - p0, p0);
+        F::fma(g2, a1, F::fma(h2, a0, F::fma(g1, m1, F::fma(h1, m0, values))))
     }
 }
 
@@ -181,11 +182,11 @@ struct WorkOut<'a> {
 impl Kernel for WorkOut<'_> {
     type Output = [f32; 2];
     #[inline(always)]
-    fn run(self) -> [f32; 2] {
+    fn run<F: Fused>(self) -> [f32; 2] {
         let WorkOut { of: Link { sinusoids, response }, index, scratch, to } = self;
         let cycles = index as f64 / PER_CYCLE;
-        sinusoids.with_derivatives(cycles, 1.0 / PER_CYCLE, scratch);
-        let [values, slopes, curvatures] = response.derivatives(sinusoids.taps(), scratch);
+        sinusoids.with_derivatives::<F>(cycles, 1.0 / PER_CYCLE, scratch);
+        let [values, slopes, curvatures] = response.derivatives::<F>(sinusoids.taps(), scratch);
         let rows = values.iter().zip(slopes).zip(curvatures);
         let mut most = [[LEAST; LANES]; 2];
         for (to, ((values, slopes), curvatures)) in to.iter_mut().zip(rows) {
@@ -207,6 +208,7 @@ impl Kernel for WorkOut<'_> {
 mod tests {
     use super::super::{FadingProfile, FadingShape, Scratch};
     use super::{Knots, LEAST};
+    use lasthop_engine::simd::Emulated;
 
     /// Root mean square of the sixth derivative by the way of a power with correlation J0(2 pi
     /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k),
@@ -226,7 +228,7 @@ mod tests {
                 for i in 0..400 {
                     let cycles = f64::from(i) * 0.055_3;
                     link.gains(cycles, &mut exact);
-                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut near);
+                    link.gains_between::<Emulated>(&mut knots, cycles, u64::MAX, &mut scratch, &mut near);
                     for (a, b) in exact.iter().zip(near) {
                         let missed = f64::from(a.max(LEAST) - b).abs();
                         (square, n, worst) = (square + missed * missed, n + 1.0, worst.max(missed));
@@ -251,7 +253,7 @@ mod tests {
                 let mut most = 0.0_f32;
                 for i in 0..32 {
                     let cycles = (f64::from(interval) + f64::from(i) / 32.0) * Knots::APART;
-                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut gains);
+                    link.gains_between::<Emulated>(&mut knots, cycles, u64::MAX, &mut scratch, &mut gains);
                     let bound = link.most_between(&mut knots, cycles, &mut scratch);
                     assert!(gains[..50].iter().all(|gain| *gain <= bound));
                     most = gains[..50].iter().fold(most, |most, gain| most.max(*gain));
@@ -290,9 +292,15 @@ mod tests {
             for i in 0..500 {
                 let cycles = f64::from(i * 7919 % 1000) * 0.01;
                 let [mut a, mut b] = [0, 1].map(|_| vec![0.0; Knots::room(blocks)]);
-                link.gains_between(&mut busy, cycles, u64::MAX, &mut scratch, &mut a);
+                link.gains_between::<Emulated>(&mut busy, cycles, u64::MAX, &mut scratch, &mut a);
                 for eight in 0..16 {
-                    link.gains_between(&mut Knots::default(), cycles, 1 << eight, &mut scratch, &mut b);
+                    link.gains_between::<Emulated>(
+                        &mut Knots::default(),
+                        cycles,
+                        1 << eight,
+                        &mut scratch,
+                        &mut b,
+                    );
                 }
                 assert_eq!(a[..blocks], b[..blocks]);
             }

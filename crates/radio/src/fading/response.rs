@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use lasthop_engine::math;
+use lasthop_engine::simd::Fused;
 use lasthop_units::Hertz;
 
 use super::sinusoids::{Scratch, Taps, whole_lanes};
@@ -73,38 +74,39 @@ impl Response {
     /// Power gains of the blocks of the parts `wanted` (bit `i`: part `i`) into their places in
     /// `gains`.
     #[inline(always)]
-    pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
-        // The loops over the taps of the standard profiles have a fixed length.
-        match self.taps {
-            9 => self.gains_of(9, taps, wanted, gains),
-            7 => self.gains_of(7, taps, wanted, gains),
-            n => self.gains_of(n, taps, wanted, gains),
-        }
+    pub fn gains<F: Fused>(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
+        self.gains_of::<F>(self.taps, taps, wanted, gains);
     }
 
     #[inline(always)]
-    fn gains_of(&self, n: usize, taps: &Taps, mut wanted: u32, gains: &mut [f32]) {
+    fn gains_of<F: Fused>(&self, n: usize, taps: &Taps, mut wanted: u32, gains: &mut [f32]) {
         let (re, im) = taps.parts();
         let (re, im) = (&re[..n], &im[..n]);
         let gains = &mut gains[..self.blocks];
         let last = 1 << (self.parts() - 1);
         if !self.last.is_empty() && wanted & last != 0 {
             wanted &= !last;
-            self.last_gains(n, re, im, gains);
+            self.last_gains::<F>(n, re, im, gains);
+        }
+        let mut sides = self.sides(gains);
+        if wanted & 1 == 1 && self.blocks % 2 == 1 {
+            let middle = all(re, im);
+            sides.put_middle(dot::<F>(&middle, &middle)[0]);
         }
         // Two parts at a time share what is read of the taps.
         while wanted != 0 {
             let one = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
             if wanted == 0 {
-                self.put(one, re, im, products(self.rotations(n, one), re, im), gains);
+                sides.put::<F>(one, products::<F>(self.rotations(n, one), re, im));
                 break;
             }
             let two = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
-            let [of_one, of_two] = products_of_two(self.rotations(n, one), self.rotations(n, two), re, im);
-            self.put(one, re, im, of_one, gains);
-            self.put(two, re, im, of_two, gains);
+            let [of_one, of_two] =
+                products_of_two::<F>(self.rotations(n, one), self.rotations(n, two), re, im);
+            sides.put::<F>(one, of_one);
+            sides.put::<F>(two, of_two);
         }
     }
 
@@ -113,70 +115,43 @@ impl Response {
         &self.rotations[part * taps..][..taps]
     }
 
-    /// The gains of `part` from its products.
+    /// A row of all blocks, at its middle cut in two.
     #[inline(always)]
-    fn put(&self, part: usize, re: &[f32], im: &[f32], products: [Lanes; 4], gains: &mut [f32]) {
-        if self.alone(part) {
-            let middle = all(re, im);
-            gains[self.blocks / 2] = dot(&middle, &middle)[0];
-        }
-        let [up, down] = amplitudes(products);
-        self.place(part, dot(&up, &up), dot(&down, &down), gains);
-    }
-
-    /// In `part` there is the block without a mate.
-    #[inline(always)]
-    fn alone(&self, part: usize) -> bool {
-        part == 0 && self.blocks % 2 == 1
-    }
-
-    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle,
-    /// `down` below.
-    #[inline(always)]
-    fn place(&self, part: usize, up: Lanes, down: Lanes, row: &mut [f32]) {
-        let pairs = self.blocks / 2;
-        let (below, above) = row[..self.blocks].split_at_mut(pairs);
-        let above = &mut above[self.blocks % 2..];
-        let mut mirrored = [0.0; PAIRS];
-        for k in 0..PAIRS {
-            mirrored[PAIRS - 1 - k] = down[k];
-        }
-        let first = part * PAIRS;
-        // Whole parts are copied as such, without a call.
-        if first + PAIRS <= pairs {
-            above[first..first + PAIRS].copy_from_slice(&up);
-            below[pairs - first - PAIRS..pairs - first].copy_from_slice(&mirrored);
-        } else {
-            let n = pairs - first.min(pairs);
-            above[first..first + n].iter_mut().zip(&up).for_each(|(to, gain)| *to = *gain);
-            let below = &mut below[pairs - first - n..pairs - first];
-            below.iter_mut().zip(&mirrored[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
-        }
+    fn sides<'a>(&self, row: &'a mut [f32]) -> Sides<'a> {
+        let (below, above) = row[..self.blocks].split_at_mut(self.blocks / 2);
+        let (middle, above) = above.split_at_mut(self.blocks % 2);
+        Sides { below, middle, above }
     }
 
     /// Real and imaginary parts of the amplitudes of the blocks of the parts `wanted` into their
     /// places.
     #[inline(always)]
-    pub(super) fn amplitudes(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
+    pub(super) fn amplitudes<F: Fused>(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
         let (x, y) = taps.parts();
+        let (mut re, mut im) = (self.sides(re), self.sides(im));
         wanted &= (1 << self.parts()) - 1;
         while wanted != 0 {
             let part = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
-            let [up, down] = amplitudes(products(self.rotations(self.taps, part), x, y));
-            if self.alone(part) {
+            let [up, down] = amplitudes(products::<F>(self.rotations(self.taps, part), x, y));
+            if part == 0 {
                 let middle = all(x, y);
-                (re[self.blocks / 2], im[self.blocks / 2]) = (middle.0[0], middle.1[0]);
+                re.put_middle(middle.0[0]);
+                im.put_middle(middle.1[0]);
             }
-            self.place(part, up.0, down.0, re);
-            self.place(part, up.1, down.1, im);
+            re.place(part, up.0, down.0);
+            im.place(part, up.1, down.1);
         }
     }
 
     /// Power gains of all blocks, their first and their second derivative, by eight blocks, from
     /// the derivatives of `n` taps.
     #[inline(always)]
-    pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
+    pub(super) fn derivatives<'a, F: Fused>(
+        &self,
+        n: usize,
+        scratch: &'a mut Scratch,
+    ) -> &'a [Vec<[f32; PAIRS]>; 3] {
         let Scratch { derivatives, rows, .. } = scratch;
         let taps = |i: usize| derivatives[i * whole_lanes(2 * n)..][..2 * n].split_at(n);
         let ((x, y), (dx, dy), (ddx, ddy)) = (taps(0), taps(1), taps(2));
@@ -185,21 +160,22 @@ impl Response {
             row.clear();
             row.resize(self.blocks.div_ceil(PAIRS), [0.0; PAIRS]);
         }
-        let [values, slopes, curvatures] = rows.each_mut().map(|row| row.as_flattened_mut());
+        let [mut values, mut slopes, mut curvatures] =
+            rows.each_mut().map(|row| self.sides(row.as_flattened_mut()));
         for part in 0..self.parts() {
             let rotations = self.rotations(self.taps, part);
-            let [up, down] = amplitudes(products(rotations, x, y));
-            let [up1, down1] = amplitudes(products(rotations, dx, dy));
-            let [up2, down2] = amplitudes(products(rotations, ddx, ddy));
-            self.place(part, dot(&up, &up), dot(&down, &down), values);
-            self.place(part, slope(&up, &up1), slope(&down, &down1), slopes);
-            self.place(part, curvature(&up, &up1, &up2), curvature(&down, &down1, &down2), curvatures);
-            if self.alone(part) {
+            let [up, down] = amplitudes(products::<F>(rotations, x, y));
+            let [up1, down1] = amplitudes(products::<F>(rotations, dx, dy));
+            let [up2, down2] = amplitudes(products::<F>(rotations, ddx, ddy));
+            values.place(part, dot::<F>(&up, &up), dot::<F>(&down, &down));
+            slopes.place(part, slope::<F>(&up, &up1), slope::<F>(&down, &down1));
+            let bends = [curvature::<F>(&up, &up1, &up2), curvature::<F>(&down, &down1, &down2)];
+            curvatures.place(part, bends[0], bends[1]);
+            if part == 0 {
                 let (h, h1, h2) = (all(x, y), all(dx, dy), all(ddx, ddy));
-                let b = self.blocks / 2;
-                values[b] = dot(&h, &h)[0];
-                slopes[b] = slope(&h, &h1)[0];
-                curvatures[b] = curvature(&h, &h1, &h2)[0];
+                values.put_middle(dot::<F>(&h, &h)[0]);
+                slopes.put_middle(slope::<F>(&h, &h1)[0]);
+                curvatures.put_middle(curvature::<F>(&h, &h1, &h2)[0]);
             }
         }
         rows
@@ -207,12 +183,12 @@ impl Response {
 
     /// The gains of a last part of one or two pairs: the four products of both go side by side.
     #[inline(always)]
-    fn last_gains(&self, taps: usize, re: &[f32], im: &[f32], gains: &mut [f32]) {
+    fn last_gains<F: Fused>(&self, taps: usize, re: &[f32], im: &[f32], gains: &mut [f32]) {
         let mut sum = [0.0_f32; PAIRS];
         for (rotation, (x, y)) in self.last[..taps].iter().zip(re.iter().zip(im)) {
             let tap = [*x, *y, *y, *x, *x, *y, *y, *x];
             for k in 0..PAIRS {
-                sum[k] += tap[k] * rotation[k];
+                sum[k] = F::fma(tap[k], rotation[k], sum[k]);
             }
         }
         let n = self.blocks / 2 % PAIRS;
@@ -220,10 +196,54 @@ impl Response {
         for i in 0..n.min(2) {
             let [xc, ys, yc, xs] = [0, 1, 2, 3].map(|k| sum[4 * i + k]);
             let (re, im) = (xc + ys, yc - xs);
-            gains[above + i] = re * re + im * im;
+            gains[above + i] = F::fma(re, re, im * im);
             let (re, im) = (xc - ys, yc + xs);
-            gains[n - 1 - i] = re * re + im * im;
+            gains[n - 1 - i] = F::fma(re, re, im * im);
         }
+    }
+}
+
+/// Places of the blocks below the middle of a row, of the one in it, if there is one, and of those
+/// above.
+struct Sides<'a> {
+    below: &'a mut [f32],
+    middle: &'a mut [f32],
+    above: &'a mut [f32],
+}
+
+impl Sides<'_> {
+    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle,
+    /// `down` below.
+    #[inline(always)]
+    fn place(&mut self, part: usize, up: Lanes, down: Lanes) {
+        let mut mirrored = [0.0; PAIRS];
+        for k in 0..PAIRS {
+            mirrored[PAIRS - 1 - k] = down[k];
+        }
+        let (above, rest) = self.above.as_chunks_mut::<PAIRS>();
+        let (rest_below, below) = self.below.as_rchunks_mut::<PAIRS>();
+        // Whole parts are copied as such, without a call. Below the middle they go downwards.
+        let from_below = below.len().wrapping_sub(1 + part);
+        if let (Some(above), Some(below)) = (above.get_mut(part), below.get_mut(from_below)) {
+            (*above, *below) = (up, mirrored);
+        } else {
+            let n = rest.len();
+            rest.iter_mut().zip(&up).for_each(|(to, gain)| *to = *gain);
+            rest_below.iter_mut().zip(&mirrored[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
+        }
+    }
+
+    /// The gains of `part` from its products.
+    #[inline(always)]
+    fn put<F: Fused>(&mut self, part: usize, products: [Lanes; 4]) {
+        let [up, down] = amplitudes(products);
+        self.place(part, dot::<F>(&up, &up), dot::<F>(&down, &down));
+    }
+
+    /// The same of the block in the middle.
+    #[inline(always)]
+    fn put_middle(&mut self, value: f32) {
+        self.middle.iter_mut().for_each(|middle| *middle = value);
     }
 }
 
@@ -243,18 +263,18 @@ type Amplitude = (Lanes, Lanes);
 
 /// Re(a* b).
 #[inline(always)]
-fn dot(a: &Amplitude, b: &Amplitude) -> Lanes {
+fn dot<F: Fused>(a: &Amplitude, b: &Amplitude) -> Lanes {
     let mut out = [0.0; PAIRS];
     for (k, out) in out.iter_mut().enumerate() {
-        *out = a.0[k] * b.0[k] + a.1[k] * b.1[k];
+        *out = F::fma(a.0[k], b.0[k], a.1[k] * b.1[k]);
     }
     out
 }
 
 /// First derivative of |H|^2: 2 Re(H* H').
 #[inline(always)]
-fn slope(h: &Amplitude, first: &Amplitude) -> Lanes {
-    let mut out = dot(h, first);
+fn slope<F: Fused>(h: &Amplitude, first: &Amplitude) -> Lanes {
+    let mut out = dot::<F>(h, first);
     for value in &mut out {
         *value *= 2.0;
     }
@@ -263,8 +283,8 @@ fn slope(h: &Amplitude, first: &Amplitude) -> Lanes {
 
 /// Second derivative of |H|^2: 2 (|H'|^2 + Re(H* H'')).
 #[inline(always)]
-fn curvature(h: &Amplitude, first: &Amplitude, second: &Amplitude) -> Lanes {
-    let (mut out, bend) = (dot(first, first), dot(h, second));
+fn curvature<F: Fused>(h: &Amplitude, first: &Amplitude, second: &Amplitude) -> Lanes {
+    let (mut out, bend) = (dot::<F>(first, first), dot::<F>(h, second));
     for (value, bend) in out.iter_mut().zip(bend) {
         *value = 2.0 * (*value + bend);
     }
@@ -280,14 +300,14 @@ fn all(re: &[f32], im: &[f32]) -> Amplitude {
 /// middle, (xc - ys) + j(yc + xs) below. The four products, summed over the taps once for both
 /// blocks.
 #[inline(always)]
-fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] {
+fn products<F: Fused>(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] {
     let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];
     for ((cosines, sines), (x, y)) in rotations.iter().zip(re.iter().zip(im)) {
         for k in 0..PAIRS {
-            xc[k] += x * cosines[k];
-            ys[k] += y * sines[k];
-            yc[k] += y * cosines[k];
-            xs[k] += x * sines[k];
+            xc[k] = F::fma(*x, cosines[k], xc[k]);
+            ys[k] = F::fma(*y, sines[k], ys[k]);
+            yc[k] = F::fma(*y, cosines[k], yc[k]);
+            xs[k] = F::fma(*x, sines[k], xs[k]);
         }
     }
     [xc, ys, yc, xs]
@@ -295,7 +315,7 @@ fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] 
 
 /// The same of two parts.
 #[inline(always)]
-fn products_of_two(
+fn products_of_two<F: Fused>(
     one: &[(Lanes, Lanes)],
     two: &[(Lanes, Lanes)],
     re: &[f32],
@@ -305,16 +325,16 @@ fn products_of_two(
     let [mut xc2, mut ys2, mut yc2, mut xs2] = [[0.0; PAIRS]; 4];
     for (((cosines, sines), (cosines2, sines2)), (x, y)) in one.iter().zip(two).zip(re.iter().zip(im)) {
         for k in 0..PAIRS {
-            xc[k] += x * cosines[k];
-            ys[k] += y * sines[k];
-            yc[k] += y * cosines[k];
-            xs[k] += x * sines[k];
+            xc[k] = F::fma(*x, cosines[k], xc[k]);
+            ys[k] = F::fma(*y, sines[k], ys[k]);
+            yc[k] = F::fma(*y, cosines[k], yc[k]);
+            xs[k] = F::fma(*x, sines[k], xs[k]);
         }
         for k in 0..PAIRS {
-            xc2[k] += x * cosines2[k];
-            ys2[k] += y * sines2[k];
-            yc2[k] += y * cosines2[k];
-            xs2[k] += x * sines2[k];
+            xc2[k] = F::fma(*x, cosines2[k], xc2[k]);
+            ys2[k] = F::fma(*y, sines2[k], ys2[k]);
+            yc2[k] = F::fma(*y, cosines2[k], yc2[k]);
+            xs2[k] = F::fma(*x, sines2[k], xs2[k]);
         }
     }
     [[xc, ys, yc, xs], [xc2, ys2, yc2, xs2]]
@@ -323,6 +343,7 @@ fn products_of_two(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_engine::simd::Emulated;
 
     /// A part writes its own blocks, no others, and all parts together write all.
     #[test]
@@ -332,7 +353,7 @@ mod tests {
             let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5], count: 2 };
             for part in 0..response.parts() {
                 let mut gains = vec![-1.0; blocks];
-                response.gains(&taps, 1 << part, &mut gains);
+                response.gains::<Emulated>(&taps, 1 << part, &mut gains);
                 for (b, gain) in gains.iter().enumerate() {
                     assert_eq!(
                         *gain >= 0.0,
@@ -355,22 +376,22 @@ mod tests {
             for part in 0..response.parts() {
                 // As it was defined: the products of a pair, in the order of the taps.
                 let (re, im) = taps.parts();
-                let [xc, ys, yc, xs] = products(response.rotations(3, part), re, im);
+                let [xc, ys, yc, xs] = products::<Emulated>(response.rotations(3, part), re, im);
                 let middle = blocks % 2;
                 for k in 0..PAIRS.min((blocks / 2).saturating_sub(part * PAIRS)) {
                     let (x, y) = (xc[k] + ys[k], yc[k] - xs[k]);
-                    alone[blocks / 2 + middle + part * PAIRS + k] = x * x + y * y;
+                    alone[blocks / 2 + middle + part * PAIRS + k] = Emulated::fma(x, x, y * y);
                     let (x, y) = (xc[k] - ys[k], yc[k] + xs[k]);
-                    alone[blocks / 2 - 1 - part * PAIRS - k] = x * x + y * y;
+                    alone[blocks / 2 - 1 - part * PAIRS - k] = Emulated::fma(x, x, y * y);
                 }
                 if middle == 1 {
                     let (x, y) = (re.iter().sum::<f32>(), im.iter().sum::<f32>());
-                    alone[blocks / 2] = x * x + y * y;
+                    alone[blocks / 2] = Emulated::fma(x, x, y * y);
                 }
             }
             for wanted in 1..1u32 << response.parts() {
                 let mut gains = vec![-1.0; blocks];
-                response.gains(&taps, wanted, &mut gains);
+                response.gains::<Emulated>(&taps, wanted, &mut gains);
                 for (b, gain) in gains.iter().enumerate() {
                     let asked = wanted >> response.part_of(b) & 1 == 1;
                     let expected: f32 = if asked { alone[b] } else { -1.0 };

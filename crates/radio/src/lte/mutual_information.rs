@@ -10,7 +10,7 @@
 use std::sync::LazyLock;
 
 use lasthop_engine::math::{db, exp, sqrt};
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Fused, Kernel, wide};
 
 use super::bler_curves::QAM256;
 use super::{Modulation, PRB_MAX};
@@ -90,7 +90,7 @@ struct Means<'a> {
 impl Kernel for Means<'_> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         let lines = &*LINES_OF_ALL;
         let MiPlaces { sinr, piece } = self.places;
         let (sinr, piece) = (&sinr[..self.blocks], &piece[..self.blocks]);
@@ -118,7 +118,7 @@ struct Locate<'a> {
 impl Kernel for Locate<'_> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         let MiPlaces { sinr, piece } = self.places;
         for ((g, piece), sinr) in sinr.iter_mut().zip(piece).zip(self.sinr) {
             (*g, *piece) = place(*sinr);

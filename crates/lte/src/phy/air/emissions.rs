@@ -1,7 +1,7 @@
 //! What cells put on the air.
 
 use lasthop_cell::RbSet;
-use lasthop_engine::simd::{Kernel, wide};
+use lasthop_engine::simd::{Fused, Kernel, wide};
 use lasthop_units::{CellId, Id, Tti};
 
 /// What all cells send in one TTI, side by side: a sum over cells reads a few lines of memory.
@@ -140,7 +140,7 @@ struct WeightedSum<'a> {
 impl Kernel for WeightedSum<'_> {
     type Output = ();
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Fused>(self) {
         for ((to, level_mw), gain) in self.to.iter_mut().zip(self.levels_mw).zip(self.gains) {
             *to = level_mw * gain;
         }
