@@ -9,8 +9,9 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use super::measure::Memory;
 use crate::phy::air;
 
-/// Fewer items than that are not worth waking a thread for: it takes some ten microseconds, and an
-/// item a few. Debug builds share less, so that tests with few UEs have threads too.
+/// Fewer items than that are not worth waking a thread for: waking one is assumed to take some ten
+/// microseconds (not measured), and an item a few. Debug builds share less, so that tests with few
+/// UEs have threads too.
 const WORTHWHILE: usize = if cfg!(debug_assertions) { 2 } else { 8 };
 
 /// The threads.
