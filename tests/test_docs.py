@@ -340,14 +340,11 @@ def test_long_lines_of_prose_are_found() -> None:
     assert long_lines(f"{long}\n| {long}\n```\n{long}\n```\n    {long}\n- {long}") == [1, 7]
 
 
-#: Pages with wider lines, and the pages that the site shows with the files of text at the root.
-WIDE = {"docs/guides/own-rate-control.md"}
+#: The pages, and those that the site shows from files at the root.
 TEXTS = [
     p.relative_to(ROOT).as_posix()
     for p in sorted((*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "python" / "lasthop" / "studies").rglob("*.md")))
-    if not {"generated", "_build"} & set(p.parts)
-    and p.name not in ("plan.md", "scorecards.md", "THIRD-PARTY.md")
-    and p.relative_to(ROOT).as_posix() not in WIDE
+    if not {"generated", "_build"} & set(p.parts) and p.name not in ("plan.md", "scorecards.md", "THIRD-PARTY.md")
 ]
 
 

@@ -1,4 +1,4 @@
-"""The runs of a study: whoever makes them they are the same.
+"""The runs of a study are the same, whichever executor makes them.
 
 And what is in the store is never of something else.
 """

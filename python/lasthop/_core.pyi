@@ -250,9 +250,9 @@ class Congestion:
 class RateControl:
     """Derive from this to write a rate control of media flows (`app = "media"`). Rates are in bit/s, sizes in octets.
 
-    A run makes one object for each media flow that names it in `app.control`. It hears of each report of the receiver
-    (RFC 8888) and sets `target_rate`, the rate for the encoder, and, if it likes, `pacing_rate` and `window`. Rates and
-    sizes count RTP packets with their headers, without UDP and IP. Only `on_feedback` must be defined. Numbers in
+    A run makes one object for each media flow that names it in `app.control`. It is called for each report of the
+    receiver (RFC 8888) and sets `target_rate`, the rate for the encoder. It may set `pacing_rate` and `window`. Rates
+    and sizes count RTP packets with their headers, without UDP and IP. Only `on_feedback` must be defined. Numbers in
     `control_parameters` of the scenario arrive as keyword arguments of `__init__`.
     """
 

@@ -1,4 +1,4 @@
-"""Standard output and error of the command, whoever reads them.
+"""Standard output and error of the command.
 
 A reader may have closed, may not read, or there may be none.
 """

@@ -280,7 +280,7 @@ class Function:
 
     @property
     def text(self) -> str:
-        """File and function, wherever the file lies.
+        """File and function, independent of the folder of the file.
 
         Only the function's name where it has no file.
         """

@@ -196,7 +196,8 @@ class _NotKept(BaseException):
 class _KeptTables:
     """The kept tables of a run as a source of results.
 
-    What was not kept is noticed, even if nobody says so.
+    `asked` is true once a measure has asked for something that was not kept, even if the measure
+    caught the exception.
     """
 
     def __init__(self, tables: dict[str, pa.Table]) -> None:

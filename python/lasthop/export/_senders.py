@@ -77,7 +77,7 @@ def senders(results: Results, selection: Selection) -> list[Sender]:
 def _segment(resolved: dict[str, Any] | None) -> int | None:
     """Payload of a full segment by the values that the flow ran on.
 
-    None: they are not told (the part of a proxy).
+    None: they are not known (a connection of a proxy).
     """
     if not resolved or "mss" not in resolved:
         return None

@@ -256,7 +256,7 @@ class Runner:
 class _Strict:
     """The work of a study where a mistake in a reducer fails the run.
 
-    For trial runs, whose values nobody takes.
+    For trial runs, whose values are not used.
     """
 
     def __init__(self, work: Work) -> None:

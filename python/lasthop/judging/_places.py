@@ -107,7 +107,7 @@ class Places:
         return self._span(key)[1]
 
     def below(self, key: Key) -> Key | None:
-        """The first key of the text that lies below this one; None: there is none."""
+        """The first key of the text below this one; None: there is none."""
         return next((found for found in self._spans if found[: len(key)] == key), None)
 
     def _span(self, key: Key) -> tuple[_Span | None, bool]:

@@ -174,7 +174,7 @@ def reduce_trace(run: Run) -> dict[str, Any]:
 
 
 def reduce_prediction(run: Run) -> dict[str, Any]:
-    """What is told against what is served.
+    """Reported rate beside served rate.
 
     And how far an estimate of the queue runs from the real one.
 
