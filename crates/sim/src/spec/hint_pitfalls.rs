@@ -155,7 +155,7 @@ mod tests {
                 "[hint.h]\nflows = ['down']\n".to_owned(),
                 "`flow.down.tcp.cc = \"guided\"` or `\"radio-aware\"`",
             ),
-            (AWARE.to_owned(), "no `[hint.<name>]` is for this flow"),
+            (AWARE.to_owned(), "no `[hint.<name>]` applies to this flow"),
             (format!("{AWARE}[hint.phone]\nflows = ['down']\n[hint.phnoe]\n"), "is for flow `down` too"),
             (format!("{AWARE}[hint.h]\nrate_step = '200 Mbit/s'\n"), "75.376 Mbit/s"),
             (
