@@ -1,15 +1,16 @@
-//! What RRC orders for a UE: commands of the state machines of its connection and of its
-//! mobility, which the network carries out in their order.
+//! Commands of the state machines of a UE's connection and of its mobility, which the network
+//! carries out in their order.
 
 use lasthop_units::{CellId, Duration, Tti};
 use smallvec::SmallVec;
 
 use super::LinkEvent;
 
-/// What is to be done for a UE.
+/// A command of RRC for a UE, which the network carries out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
-    /// The next step of mobility is due in this TTI, or in the first one that is open.
+    /// The next step of mobility is due in this TTI, or in the first one that can still be
+    /// scheduled.
     Wake(Tti),
     /// The UE takes a sample of the cells in this TTI.
     SampleAt(Tti),
@@ -22,25 +23,25 @@ pub enum Command {
         /// For how long no cell served the UE, where that has ended.
         interruption: Option<Duration>,
     },
-    /// Radio link monitoring has found this.
+    /// An event of radio link monitoring.
     Link(LinkEvent),
-    /// The network is queried, and answers with an input.
+    /// A query to the network, which answers by an input.
     Ask(Question),
     /// The UE leaves its cell for this one, MAC is reset, and no cell schedules it.
     Detach(CellId),
     /// The bearers' data moves to this cell's eNB.
     MoveData(CellId),
-    /// Random access in the UE's cell; with a preamble of its own (TS 36.321 clause 5.1.2), or with
-    /// one of all.
+    /// Random access in the UE's cell, with a preamble assigned to the UE (TS 36.321 clause 5.1.2)
+    /// or with one for contention.
     Access {
-        /// A preamble that no other UE has.
+        /// The preamble is assigned to the UE.
         dedicated: bool,
     },
-    /// The cell has the request for a re-establishment, and answers the contention.
+    /// The cell has received the request for a re-establishment, and resolves the contention.
     ResolveContention,
-    /// The source takes back what it has forwarded.
+    /// The source continues with the UE, and with the data that it has forwarded.
     Recall,
-    /// What is still being forwarded is lost.
+    /// Packets that are still being forwarded are dropped.
     StopForwarding,
     /// The UE's cell serves it from now on.
     Serve,
@@ -53,28 +54,30 @@ pub enum Command {
     Camp(CellId),
     /// Random access for an RRCConnectionRequest, from the next TTI on.
     Connect,
-    /// The next step of the connection is due in this TTI, or in the first one that is open.
+    /// The next step of the connection is due in this TTI, or in the first one that can still be
+    /// scheduled.
     ConnectionAt(Tti),
-    /// T300 has expired: reset MAC. The UE tries again by itself.
+    /// T300 has expired: MAC is reset. The connection starts the next attempt itself.
     ConnectionFailed,
     /// RRCConnectionReconfigurationComplete is at the eNB: bearers may be used.
     Connected,
-    /// The UE may have been inactive since this TTI: the eNB looks again when that is long enough.
+    /// The UE may have been inactive since this TTI: the eNB checks when the inactivity timer ends.
     WatchActivity(Tti),
     /// The UE was inactive, and its eNB has released it.
     Released,
 }
 
-/// What a procedure needs of its surroundings before it continues.
+/// A query about the UE's surroundings, whose answer a procedure needs before it continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// HANDOVER REQUEST has reached this cell: how full is it?
+    /// The load of this cell, which has received HANDOVER REQUEST.
     LoadOf(CellId),
-    /// RRCConnectionReconfiguration with mobilityControlInfo is sent: does the UE receive it?
+    /// Whether the UE receives RRCConnectionReconfiguration with mobilityControlInfo.
     ReceivesCommand,
-    /// The UE looks for a cell: what does it measure of each?
+    /// The power of each cell at a UE that searches for a cell.
     Cells,
-    /// What does the cell of a re-establishment find of a UE that was in this cell?
+    /// The load of the cell of a re-establishment, and whether it can reach the eNB of this cell,
+    /// which has the UE's context.
     ContextFrom(CellId),
 }
 
@@ -85,13 +88,13 @@ pub enum MobilityEvent {
     PreparationStarted,
     /// The target has refused.
     PreparationRefused,
-    /// The target is prepared, in case that the UE will come (conditional handover).
+    /// The target is prepared for a conditional handover.
     Prepared,
     /// The UE leaves for the target.
     Started,
     /// The target serves the UE.
     Complete,
-    /// It has come back to the cell that it had left shortly before.
+    /// The UE has returned to the cell that it had left shortly before.
     PingPong,
     /// T304 has expired.
     Failed,
@@ -99,9 +102,9 @@ pub enum MobilityEvent {
     RadioLinkFailure,
     /// The connection is re-established in the cell.
     Reestablished,
-    /// The re-establishment was in a cell that the UE should have been handed over to.
+    /// The re-establishment was in a cell that was not prepared: the handover to it came too late.
     TooLate,
-    /// The cell refuses a re-establishment, or none was found: the connection is gone.
+    /// The cell refuses a re-establishment, or no cell was found: the connection has ended.
     Rejected,
 }
 
@@ -124,25 +127,25 @@ impl MobilityEvent {
     }
 }
 
-/// The commands of a step, in their order. There is room for as many as there are; those of the
-/// longest step need no memory of their own.
+/// The commands of a step, in their order. Those of the longest step are stored without an
+/// allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Commands(SmallVec<[Command; 4]>);
 
 impl Commands {
-    /// This one alone.
+    /// A list of one command.
     pub(crate) fn one(command: Command) -> Commands {
         let mut commands = Commands::default();
         commands.push(command);
         commands
     }
 
-    /// One more.
+    /// Appends a command.
     pub(crate) fn push(&mut self, command: Command) {
         self.0.push(command);
     }
 
-    /// A row of the events table, with nothing that ends.
+    /// Appends a row of the events table without an interruption.
     pub(crate) fn event(&mut self, event: MobilityEvent, cell: CellId) {
         self.push(Command::Event { event, cell, interruption: None });
     }

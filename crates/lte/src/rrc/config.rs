@@ -12,36 +12,36 @@ use lasthop_bearer::{ConfigError, Warning, check};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RrcConfig {
-    /// How UEs begin.
+    /// State of the UEs at the start.
     pub start: InitialState,
     /// Whether messages take time.
     pub timing: RrcTiming,
     /// T300: the connection must be set up this long after it was requested: 100, 200, 300, 400,
     /// 600, 1000, 1500 or 2000 ms.
     pub t300: Duration,
-    /// After a failure the UE waits this long before it requests again (T3411 of TS 24.301 clause
+    /// After a failure the UE waits this long before the next request (T3411 of TS 24.301 clause
     /// 10.2 is 10 s).
     pub retry: Duration,
-    /// A UE without any data for so long is sent to idle; "infinity": never.
+    /// The eNB releases a UE that has had no data for this long; "infinity": never.
     pub inactivity: OrInfinity<Duration>,
     /// Period of SIB2, which holds the parameters of random access: 80, 160, 320, 640, 1280, 2560
     /// or 5120 ms.
     pub si_period: Duration,
-    /// A UE that is idle looks for paging this often (defaultPagingCycle): 320, 640, 1280 or 2560
+    /// An idle UE monitors paging once in this period (defaultPagingCycle): 320, 640, 1280 or 2560
     /// ms.
     pub paging_cycle: Duration,
 }
 
-/// How UEs begin.
+/// State of UEs at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialState {
-    /// Connected, with their bearers.
+    /// Connected, and the bearers are set up.
     #[default]
     Connected,
     /// Switched on at the start: they attach at once.
     Attach,
-    /// Known to the network and idle: they connect when there is data.
+    /// Registered with the network and idle: they connect when there is data.
     Idle,
 }
 
@@ -49,7 +49,7 @@ pub enum InitialState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RrcTiming {
-    /// System information, random access on the air, then three pairs of messages.
+    /// The UE reads system information and performs random access; three pairs of messages follow.
     #[default]
     Real,
     /// A UE that requests a connection is connected in the same TTI.
@@ -76,7 +76,7 @@ impl Default for RrcConfig {
 const PROCESSING: [u64; 3] = [15, 10, 15];
 
 impl RrcConfig {
-    /// Refuses what an RRC message cannot carry.
+    /// Refuses values that no RRC message can carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let ms = Duration::from_millis;
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| ms(*v) == t);
@@ -118,21 +118,20 @@ impl RrcConfig {
         Tti((mib + 1).next_multiple_of(period).max(mib + 1))
     }
 
-    /// From Msg3 at the eNB to the last message there: RRCConnectionSetup, SecurityModeCommand and
-    /// RRCConnectionReconfiguration go down, and each is answered in a grant that reaches the UE
-    /// when it is ready. In TTIs, given those of a cell from block to decoding and from grant
-    /// to block.
+    /// Time from Msg3 at the eNB to the last message there [TTI]: the eNB sends RRCConnectionSetup,
+    /// SecurityModeCommand and RRCConnectionReconfiguration, and the UE answers each in a grant
+    /// that it receives when it is ready. `decode` and `grant` are those of [`MessageTimes`].
     pub fn exchange(&self, decode: u64, grant: u64) -> u64 {
         PROCESSING.iter().map(|ready| decode + ready + grant + decode).sum()
     }
 }
 
-/// What the procedures use of a cell.
+/// The parameters of a cell that RRC's procedures use.
 #[derive(Clone, Copy, Debug)]
 pub struct CellParameters {
-    /// Its system information.
+    /// Parameters of RRC connections, which the cell broadcasts.
     pub rrc: RrcConfig,
-    /// How long its messages take where they take time.
+    /// Times of the messages, for [`RrcTiming::Real`].
     pub messages: MessageTimes,
 }
 
@@ -146,7 +145,7 @@ pub struct MessageTimes {
 }
 
 impl CellParameters {
-    /// How long its messages take; None: no time.
+    /// Times of the messages; None: messages take no time.
     pub fn message_times(&self) -> Option<MessageTimes> {
         (self.rrc.timing == RrcTiming::Real).then_some(self.messages)
     }

@@ -5,7 +5,7 @@ use lasthop_units::{CellId, Tti, UeId};
 
 use super::{CellParameters, Command, Commands, InitialState, MessageTimes, RrcTiming, selection};
 
-/// Where the connection stands.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -14,7 +14,7 @@ enum State {
     Reading {
         until: Tti,
     },
-    /// Random access is going on; T300 runs until here.
+    /// Random access is in progress; T300 expires in this TTI.
     Accessing {
         t300: Tti,
     },
@@ -23,16 +23,16 @@ enum State {
         until: Tti,
     },
     Connected,
-    /// The last attempt failed; the next one begins here.
+    /// The last attempt failed; the next one begins in this TTI.
     Waiting {
         until: Tti,
     },
 }
 
-/// What a connection needs of its surroundings.
+/// The surroundings of a connection at a step.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionContext<'a> {
-    /// What the UE's cell broadcasts.
+    /// The parameters that the UE's cell broadcasts.
     pub cell: &'a CellParameters,
     /// The UE.
     pub ue: UeId,
@@ -40,46 +40,45 @@ pub struct ConnectionContext<'a> {
     pub serving: CellId,
     /// The present TTI.
     pub tti: Tti,
-    /// The first TTI for which something can be noted.
+    /// The first TTI that can still be scheduled.
     pub open: Tti,
 }
 
-/// What happens to a connection.
+/// An input to the state machine of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum ConnectionInput {
-    /// The UE begins as its cell says.
+    /// The UE starts in the state that its cell's configuration gives.
     Begin,
-    /// There is data for the UE, or from it.
+    /// There is data for the UE (downlink), or from it (uplink).
     Data(Direction),
-    /// A step is due. A UE that is about to access does so in the `strongest` cell, if that is
-    /// known.
+    /// A step is due. Before random access the UE camps on the `strongest` cell, where it is given.
     Due {
         /// The strongest cell that is suitable.
         strongest: Option<CellId>,
     },
     /// RRCConnectionRequest is at the eNB, which admits the UE.
     Admitted,
-    /// The eNB looks whether the UE is inactive, which it may have been since this TTI.
+    /// The eNB checks whether the UE is inactive, which it may have been since this TTI.
     InactiveSince(Tti),
-    /// The connection has ended otherwise.
+    /// The connection has ended for another reason.
     Ended,
 }
 
 /// The connection of a UE.
 ///
-/// [`step`](Self::step) takes what happens and returns what is to be done. The state is that of
-/// both ends, since no message between them is encoded: what the UE does is in the steps up to its
-/// access, what its eNB does is in [`admit`](Self::admit) and
-/// [`check_activity`](Self::check_activity).
+/// [`step`](Self::step) takes an input and returns the commands that follow. The state is that of
+/// both ends, since no message between them is encoded: the steps up to random access are those of
+/// the UE; [`admit`](Self::admit) and [`check_activity`](Self::check_activity) are those of its
+/// eNB.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connection {
     state: State,
-    /// The parameters of random access are known.
+    /// The UE has read the parameters of random access.
     informed: bool,
 }
 
 impl Connection {
-    /// A UE that is connected, or idle and `informed` of the cell's parameters, or neither.
+    /// A connection that is `connected`, or idle; `informed`: the UE has the cell's parameters.
     pub const fn new(connected: bool, informed: bool) -> Connection {
         Connection { state: if connected { State::Connected } else { State::Idle }, informed }
     }
@@ -90,7 +89,7 @@ impl Connection {
         matches!(self.state, State::Connected)
     }
 
-    /// True if it is idle and does not try to change that.
+    /// True if there is no connection and none is being established.
     pub const fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle)
     }
@@ -101,7 +100,7 @@ impl Connection {
         reads && cell.rrc.timing == RrcTiming::Real
     }
 
-    /// What follows from `input`.
+    /// Processes `input` and returns the commands that follow.
     pub fn step(&mut self, context: &ConnectionContext<'_>, input: ConnectionInput) -> Commands {
         let mut commands = Commands::default();
         let out = &mut commands;
@@ -126,7 +125,7 @@ impl Connection {
         }
     }
 
-    /// There is data for an idle UE, which is paged, or has the data itself.
+    /// Starts an establishment for data of an idle UE: at its paging occasion for downlink data.
     fn want(&mut self, context: &ConnectionContext<'_>, direction: Direction, out: &mut Commands) {
         if !self.is_idle() {
             return;
@@ -152,7 +151,7 @@ impl Connection {
         self.note(out);
     }
 
-    /// When it has something to do without input.
+    /// The TTI of the next step that needs no input.
     const fn poll_at(&self) -> Option<Tti> {
         match self.state {
             State::Idle | State::Connected => None,
@@ -161,7 +160,7 @@ impl Connection {
         }
     }
 
-    /// Notes when its next step is due.
+    /// Schedules the next step.
     fn note(&self, out: &mut Commands) {
         if let Some(at) = self.poll_at() {
             out.push(Command::ConnectionAt(at));
@@ -199,8 +198,7 @@ impl Connection {
 
     // The eNB.
 
-    /// Msg3 is at the eNB, which sends RRCConnectionSetup: it carries the contention resolution
-    /// identity.
+    /// Msg3 is at the eNB, which sends RRCConnectionSetup with the contention resolution identity.
     // T300 ends with RRCConnectionSetup (5.3.3.4), which takes a few of the exchange's TTIs.
     fn admit(&mut self, context: &ConnectionContext<'_>, out: &mut Commands) {
         if matches!(self.state, State::Accessing { .. }) {
@@ -234,7 +232,7 @@ mod tests {
         CellParameters { rrc, messages: MessageTimes { decode: 4, grant: 4 } }
     }
 
-    /// What `c` wants done when `input` comes in `tti` to a UE of cell 0.
+    /// The commands of `c` after `input` in `tti`, for a UE of cell 0.
     fn step(c: &mut Connection, cell: &CellParameters, tti: Tti, input: ConnectionInput) -> Vec<Command> {
         let (ue, serving) = (UeId::from_index(0), CellId::from_index(0));
         let context = ConnectionContext { cell, ue, serving, tti, open: tti };
@@ -243,8 +241,8 @@ mod tests {
 
     const DUE: ConnectionInput = ConnectionInput::Due { strongest: None };
 
-    /// Runs until nothing is due any more before `end`, with Msg3 received `access` TTIs after
-    /// random access begins. Commands other than those that note a time.
+    /// Runs until no step is due before `end`, with Msg3 received `access` TTIs after random access
+    /// begins. Returns the commands except those that schedule a step.
     fn run(mut c: Connection, config: RrcConfig, access: Option<u64>, end: u64) -> Vec<(u64, Command)> {
         let mut commands = Vec::new();
         let mut received = None;
@@ -318,7 +316,7 @@ mod tests {
         assert!(c.is_idle());
     }
 
-    /// A UE camps on another cell before it accesses, on its own it stays.
+    /// A UE camps on the strongest cell before random access, and stays where that is its own cell.
     #[test]
     fn a_ue_connects_in_the_strongest_cell() {
         let config = RrcConfig::default();
@@ -337,7 +335,8 @@ mod tests {
         }
     }
 
-    /// 1 s of inactivity is over in TTI 1000 and not before; a UE that is not connected has none.
+    /// 1 s of inactivity ends in TTI 1000 and not before; for a UE without a connection no timer
+    /// runs.
     #[test]
     fn an_inactive_ue_is_released_when_the_timer_expires() {
         let inactivity = OrInfinity::Value(Duration::from_secs(1));

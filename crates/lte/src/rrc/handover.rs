@@ -15,7 +15,7 @@ use lasthop_bearer::{ConfigError, Warning, check, warn, within};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HandoverConfig {
-    /// What makes a UE report a neighbour, upon which its eNB prepares a handover.
+    /// The event that triggers a UE's report, upon which its eNB prepares a handover.
     pub trigger: Trigger,
     /// Layer 1: a measurement is the mean of five samples over this time (TS 36.133 clause
     /// 8.1.2.2.1: 200 ms).
@@ -43,17 +43,16 @@ pub struct HandoverConfig {
     /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be
     /// reported (TS 36.133 clause 9.1.4), to -44 dBm.
     pub suitable: Dbm,
-    /// A cell requests the context of an unknown UE from its last cell (Retrieve UE Context,
-    /// TS 36.423 clause 8.3.13). Otherwise only cells that were prepared take a
-    /// re-establishment.
+    /// A cell requests the context of an unknown UE from its last cell (Retrieve UE Context, TS
+    /// 36.423 clause 8.3.13). Otherwise only cells that were prepared accept a re-establishment.
     pub fetch_context: bool,
     /// Most connected UEs a cell; a cell with as many refuses (admission control).
     pub users: OrInfinity<u32>,
     /// A handover back to the last cell within this time is counted as ping-pong.
     pub ping_pong: Duration,
-    /// Cells are prepared early, and the UE itself decides when to go (conditional handover, TS
-    /// 38.300 clause 9.2.3.4). A cell is prepared when it is this much above the serving one
-    /// (`trigger` "a3"; below its offset). Unset: off.
+    /// Conditional handover (TS 38.300 clause 9.2.3.4): cells are prepared early, and the UE
+    /// decides when it executes the handover. A cell is prepared when its RSRP is this much above
+    /// the serving cell's (`trigger` "a3"; below its offset). Unset: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditional: Option<Db>,
     /// Between gateway and eNB, each way.
@@ -95,7 +94,7 @@ pub struct BackhaulConfig {
     pub delay: Duration,
     /// Rate of user data.
     pub rate: Bitrate,
-    /// Most bytes waiting for it.
+    /// Most bytes that wait for transmission.
     pub buffer: OrInfinity<Bytes>,
 }
 
@@ -115,7 +114,7 @@ impl HandoverConfig {
         Filter::new(self.filter)
     }
 
-    /// Refuses what an RRC message cannot carry or no network does.
+    /// Refuses values that no RRC message can carry or that no network has.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let ms = Duration::from_millis;
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| ms(*v) == t);

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use lasthop_bearer::require;
 use lasthop_bearer::{ConfigError, Warning};
 
-/// What makes a UE report a neighbour. "none": never; handovers are ordered or do not happen.
+/// The event that triggers a UE's report of a neighbour. "none": never; handovers are ordered or do
+/// not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trigger {
-    /// Nothing.
+    /// No event.
     None,
     /// Event A3 on RSRP: the neighbour is an offset better than the serving cell (TS 36.331 clause
     /// 5.5.4.4).
@@ -34,7 +35,7 @@ pub enum Trigger {
     /// Events A2 and A4 on RSRQ: the serving cell is bad (clause 5.5.4.3) and a neighbour is better
     /// than it by an offset.
     A2A4 {
-        /// The serving cell's RSRQ is below this [dB]. ns-3's 30 is -4.5 dB: always.
+        /// The serving cell's RSRQ is below this [dB]. The value 30 of ns-3 is -4.5 dB: always.
         #[serde(default = "serving")]
         serving: Db,
         /// The neighbour's RSRQ is this much better.
@@ -73,7 +74,7 @@ const TIMES_TO_TRIGGER: [u64; 16] =
     [0, 40, 64, 80, 100, 128, 160, 256, 320, 480, 512, 640, 1024, 1280, 2560, 5120];
 
 impl Trigger {
-    /// Refuses what ReportConfigEUTRA cannot carry.
+    /// Refuses values that ReportConfigEUTRA cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let half = |db: Db, low: f64| db.0 >= low && db.0 <= 15.0 && (db.0 * 2.0) % 1.0 == 0.0;
         let time = |t: Duration| TIMES_TO_TRIGGER.iter().any(|ms| Duration::from_millis(*ms) == t);
@@ -147,16 +148,16 @@ pub fn rsrq_index(db: f64) -> u8 {
     (2.0 * (db + 20.0)).floor().clamp(0.0, 34.0) as u8
 }
 
-/// What a UE has measured of the cells around it.
+/// A UE's measurements of the cells around it.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     filtered: IndexVec<CellId, Option<Measured>>,
-    /// Since when the entry condition holds, by neighbour.
+    /// TTI since which the entry condition holds, by neighbour.
     since: IndexVec<CellId, Option<Tti>>,
 }
 
 impl Measurements {
-    /// Of `cells` cells, none measured yet.
+    /// Without measurements, for `cells` cells.
     pub fn new(cells: usize) -> Measurements {
         Measurements {
             filtered: (0..cells).map(|_| None).collect(),
@@ -169,7 +170,7 @@ impl Measurements {
         self.filtered[cell]
     }
 
-    /// Layer 1 has measured `cell`.
+    /// Takes in a measurement of `cell` by layer 1.
     pub fn learn(&mut self, filter: &Filter, cell: CellId, measured: Measured) {
         let last = self.filtered[cell];
         self.filtered[cell] = Some(Measured {
@@ -178,12 +179,12 @@ impl Measurements {
         });
     }
 
-    /// The serving cell has changed: no event holds.
+    /// Clears all events: the serving cell has changed.
     pub fn restart(&mut self) {
         self.since.iter_mut().for_each(|t| *t = None);
     }
 
-    /// Looks at the entry and leaving conditions after new measurements.
+    /// Evaluates the entry and leaving conditions after new measurements.
     // 5.5.4.4: entering Mn - Hys > Mp + Off, leaving Mn + Hys < Mp + Off.
     pub fn judge(&mut self, trigger: &Trigger, serving: CellId, tti: Tti) {
         let Some(own) = self.filtered[serving] else { return };
@@ -225,7 +226,7 @@ impl Measurements {
         self.since.ids().filter(held).max_by(|a, b| worth(*a).total_cmp(&worth(*b)).then(b.cmp(a)))
     }
 
-    /// The strongest cell of those that `suits`.
+    /// The strongest cell of those for which `suits` is true.
     pub fn strongest(&self, suits: impl Fn(CellId, f64) -> bool) -> Option<CellId> {
         let power = |cell: CellId| self.filtered[cell].map_or(f64::NEG_INFINITY, |m| m.rsrp_dbm);
         let found = self.filtered.ids().filter(|c| suits(*c, power(*c)));
@@ -242,8 +243,8 @@ mod tests {
         CellId::from_index(i)
     }
 
-    /// k = 4: a = 1/2. A step of 8 dB is left by halves; k = 0 does not filter, k = 8 leaves three
-    /// quarters.
+    /// k = 4: a = 1/2, so each measurement halves the distance to a step of 8 dB; with k = 0 there
+    /// is no filter, with k = 8 three quarters of the distance remain.
     #[test]
     fn the_filter_has_its_coefficient() {
         let run = |k: u32, n: usize| {
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_a4_wants_a_bad_serving_cell_and_a_better_neighbour() {
+    fn a2_a4_requires_a_bad_serving_cell_and_a_better_neighbour() {
         let trigger =
             Trigger::A2A4 { serving: Db(-12.0), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
         let mut m = Measurements::new(2);

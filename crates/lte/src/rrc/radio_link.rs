@@ -20,7 +20,7 @@ use lasthop_bearer::{ConfigError, Warning, check};
 pub struct RadioLinkConfig {
     /// Qout: a hypothetical PDCCH is lost with 10 %, -100 dB to 100 dB. ns-3: -5 dB.
     pub q_out: Db,
-    /// Qin: it is lost with 2 %, -100 dB to 100 dB. ns-3: -3.9 dB.
+    /// Qin: a hypothetical PDCCH is lost with 2 %, -100 dB to 100 dB. ns-3: -3.9 dB.
     pub q_in: Db,
     /// N310: 1, 2, 3, 4, 6, 8, 10 or 20.
     pub n310: u32,
@@ -43,7 +43,7 @@ impl Default for RadioLinkConfig {
 }
 
 impl RadioLinkConfig {
-    /// Refuses what ue-TimersAndConstants cannot carry.
+    /// Refuses values that ue-TimersAndConstants cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         for (key, level) in [("q_out", self.q_out), ("q_in", self.q_in)] {
             check(SINR.hold(level.0), key, SINR.text)?;
@@ -67,7 +67,7 @@ impl RadioLinkConfig {
     }
 }
 
-/// What monitoring has found.
+/// An event of radio link monitoring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// N310 out-of-sync indications in a row: T310 runs.
@@ -83,7 +83,7 @@ pub const FRAME: u64 = 10;
 const OUT_FRAMES: usize = 20;
 const IN_FRAMES: usize = 10;
 
-/// The monitor of a UE.
+/// Radio link monitoring of a UE.
 #[derive(Clone, Debug, Default)]
 pub struct RadioLink {
     /// Linear SINR of the last frames.
@@ -91,11 +91,11 @@ pub struct RadioLink {
     out: u32,
     ins: u32,
     t310: Option<Tti>,
-    /// The thresholds of the last frame, out of sync and in sync.
+    /// The thresholds of the last frame: Qout and Qin.
     limits: Option<Limits>,
 }
 
-/// Thresholds as they are configured, and linear.
+/// Thresholds as configured, and linear.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     of: [Db; 2],
@@ -103,18 +103,18 @@ struct Limits {
 }
 
 impl RadioLink {
-    /// Another cell serves the UE, or its connection is new.
+    /// Restarts the monitoring: another cell serves the UE, or its connection is new.
     pub fn restart(&mut self) {
         self.frames.clear();
         (self.out, self.ins, self.t310) = (0, 0, None);
     }
 
-    /// When T310 expires, if it runs.
+    /// Expiry of T310, if it runs.
     pub const fn t310(&self) -> Option<Tti> {
         self.t310
     }
 
-    /// A frame with this linear `sinr` ends in `tti`.
+    /// Evaluates a frame that ends in `tti`, with this linear `sinr`.
     pub fn frame(&mut self, config: &RadioLinkConfig, tti: Tti, sinr: f64) -> Option<LinkEvent> {
         if self.frames.len() == OUT_FRAMES {
             self.frames.pop_front();
@@ -162,8 +162,8 @@ mod tests {
         (0..frames).filter_map(step).collect()
     }
 
-    /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; T310 =
-    /// 1000 ms later it fails.
+    /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; the link
+    /// fails T310 = 1000 ms later.
     #[test]
     fn a_dead_link_fails_after_n310_indications_and_t310() {
         assert_eq!(
@@ -172,9 +172,9 @@ mod tests {
         );
     }
 
-    /// It comes back at frame 60: the mean of ten frames of which one has 0 dB is 0.1 * 1 + 0.9 *
-    /// 0.1 = 0.19 (-7.2 dB), two 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9 dB:
-    /// frames 63 and 64 are N311 = 2.
+    /// The link recovers from frame 60 on: the mean of ten frames of which one has 0 dB is 0.1 * 1
+    /// + 0.9 * 0.1 = 0.19 (-7.2 dB), two 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9
+    /// dB: frames 63 and 64 are N311 = 2.
     #[test]
     fn a_link_that_comes_back_in_time_recovers() {
         let events = run(|i| if i < 60 { -10.0 } else { 0.0 }, 300);

@@ -1,4 +1,4 @@
-//! What a UE does by itself (TS 36.304): which cell it takes, and when it looks for paging.
+//! Procedures of an idle UE (TS 36.304): cell selection and paging occasions.
 
 use lasthop_engine::math::db;
 use lasthop_units::{CellId, Dbm, Duration, Id, IndexVec, Tti, UeId};
@@ -11,8 +11,8 @@ pub fn strongest(powers_mw: &IndexVec<CellId, f64>, suitable: Dbm) -> Option<Cel
     best.max_by(|a, b| powers_mw[*a].total_cmp(&powers_mw[*b]).then(b.cmp(a)))
 }
 
-/// The paging occasion of `ue` (clause 7.1) in `from` or next after it: UEs are spread over the
-/// `cycle`.
+/// The paging occasion of `ue` (clause 7.1) in `from` or the next one after it: the occasions of
+/// UEs are spread over the `cycle`.
 pub fn paging_occasion(ue: UeId, cycle: Duration, from: Tti) -> Tti {
     let cycle = cycle.as_millis();
     let mine = (ue.index() as u64).wrapping_mul(37) % cycle;

@@ -3,20 +3,18 @@
 //!
 //! # Contract
 //! [`UeMobility::step`] takes one [`Input`] and returns [`Commands`], which its owner carries out
-//! in their order. Nothing else goes in or out: what the procedures need to know of their
-//! surroundings is in the [`Context`], and where they need to know more (a measurement, whether a
-//! message is received, how full a cell is) a command asks and an input answers, in the same TTI.
-//! [`Command::Wake`] names a TTI in which [`Input::Wake`] is due; one that comes earlier, or twice,
-//! does nothing.
+//! in their order. There is no other input or output. The [`Context`] has the UE's surroundings;
+//! where a procedure needs more of them (a measurement, whether a message is received, the load of
+//! a cell) a command queries it, and an input answers in the same TTI. [`Command::Wake`] gives a
+//! TTI in which [`Input::Wake`] is due; an earlier or a second call has no effect.
 //!
 //! # Two ends
-//! [`ue`] is what the UE knows and decides (TS 36.331 clause 5), [`enb`] what the eNBs do that have
-//! its context or prepare for it. Neither sees the other's state, and only the eNBs see where the
-//! UE's data goes. [`UeMobility`] has one of each and is what is between them: it passes on their
-//! messages, which are not encoded and arrive at the time that one of the two has worked out. It
-//! knows two things that neither end would: the UE sends no report while one is dealt with
-//! (reportInterval is taken to be longer), and an eNB does not answer a re-establishment after T301
-//! has expired.
+//! [`ue`] has the state and the decisions of the UE (TS 36.331 clause 5), [`enb`] those of the eNBs
+//! that have its context or prepare for it. Neither reads the other's state, and only the eNBs read
+//! the path of the UE's data. [`UeMobility`] has one of each and passes on the messages between
+//! them, which are not encoded and arrive at the time that one of the two has computed. Two rules
+//! use the state of both: the UE sends no report while the eNBs process one (reportInterval is
+//! taken to be longer), and an eNB does not answer a re-establishment after T301 has expired.
 
 mod enb;
 mod measuring;
@@ -40,27 +38,27 @@ use ue::{Outcome, UeProcedures};
 /// An eNB: its number.
 pub type Enb = u16;
 
-/// What the procedures need to know of their surroundings.
+/// The surroundings of a UE at a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// What both ends know.
+    /// Information that both ends have.
     pub at: Moment<'a>,
-    /// Where the UE's data goes.
+    /// The path of the UE's data.
     pub data: DataPath<'a>,
 }
 
-/// What a UE and its eNB know at a moment.
+/// Information that a UE and its eNB have at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
     /// The parameters of the procedures.
     pub config: &'a HandoverConfig,
-    /// What each cell broadcasts, and how long its messages take.
+    /// What each cell broadcasts, and the times of its messages.
     pub cells: &'a IndexVec<CellId, CellParameters>,
     /// The present moment.
     pub now: Instant,
-    /// The TTI in which it is.
+    /// The present TTI.
     pub tti: Tti,
-    /// The first TTI for which something can be noted.
+    /// The first TTI that can still be scheduled.
     pub open: Tti,
     /// The UE's cell.
     pub serving: CellId,
@@ -68,26 +66,26 @@ pub struct Moment<'a> {
     pub connected: bool,
 }
 
-/// Where the data of a UE goes (TS 36.300 clause 10.1.2.2).
+/// Path of a UE's data (TS 36.300 clause 10.1.2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct DataPath<'a> {
     /// The eNB with the UE's PDCP entities.
     pub home: Enb,
     /// The eNB to which the gateway sends.
     pub anchor: Enb,
-    /// The end marker has not come to the home.
+    /// The home eNB has not received the end marker.
     pub forwarding: bool,
     /// The eNB of each cell.
     pub enbs: &'a IndexVec<CellId, Enb>,
 }
 
 impl Moment<'_> {
-    /// `t` from now on.
+    /// The TTI after a time of `t`.
     const fn after(&self, t: Duration) -> Tti {
         self.tti.plus(ttis(t))
     }
 
-    /// How long messages take; None: no time.
+    /// Times of the messages; None: messages take no time.
     fn messages(&self) -> Option<MessageTimes> {
         self.cells[self.serving].message_times()
     }
@@ -102,7 +100,7 @@ impl Moment<'_> {
         self.messages().map_or(0, |m| m.decode + m.grant + m.decode)
     }
 
-    /// When a UE that has found `cell` has read its system information.
+    /// The TTI in which a UE that has found `cell` has read its system information.
     fn informed(&self, cell: CellId) -> Tti {
         let rrc = &self.cells[cell].rrc;
         if rrc.timing == RrcTiming::Ideal { self.tti } else { rrc.informed(self.tti) }
@@ -114,21 +112,21 @@ pub const fn ttis(t: Duration) -> u64 {
     t.0.div_ceil(TTI.0)
 }
 
-/// What happens to a UE.
+/// An input to the state machine of a UE's mobility.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// Its connection is set up; it measures the cells from this TTI on.
+    /// The connection is set up; the UE measures the cells from this TTI on.
     Connected {
-        /// Its first sample.
+        /// TTI of the first sample.
         first: Tti,
     },
-    /// RRCConnectionRelease sends it to RRC_IDLE.
+    /// RRCConnectionRelease: the UE enters RRC_IDLE.
     Released,
-    /// It takes a sample of the cells; None: it is not connected any more.
+    /// A sample of the cells; None: the UE is not connected any more.
     Sample(Option<Sample<'a>>),
-    /// The time that a [`Command::Wake`] has named.
+    /// The time of a [`Command::Wake`].
     Wake,
-    /// Its eNB hands it over to this cell, as it would after a report.
+    /// The eNB hands the UE over to this cell, as after a report.
     Order(CellId),
     /// The answer to [`Question::LoadOf`].
     Load(Load),
@@ -136,13 +134,13 @@ pub enum Input<'a> {
     CommandReceived(bool),
     /// The answer to [`Question::Cells`]: linear power on a resource element of each [mW].
     Cells(&'a IndexVec<CellId, f64>),
-    /// Msg3 of its random access is at the cell.
+    /// Msg3 of the UE's random access is at the cell.
     Msg3,
-    /// It has received the random access response, and messages take no time.
+    /// The UE has received the random access response, and messages take no time.
     ResponseReceived,
     /// The answer to [`Question::ContextFrom`].
     Context(Answer),
-    /// MAC indicates a random access problem: preambleTransMax preambles were sent in vain.
+    /// MAC indicates a random access problem: preambleTransMax preambles without success.
     AccessProblem,
     /// RLC has reached maxRetxThreshold.
     LinkFailure,
@@ -156,17 +154,17 @@ pub struct UeMobility {
 }
 
 impl UeMobility {
-    /// Of a UE that does nothing yet, among so many cells.
+    /// For a UE among `cells` cells, without a procedure.
     pub fn new(cells: usize) -> UeMobility {
         UeMobility { ue: UeProcedures::new(cells), enb: EnbProcedures::default() }
     }
 
-    /// What the UE has measured of a cell, after the layer 3 filter.
+    /// The UE's measurement of a cell, after the layer 3 filter.
     pub fn measured(&self, cell: CellId) -> Option<Measured> {
         self.ue.measured(cell)
     }
 
-    /// True while random access to the target of a handover goes on.
+    /// True while random access to the target of a handover is in progress.
     pub const fn is_accessing(&self) -> bool {
         self.ue.is_accessing()
     }
@@ -176,7 +174,7 @@ impl UeMobility {
         self.ue.t301().is_some() && !self.enb.is_busy()
     }
 
-    /// What follows from `input`.
+    /// Processes `input` and returns the commands that follow.
     pub fn step(&mut self, context: &Context<'_>, input: Input<'_>) -> Commands {
         let mut commands = Commands::default();
         let (at, out) = (&context.at, &mut commands);
@@ -201,7 +199,7 @@ impl UeMobility {
         commands
     }
 
-    // What is due.
+    // Steps that are due.
 
     fn wake(&mut self, context: &Context<'_>, out: &mut Commands) {
         let at = &context.at;
@@ -224,7 +222,7 @@ impl UeMobility {
         }
     }
 
-    /// What the UE's step means for the network.
+    /// Passes on the result of a step of the UE to the eNBs.
     fn outcome(&mut self, context: &Context<'_>, outcome: Outcome, out: &mut Commands) {
         let at = &context.at;
         match outcome {
@@ -245,8 +243,8 @@ impl UeMobility {
             Outcome::HandoverComplete => self.handover_complete(at, out),
             Outcome::Restored => self.restored(at, out),
             Outcome::RestorationFailed => {
-                // The source keeps the UE's context and data until it is told to release them (TS
-                // 36.423 clause 8.2.3), and this cell has the context, too.
+                // The source keeps the UE's context and data until UE CONTEXT RELEASE (TS 36.423
+                // clause 8.2.3), and this cell has the context, too.
                 self.enb.keep_context(at.serving);
                 out.push(Command::Recall);
                 self.ue.begin_reestablishment(at, out);
@@ -262,7 +260,7 @@ impl UeMobility {
         self.failed(failed, at, out);
     }
 
-    /// The radio link has failed if `failed`; what the eNB has under way comes to nothing.
+    /// The radio link has failed if `failed`; the procedure of the eNBs ends without a result.
     fn failed(&mut self, failed: bool, at: &Moment<'_>, out: &mut Commands) {
         if failed && self.ue.link_failure(at, out) {
             self.enb.abandon();
@@ -271,15 +269,15 @@ impl UeMobility {
 
     // Handover.
 
-    /// A handover is ordered: nothing while another one goes on.
+    /// Starts an ordered handover, unless another one is in progress.
     fn order(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
         if at.connected && at.serving != target && self.ue.is_served() && !self.enb.is_busy() {
             self.enb.ordered(at, target, out);
         }
     }
 
-    /// The target has judged its load: HANDOVER REQUEST ACKNOWLEDGE or HANDOVER PREPARATION FAILURE
-    /// is at the source.
+    /// Processes the answer of the target, by its `load`: HANDOVER REQUEST ACKNOWLEDGE or HANDOVER
+    /// PREPARATION FAILURE is at the source.
     fn load(&mut self, at: &Moment<'_>, load: Load, out: &mut Commands) {
         match self.enb.prepared(at, load, out) {
             None | Some(Preparation::Commanding) => {}
@@ -288,14 +286,14 @@ impl UeMobility {
         }
     }
 
-    /// RRCConnectionReconfiguration with mobilityControlInfo went out.
+    /// RRCConnectionReconfiguration with mobilityControlInfo was sent.
     fn command_received(&mut self, at: &Moment<'_>, received: bool, out: &mut Commands) {
         if let Some(target) = self.enb.commanded(at, received, out) {
             self.ue.commanded(at, target, out);
         }
     }
 
-    /// Msg3 of a UE on its way between cells.
+    /// Processes Msg3 of a UE that changes its cell.
     fn msg3(&mut self, at: &Moment<'_>, out: &mut Commands) {
         if self.ue.is_accessing() {
             self.handover_complete(at, out);
@@ -315,7 +313,7 @@ impl UeMobility {
 
     // Re-establishment.
 
-    /// RRCConnectionReestablishmentRequest is at the eNB, and this is what it finds.
+    /// RRCConnectionReestablishmentRequest is at the eNB, with the answer to its query.
     fn context(&mut self, context: &Context<'_>, answer: Answer, out: &mut Commands) {
         if let Some(t301) = self.ue.t301()
             && !self.enb.is_busy()
@@ -324,8 +322,9 @@ impl UeMobility {
         }
     }
 
-    /// The cell has the UE's context, and answers unless it must wait: T301 stops when the answer
-    /// is received (clause 7.3), and the answer waits for the end of the last change.
+    /// The cell has the UE's context, and answers unless it must wait: T301 stops when the UE
+    /// receives the answer (clause 7.3), and the answer waits for the end of the last change of
+    /// cell.
     fn reestablish(&mut self, context: &Context<'_>, out: &mut Commands) {
         let at = &context.at;
         let Some(t301) = self.ue.t301() else { return };
@@ -344,8 +343,8 @@ impl UeMobility {
         self.served(out);
     }
 
-    /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with
-    /// what the network held for it. The UE connects anew when there is data.
+    /// RRCConnectionReestablishmentReject, or expiry of T301 or T311: the connection ends, and the
+    /// network releases the UE's context. The UE requests a new connection when there is data.
     fn go_idle(&mut self, at: &Moment<'_>, out: &mut Commands) {
         out.push(Command::StopForwarding);
         out.event(MobilityEvent::Rejected, at.serving);
@@ -356,15 +355,15 @@ impl UeMobility {
 
     // The end of a procedure.
 
-    /// The cell of the UE serves it: what was under way is over.
+    /// The cell serves the UE: all procedures end.
     fn served(&mut self, out: &mut Commands) {
         self.ue.served();
         self.enb.forget();
         out.push(Command::Serve);
     }
 
-    /// The eNB has released the connection of a UE that it serves; one between two cells does not
-    /// hear of that.
+    /// The eNB has released the connection of a UE that it serves. A UE between two cells does not
+    /// receive the release.
     fn released(&mut self) {
         if self.ue.released() {
             self.enb.forget();

@@ -40,38 +40,38 @@ fn timers(of: &UeMobility) -> Timers {
     timers
 }
 
-/// Where a UE and its eNBs stand.
+/// Phases of a UE and its eNBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Phase {
     ue: State,
     enb: Procedure,
 }
 
-/// Served, and nothing under way.
+/// The UE is served, and no procedure is in progress.
 const STEADY: Phase = Phase { ue: State::Served, enb: Procedure::None };
 
-/// The UE is in `ue`, and its eNBs do nothing.
+/// The UE is in state `ue`, and its eNBs have no procedure.
 fn ue(ue: State) -> Phase {
     Phase { ue, ..STEADY }
 }
 
-/// The eNBs of a UE that is served have this under way.
+/// The UE is served, and this procedure of its eNBs is in progress.
 fn enb(enb: Procedure) -> Phase {
     Phase { enb, ..STEADY }
 }
 
-/// The UE asks for a re-establishment, and its cell fetches its context until `at`.
+/// The UE requests a re-establishment, and its cell retrieves its context until `at`.
 fn retrieving(at: Tti, refused: bool, t301: Tti) -> Phase {
     Phase { ue: State::Requesting { t301 }, enb: Procedure::Retrieving { at, refused } }
 }
 
-/// Powers by which no cell is suitable, and each of three is the strongest.
+/// Powers of three cells: none is suitable, or one of them is the strongest.
 static POWERS: LazyLock<[IndexVec<CellId, f64>; 4]> = LazyLock::new(|| {
     [None, Some(0), Some(1), Some(2)]
         .map(|best| (0..3).map(|i| if best == Some(i) { 1e-11 } else { 1e-20 }).collect())
 });
 
-/// A UE that looks for a cell finds this one.
+/// A UE that searches for a cell finds this one.
 fn found(cell: Option<usize>) -> Input<'static> {
     Input::Cells(&POWERS[cell.map_or(0, |i| i + 1)])
 }
@@ -79,7 +79,7 @@ fn found(cell: Option<usize>) -> Input<'static> {
 const FREE: Load = Load { is_down: false, users: 0 };
 const DOWN: Load = Load { is_down: true, users: 0 };
 
-/// What surrounds a UE.
+/// Surroundings of a UE.
 struct Surroundings {
     config: HandoverConfig,
     tti: Tti,
@@ -93,8 +93,8 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// Three cells of three eNBs; the UE is connected in the first one. A block is decoded after 4
-    /// TTIs, a grant is for 4 TTIs later.
+    /// Three cells of three eNBs; the UE is connected in the first one. A block is decoded 4 TTIs
+    /// after its start, and a grant is for 4 TTIs later.
     fn new() -> Surroundings {
         let messages = MessageTimes { decode: 4, grant: 4 };
         let cell = CellParameters { rrc: RrcConfig::default(), messages };
@@ -136,7 +136,7 @@ fn event(event: MobilityEvent, cell: usize) -> Command {
     Command::Event { event, cell: CELL(cell), interruption: None }
 }
 
-/// A UE in `phase` at TTI 100 gets `input`: its commands, its phase, and its timers.
+/// Gives `input` to a UE in `phase` at TTI 100: its commands, its phase, and its timers.
 fn transition(phase: Phase, serving: usize, input: Input<'_>) -> (Vec<Command>, Phase, Timers) {
     let mut of = UeMobility::new(3);
     (of.ue.state, of.enb.procedure) = (phase.ue, phase.enb);
@@ -149,8 +149,8 @@ const AT: Tti = Tti(100);
 const ANSWERED: Input<'static> = Input::Context(Answer { load: FREE, reachable: true });
 
 /// Clause 5.3.5.4: the command is received when its block is decoded, 4 TTIs later, and T304 = 1000
-/// ms starts; the UE needs 15 ms for it and 20 ms to synchronise. Clause 5.3.3: where it does not
-/// hear the command it gets it again after a round trip of HARQ.
+/// ms starts; the UE takes 15 ms to process it and 20 ms to synchronise. Clause 5.3.3: a command
+/// that the UE does not receive is repeated after a round trip of HARQ.
 #[test]
 fn a_command_starts_t304_and_random_access_stops_it() {
     let target = CELL(TARGET);
@@ -187,7 +187,7 @@ fn a_command_starts_t304_and_random_access_stops_it() {
     assert_eq!(phase, STEADY);
 }
 
-/// The UE was handed over from the target to its source at TTI 50, and is back at 100: within 1 s,
+/// The UE was handed over from the target to its source at TTI 50, and returns at 100: within 1 s,
 /// and not within 40 ms.
 #[test]
 fn a_return_within_ping_pong_is_named() {
@@ -218,8 +218,8 @@ fn t304_ends_a_handover_and_t311_starts() {
     assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(10_100) }));
 }
 
-/// Clause 5.3.11.3: a random access problem is a radio link failure while neither T301 nor T304 nor
-/// T311 runs, and otherwise nothing: the timer decides.
+/// Clause 5.3.11.3: a random access problem is a radio link failure while none of T301, T304 and
+/// T311 runs. Otherwise it has no effect, and the expiry of the timer decides.
 #[test]
 fn a_random_access_problem_counts_while_no_timer_runs() {
     let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
@@ -248,8 +248,8 @@ fn a_random_access_problem_counts_while_no_timer_runs() {
     }
 }
 
-/// Clause 5.3.11.3: RLC's failure is one of the radio link while the UE is served, T304 or not; a
-/// UE without a cell has reset its bearers.
+/// Clause 5.3.11.3: a failure of RLC is a radio link failure while the UE is served, whether T304
+/// runs or not; a UE without a cell has reset its bearers.
 #[test]
 fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     let (target, t304, t301, t311) = (CELL(TARGET), Tti(900), Tti(500), Tti(10_000));
@@ -279,9 +279,10 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     }
 }
 
-/// Clause 5.3.11.3: T301 has stopped with the answer (5.3.7.5), so RLC's failure and a random
+/// Clause 5.3.11.3: T301 has stopped with the answer (5.3.7.5), so a failure of RLC and a random
 /// access problem are failures of the radio link again, and another re-establishment begins. The
-/// cell that has answered knows the UE; the source takes back what it has forwarded.
+/// cell that has answered has the UE's context; the source continues with the data that it has
+/// forwarded.
 #[test]
 fn a_failure_after_the_answer_begins_another_reestablishment() {
     for input in [Input::LinkFailure, Input::AccessProblem] {
@@ -300,7 +301,8 @@ fn a_failure_after_the_answer_begins_another_reestablishment() {
     }
 }
 
-/// Clause 5.3.11.1: monitoring goes on when T301 has stopped, and through the end of the procedure.
+/// Clause 5.3.11.1: monitoring continues when T301 has stopped, and beyond the end of the
+/// procedure.
 /// A sample of -10 dB in each frame from 1000 ms on: 20 fill the window of Qout, the sixth
 /// out-of-sync indication comes with frame 25, at 1240 ms, and T310 runs. The connection is
 /// re-established at 1300 ms, and the link has failed at 1240 + 1000 ms.
@@ -359,7 +361,7 @@ fn a_reestablishment_runs_t311_then_t301() {
     assert_eq!(commands, [Command::Ask(Question::ContextFrom(CELL(SOURCE)))]);
     assert_eq!((phase, t), (ue(State::Requesting { t301 }), runs));
 
-    // The target does not know the UE: a round trip over X2 of 2 x 5 ms.
+    // The target does not have the UE's context: a round trip over X2 of 2 x 5 ms.
     let (commands, phase, t) = transition(ue(State::Requesting { t301 }), TARGET, ANSWERED);
     assert_eq!(commands, [Command::ResolveContention, Command::Wake(Tti(110))]);
     assert_eq!((phase, t), (retrieving(Tti(110), false, t301), runs));
@@ -395,8 +397,8 @@ fn t311_t301_and_a_reject_end_in_idle() {
     }
 }
 
-/// Clause 5.3.7.1: only a cell with the UE's context re-establishes; another one fetches it (TS
-/// 36.423 clause 8.3.13) where `fetch_context` is set and the eNB that has it can be asked.
+/// Clause 5.3.7.1: only a cell with the UE's context re-establishes; another one retrieves it (TS
+/// 36.423 clause 8.3.13) where `fetch_context` is set and the eNB that has it can be reached.
 #[test]
 fn a_cell_without_the_context_refuses() {
     let t301 = Tti(500);

@@ -1,6 +1,7 @@
-//! What a UE does: it leaves, synchronises and accesses when its eNB commands a handover (TS 36.331
-//! clauses 5.3.5.4 to 5.3.5.6); it monitors its radio link, and where that fails it looks for a
-//! cell and asks for its connection there (clauses 5.3.11 and 5.3.7).
+//! The UE's procedures. After a handover command the UE leaves its cell, synchronises and accesses
+//! the target (TS 36.331 clauses 5.3.5.4 to 5.3.5.6). It monitors its radio link; after a failure
+//! it searches for a cell and requests the re-establishment of its connection (clauses 5.3.11 and
+//! 5.3.7).
 
 use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
 
@@ -9,30 +10,30 @@ use super::{Command, Commands, Measured, MobilityEvent, Moment, Question, Sample
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{LinkEvent, RadioLink, selection};
 
-/// Where a UE stands. A state lasts until `at`, or until the timer that it names expires.
+/// State of a UE. A state lasts until `at`, or until the timer that it has expires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// Served, or idle.
     #[default]
     Served,
-    /// It works on the command.
+    /// The UE processes the command.
     Applying { target: CellId, at: Tti, t304: Tti },
-    /// It has left the source and synchronises with the target.
+    /// The UE has left the source and synchronises with the target.
     Synchronising { at: Tti, t304: Tti },
-    /// Random access at the target.
+    /// The UE performs random access at the target.
     Accessing { t304: Tti },
-    /// It is there, with messages that take no time.
+    /// The UE has accessed the target, with messages that take no time.
     Completing { at: Tti },
-    /// The radio link has failed; the UE acts upon it. `left`: no cell has served it since it left
-    /// one.
+    /// The radio link has failed; the UE acts upon it in `at`. `left`: no cell has served the UE
+    /// since it left its cell.
     Failing { at: Tti, left: bool },
-    /// It looks for a cell.
+    /// The UE searches for a cell.
     Selecting { at: Tti, t311: Tti },
-    /// It reads the cell's system information.
+    /// The UE reads the cell's system information.
     Acquiring { at: Tti, t311: Tti },
-    /// It asks for a re-establishment, and waits for the answer.
+    /// The UE has requested a re-establishment, and waits for the answer.
     Requesting { t301: Tti },
-    /// It has the answer: RRC messages re-establish the connection.
+    /// The UE has the answer: RRC messages re-establish the connection.
     Restoring { at: Tti },
 }
 
@@ -46,13 +47,13 @@ impl State {
         }
     }
 
-    /// The UE has its radio link monitored, which may fail: it has a cell, and neither T301 nor
-    /// T304 nor T311 runs (TS 36.331 clause 5.3.11.1).
+    /// True if the UE monitors its radio link, which may fail: it has a cell, and none of T301,
+    /// T304 and T311 runs (TS 36.331 clause 5.3.11.1).
     const fn is_monitored(&self) -> bool {
         matches!(self, State::Served | State::Restoring { .. })
     }
 
-    /// T301, T304 or T311 runs.
+    /// True if T301, T304 or T311 runs.
     const fn is_timed(&self) -> bool {
         matches!(
             self,
@@ -69,17 +70,17 @@ impl State {
 /// A measurement report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Report {
-    /// The neighbour that it names first.
+    /// The first neighbour in the report.
     pub target: CellId,
-    /// That one comes near: it may be prepared for a conditional handover.
+    /// The neighbour is within the margin in which it may be prepared for a conditional handover.
     pub early: bool,
 }
 
-/// What a step of the UE means for the network.
+/// Result of a step of the UE, for the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
-    /// A MeasurementReport goes out.
+    /// The UE sends a MeasurementReport.
     Report(Report),
     /// The UE leaves its cell for this one.
     Leaves(CellId),
@@ -90,9 +91,9 @@ pub(super) enum Outcome {
     },
     /// RRCConnectionReconfigurationComplete is at the target.
     HandoverComplete,
-    /// So is what ends a re-establishment.
+    /// The last message of a re-establishment is at the eNB.
     Restored,
-    /// The radio link has failed before that.
+    /// The radio link has failed before the end of a re-establishment.
     RestorationFailed,
     /// The UE leaves RRC_CONNECTED.
     Idle,
@@ -104,9 +105,9 @@ pub(super) struct UeProcedures {
     pub(super) state: State,
     measuring: Measuring,
     pub(super) link: RadioLink,
-    /// When a cell served it last, and which.
+    /// When a cell served the UE last, and which cell.
     pub(super) left: (Instant, CellId),
-    /// Conditional handover: the target for which the UE has its command.
+    /// Conditional handover: the target for which the UE has a command.
     command: Option<CellId>,
 }
 
@@ -125,7 +126,7 @@ impl UeProcedures {
         self.measuring.of(cell)
     }
 
-    /// A cell serves the UE, or it is idle.
+    /// True if a cell serves the UE, or the UE is idle.
     pub const fn is_served(&self) -> bool {
         matches!(self.state, State::Served)
     }
@@ -134,7 +135,7 @@ impl UeProcedures {
         matches!(self.state, State::Accessing { .. })
     }
 
-    /// When T301 expires, if it runs.
+    /// Expiry of T301, if it runs.
     pub const fn t301(&self) -> Option<Tti> {
         match self.state {
             State::Requesting { t301 } => Some(t301),
@@ -147,26 +148,26 @@ impl UeProcedures {
         self.left.1
     }
 
-    /// For how long no cell has served it.
+    /// Time since a cell served the UE last.
     pub fn interruption(&self, at: &Moment<'_>) -> Duration {
         at.now.since(self.left.0)
     }
 
-    /// The UE is in `state`, and something is due at `at`.
+    /// Enters `state`, whose next step is due at `at`.
     fn enter(&mut self, state: State, at: Tti, out: &mut Commands) {
         self.state = state;
         out.push(Command::Wake(at));
     }
 
-    /// What is due.
+    /// Executes the step that is due.
     pub fn wake(&mut self, at: &Moment<'_>, out: &mut Commands) -> Outcome {
         let tti = at.tti;
         match self.state {
             State::Applying { target, t304, .. } if t304 <= tti => {
                 return Outcome::HandoverFailed { target, left: false };
             }
-            // TS 36.331 clause 5.3.5.6: the UE goes back to what it had and re-establishes its
-            // connection. The source has its data still.
+            // TS 36.331 clause 5.3.5.6: the UE reverts to the source's configuration and
+            // re-establishes its connection. The source still has its data.
             State::Synchronising { t304, .. } | State::Accessing { t304 } if t304 <= tti => {
                 return Outcome::HandoverFailed { target: at.serving, left: true };
             }
@@ -187,7 +188,7 @@ impl UeProcedures {
                 let t301 = at.after(at.config.t301);
                 self.access(State::Requesting { t301 }, t301, false, out);
             }
-            // T311 ends a search. TS 36.331 v15.1.0 clause 5.3.7.7 [unverified]: if timer T301
+            // T311 ends the search. TS 36.331 v15.1.0 clause 5.3.7.7 [unverified]: if timer T301
             // expires [...] perform the actions upon leaving RRC_CONNECTED.
             State::Selecting { t311: end, .. }
             | State::Acquiring { t311: end, .. }
@@ -204,7 +205,7 @@ impl UeProcedures {
 
     // Measurements.
 
-    /// A UE that is connected begins to measure.
+    /// Begins the measurements of a UE that is connected.
     pub fn connected(&mut self, at: &Moment<'_>, first: Tti, out: &mut Commands) {
         self.restart();
         if self.measuring.begin(at.open) {
@@ -212,7 +213,7 @@ impl UeProcedures {
         }
     }
 
-    /// A UE takes a sample of all cells; `reports`: a report may go out. True if its radio link has
+    /// Adds a sample of all cells; `reports`: the UE may send a report. True if its radio link has
     /// failed.
     pub fn sample(
         &mut self,
@@ -247,12 +248,12 @@ impl UeProcedures {
         }
     }
 
-    /// No event holds any more.
+    /// Clears all events.
     pub fn forget_events(&mut self) {
         self.measuring.restart();
     }
 
-    /// Notes when a report is due if things stay as they are.
+    /// Schedules the next evaluation of the events, if their conditions continue to hold.
     fn await_trigger(&self, at: &Moment<'_>, out: &mut Commands) {
         if !self.is_served() {
             return;
@@ -263,7 +264,8 @@ impl UeProcedures {
         }
     }
 
-    /// A served UE looks at its measurements: a report, or a handover for which it has its command.
+    /// Evaluates the measurements of a served UE: a report, or a handover for which it has a
+    /// command.
     fn consider(&mut self, at: &Moment<'_>, out: &mut Commands) -> Outcome {
         if !at.connected {
             return Outcome::Nothing;
@@ -281,7 +283,8 @@ impl UeProcedures {
         }
     }
 
-    /// Conditional handover: the strongest cell that is above the margin, unless it is prepared.
+    /// Conditional handover: the strongest cell above the margin, unless the UE has a command for
+    /// it.
     fn near(&self, at: &Moment<'_>) -> Option<CellId> {
         let (margin, serving) = (at.config.conditional?, at.serving);
         let own = self.measured(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp_dbm);
@@ -291,21 +294,21 @@ impl UeProcedures {
 
     // Handover.
 
-    /// Conditional handover: the UE may go to `target` when it finds it better.
+    /// Conditional handover: the UE may execute the handover to `target` when the event holds.
     pub fn configured(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
         self.command = Some(target);
         self.await_trigger(at, out);
     }
 
-    /// RRCConnectionReconfiguration with mobilityControlInfo comes to the UE, which needs some time
-    /// for it.
+    /// The eNB sends RRCConnectionReconfiguration with mobilityControlInfo to the UE, which
+    /// processes it for some time.
     pub fn commanded(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) {
         let received = at.tti.plus(at.downlink_message());
         let ready = received.plus(at.messages().map_or(0, |_| ttis(at.config.processing)));
         self.apply(at, target, received, ready, out);
     }
 
-    /// The UE has its command in `received`, and carries it out in `ready`.
+    /// The UE receives its command in `received`, and executes it in `ready`.
     // TS 36.331 clause 5.3.5.4: T310 stops, T304 starts.
     fn apply(&mut self, at: &Moment<'_>, target: CellId, received: Tti, ready: Tti, out: &mut Commands) {
         self.link.restart();
@@ -313,7 +316,7 @@ impl UeProcedures {
         self.enter(State::Applying { target, at: ready, t304 }, ready.min(t304), out);
     }
 
-    /// The UE detaches: MAC and the bearers' lower layers end here.
+    /// The UE detaches from its cell: MAC and the bearers' lower layers are reset.
     fn leave(&mut self, at: &Moment<'_>, target: CellId, out: &mut Commands) -> Outcome {
         out.event(MobilityEvent::Started, target);
         self.detach(at, target, out);
@@ -321,20 +324,20 @@ impl UeProcedures {
         Outcome::Leaves(target)
     }
 
-    /// It synchronises with the target.
+    /// The UE synchronises with the target.
     pub fn synchronise(&mut self, at: &Moment<'_>, out: &mut Commands) {
         let State::Applying { t304, .. } = self.state else { return };
         let ready = at.after(at.config.interruption);
         self.enter(State::Synchronising { at: ready, t304 }, ready.min(t304), out);
     }
 
-    /// Random access in a cell.
+    /// Starts random access in the UE's cell.
     fn access(&mut self, state: State, until: Tti, dedicated: bool, out: &mut Commands) {
         self.enter(state, until, out);
         out.push(Command::Access { dedicated });
     }
 
-    /// Where messages take no time, a handover is complete with the random access response.
+    /// Completes a handover with the random access response, where messages take no time.
     pub fn response_received(&mut self, at: &Moment<'_>, out: &mut Commands) {
         if self.is_accessing() {
             let due = at.tti.plus(1);
@@ -344,16 +347,16 @@ impl UeProcedures {
 
     // Radio link failure and re-establishment.
 
-    /// A random access problem; true if it is a radio link failure: no timer runs that will decide.
+    /// True if a random access problem is a radio link failure: no timer runs whose expiry decides.
     // TS 36.331 clause 5.3.11.3: while neither T300 (the connection is set up) nor T301 nor T304
     // nor T311 runs.
     pub const fn access_problem(&self) -> bool {
         !self.state.is_timed()
     }
 
-    /// The radio link has failed: at the next TTI the UE acts upon it. False if it does so already,
+    /// The radio link has failed: the UE acts upon it in the next TTI. False if it does so already,
     /// or has no cell.
-    // TS 36.331 clause 5.3.11.3: RLC's failure counts under T304, too, which runs in the source.
+    // TS 36.331 clause 5.3.11.3: a failure of RLC counts while T304 runs in the source, too.
     pub fn link_failure(&mut self, at: &Moment<'_>, out: &mut Commands) -> bool {
         let counts = self.state.is_monitored() || matches!(self.state, State::Applying { .. });
         if !counts || !at.connected {
@@ -366,7 +369,7 @@ impl UeProcedures {
         true
     }
 
-    /// The UE is nowhere, T311 runs (TS 36.331 clause 5.3.7.2).
+    /// The UE has no cell, and T311 runs (TS 36.331 clause 5.3.7.2).
     pub fn begin_reestablishment(&mut self, at: &Moment<'_>, out: &mut Commands) {
         self.detach(at, at.serving, out);
         let due = at.after(at.config.search);
@@ -374,7 +377,7 @@ impl UeProcedures {
         self.enter(State::Selecting { at: due, t311 }, due.min(t311), out);
     }
 
-    /// The UE has searched, and measured this of each cell.
+    /// Selects a cell by the powers that the UE has measured in its search.
     pub fn selected(
         &mut self,
         at: &Moment<'_>,
@@ -400,7 +403,7 @@ impl UeProcedures {
         Outcome::Nothing
     }
 
-    /// RRCConnectionReestablishment comes to the UE; the last message of the procedure is at the
+    /// The UE receives RRCConnectionReestablishment; the last message of the procedure is at the
     /// eNB in `complete`.
     // TS 36.331 clause 5.3.7.5: T301 stops.
     pub fn restore(&mut self, complete: Tti, out: &mut Commands) {
@@ -418,8 +421,7 @@ impl UeProcedures {
         out.push(Command::Detach(cell));
     }
 
-    /// The UE's cell serves it from now on. Its link may have been monitored since T301 has
-    /// stopped.
+    /// The UE's cell serves it from now on. Its link may have been monitored since T301 stopped.
     pub fn served(&mut self) {
         let monitored = self.state.is_monitored();
         self.go_idle();
@@ -429,12 +431,12 @@ impl UeProcedures {
         }
     }
 
-    /// No procedure goes on.
+    /// Ends all procedures of the UE.
     pub const fn go_idle(&mut self) {
         (self.state, self.command) = (State::Served, None);
     }
 
-    /// RRCConnectionRelease; true if the UE was there to hear it.
+    /// RRCConnectionRelease; true if the UE has a cell and receives it.
     // TS 36.331 clauses 5.3.8.3 and 5.3.12: all timers of the connection stop.
     pub fn released(&mut self) -> bool {
         let hears = !self.state.is_detached();
@@ -445,7 +447,7 @@ impl UeProcedures {
         hears
     }
 
-    /// Another cell is the UE's: monitoring and events begin anew.
+    /// The UE has another cell: monitoring and events start anew.
     fn restart(&mut self) {
         self.link.restart();
         self.measuring.restart();

@@ -6,24 +6,24 @@ use proptest::prelude::*;
 use super::*;
 use crate::rrc::Trigger;
 
-/// One step of what happens around a UE: bytes that any input is made of.
+/// A step of a UE's surroundings: bytes from which any input is made.
 type AnyInput = (u8, u16, u8);
 
-/// A cell that takes a UE, or does not.
+/// Load of a cell that admits a UE, or does not.
 fn load(admits: bool) -> Load {
     if admits { FREE } else { DOWN }
 }
 
-/// What a UE's commands have come to.
+/// A UE, its surroundings, and the state that its commands lead to.
 struct World {
     ue: UeMobility,
     s: Surroundings,
-    /// TTIs that wakes were noted for.
+    /// TTIs for which wakes are scheduled.
     wakes: Vec<Tti>,
     detached: bool,
-    /// Handovers under way in the bearers: data has moved, and may be recalled.
+    /// The bearers' data has moved in a handover, and may be recalled.
     moved: bool,
-    /// Bits of the answers that the network gives.
+    /// Bits of the network's answers.
     answers: u8,
     seen: Vec<MobilityEvent>,
 }
@@ -38,7 +38,7 @@ impl World {
         World { ue, s, wakes: Vec::new(), detached: false, moved: false, answers: 0, seen: Vec::new() }
     }
 
-    /// Gives `input`, carries the commands out, and checks what must hold after any step.
+    /// Gives `input`, carries the commands out, and checks the invariants of every step.
     fn input(&mut self, input: Input<'_>) -> Vec<Command> {
         let commands: Vec<Command> = self.ue.step(&self.s.context(), input).into_iter().collect();
         let mut all = commands.clone();
@@ -97,8 +97,8 @@ impl World {
         }
     }
 
-    /// Timers as in table 7.3.1 of TS 36.331; a UE is detached where its phase says so; what is
-    /// under way goes on by itself.
+    /// Timers as in table 7.3.1 of TS 36.331; a UE is detached where its phase implies it; the next
+    /// step of every procedure is scheduled.
     fn check(&self, input: &Input<'_>) {
         let t = timers(&self.ue);
         let phase = Phase { ue: self.ue.ue.state, enb: self.ue.enb.procedure };
@@ -134,12 +134,12 @@ impl World {
         let timer = t.t301.or(t.t304).or(t.t311).unwrap_or(end);
         let open = self.s.context().at.open;
         let noted = |until: Tti| self.wakes.iter().any(|at| *at >= open && *at <= until.max(open));
-        // A question that is being answered belongs to this TTI.
+        // A query that is being answered belongs to this TTI.
         assert!(noted(end) || end <= self.s.tti, "{phase:?} waits for nothing, after {input:?}");
         assert!(noted(timer) || end <= self.s.tti, "{phase:?} outlasts its timer");
     }
 
-    /// The wakes until `tti` come, then it is `tti`.
+    /// Gives the wakes up to `tti`, then advances to `tti`.
     fn until(&mut self, tti: Tti) {
         while let Some(at) = self.wakes.iter().copied().filter(|at| *at <= tti).min() {
             self.wakes.retain(|other| *other != at);
@@ -174,7 +174,7 @@ impl World {
                 self.input(Input::Released);
             }
             _ => {
-                // The path is switched, the end marker comes, an idle UE connects.
+                // The path is switched, the end marker arrives, an idle UE connects.
                 (self.s.anchor, self.s.forwarding) = match self.detached {
                     false => (self.s.home, false),
                     true => (self.s.anchor, self.s.forwarding),
@@ -225,7 +225,7 @@ fn configs() -> impl Strategy<Value = HandoverConfig> {
     )
 }
 
-/// Runs of a UE: its parameters, messages that take no time, and what happens.
+/// Runs of a UE: its parameters, whether messages take no time, and the inputs.
 fn runs() -> impl Strategy<Value = (HandoverConfig, bool, Vec<AnyInput>)> {
     let inputs = prop::collection::vec(any::<AnyInput>(), 1..120);
     (configs().prop_filter("valid", |c| c.validate().is_ok()), any::<bool>(), inputs)
@@ -244,14 +244,14 @@ fn run((config, ideal, inputs): (HandoverConfig, bool, Vec<AnyInput>)) -> Vec<Mo
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Any inputs in any order, answers that nobody asked for among them.
+    /// Any inputs in any order, with answers among them for which there was no query.
     #[test]
     fn no_input_makes_the_state_inconsistent(of in runs()) {
         run(of);
     }
 }
 
-/// The property above is not an empty one. A return within `ping_pong` is too rare to be among it.
+/// The property above covers every step; a return within `ping_pong` is too rare to be among them.
 #[test]
 fn any_inputs_go_through_every_step() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
