@@ -1,9 +1,10 @@
-//! Link adaptation of the downlink: what a UE reports, and which MCS the eNB makes of it.
+//! Link adaptation of the downlink: the reports of a UE, and the MCS that the eNB derives from
+//! them.
 //!
-//! The UE looks at the SINR of every resource block and reports one CQI for the band and, if
-//! configured, one per sub-band (TS 36.213 clause 7.2). The eNB keeps each as a **level**: the SINR
-//! [dB] that the CQI's MCS needs. Averages of reports and the outer loop's offset act on levels;
-//! the MCS is the largest whose need is met.
+//! The UE measures the SINR of every resource block and reports one CQI for the band and, if
+//! configured, one per sub-band (TS 36.213 clause 7.2). The eNB stores each as a **level**: the
+//! SINR [dB] that the CQI's MCS needs. Averages of reports and the outer loop's offset act on
+//! levels; the MCS is the largest one whose needed SINR does not exceed the level.
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
@@ -18,7 +19,7 @@ use super::allocation::{Band, Groups, bits};
 use crate::phy::air::{LOOK_BACK, Scheme, layers_of};
 use lasthop_bearer::{ConfigError, Warning, check};
 
-/// What a UE reports about the downlink, and when.
+/// Contents and times of a UE's reports about the downlink.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CqiConfig {
@@ -29,18 +30,18 @@ pub struct CqiConfig {
     /// subframe at least 4 before it is sent (TS 36.213 clause 7.2.3), and the eNB needs time
     /// to read it. At most 64.
     pub delay: u64,
-    /// What has a value of its own beside the band.
+    /// The parts of the band that have a CQI besides the wideband one.
     pub subbands: Subbands,
-    /// The difference of a sub-band to the band is coded in 2 bits: 0, +1, +2 or more, -1 or less
-    /// (TS 36.213 table 7.2.1-2).
+    /// The offset of a sub-band's CQI from the wideband one is coded in 2 bits: 0, +1, +2 or more,
+    /// -1 or less (TS 36.213 table 7.2.1-2).
     pub differential: bool,
     /// Weight of the newest report in the eNB's average of levels, above 0 to 1; 1: no averaging.
     pub average: f64,
-    /// Whose interference a report contains.
+    /// The interference that a report contains.
     pub interference: CqiInterference,
 }
 
-/// The parts of the band that have a CQI of their own.
+/// The parts of the band that have a CQI each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subbands {
@@ -53,12 +54,12 @@ pub enum Subbands {
     Group,
 }
 
-/// Whose interference a CQI contains.
+/// The interference that a CQI contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CqiInterference {
-    /// Every other cell at full power: what reference signals and control channels, which never
-    /// fall silent, meet.
+    /// Every other cell at full power: the interference to reference signals and control channels,
+    /// which are always sent.
     #[default]
     Reference,
     /// The other cells' data on exactly the blocks that they use in the TTI of the measurement.
@@ -79,7 +80,7 @@ impl Default for CqiConfig {
 }
 
 impl CqiConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check((1..=160).contains(&self.period), "period", "1 to 160 TTIs")?;
         check(self.delay <= 64, "delay", "0 to 64 TTIs")?;
@@ -96,8 +97,8 @@ impl CqiConfig {
         Ok(Vec::new())
     }
 
-    /// The TTI of the measurement that the eNB uses in `tti`: one every `period`, `phase` apart
-    /// from the next UE's. Before the first one is old enough, the first one.
+    /// The TTI of the measurement that the eNB uses in `tti`: one every `period`, at the UE's
+    /// `phase`. Before the first one is `delay` old, the first one.
     #[inline]
     pub const fn measured(&self, tti: Tti, phase: u64) -> Tti {
         let phase = phase % self.period;
@@ -108,15 +109,15 @@ impl CqiConfig {
         Tti(known - (known - phase) % self.period)
     }
 
-    /// True if what the eNB uses in `tti` does not depend on what cells send in `tti`: reports of
-    /// other cells' data are of TTIs before, and those are not forgotten yet.
+    /// True if the measurement that the eNB uses in `tti` does not depend on transmissions in
+    /// `tti`: reports of other cells' data are of earlier TTIs, which are still stored.
     pub fn reads_earlier_ttis(&self, tti: Tti) -> bool {
         let back = self.delay + self.period;
         self.interference == CqiInterference::Reference || (self.delay > 0 && tti.0 > 0 && back < LOOK_BACK)
     }
 }
 
-/// How the groups of an allocation give its MCS.
+/// How the MCS of an allocation follows from its groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum McsRule {
@@ -125,7 +126,7 @@ pub enum McsRule {
     Mean,
     /// The lowest MCS of all groups (ns-3).
     Lowest,
-    /// The MCS of the wideband report, whatever the groups.
+    /// The MCS of the wideband report, for all groups.
     Wideband,
 }
 
@@ -135,10 +136,10 @@ pub const SUBBANDS_MAX: usize = 28;
 /// The MCS that names a size, at most 29.
 const MCS_COUNT: usize = 29;
 
-/// What a level stands for must come out again in spite of rounding [dB].
+/// Margin for rounding, so that the level of an MCS's need gives this MCS [dB].
 const ROUNDING_DB: f32 = 1e-4;
 
-/// In the place of an MCS: nothing can be sent.
+/// In place of an MCS: no transmission is possible.
 const OUT_OF_RANGE: u8 = u8::MAX;
 
 /// Levels, MCS and rates of a cell.
@@ -146,11 +147,11 @@ const OUT_OF_RANGE: u8 = u8::MAX;
 pub struct Adaptation {
     amc: Amc,
     mcs_table: McsTable,
-    /// By MCS: the level [dB] at which it may be used; ascending.
+    /// By MCS: the lowest level [dB] at which it may be used; ascending.
     needed_db: Vec<f32>,
-    /// By CQI: the level [dB] that it stands for.
+    /// By CQI: its level [dB].
     level: [f32; 1 + Cqi::MAX.index() as usize],
-    /// By MCS: bits that one resource block carries, overheads of the code included.
+    /// By MCS: bits of one resource block, overheads of the code included.
     rate: Vec<f32>,
     rule: McsRule,
     blocks: usize,
@@ -169,7 +170,7 @@ impl Adaptation {
         let level = std::array::from_fn(|cqi| {
             amc.mcs(Cqi::new(cqi as u8)).map_or(f32::NEG_INFINITY, |m| needed_db[usize::from(m.index())])
         });
-        // 10 blocks: large enough that the CRC and the steps of the table do not count.
+        // 10 blocks: so large that the CRC and the steps of the table are negligible.
         let rate = |m: Mcs| m.i_tbs(mcs_table).and_then(|i| tbs_bits(10, i)).map_or(0.0, |b| b as f32 / 10.0);
         let rate: Vec<f32> = mcs().map(rate).collect();
         let blocks = bandwidth.prbs();
@@ -194,7 +195,7 @@ impl Adaptation {
         self.mcs_table
     }
 
-    /// The CQI that a UE with the linear SINRs `sinr` finds for all of them together.
+    /// The CQI of a UE with the linear SINRs `sinr`, over all of them.
     pub fn cqi(&self, sinr: &[f32]) -> Cqi {
         self.amc.cqi(sinr)
     }
@@ -232,8 +233,8 @@ impl Adaptation {
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
-    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit];
-    /// 0: nothing. Appended to `to`.
+    /// Appends to `to` what each block of each group would carry for a UE of `quality`, on all of
+    /// its layers [bit]; 0: no transmission is possible.
     #[inline]
     pub fn rates(&self, quality: &mut Quality, groups: u32, to: &mut Vec<f32>) {
         if quality.stale {
@@ -249,11 +250,11 @@ impl Adaptation {
         }
     }
 
-    /// MCS and rates of `quality` from its levels.
+    /// Computes MCS and rates of `quality` from its levels.
     fn work_out(&self, quality: &mut Quality) {
         let offset = quality.offset();
         let subbands = self.blocks.div_ceil(self.subband);
-        // How far the offset may move before an MCS changes.
+        // How far the offset may change before an MCS changes.
         let (mut down, mut up) = (f32::INFINITY, f32::INFINITY);
         let mut mcs_of = |level: f32| {
             let db = level + offset;
@@ -264,7 +265,7 @@ impl Adaptation {
         };
         let layers = f32::from(quality.layers);
         let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
-        // Many sub-bands have the level of the carrier.
+        // Many sub-bands have the same level as the carrier.
         quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
         let mut last = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
         quality.wideband_rate = last.2 * self.blocks as f32;
@@ -284,7 +285,7 @@ impl Adaptation {
         quality.stale = false;
     }
 
-    /// What a block carries at `cqi` [bit]; 0 out of range.
+    /// Bits of a resource block at `cqi`; 0 out of range.
     pub fn rate_of(&self, cqi: Cqi) -> f32 {
         self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
     }
@@ -324,8 +325,8 @@ impl Adaptation {
     }
 }
 
-/// The SINR [dB] at which `mcs` may be used: where its block on the CSI reference resource fails
-/// with the target, or where Piro's formula gives its efficiency.
+/// The SINR [dB] from which `mcs` may be used: where the error rate of its block on the CSI
+/// reference resource is the target, or where Piro's formula gives its efficiency.
 fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
     match amc.mode() {
         AmcMode::Piro { ber } => {
@@ -344,8 +345,8 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
     }
 }
 
-/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1, which the eNB takes for
-/// 2 and -1.
+/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1; the eNB uses 2 and -1
+/// for the last two.
 fn differential(subband: u8, wideband: u8) -> u8 {
     let offset = (i16::from(subband) - i16::from(wideband)).clamp(-1, 2);
     (i16::from(wideband) + offset).clamp(0, 15) as u8
@@ -353,14 +354,14 @@ fn differential(subband: u8, wideband: u8) -> u8 {
 
 /// Mutual information of a row of SINRs, by modulation.
 struct Information {
-    /// Means over the sub-bands, as many as there are.
+    /// Means over the sub-bands.
     parts: [MiByModulation; SUBBANDS_MAX],
     /// The mean over all blocks.
     all: MiByModulation,
 }
 
 impl Information {
-    /// Of `sinr`, in sub-bands of `size` blocks.
+    /// The information of `sinr`, in sub-bands of `size` blocks.
     #[inline]
     fn of(sinr: &[f32], size: usize) -> Information {
         let mut information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
@@ -379,7 +380,7 @@ impl Information {
         information
     }
 
-    /// The means over sub-band `part`, or over all.
+    /// The mean over sub-band `part`; None: over all blocks.
     #[inline(always)]
     fn mean(&self, part: Option<usize>) -> &MiByModulation {
         part.map_or(&self.all, |i| &self.parts[i])
@@ -395,11 +396,12 @@ pub struct Report {
     pub wideband: Cqi,
     /// CQI by sub-band.
     pub subbands: [u8; SUBBANDS_MAX],
-    /// CQIs of the second code word, where it has its own: those above are of the first one then.
+    /// CQIs of the second code word, where it has CQIs of its own; those above are of the first one
+    /// then.
     pub second: Option<CodeWordReport>,
 }
 
-/// What a report says of a second code word.
+/// The report of a second code word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeWordReport {
     /// CQI of the whole carrier.
@@ -409,7 +411,7 @@ pub struct CodeWordReport {
 }
 
 impl Report {
-    /// How the blocks are sent, and the second code word's CQIs.
+    /// The report for transmissions of `scheme`, with the second code word's CQIs.
     #[must_use]
     pub fn under(self, scheme: Scheme, second: Option<&Report>) -> Report {
         let second = second.map(|r| CodeWordReport { wideband: r.wideband, subbands: r.subbands });
@@ -417,10 +419,10 @@ impl Report {
     }
 }
 
-/// What the eNB knows of the downlink to a UE.
+/// The eNB's record of the downlink channel of a UE.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    /// TTI of the measurement that it knows.
+    /// TTI of the last reported measurement.
     pub measured: Option<Tti>,
     /// Newest wideband CQI.
     pub cqi: Cqi,
@@ -429,15 +431,15 @@ pub struct Quality {
     /// Levels by sub-band [dB].
     levels: [f32; SUBBANDS_MAX],
     olla: Option<Olla>,
-    /// Rank and precoder that the newest report asks for.
+    /// Rank and precoder of the newest report.
     scheme: Scheme,
-    /// Layers to which the levels apply: of all code words with the same CQIs.
+    /// Layers to which the levels apply: those of all code words with the same CQIs.
     layers: u8,
-    /// What is known of the second code word, where it has had CQIs of its own.
+    /// The record of the second code word, where it has had CQIs of its own.
     second: Option<Box<Quality>>,
-    /// Levels or offset have changed since what follows was worked out.
+    /// Levels or offset have changed since the fields below were computed.
     stale: bool,
-    /// Offsets between which what follows stays as it is [dB].
+    /// Offsets between which the fields below hold [dB].
     holds: (f32, f32),
     /// MCS by sub-band and of the carrier.
     mcs: [u8; SUBBANDS_MAX],
@@ -448,7 +450,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Nothing is known yet. With `olla` the outer loop corrects the levels.
+    /// Without a report. With `olla` the outer loop corrects the levels.
     pub fn new(olla: Option<OllaConfig>) -> Quality {
         Quality {
             measured: None,
@@ -468,11 +470,11 @@ impl Quality {
         }
     }
 
-    /// A report of a measurement at `measured` is known from now on.
+    /// Takes in a report of a measurement at `measured`.
     pub fn learn(&mut self, measured: Tti, report: &Report, adaptation: &Adaptation, config: &CqiConfig) {
         let weight = config.average as f32;
         let blend = |old: f32, new: f32| {
-            // Out of range is no number to average with.
+            // Out of range is not a number to average with.
             if weight >= 1.0 || old == f32::NEG_INFINITY || new == f32::NEG_INFINITY {
                 new
             } else {
@@ -513,18 +515,17 @@ impl Quality {
         self.wideband > f32::NEG_INFINITY
     }
 
-    /// Rank and precoder that the newest report asks for.
+    /// Rank and precoder of the newest report.
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Code words that the newest report asks for, 1 or 2.
+    /// Code words that the newest report gives, 1 or 2.
     pub const fn code_words(&self) -> usize {
         if self.scheme.layers() > 1 { 2 } else { 1 }
     }
 
-    /// What is known for `code_word`: that of the first one, where the second has no CQIs of its
-    /// own.
+    /// The record of `code_word`: that of the first one, where the second has no CQIs of its own.
     pub fn of(&mut self, code_word: usize) -> &mut Quality {
         if code_word == 1 && self.second.is_some() {
             return self.second.as_mut().unwrap_or_else(|| unreachable!("it is there"));
@@ -532,14 +533,13 @@ impl Quality {
         self
     }
 
-    /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked
-    /// out.
+    /// Bits of the whole carrier at the wideband rate on all layers, as last computed.
     pub fn wideband_rate(&self) -> f32 {
         let second = self.second.as_deref().filter(|_| self.scheme.layers() > 1);
         self.wideband_rate + second.map_or(0.0, |s| s.wideband_rate)
     }
 
-    /// A first transmission was acknowledged, or not.
+    /// Takes in whether a first transmission was acknowledged.
     pub fn first_transmission(&mut self, acknowledged: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(acknowledged);
@@ -567,8 +567,8 @@ mod tests {
     const TARGET: AmcMode = AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding: CqiRounding::AtMost };
     const PIRO: AmcMode = AmcMode::Piro { ber: 5e-5 };
 
-    /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS,
-    /// alone or over the band.
+    /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS, for
+    /// single groups and over the band.
     #[test]
     fn a_flat_channel_gives_the_mcs_of_its_cqi_by_every_rule() {
         let band = Band::new(25, 2, true);
@@ -590,7 +590,7 @@ mod tests {
         }
     }
 
-    /// Levels of Piro's model are the inverse of its formula: every CQI comes out as its own MCS.
+    /// Levels of Piro's model are the inverse of its formula: every CQI gives its own MCS.
     #[test]
     fn levels_of_both_models_return_the_mcs_of_the_cqi() {
         for mode in [TARGET, PIRO] {
@@ -603,8 +603,8 @@ mod tests {
         }
     }
 
-    /// Half of the band at 20 dB, half at 0 dB: the lowest rule takes the worst, the mean lies
-    /// between, a group alone its own. 2-bit differences cannot say more than +2 and -1.
+    /// Half of the band at 20 dB, half at 0 dB: the lowest rule gives the worst MCS, the mean one
+    /// between, a single group its own. 2-bit differences are limited to +2 and -1.
     #[test]
     fn sub_bands_differ_and_differences_are_limited() {
         let a = adaptation(TARGET, Subbands::Group, McsRule::Lowest);
@@ -627,7 +627,7 @@ mod tests {
         assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
     }
 
-    /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 knows the one of 7, TTI 12
+    /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 uses the one of 7, TTI 12
     /// that of 2.
     #[test]
     fn the_measurement_in_use_is_the_newest_that_is_old_enough() {
@@ -638,7 +638,7 @@ mod tests {
         assert_eq!(every.measured(Tti(9), 3), Tti(9));
     }
 
-    /// An NACK moves the level down by 0.5 dB; 20 of them, 10 dB, cost about ten MCS.
+    /// A NACK lowers the level by 0.5 dB; 20 of them, 10 dB, lower the MCS by about ten.
     #[test]
     fn the_outer_loop_moves_the_mcs() {
         let a = adaptation(TARGET, Subbands::None, McsRule::Wideband);

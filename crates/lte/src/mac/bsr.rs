@@ -16,11 +16,10 @@ const LEVELS: [u32; 62] = [
     79846, 93479, 109_439, 128_125, 150_000,
 ];
 
-/// What a report of the highest level stands for: more than 150 000 B. The eNB takes it for this
-/// much.
+/// Bytes for which the eNB takes a report of the highest level, which means more than 150 000 B.
 const BEYOND: u32 = 150_000;
 
-/// The level that a UE with `bytes` waiting reports, 0 to 63.
+/// The level that a UE reports for `bytes` in its buffer, 0 to 63.
 pub fn level(bytes: u64) -> u8 {
     if bytes == 0 {
         return 0;
@@ -28,7 +27,7 @@ pub fn level(bytes: u64) -> u8 {
     1 + LEVELS.partition_point(|bound| u64::from(*bound) < bytes) as u8
 }
 
-/// What the eNB takes a level for: its upper bound [B].
+/// Bytes for which the eNB takes a level: its upper bound [B].
 pub fn bytes(level: u8) -> u32 {
     match level {
         0 => 0,
@@ -45,11 +44,11 @@ mod tests {
     #[test]
     fn the_levels_are_equal_ratios_from_10_to_150000_bytes() {
         for (i, bound) in LEVELS.iter().enumerate() {
-            // The last one is 10 * 15000 exactly; a rounding error upwards must not add a byte.
+            // The last bound is 10 * 15000 exactly; a rounding error upwards must not add a byte.
             let exact = 10.0 * math::pow(15_000.0, i as f64 / 61.0);
             assert_eq!(*bound, (exact - 1e-6).ceil() as u32, "level {}", i + 1);
         }
-        // Where other codes have a slip of the pen: 93749 and 4667.
+        // Two values that other codes have wrong: 93749 and 4667.
         assert_eq!((bytes(59), bytes(40)), (93_479, 4677));
     }
 

@@ -1,5 +1,5 @@
-//! How a cell's downlink is run: configuration, averages, transmission modes, discontinuous
-//! reception, counters. What a TTI does with them stands in the network's `downlink.rs`.
+//! Downlink of a cell: configuration, averages, transmission modes, discontinuous reception,
+//! counters. The procedures of a TTI are in the network's `downlink.rs`.
 
 use std::ops::RangeInclusive;
 
@@ -20,24 +20,24 @@ use lasthop_bearer::{ConfigError, Warning, check, within};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DownlinkConfig {
-    /// Who is served first.
+    /// The scheduling policy.
     pub scheduler: SchedulerConfig,
-    /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers look at [TTI], at least 1.
+    /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers use [TTI], at least 1.
     pub window: f64,
-    /// Schedulers that share equally leave the rest of the division empty (ns-3) instead of handing
-    /// it out.
+    /// Schedulers that share equally leave the remainder of the division unused (ns-3) instead of
+    /// allocating it.
     pub exact_shares: bool,
-    /// A rest of the carrier smaller than a resource block group stays unused (ns-3).
+    /// A remainder of the carrier smaller than a resource block group stays unused (ns-3).
     pub whole_groups: bool,
-    /// Schedulers look at the metric alone: a UE with data takes every group where it is best,
-    /// however little data it has (LENA's schedulers).
+    /// Schedulers allocate by the metric alone: a UE with data gets every group where its metric is
+    /// the best, however little data it has (LENA's schedulers).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beyond_need: bool,
-    /// How the groups of an allocation give its MCS.
+    /// How the MCS of an allocation follows from its groups.
     pub mcs_rule: McsRule,
     /// How SINRs become CQIs.
     pub amc: AmcConfig,
-    /// What UEs report, and when.
+    /// Contents and times of the UEs' reports.
     pub cqi: CqiConfig,
     /// Correction of the reported quality by ACK and NACK.
     pub outer_loop: OuterLoopConfig,
@@ -47,18 +47,18 @@ pub struct DownlinkConfig {
     pub data_errors: bool,
     /// UEs may miss their assignments (PCFICH and PDCCH).
     pub control_errors: bool,
-    /// Most downlink assignments in a TTI, what the PDCCH has room for; 0: no limit.
+    /// Most downlink assignments in a TTI, by the capacity of the PDCCH; 0: no limit.
     pub max_assignments: u32,
     /// Antennas.
     pub mimo: MimoConfig,
     /// Discontinuous reception of connected UEs.
     pub drx: Option<DrxConfig>,
     /// The resource blocks that the cell may use (hard frequency reuse); unset: all. Groups that
-    /// reach beyond them stay unused.
+    /// are only partly within them stay unused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockRange>,
     /// UEs at the edge of the cell have blocks of their own (strict or soft frequency reuse);
-    /// unset: all UEs use the same.
+    /// unset: all UEs share the same blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseConfig>,
 }
@@ -91,7 +91,7 @@ impl Default for DownlinkConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AmcConfig {
-    /// The best quality whose reference block fails with at most the target (TS 36.213 clause
+    /// The highest CQI whose reference block fails with at most the target (TS 36.213 clause
     /// 7.2.3).
     BlerTarget(BlerTargetConfig),
     /// Shannon's formula with the gap of an uncoded bit error rate (G. Piro, N. Baldo, M. Miozzo,
@@ -147,7 +147,7 @@ impl AmcConfig {
             AmcConfig::Piro(c) => AmcMode::Piro { ber: c.ber },
         }
     }
-    /// Refuses what cannot work; keys relative to this table.
+    /// Refuses invalid values; keys are relative to this table.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         match self {
             AmcConfig::BlerTarget(c) => {
@@ -161,12 +161,12 @@ impl AmcConfig {
 }
 
 impl OuterLoopConfig {
-    /// The loop, if it is in use.
+    /// The outer loop, if it is enabled.
     pub fn olla(&self) -> Option<OllaConfig> {
         let OuterLoopConfig { enabled, target, step } = *self;
         enabled.then(|| OllaConfig { target, step_down: step, ..OllaConfig::default() })
     }
-    /// Refuses what cannot work; keys relative to this table.
+    /// Refuses invalid values; keys are relative to this table.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(TARGET.contains(&self.target.0), "target", TARGET_TEXT)?;
         check(self.step.0 > 0.0 && self.step.0 <= 20.0, "step", "above 0 dB and at most 20 dB")?;
@@ -184,11 +184,11 @@ impl Default for AmcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OuterLoopConfig {
-    /// It is in use.
+    /// The outer loop is enabled.
     pub enabled: bool,
     /// Target share of first transmissions that fail, 0.001 % to 99.9 %.
     pub target: Ratio,
-    /// How far a NACK lowers the level that a CQI stands for, above 0 dB and at most 20 dB.
+    /// By how much a NACK lowers the level of a CQI, above 0 dB and at most 20 dB.
     pub step: Db,
 }
 
@@ -204,7 +204,7 @@ impl Default for OuterLoopConfig {
 pub struct HarqConfig {
     /// Most transmissions of a transport block, the first included, 1 to 8; 1: no HARQ.
     pub transmissions: u8,
-    /// How the receiver joins them.
+    /// How the receiver combines the transmissions of a block.
     pub combining: Combining,
 }
 
@@ -214,7 +214,7 @@ impl Default for HarqConfig {
     }
 }
 
-/// How the receiver joins the transmissions of a transport block.
+/// How the receiver combines the transmissions of a transport block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combining {
@@ -236,10 +236,10 @@ impl From<Combining> for HarqCombining {
 
 /// Transmission modes (TS 36.213 clause 7.1).
 ///
-/// Physically, a mode is what the antennas of both ends make of their channels: power shared
-/// between antennas and layers, the code of transmit diversity, the precoder, and the receiver's
-/// interference between layers. `model = "gains"` is ns-3's: constant gains on the SINR of single
-/// antennas. These gains are those that ns-3 took from S. Catreux and others, "Data throughputs
+/// The physical model computes a mode from the channels between the antennas of both ends: power
+/// shared between antennas and layers, the code of transmit diversity, the precoder, and the
+/// interference between layers at the receiver. `model = "gains"` is ns-3's: constant gains on the
+/// SINR of single antennas. ns-3 took these gains from S. Catreux and others, "Data throughputs
 /// using multiple-input multiple-output techniques in a noise-limited cellular environment", IEEE
 /// Trans. Wireless Communications 1(2), 2002: differences of the medians of the output SINR,
 /// Alamouti 17.7 - 13.5 = 4.2 dB, MMSE 10.7 - 13.5 = -2.8 dB.
@@ -249,16 +249,16 @@ pub struct MimoConfig {
     /// 1: single antenna; 2: transmit diversity; 3: open-loop spatial multiplexing; 4: closed-loop
     /// spatial multiplexing.
     pub mode: u8,
-    /// Where a mode's SINRs come from.
+    /// The source of a mode's SINRs.
     pub model: MimoModel,
-    /// With `model = "gains"`: what transmit diversity adds to the SINR, -50 dB to 60 dB.
+    /// With `model = "gains"`: gain of transmit diversity on the SINR, -50 dB to 60 dB.
     pub diversity_gain: Db,
-    /// With `model = "gains"`: what each of two layers has of the single antenna's SINR, open loop,
+    /// With `model = "gains"`: gain of each of two layers on the single antenna's SINR, open loop,
     /// -50 dB to 60 dB.
     pub open_loop_gain: Db,
     /// The same, closed loop: the precoder follows the channel. -50 dB to 60 dB.
     pub closed_loop_gain: Db,
-    /// Modes 3 and 4 send two layers or more even where one would carry more (ns-3).
+    /// Modes 3 and 4 send at least two layers, even where one layer would carry more (ns-3).
     pub always_two_layers: bool,
 }
 
@@ -275,7 +275,7 @@ impl Default for MimoConfig {
     }
 }
 
-/// Where the SINRs of a transmission mode come from.
+/// The source of the SINRs of a transmission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MimoModel {
@@ -287,19 +287,19 @@ pub enum MimoModel {
 }
 
 impl MimoConfig {
-    /// The mode's SINRs come from channel matrices.
+    /// True if the mode's SINRs are computed from channel matrices.
     pub fn is_physical(&self) -> bool {
         self.mode > 1 && self.model == MimoModel::Physical
     }
-    /// Two code words may share the blocks.
+    /// True if two code words may share the blocks.
     pub const fn two_code_words(&self) -> bool {
         self.mode >= 3
     }
-    /// Linear gain on the SINR when one layer is sent.
+    /// Linear gain on the SINR of one layer.
     pub fn one_layer(&self) -> f32 {
         if self.mode == 1 { 1.0 } else { lasthop_radio::linear(self.diversity_gain) as f32 }
     }
-    /// Linear gain on the SINR of each of two layers; None where the mode has one.
+    /// Linear gain on the SINR of each of two layers; None for a mode with one layer.
     pub fn two_layers(&self) -> Option<f32> {
         let gain = match self.mode {
             3 => self.open_loop_gain,
@@ -316,9 +316,10 @@ impl MimoConfig {
 pub struct DrxConfig {
     /// longDRX-Cycle: 10 to 2560.
     pub cycle: u64,
-    /// onDurationTimer: at the start of every cycle the UE listens this long.
+    /// onDurationTimer: the UE monitors the PDCCH for this long at the start of every cycle.
     pub on_duration: u64,
-    /// drx-InactivityTimer: after an assignment of new data it listens this much longer.
+    /// drx-InactivityTimer: the UE monitors the PDCCH for this long after an assignment of new
+    /// data.
     pub inactivity: u64,
 }
 
@@ -328,19 +329,19 @@ impl Default for DrxConfig {
     }
 }
 
-/// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): the UE is told once; from
-/// then on it has the same resource blocks and MCS every `interval`, without an assignment on the
-/// PDCCH. Link adaptation rests meanwhile.
+/// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): one assignment on the
+/// PDCCH activates it; from then on the UE has the same resource blocks and MCS every `interval`.
+/// Link adaptation is suspended meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersistentConfig {
     /// semiPersistSchedIntervalDL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331
     /// clause 6.3.2).
     pub interval: u64,
-    /// Bytes that each occasion carries at least.
+    /// Least bytes of each occasion.
     pub bytes: u32,
-    /// After so many occasions without data the eNB releases the grant; the next data set it up
-    /// anew.
+    /// The eNB releases the grant after this many occasions without data; the next data activates
+    /// it again.
     pub release_after: u64,
 }
 
@@ -352,7 +353,7 @@ impl Default for PersistentConfig {
 }
 
 impl PersistentConfig {
-    /// Refuses what RRC cannot say.
+    /// Refuses values that RRC cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let known = [10, 20, 32, 40, 64, 80, 128, 160, 320, 640].contains(&self.interval);
         check(known, "interval", "10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 TTIs")?;
@@ -362,10 +363,10 @@ impl PersistentConfig {
     }
 }
 
-/// A persistent grant of a UE.
+/// Semi-persistent grant of a UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Persistent {
-    /// How it is set up.
+    /// Its configuration.
     pub config: PersistentConfig,
     /// Groups and MCS, while it is active.
     pub grant: Option<(Groups, Mcs)>,
@@ -374,20 +375,20 @@ pub struct Persistent {
 }
 
 impl Persistent {
-    /// Not active yet.
+    /// Without a grant.
     pub const fn new(config: PersistentConfig) -> Persistent {
         Persistent { config, grant: None, used: Tti(0) }
     }
-    /// `tti` is one of the occasions, `phase` apart from those of others.
+    /// True if `tti` is an occasion of the grant, by the UE's `phase`.
     pub const fn is_occasion(&self, tti: Tti, phase: u64) -> bool {
         (tti.0 + self.config.interval - phase % self.config.interval).is_multiple_of(self.config.interval)
     }
-    /// The grant, unless it has rested too long.
+    /// The grant, unless it has been unused for longer than `release_after` occasions.
     pub fn active(&self, tti: Tti) -> Option<(Groups, Mcs)> {
         let rested = tti.0.saturating_sub(self.used.0) / self.config.interval;
         self.grant.filter(|_| rested <= self.config.release_after)
     }
-    /// Occasions of this grant and of one with `interval` and `phase` ever coincide.
+    /// True if occasions of this grant and of `other` ever coincide.
     pub const fn meets(&self, phase: u64, other: &Persistent, other_phase: u64) -> bool {
         let (mut a, mut b) = (self.config.interval, other.config.interval);
         while b != 0 {
@@ -398,7 +399,7 @@ impl Persistent {
 }
 
 impl DownlinkConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         check(self.window >= 1.0, "window", "at least 1 TTI")?;
@@ -434,26 +435,26 @@ impl DownlinkConfig {
         Adaptation::new(Amc::new(mode, CqiTable::Qam64), bandwidth, self.cqi.subbands, self.mcs_rule)
     }
 
-    /// The outer loop, if it is in use.
+    /// The outer loop, if it is enabled.
     pub fn olla(&self) -> Option<OllaConfig> {
         self.outer_loop.olla()
     }
 }
 
-/// What a cell needs to schedule its downlink.
+/// The state of a cell that its downlink scheduling needs.
 #[derive(Debug)]
 pub struct DownlinkCell {
     /// The groups of the carrier.
     pub band: Band,
     /// Levels and MCS.
     pub adaptation: Adaptation,
-    /// The policy.
+    /// The scheduling policy.
     pub scheduler: Scheduler,
-    /// How its weights are spent.
+    /// The rules of allocation by the policy's metrics.
     pub rules: Rules,
     /// Groups that the cell may use.
     pub usable: Groups,
-    /// Of these, what UEs in its centre and at its edge may have.
+    /// Of these, the groups for UEs in the centre and at the edge of the cell.
     pub reuse: Option<Reuse>,
 }
 
@@ -475,24 +476,23 @@ impl DownlinkCell {
         }
     }
 
-    /// Another policy from now on.
+    /// Replaces the scheduling policy.
     pub fn set_scheduler(&mut self, scheduler: Scheduler) {
         self.rules.domain = scheduler.domain();
         self.scheduler = scheduler;
     }
 }
 
-/// The exponential average of what a UE was served, T <- (1 - 1/a) T + R/a once a TTI, in closed
-/// form over the TTIs in which nobody looked.
+/// The exponential average of a UE's served bits, T <- (1 - 1/a) T + R/a once a TTI, in closed form
+/// over the TTIs between two calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
     value: f64,
-    /// The value holds for the start of this TTI.
+    /// The TTI at whose start the value holds.
     at: Tti,
 }
 
-/// The average never falls below this [bit per TTI]: metrics divide by it, and denormal numbers are
-/// slow.
+/// Lower bound of the average [bit per TTI]: metrics divide by it, and denormal numbers are slow.
 const FLOOR: f64 = 1.0;
 
 impl Default for Average {
@@ -526,11 +526,11 @@ impl Average {
 
 #[cold]
 fn decay(keep: f64, ttis: u64) -> f64 {
-    // keep = 0 (a window of one TTI) forgets everything.
+    // keep = 0 (a window of one TTI): the average has no memory.
     if keep <= 0.0 || ttis as f64 * -ln(keep) > 700.0 { 0.0 } else { pow(keep, ttis as f64) }
 }
 
-/// What a UE has counted in one direction since the start.
+/// Counters of a UE in one direction since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStats {
     /// TTIs with a transmission.
@@ -579,7 +579,7 @@ pub struct LinkStats {
 mod tests {
     use super::*;
 
-    /// One TTI at a time and all at once: the same number.
+    /// Updates TTI by TTI and the closed form give the same number.
     #[test]
     fn the_average_is_a_closed_form_of_time() {
         let (mut stepwise, mut lazy) = (Average::default(), Average::default());
@@ -598,8 +598,8 @@ mod tests {
         assert_eq!((short.at(Tti(1), 1.0), short.at(Tti(2), 1.0)), (500.0, FLOOR));
     }
 
-    /// Intervals 20 and 32 have 4 in common: phases 1 and 5 meet (at 101 = 1 mod 20 = 5 mod 32),
-    /// phases 1 and 2 never do.
+    /// The greatest common divisor of the intervals 20 and 32 is 4: phases 1 and 5 coincide (at 101
+    /// = 1 mod 20 = 5 mod 32), phases 1 and 2 never do.
     #[test]
     fn occasions_meet_where_their_phases_agree() {
         let of = |interval| Persistent::new(PersistentConfig { interval, ..PersistentConfig::default() });

@@ -23,10 +23,10 @@ pub const fn process_of(tti: Tti) -> usize {
 /// subheaders.
 pub type Parts = Vec<(BearerId, Pdu)>;
 
-/// What the sender has of a transport block, and where that stands.
+/// State of a transport block at its sender.
 #[derive(Debug, Default)]
 pub struct Process {
-    /// Where the process stands.
+    /// State of the process.
     pub state: State,
     /// What the transport block carries.
     pub parts: Parts,
@@ -42,23 +42,23 @@ pub struct Process {
     pub sent: Tti,
 }
 
-/// What the receiver has of a transport block.
+/// State of a transport block at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reception {
-    /// What the error model knows of the transport block.
+    /// The transport block in the error model.
     pub block: Option<ErrorModel>,
-    /// What the soft buffer has gathered over the transmissions.
+    /// The soft buffer over all transmissions.
     pub soft: SoftBuffer,
-    /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it
-    /// fails. One draw for all transmissions, so that a block that failed with more information
-    /// has failed with less.
+    /// The block's one draw, uniform on [0, 1): a decoding fails if its error probability is above
+    /// it. All transmissions use this draw, so that a block that failed with more information has
+    /// failed with less.
     pub uniform: f64,
     /// TTI of the last transmission.
     pub sent: Tti,
-    /// It is decoded with the last transmission.
+    /// The block is decoded with the last transmission.
     pub decoded: bool,
-    /// The last transmission was not received: of the downlink because its assignment was missed,
-    /// and no feedback comes; of the uplink because the UE was silent.
+    /// The last transmission was not received: in the downlink because the UE missed its
+    /// assignment, and sends no feedback; in the uplink because the UE did not transmit.
     pub missed: bool,
 }
 
@@ -67,22 +67,22 @@ pub struct Reception {
 pub enum Feedback {
     /// The block is decoded.
     Ack,
-    /// It is not.
+    /// The block is not decoded.
     Nack,
-    /// The receiver knows of no transmission: DTX.
+    /// The receiver has detected no transmission: DTX.
     Nothing,
 }
 
-/// What the receiver of a UE's processes in one direction has.
+/// The receptions of a UE's processes in one direction.
 pub type Receptions = [Reception; PROCESSES];
 
 impl Reception {
-    /// Of a new block, which is sent in `tti`.
+    /// For a new block, which is sent in `tti`.
     pub fn new(tti: Tti, block: Option<ErrorModel>, soft: SoftBuffer, uniform: f64) -> Reception {
         Reception { block, soft, uniform, sent: tti, decoded: false, missed: false }
     }
 
-    /// What the sender learns of the last transmission.
+    /// The feedback to the sender on the last transmission.
     pub const fn feedback(&self) -> Feedback {
         match (self.decoded, self.missed) {
             (true, _) => Feedback::Ack,
@@ -92,7 +92,7 @@ impl Reception {
     }
 }
 
-/// Where a HARQ process stands, as the sender sees it.
+/// State of a HARQ process at its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// Free.
@@ -105,7 +105,7 @@ pub enum State {
 }
 
 impl Process {
-    /// Frees the process; what it carried goes to `each`.
+    /// Frees the process, and passes each part of its block to `each`.
     pub fn free(&mut self, each: impl FnMut((BearerId, Pdu))) {
         self.parts.drain(..).for_each(each);
         self.state = State::Idle;
@@ -123,7 +123,7 @@ impl Processes {
     pub fn idle(&self) -> Option<usize> {
         self.0.iter().position(|p| p.state == State::Idle)
     }
-    /// The process that has waited longest for its retransmission.
+    /// The process whose retransmission has waited longest.
     #[inline]
     pub fn failed(&self) -> Option<usize> {
         let failed = self.0.iter().enumerate().filter(|(_, p)| p.state == State::Failed);
@@ -143,7 +143,7 @@ impl Processes {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Process> {
         self.0.iter_mut()
     }
-    /// True while any is in use.
+    /// True while any process is in use.
     pub fn busy(&self) -> bool {
         self.0.iter().any(|p| p.state != State::Idle)
     }

@@ -1,5 +1,5 @@
-//! How a UE fills its transport block: logical channel prioritisation, and control elements before
-//! data before padding (TS 36.321 v15.1.0 clause 5.4.3.1).
+//! Multiplexing of a UE's transport block: logical channel prioritisation, and the order of control
+//! elements, data and padding (TS 36.321 v15.1.0 clause 5.4.3.1).
 
 use lasthop_units::{Bytes, Db, Duration, Tti};
 use schemars::JsonSchema;
@@ -44,9 +44,9 @@ impl Default for LogicalChannelConfig {
 }
 
 impl LogicalChannelConfig {
-    /// The channel of a bearer with this quality of service: by its class's priority level, classes
-    /// 1 to 9 as priorities 5 to 13 (below those of signalling, TS 36.331 clause 9.2.1.2); a
-    /// guaranteed rate is its prioritised bit rate, in a group of its own.
+    /// The channel of a bearer with this quality of service. Its priority follows from the class's
+    /// priority level: classes 1 to 9 are priorities 5 to 13, below those of signalling (TS 36.331
+    /// clause 9.2.1.2). A guaranteed rate is its prioritised bit rate, in a group of its own.
     pub fn of_class(qos: &Qos) -> LogicalChannelConfig {
         let priority = (4.0 + priority_of(qos.qci)).clamp(5.0, 16.0) as u8;
         let guaranteed = qos.uplink.0.div_ceil(8);
@@ -58,7 +58,7 @@ impl LogicalChannelConfig {
         LogicalChannelConfig { prioritised_bit_rate: OrInfinity::Value(Bytes(rate)), group: 1, ..default }
     }
 
-    /// Refuses what an RRC message cannot carry.
+    /// Refuses values that no RRC message can carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         require((1..=16).contains(&self.priority), "priority", &self.priority, "1 to 16")?;
         require(usize::from(self.group) < GROUPS, "group", &self.group, "0 to 3")?;
@@ -82,20 +82,19 @@ impl LogicalChannelConfig {
 /// A logical channel and its bucket.
 #[derive(Clone, Debug)]
 struct LogicalChannel {
-    /// Which of the UE's bearers.
+    /// Number of the UE's bearer.
     index: usize,
     config: LogicalChannelConfig,
-    /// Bj [B], as it was at `updated`.
+    /// Bj [B], as of `updated`.
     bucket: i64,
     updated: Tti,
 }
 
 impl LogicalChannel {
-    /// Bj grows by PBR times a TTI in each TTI, up to PBR times BSD: a closed form of the TTIs that
-    /// have gone by.
+    /// Adds PBR times a TTI to Bj for each TTI since `updated`, up to PBR times BSD: a closed form.
     fn refill(&mut self, tti: Tti) {
         if let Some(rate) = self.config.prioritised_bit_rate.value() {
-            // kB/s are bytes a millisecond, and a TTI is one.
+            // kB/s are bytes per millisecond, and a TTI is one millisecond.
             let per_tti = (rate.0 / 1000) as i64;
             let most = per_tti * self.config.bucket_size_duration.as_millis() as i64;
             let grown = per_tti.saturating_mul((tti.0 - self.updated.0) as i64);
@@ -103,19 +102,19 @@ impl LogicalChannel {
         }
         self.updated = tti;
     }
-    /// What it may take before less urgent channels get anything [B].
+    /// Bytes for the channel before less urgent channels are served [B].
     fn quota(&self) -> u64 {
         if self.config.prioritised_bit_rate.value().is_some() { self.bucket.max(0) as u64 } else { u64::MAX }
     }
 }
 
-/// What an RLC PDU and its subheader add to the data that a channel has waiting, at the least [B].
+/// Least size that an RLC PDU and its subheader add to the waiting data of a channel [B].
 const HEADERS: u64 = 5;
 
 /// The logical channels of a UE.
 #[derive(Clone, Debug, Default)]
 pub struct Multiplexer {
-    /// By priority.
+    /// In the order of priority.
     channels: Vec<LogicalChannel>,
 }
 
@@ -126,19 +125,19 @@ impl Multiplexer {
         self.channels.insert(place, LogicalChannel { index, config, bucket: 0, updated: Tti(0) });
     }
 
-    /// Empties the buckets: MAC is reset (TS 36.321 clause 5.9).
+    /// Empties the buckets at a reset of MAC (TS 36.321 clause 5.9).
     pub fn reset(&mut self, tti: Tti) {
         for channel in &mut self.channels {
             (channel.bucket, channel.updated) = (0, tti);
         }
     }
 
-    /// What a report would say, given what each bearer has waiting.
+    /// The buffers as a report gives them, by the waiting bytes of each bearer.
     pub fn buffers(&self, backlog: impl FnMut(usize) -> u64) -> Buffers {
         self.buffers_and_need(backlog).0
     }
 
-    /// The same, and what all waiting data takes with its headers [B]; 0 without data.
+    /// The buffers, and the size of all waiting data with its headers [B]; 0 without data.
     pub fn buffers_and_need(&self, mut backlog: impl FnMut(usize) -> u64) -> (Buffers, u64) {
         let mut buffers = Buffers::default();
         let (mut urgent, mut need) = (None, 0);
@@ -154,12 +153,12 @@ impl Multiplexer {
         (buffers, need)
     }
 
-    /// True if data that has just come for bearer `index` makes a regular report: no channel that
-    /// had data before is as urgent. `had`: whether a bearer had data before.
+    /// True if new data for bearer `index` triggers a regular report: no channel that is as urgent
+    /// had data before. `had`: whether a bearer had data before.
     pub fn makes_report(&self, index: usize, mut had: impl FnMut(usize) -> bool) -> bool {
         for channel in &self.channels {
             if channel.index == index {
-                // The first of its own priority that had data already hides it.
+                // A channel of the same priority that had data suffices.
                 return !had(index) && !self.peers(channel).any(|c| had(c.index));
             }
             if had(channel.index) {
@@ -174,12 +173,13 @@ impl Multiplexer {
     }
 
     /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
-    /// gets a bearer and its grant and answers what RLC has used of it, as [`Grant`] counts.
+    /// takes a bearer and its grant and returns the bytes that RLC has used of it, as [`Grant`]
+    /// counts.
     // 5.4.3.1 [unverified]: all the logical channels with Bj > 0 are allocated resources in a
     // decreasing priority order [...]; decrement Bj by the total size of MAC SDUs served to logical
     // channel j in Step 1; if any resources remain, all the logical channels are served in a strict
-    // decreasing priority order (regardless of the value of Bj). So a channel may take what is left
-    // over the quotas of those behind it, in one go: RLC makes one PDU and not two.
+    // decreasing priority order (regardless of the value of Bj). So a channel may use in one call
+    // what remains beyond the quotas of the channels after it: RLC makes one PDU instead of two.
     pub fn fill(
         &mut self,
         tti: Tti,
@@ -188,7 +188,7 @@ impl Multiplexer {
         mut pull: impl FnMut(usize, Grant) -> u32,
     ) {
         let per_pdu = if room < 128 { subheader(0) } else { subheader(room) };
-        // The last part's subheader has no L field: what it saves is there for data.
+        // The last part's subheader has no L field: its bytes are available for data.
         let mut left = room + (per_pdu - SHORT_SUBHEADER);
         let mut reserved: u64 = 0;
         let mut quotas = smallvec::SmallVec::<[(u64, bool); 8]>::new();
@@ -218,24 +218,25 @@ const C_RNTI: u32 = 3;
 /// Power headroom report with its subheader [B].
 const HEADROOM: u32 = 2;
 
-/// A MAC PDU that is being put together: control elements first, then data, then padding (TS 36.321
-/// clauses 5.4.3.1 and 6.1.2).
+/// A MAC PDU under construction: control elements first, then data, then padding (TS 36.321 clauses
+/// 5.4.3.1 and 6.1.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Assembly {
     tti: Tti,
-    /// Of the transport block [B].
+    /// Size of the transport block [B].
     size: u32,
-    /// What control elements take with their subheaders [B].
+    /// Size of the control elements with their subheaders [B].
     controls: u32,
-    /// Of that, a buffer status report.
+    /// Of that, the buffer status report.
     reserved: u32,
-    /// What waited when it was begun.
+    /// The buffers before the block was filled.
     before: Buffers,
 }
 
 impl Assembly {
-    /// A block of `size` bytes in `tti`, with the report that is due in `bsr`; a UE whose bearers
-    /// have `backlog` multiplexes its channels with `mux`. `c_rnti`: an Msg3 that says who sends.
+    /// Begins a block of `size` bytes in `tti`, with the report that is due in `bsr`; a UE whose
+    /// bearers have `backlog` multiplexes its channels with `mux`. `c_rnti`: an Msg3 that
+    /// identifies the UE.
     pub fn begin(
         tti: Tti,
         size: u32,
@@ -246,7 +247,7 @@ impl Assembly {
     ) -> Assembly {
         let controls = if c_rnti { C_RNTI } else { 0 };
         if c_rnti {
-            // The report of an Msg3 that was lost is as good as never sent.
+            // The report of a lost Msg3 counts as not sent.
             bsr.on_data();
         }
         let (before, need) = mux.buffers_and_need(backlog);
@@ -254,8 +255,8 @@ impl Assembly {
         Assembly { tti, size, controls: controls + reserved, reserved, before }
     }
 
-    /// A power headroom report, if one is due: before data, wherever it fits with its subheader (TS
-    /// 36.321 clauses 5.4.3.1 and 5.4.6). True if it goes along.
+    /// Adds a power headroom report if one is due and fits with its subheader: it has precedence
+    /// over data (TS 36.321 clauses 5.4.3.1 and 5.4.6). True if it was added.
     pub fn takes_headroom(&mut self, phr: &mut HeadroomReporting, path_loss: Db) -> bool {
         let takes = self.controls + HEADROOM <= self.size && phr.is_due(self.tti, path_loss);
         if takes {
@@ -265,18 +266,18 @@ impl Assembly {
         takes
     }
 
-    /// Another control element of `size` bytes with its subheader.
+    /// Adds a control element of `size` bytes, subheader included.
     pub const fn add(&mut self, size: u32) {
         self.controls += size;
     }
 
-    /// Bytes that are left for data.
+    /// Bytes that remain for data.
     pub const fn room(&self) -> u32 {
         self.size.saturating_sub(self.controls)
     }
 
-    /// The block is full: it has MAC SDUs of the sizes `sdus`, and the bearers have `backlog` left.
-    /// Its buffer status report, and its padding [B].
+    /// Completes the block, which has MAC SDUs of the sizes `sdus`; the bearers have `backlog`
+    /// left. Returns its buffer status report and its padding [B].
     pub fn finish(
         self,
         sdus: &[u32],
@@ -317,7 +318,8 @@ mod tests {
         config
     }
 
-    /// Bearers with endless data that take all they are granted; what each took, headers included.
+    /// Bytes that each of the bearers uses, headers included, where each uses all that it is
+    /// granted.
     fn shares(mux: &mut Multiplexer, tti: u64, room: u32) -> Vec<(usize, u32)> {
         let mut taken = Vec::new();
         mux.fill(
@@ -332,8 +334,8 @@ mod tests {
         taken
     }
 
-    /// One channel takes a block whole: 1000 B less one byte of subheader are an RLC PDU of 999 B.
-    /// RLC counts a subheader of 3 B, so it is told of 1002 B.
+    /// A block for one channel: 1000 B less one byte of subheader are an RLC PDU of 999 B. RLC
+    /// counts a subheader of 3 B, so its grant is 1002 B.
     #[test]
     fn the_last_subheader_has_no_length() {
         let mut mux = Multiplexer::default();
@@ -343,8 +345,8 @@ mod tests {
     }
 
     /// TS 36.321 clause 5.4.3.1 by hand. Priorities 1 (16 kB/s) and 2 (8 kB/s), BSD 100 ms. After
-    /// 10 TTIs Bj is 160 and 80 B. A block of 197 + 3 - 1 -> 199 B to share (subheaders counted
-    /// 3 each): step 1 gives 160 and the rest of it, 39 < 80, to the second; nothing is left
+    /// 10 TTIs Bj is 160 and 80 B. A block of 197 + 3 - 1 -> 199 B to share (subheaders counted 3
+    /// each): step 1 gives 160 and the remainder, 39 < 80, to the second channel; nothing remains
     /// for step 2.
     #[test]
     fn prioritised_rates_come_first() {
@@ -352,8 +354,8 @@ mod tests {
         mux.add(1, channel(2, Some(8), 0));
         mux.add(0, channel(1, Some(16), 0));
         assert_eq!(shares(&mut mux, 10, 197), [(0, 160), (1, 39)]);
-        // 10 TTIs later B is 160 and 80 - 39 + 80 = 121; 400 + 2 to share: step 1 takes 160 and
-        // 121, and in step 2 the more urgent one takes the other 121.
+        // 10 TTIs later B is 160 and 80 - 39 + 80 = 121; 400 + 2 to share: step 1 gives 160 and
+        // 121, and step 2 gives the other 121 to the more urgent channel.
         assert_eq!(shares(&mut mux, 20, 400), [(0, 281), (1, 121)]);
     }
 
@@ -363,8 +365,8 @@ mod tests {
         mux.add(0, channel(1, None, 0));
         mux.add(1, channel(2, Some(8), 0));
         assert_eq!(shares(&mut mux, 10, 500), [(0, 502)]);
-        // PBR * BSD = 8 B/ms * 100 ms = 800 B, however long it waited; a zero rate gets what
-        // remains.
+        // PBR * BSD = 8 B/ms * 100 ms = 800 B, for any time of waiting; a rate of zero gets the
+        // remainder.
         let mut mux = Multiplexer::default();
         mux.add(0, channel(1, Some(0), 0));
         mux.add(1, channel(2, Some(8), 0));

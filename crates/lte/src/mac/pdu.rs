@@ -1,5 +1,5 @@
 //! MAC PDUs of DL-SCH and UL-SCH and random access responses: sizes, exact bytes on demand, and
-//! decoders that survive any input (TS 36.321 v15.1.0 clause 6.1).
+//! decoders that accept or refuse any input without a panic (TS 36.321 v15.1.0 clause 6.1).
 //!
 //! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS and NB-IoT,
 //! and the 16-bit L field of very long SDUs.
@@ -10,7 +10,7 @@ use super::bsr::Report;
 use lasthop_bearer::bits::{BitReader, BitWriter};
 use lasthop_units::{Hole, Octets};
 
-/// Which transport channel: the same LCID names different control elements (TS 36.321 tables
+/// Transport channel: an LCID stands for different control elements on each (TS 36.321 tables
 /// 6.2.1-1 and 6.2.1-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
@@ -39,8 +39,8 @@ pub enum Control {
     Drx,
 }
 
-/// What a sidelink buffer status report says (TS 36.321 clause 6.1.3.1a): the buffer size level of
-/// destinations, all of logical channel group 0.
+/// Contents of a sidelink buffer status report (TS 36.321 clause 6.1.3.1a): the buffer size levels
+/// of destinations, all of logical channel group 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SidelinkLevels {
     count: u8,
@@ -49,7 +49,7 @@ pub struct SidelinkLevels {
 }
 
 impl SidelinkLevels {
-    /// Of these destinations, at most 16.
+    /// The levels of at most 16 destinations.
     pub fn new(levels: impl Iterator<Item = (u8, u8)>) -> SidelinkLevels {
         let mut report = SidelinkLevels::default();
         for (place, level) in report.of.iter_mut().zip(levels) {
@@ -57,7 +57,7 @@ impl SidelinkLevels {
         }
         report
     }
-    /// Destination index and level of each.
+    /// Destination index and level of each destination.
     pub fn levels(&self) -> &[(u8, u8)] {
         &self.of[..usize::from(self.count)]
     }
@@ -72,26 +72,27 @@ pub enum Part<S> {
     Sdu {
         /// Logical channel identity.
         lcid: u8,
-        /// Its bytes, or how many there are [B].
+        /// The SDU: its bytes, or their number [B].
         sdu: S,
     },
 }
 
-/// R/R/E/LCID, or R/R/E/LCID/F/L with a 7-bit or 15-bit L (TS 36.321 clause 6.1.2): what precedes
-/// an SDU of `size` bytes that is not the last part of its PDU [B].
+/// Size of the subheader of an SDU of `size` bytes that is not the last part of its PDU:
+/// R/R/E/LCID/F/L with a 7-bit or 15-bit L (TS 36.321 clause 6.1.2) [B].
 #[inline]
 pub const fn subheader(size: u32) -> u32 {
     if size < 128 { 2 } else { 3 }
 }
 
-/// The largest SDU that L can name [B].
+/// The largest SDU that the L field can give [B].
 pub const SDU_MAX: u32 = (1 << 15) - 1;
 
-/// The subheader of a control element, of padding, or of an SDU that is the last part [B].
+/// Size of the subheader R/R/E/LCID of a control element, of padding, or of an SDU that is the last
+/// part [B].
 pub const SHORT_SUBHEADER: u32 = 1;
 
 impl Control {
-    /// Without its subheader [B].
+    /// Size without the subheader [B].
     pub const fn size(self) -> u32 {
         match self {
             Control::CRnti(_) => 2,
@@ -103,7 +104,7 @@ impl Control {
         }
     }
 
-    /// Its subheader in a PDU, as the last part or not [B].
+    /// Size of the subheader in a PDU, as the last part or not [B].
     const fn subheader(self, last: bool) -> u32 {
         match self {
             Control::SidelinkBsr(_) if !last => subheader(self.size()),
@@ -135,7 +136,7 @@ impl Control {
             Control::SidelinkBsr(report) => {
                 for (destination, level) in report.levels() {
                     w.put(u32::from(*destination), 4);
-                    // The group.
+                    // Logical channel group.
                     w.put(0, 2);
                     w.put(u32::from(*level), 6);
                 }
@@ -151,7 +152,7 @@ impl Control {
         }
     }
 
-    /// `length`: what follows, of a report whose subheader says so [B].
+    /// Reads a control element; `length`: its size, if its subheader gives one [B].
     fn read(
         lcid: u8,
         length: u32,
@@ -210,20 +211,20 @@ const SIDELINK_BSR: u8 = 0b10111;
 /// The largest LCID of a logical channel.
 const LCID_MAX: u8 = 10;
 
-/// Why bytes are not a MAC PDU (TS 36.321 clause 5.11: such a PDU is discarded).
+/// Reasons why bytes are not a MAC PDU (TS 36.321 clause 5.11: such a PDU is discarded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MacDecodeError {
-    /// It ends where a subheader, control element or SDU goes on.
+    /// The PDU ends within a subheader, a control element or an SDU.
     #[error("the PDU ends within a subheader, a control element or an SDU")]
     Truncated,
-    /// An LCID is reserved, or not one of this channel.
+    /// An LCID is reserved, or does not belong to this channel.
     #[error("an LCID is reserved")]
     Reserved,
 }
 
-/// How much of a transport block is padding, its subheaders included, when it carries `controls`
-/// bytes of control elements with their subheaders and SDUs of the given sizes. None if they do not
-/// fit.
+/// Size of the padding of a transport block, its subheaders included, when the block carries
+/// `controls` bytes of control elements with their subheaders and SDUs of the given sizes. None if
+/// they do not fit.
 pub fn padding(block: u32, controls: u32, sdus: &[u32]) -> Option<u32> {
     let mut used = controls;
     for (i, size) in sdus.iter().enumerate() {
@@ -297,7 +298,7 @@ pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec
 }
 
 /// The bytes of a MAC PDU of `block` bytes whose SDUs have places for packets, each with its LCID.
-/// A block that is too small for them (where a profile counts no subheaders) grows: true.
+/// True if the block was enlarged because it was too small (where a profile counts no subheaders).
 pub fn octets(block: u32, controls: &[Control], sdus: &[(u8, Octets)], channel: Channel) -> (Octets, bool) {
     let mut parts: Vec<Part<&[u8]>> = controls.iter().map(|control| Part::Control(*control)).collect();
     parts.extend(sdus.iter().map(|(lcid, octets)| Part::Sdu { lcid: *lcid, sdu: &octets.bytes[..] }));
@@ -307,7 +308,7 @@ pub fn octets(block: u32, controls: &[Control], sdus: &[(u8, Octets)], channel: 
     let found = sizes.find_map(|size| encode(size, &parts, channel).map(|bytes| (bytes, size > block)));
     let (bytes, grown) = found.unwrap_or_default();
     let mut octets = Octets { bytes, holes: Vec::new() };
-    // SDUs lie one behind the other, behind subheaders and control elements.
+    // SDUs follow each other without gaps, after subheaders and control elements.
     let read = decode(&octets.bytes, channel).unwrap_or_default();
     let begin = octets.bytes.as_ptr() as usize;
     let places = read.iter().filter_map(|part| match part {
@@ -331,7 +332,7 @@ const fn is_of(control: Control, channel: Channel) -> bool {
 /// Reads a MAC PDU.
 pub fn decode(bytes: &[u8], channel: Channel) -> Result<Vec<Part<&[u8]>>, MacDecodeError> {
     let mut r = BitReader::new(bytes);
-    // Subheaders first: LCID, and L where there is one.
+    // Subheaders first: LCID, and L where the subheader has one.
     let mut subheaders = Vec::new();
     loop {
         let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
@@ -355,7 +356,7 @@ pub fn decode(bytes: &[u8], channel: Channel) -> Result<Vec<Part<&[u8]>>, MacDec
         let at = r.byte_position();
         match *lcid {
             PADDING if i + 1 == subheaders.len() => break,
-            // Single-byte and two-byte padding is its subheader alone.
+            // Single-byte and two-byte padding consists of subheaders alone.
             PADDING => {}
             lcid if lcid <= LCID_MAX => {
                 let end = length.map_or(bytes.len(), |l| at + l as usize);
@@ -386,12 +387,12 @@ pub struct RarEntry {
 }
 
 /// A PDU of random access responses: the backoff indicator (an index of table 7.2-1, 0 to 15), if
-/// any, and the answers.
+/// any, and the responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RarPdu {
     /// BI.
     pub backoff: Option<u8>,
-    /// One per preamble.
+    /// One response per preamble.
     pub responses: Vec<RarEntry>,
 }
 
@@ -399,7 +400,7 @@ pub struct RarPdu {
 pub const BACKOFF_MS: [u64; 13] = [0, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 960];
 
 impl RarPdu {
-    /// Its size [B]: E/T/R/R/BI, and E/T/RAPID with six bytes for each answer.
+    /// Size [B]: E/T/R/R/BI, and E/T/RAPID with six bytes for each response.
     pub fn size(&self) -> u32 {
         u32::from(self.backoff.is_some()) + 7 * self.responses.len() as u32
     }
@@ -425,7 +426,7 @@ impl RarPdu {
         w.finish()
     }
 
-    /// Reads one; what follows the last answer is padding.
+    /// Decodes a PDU; bytes after the last response are padding.
     pub fn decode(bytes: &[u8]) -> Result<RarPdu, MacDecodeError> {
         let mut r = BitReader::new(bytes);
         let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
@@ -480,7 +481,7 @@ mod tests {
     }
 
     /// Two SDUs of 200 and 3 octets: subheaders 3 + 1, a control element 1 + 1, so 209; a block of
-    /// 100 grows to that.
+    /// 100 is enlarged to that.
     #[test]
     fn places_for_packets_move_with_their_sdu() {
         use lasthop_units::{Id, PacketId};
@@ -496,8 +497,8 @@ mod tests {
         }
     }
 
-    /// The same in 9 bytes: three are left. The SDU's subheader gets an L (0x23 0x03), a padding
-    /// subheader 0x1f follows, and nothing remains to pad.
+    /// The same in 9 bytes: three remain. The SDU's subheader gets an L (0x23 0x03), a padding
+    /// subheader 0x1f follows, and no padding byte is needed.
     #[test]
     fn three_bytes_of_padding_are_a_length_and_a_subheader() {
         let report = Control::Bsr(Report::Short { group: 0, level: 17 });
@@ -507,8 +508,8 @@ mod tests {
         assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
     }
 
-    /// Destinations 1 and 5 with levels 17 and 63: 0001 00 010001, 0101 00 111111; one alone has
-    /// four reserved bits behind it. The subheader is E=1 LCID 10111 and L, without L as the last
+    /// Destinations 1 and 5 with levels 17 and 63: 0001 00 010001, 0101 00 111111; a single one is
+    /// followed by four reserved bits. The subheader is E=1 LCID 10111 and L, without L as the last
     /// one.
     #[test]
     fn a_sidelink_report_has_twelve_bits_a_destination() {

@@ -1,5 +1,5 @@
-//! Power headroom reports: how much louder a UE could be (TS 36.321 v15.1.0 clause 5.4.6), and
-//! their levels (TS 36.133 clause 9.1.8.4).
+//! Power headroom reports (TS 36.321 v15.1.0 clause 5.4.6), and their levels (TS 36.133 clause
+//! 9.1.8.4).
 
 use lasthop_units::{Db, Duration, Tti};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ impl Default for PhrConfig {
 }
 
 impl PhrConfig {
-    /// Refuses what an RRC message cannot carry.
+    /// Refuses values that no RRC message can carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| Duration::from_millis(*v) == t);
         if let Some(t) = self.periodic_timer.value() {
@@ -66,7 +66,7 @@ pub fn level(headroom: Db) -> u8 {
     (headroom.0 + 23.0).clamp(0.0, 63.0) as u8
 }
 
-/// What the eNB takes a level for: its lower bound.
+/// Headroom for which the eNB takes a level: its lower bound.
 pub fn headroom(level: u8) -> Db {
     Db(f64::from(level) - 23.0)
 }
@@ -77,9 +77,9 @@ pub struct HeadroomReporting {
     periodic: Option<u64>,
     prohibit: u64,
     change: Option<f64>,
-    /// When periodicPHR-Timer expires.
+    /// Expiry of periodicPHR-Timer.
     periodic_at: Option<Tti>,
-    /// prohibitPHR-Timer runs until here.
+    /// Expiry of prohibitPHR-Timer.
     prohibited_until: Tti,
     /// Path loss at the last report [dB]; None: no report yet.
     reported: Option<f64>,
@@ -98,8 +98,7 @@ impl HeadroomReporting {
         }
     }
 
-    /// True if a report should go with the transport block of `tti`; `path_loss` in the downlink
-    /// [dB].
+    /// True if the transport block of `tti` is to carry a report; `path_loss` of the downlink [dB].
     // 5.4.6 [unverified]: prohibitPHR-Timer expires or has expired and the path loss has changed
     // more than dl-PathlossChange dB [...] since the last transmission of a PHR when the MAC entity
     // has UL resources for new transmission; periodicPHR-Timer expires; upon configuration or
@@ -110,7 +109,7 @@ impl HeadroomReporting {
         self.periodic_at.is_some_and(|t| t <= tti) || (changed && self.prohibited_until <= tti)
     }
 
-    /// A report went out.
+    /// Restarts the timers: a report was sent.
     pub fn sent(&mut self, tti: Tti, path_loss: Db) {
         self.reported = Some(path_loss.0);
         self.periodic_at = self.periodic.map(|p| tti.plus(p));

@@ -1,13 +1,14 @@
-//! Random access (TS 36.321 v15.1.0 clause 5.1): how a UE without any grant, or new to a cell, gets
+//! Random access (TS 36.321 v15.1.0 clause 5.1): how a UE without a grant, or in a new cell, gets
 //! its first one.
 //!
 //! A UE sends a preamble ([`RandomAccess`]); the eNB answers within a window ([`Responder`]); the
-//! answer holds a grant for Msg3; what the eNB sends next resolves the contention between UEs that
-//! had drawn the same preamble.
+//! response has a grant for Msg3; the next message of the eNB resolves the contention between UEs
+//! that have drawn the same preamble.
 //!
 //! # Simplifications
-//! A preamble that only one UE sends is detected from a certain SNR on. Two UEs with one preamble
-//! are either not detected at all or share one answer and collide in Msg3 ([`Collision`]).
+//! A preamble that a single UE sends is detected from an SNR on. The same preamble of two UEs is
+//! either not detected at all, or detected once, and their Msg3 collide in the one grant
+//! ([`Collision`]).
 
 mod config;
 mod responder;
@@ -28,58 +29,58 @@ pub const WINDOW_START: u64 = 3;
 /// subframe n + k1, k1 >= 6).
 pub const MSG3_DELAY: u64 = 6;
 
-/// What the procedure wants in a TTI.
+/// Action of the procedure in a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send this preamble now.
     Preamble(u8),
-    /// preambleTransMax was exceeded: RRC is told of a random access problem. The procedure goes on
-    /// until RRC resets MAC.
+    /// preambleTransMax is exceeded: a random access problem is indicated to RRC. The procedure
+    /// continues until RRC resets MAC.
     Problem,
 }
 
-/// Where the procedure stands.
+/// State of the procedure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Idle,
-    /// The preamble goes out at this opportunity.
+    /// The preamble is to be sent at this opportunity.
     Waiting { at: Tti },
     /// A response is awaited before `until`.
     Responding { preamble: u8, sent: Tti, until: Tti },
-    /// Msg3 goes out.
+    /// Msg3 is to be sent in this TTI.
     Granted { msg3: Tti },
-    /// mac-ContentionResolutionTimer runs until here.
+    /// The contention resolution is awaited; mac-ContentionResolutionTimer expires in `until`.
     Resolving { until: Tti },
 }
 
 /// The random access procedure of a UE.
 ///
-/// [`start`](Self::start) it; [`poll_at`](Self::poll_at) names the TTI in which
-/// [`on_tti`](Self::on_tti) must be called.
+/// Call [`start`](Self::start), then [`on_tti`](Self::on_tti) in the TTI that
+/// [`poll_at`](Self::poll_at) gives.
 #[derive(Clone, Debug)]
 pub struct RandomAccess {
-    /// Keyed by the UE.
+    /// The UE's draws.
     draw: Draw,
     /// Index of the next draw.
     drawn: u64,
     state: State,
     /// PREAMBLE_TRANSMISSION_COUNTER.
     counter: u32,
-    /// ra-PreambleIndex, if one was assigned to it alone (TS 36.321 clause 5.1.2).
+    /// ra-PreambleIndex, if one was assigned to the UE (TS 36.321 clause 5.1.2).
     dedicated: Option<u8>,
     /// The backoff parameter [TTI].
     backoff: u64,
 }
 
 impl RandomAccess {
-    /// Idle, with the draws of its UE.
+    /// Idle, with the draws of the UE.
     pub const fn new(draw: Draw) -> RandomAccess {
         RandomAccess { draw, drawn: 0, state: State::Idle, counter: 0, dedicated: None, backoff: 0 }
     }
 
-    /// Starts it, to send from `tti` on; `dedicated`: a preamble that no other UE uses. Nothing
-    /// while it is running.
+    /// Starts the procedure, which sends from `tti` on; `dedicated`: a preamble that no other UE
+    /// uses. No effect while the procedure is running.
     // 5.1.1 [unverified]: set the PREAMBLE_TRANSMISSION_COUNTER to 1; set the backoff parameter
     // value to 0 ms.
     pub fn start(&mut self, config: &RandomAccessConfig, tti: Tti, dedicated: Option<u8>) {
@@ -95,17 +96,18 @@ impl RandomAccess {
         self.state != State::Idle
     }
 
-    /// Preambles sent in this or the last procedure, the one that waits included.
+    /// Preambles of this or the last procedure, including one that is still to be sent.
     pub const fn attempts(&self) -> u32 {
         self.counter
     }
 
-    /// Ends it: MAC is reset, or the contention was won.
+    /// Ends the procedure: MAC is reset, or the contention is resolved.
     pub const fn stop(&mut self) {
         self.state = State::Idle;
     }
 
-    /// When it has something to do without input; None: it waits for its owner, or does nothing.
+    /// The next TTI in which the procedure acts without input; None: it waits for input, or is
+    /// idle.
     pub const fn poll_at(&self) -> Option<Tti> {
         match self.state {
             State::Idle | State::Granted { .. } => None,
@@ -114,7 +116,8 @@ impl RandomAccess {
         }
     }
 
-    /// A TTI: a preamble goes out, or a window or timer has ended in vain.
+    /// Processes a TTI: sends a preamble, or starts the next attempt after a window or a timer has
+    /// ended without an answer.
     pub fn on_tti(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
         if self.poll_at().is_none_or(|at| at > tti) {
             return None;
@@ -152,12 +155,13 @@ impl RandomAccess {
         mine
     }
 
-    /// True if Msg3 goes out in this TTI.
+    /// True if Msg3 is to be sent in this TTI.
     pub fn sends_msg3(&self, tti: Tti) -> bool {
         self.state == State::Granted { msg3: tti }
     }
 
-    /// Msg3 went out. Without contention, or if nobody resolves it, that was success.
+    /// Processes the transmission of Msg3. It completes the procedure if the preamble was
+    /// dedicated, or if there is no contention resolution.
     // 5.1.4 [unverified]: if ra-PreambleIndex was explicitly signalled and it was not 000000:
     // consider the Random Access procedure successfully completed; 5.1.5 [unverified]: Once Msg3 is
     // transmitted, the MAC entity shall start mac-ContentionResolutionTimer.
@@ -174,8 +178,8 @@ impl RandomAccess {
         matches!(self.state, State::Resolving { .. })
     }
 
-    /// The power at which the preamble should arrive (TS 36.321 clause 5.1.3, DELTA_PREAMBLE 0 dB
-    /// of formats 0 and 1).
+    /// The target of the preamble's received power (TS 36.321 clause 5.1.3, DELTA_PREAMBLE 0 dB of
+    /// formats 0 and 1).
     // PREAMBLE_RECEIVED_TARGET_POWER = preambleInitialReceivedTargetPower + DELTA_PREAMBLE +
     // (PREAMBLE_TRANSMISSION_COUNTER - 1) * powerRampingStep.
     pub fn target_power(&self, config: &RandomAccessConfig) -> Dbm {
@@ -190,7 +194,7 @@ impl RandomAccess {
     fn again(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
         self.counter += 1;
         let problem = self.counter == config.preamble_trans_max + 1;
-        // `tti` is the first one after the window; the last of the window is one before.
+        // `tti` is the first TTI after the window, whose last one is the TTI before.
         let ready = tti.plus(config.retry_delay - 1);
         let backoff = match (self.dedicated, self.backoff) {
             (None, 1..) => self.draw_below(self.backoff + 1),

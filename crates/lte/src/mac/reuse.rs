@@ -1,7 +1,7 @@
 //! Fractional frequency reuse in the downlink: UEs at the edge of a cell have blocks of their own,
-//! on which the neighbours are silent (strict) or quieter (soft). (M. Rahman, H. Yanikomeroglu,
-//! 2010; TS 36.300 clause 16.1.5 calls it inter-cell interference coordination.) Hard reuse, where
-//! a cell has the same blocks for everybody, is `downlink.blocks`.
+//! on which the neighbours do not transmit (strict) or transmit with less power (soft). (M. Rahman,
+//! H. Yanikomeroglu, 2010; TS 36.300 clause 16.1.5 calls it inter-cell interference coordination.)
+//! Hard reuse, where all UEs of a cell share its blocks, is `downlink.blocks`.
 
 use lasthop_units::Db;
 use schemars::JsonSchema;
@@ -17,19 +17,19 @@ use lasthop_bearer::{ConfigError, check};
 pub struct BlockRange {
     /// The first, from 0.
     pub first: u32,
-    /// How many, at least 1.
+    /// Number of blocks, at least 1.
     pub count: u32,
 }
 
-/// Which blocks UEs in the centre and at the edge of the cell may have, and how loud.
+/// Blocks and powers for UEs in the centre and at the edge of the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReuseConfig {
-    /// The centre of all cells shares some blocks; each edge has some of its own; what remains
-    /// belongs to the neighbours' edges.
+    /// The centres of all cells share some blocks; each edge has blocks of its own; the cell does
+    /// not use the others, which are those of the neighbours' edges.
     Strict(StrictReuse),
-    /// The whole carrier is used: some blocks for the edge at full power, the rest for the centre
-    /// with less.
+    /// The whole carrier is used: some blocks for the edge at full power, the others for the centre
+    /// with less power.
     Soft(SoftReuse),
 }
 
@@ -39,20 +39,20 @@ pub enum ReuseConfig {
 pub struct StrictReuse {
     /// Blocks for the centre, the same in all cells.
     pub common: BlockRange,
-    /// Blocks for the edge, others than the neighbours'.
+    /// Blocks for the edge, different from the neighbours'.
     pub edge: BlockRange,
-    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full
-    /// power.
+    /// UEs whose geometry is below this are at the edge: the SINR at large scale with all cells at
+    /// full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS
+    /// UEs whose RSRQ is below this are at the edge, instead of `threshold`; as a UE reports it (TS
     /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
-    /// P_A of UEs in the centre, beside their own.
+    /// P_A of UEs in the centre, added to each UE's own [dB].
     #[serde(default = "equal")]
     pub centre_p_a: Db,
-    /// P_A of UEs at the edge, beside their own.
+    /// P_A of UEs at the edge, added to each UE's own [dB].
     #[serde(default = "equal")]
     pub edge_p_a: Db,
 }
@@ -61,23 +61,23 @@ pub struct StrictReuse {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SoftReuse {
-    /// Blocks for the edge, others than the neighbours'.
+    /// Blocks for the edge, different from the neighbours'.
     pub edge: BlockRange,
-    /// The centre may have blocks of the edge, too.
+    /// The centre may use blocks of the edge, too.
     #[serde(default)]
     pub centre_everywhere: bool,
-    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full
-    /// power.
+    /// UEs whose geometry is below this are at the edge: the SINR at large scale with all cells at
+    /// full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS
+    /// UEs whose RSRQ is below this are at the edge, instead of `threshold`; as a UE reports it (TS
     /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
-    /// P_A of UEs in the centre, beside their own.
+    /// P_A of UEs in the centre, added to each UE's own [dB].
     #[serde(default = "quieter")]
     pub centre_p_a: Db,
-    /// P_A of UEs at the edge, beside their own.
+    /// P_A of UEs at the edge, added to each UE's own [dB].
     #[serde(default = "equal")]
     pub edge_p_a: Db,
 }
@@ -92,17 +92,17 @@ const fn quieter() -> Db {
     Db(-6.0)
 }
 
-/// Where a UE is.
+/// Zone of a UE in its cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Zone {
-    /// Near enough.
+    /// At or above the threshold.
     #[default]
     Centre,
     /// Below the threshold.
     Edge,
 }
 
-/// Reuse on a band.
+/// Groups and powers of the zones on a band.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse {
     /// Geometry below which a UE is at the edge.
@@ -114,14 +114,14 @@ pub struct Reuse {
 }
 
 /// The geometry g whose RSRQ is `rsrq`, every cell loaded: RSRQ = N RSRP / RSSI = S / (12 (S + I +
-/// N)) = g / (12 (1 + g)), because a resource block has 12 subcarriers, of which RSRP counts one.
-/// None where no geometry has it.
+/// N)) = g / (12 (1 + g)), because a resource block has 12 subcarriers and RSRP is the power of
+/// one. None where no geometry has this RSRQ.
 pub fn geometry_of_rsrq(rsrq: Db) -> Option<Db> {
     let share = 12.0 * lasthop_radio::linear(rsrq);
     (share > 0.0 && share < 1.0).then(|| lasthop_radio::decibels(share / (1.0 - share)))
 }
 
-/// Groups of `band` that lie within `range`.
+/// Groups of `band` that are entirely within `range`.
 pub fn groups_within(band: &Band, range: BlockRange) -> Groups {
     let allowed = RbSet::range(range.first, range.count);
     let inside = |g: &u32| band.blocks(1 << g).without(allowed).is_empty();
@@ -129,7 +129,7 @@ pub fn groups_within(band: &Band, range: BlockRange) -> Groups {
 }
 
 impl ReuseConfig {
-    /// Refuses what cannot work; keys relative to this table.
+    /// Refuses invalid values; keys are relative to this table.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let (ranges, threshold, rsrq, p_a) = match self {
             ReuseConfig::Strict(s) => {
@@ -174,7 +174,8 @@ impl ReuseConfig {
         }
     }
 
-    /// On `band`, of which the cell has `usable`; None where a zone would be without a whole group.
+    /// The zones on `band`, of which the cell has `usable`; None where a zone would have no whole
+    /// group.
     pub fn on(&self, band: &Band, usable: Groups) -> Option<Reuse> {
         let within = |range| groups_within(band, range) & usable;
         let reuse = match self {
@@ -203,7 +204,7 @@ impl Reuse {
         self.p_a[zone as usize]
     }
     /// Groups for a retransmission of a block that was on `sent`: those of the zone, or those of
-    /// the other one if the UE has moved there since.
+    /// the other zone if the UE was in it at the first transmission.
     pub fn groups_again(&self, zone: Zone, band: &Band, sent: RbSet) -> Groups {
         let here = self.groups(zone);
         let other = self.groups[1 - zone as usize];
@@ -228,8 +229,8 @@ mod tests {
         ReuseConfig::Strict(StrictReuse { common, edge, threshold, rsrq: None, centre_p_a, edge_p_a })
     }
 
-    /// 25 blocks in groups of 2, the last one of one block: blocks 0 to 12 hold groups 0 to 5, 13
-    /// to 24 groups 7 to 12.
+    /// 25 blocks in groups of 2, the last one of one block: blocks 0 to 12 contain groups 0 to 5,
+    /// 13 to 24 groups 7 to 12.
     #[test]
     fn zones_have_whole_groups() {
         let band = Band::new(25, 2, false);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     /// g = 2 (3.01 dB): 2 / (12 * 3) = 1/18 = -12.55 dB; g = 1: 1/24 = -13.80 dB. 1/12 = -10.79 dB
-    /// belongs to no interference and no noise.
+    /// is the limit without interference and noise.
     #[test]
     fn an_rsrq_is_a_geometry_where_every_cell_is_loaded() {
         for (rsrq, geometry) in [(-12.552_7, 3.010_3), (-13.802_1, 0.0), (-20.0, -8.653_0)] {

@@ -1,8 +1,8 @@
-//! The sidelink: how a UE sends to another UE in the uplink band under the eNB's control (TS 36.300
+//! The sidelink: transmissions from UE to UE in the uplink band that the eNB schedules (TS 36.300
 //! clause 23.10, with scheduled resources).
 //!
-//! What an eNB does with a sidelink beyond TS 36.321 clause 5.14 (HARQ feedback, link adaptation by
-//! CQI) follows G. Nardini, G. Stea, A. Virdis, "Performance evaluation of TCP-based traffic over
+//! The eNB's procedures for a sidelink beyond TS 36.321 clause 5.14 (HARQ feedback, link adaptation
+//! by CQI) follow G. Nardini, G. Stea, A. Virdis, "Performance evaluation of TCP-based traffic over
 //! direct communications in LTE-Advanced" (VTC Spring 2016) and SimuLTE.
 
 use lasthop_radio::bounds::{POWER, SINR};
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use lasthop_bearer::{ConfigError, Warning, check};
 use lasthop_radio::lte::{Mcs, McsTable};
 
-/// Which way a pair's packets go, one direction.
+/// The path of a pair's packets in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkMode {
     /// From UE to UE: direct mode (DM).
     #[default]
     Direct,
-    /// Up to the eNB and down again: infrastructure mode (IM).
+    /// By the uplink to the eNB, then by the downlink: infrastructure mode (IM).
     Infrastructure,
 }
 
@@ -34,15 +34,15 @@ impl LinkMode {
     }
 }
 
-/// The sidelinks of a cell together.
+/// Settings for all sidelinks of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SidelinkCellConfig {
     /// Which sidelinks may have the same resource blocks in a TTI.
     pub reuse: Reuse,
     /// Half-duplex: a UE that transmits in a TTI receives no sidelink in it (one radio for the
-    /// uplink's carrier), and the eNB does not schedule both; otherwise it does both at once, as in
-    /// SimuLTE.
+    /// uplink's carrier), and the eNB does not schedule both; otherwise the UE does both at once,
+    /// as in SimuLTE.
     pub half_duplex: bool,
 }
 
@@ -53,7 +53,7 @@ impl Default for SidelinkCellConfig {
 }
 
 impl SidelinkCellConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self.reuse {
             Reuse::Above { min_sir } => check(SINR.hold(min_sir.0), "reuse.min_sir", SINR.text),
@@ -62,14 +62,15 @@ impl SidelinkCellConfig {
     }
 }
 
-/// Which sidelinks may have the same resource blocks in a TTI. Whatever is shared interferes.
+/// Which sidelinks may have the same resource blocks in a TTI. Transmissions on shared blocks
+/// interfere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
     /// None: each block is given to one transmitter.
     #[default]
     None,
-    /// Those that, two by two, leave each other at least this ratio of signal to interference, by
+    /// Those between each two of which the ratio of signal to interference is at least this, by
     /// path loss and power.
     Above {
         /// -100 dB to 100 dB.
@@ -79,20 +80,20 @@ pub enum Reuse {
     All,
 }
 
-/// One sidelink between two UEs, both ways.
+/// A sidelink between two UEs, both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SidelinkConfig {
-    /// What a UE sends with on the sidelink, over all its blocks, -100 dBm to 90 dBm.
+    /// Transmit power of a UE on the sidelink, over all its blocks, -100 dBm to 90 dBm.
     pub power: Dbm,
-    /// Where the quality of the link comes from.
+    /// Source of the link's quality.
     pub quality: LinkQuality,
-    /// How often it is reported to the eNB.
+    /// Period of the quality reports to the eNB.
     pub report_period: Duration,
-    /// Blocks set aside, instead of requests and grants.
+    /// Reserved blocks, instead of requests and grants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<SidelinkPersistent>,
-    /// What the header of SL-SCH adds to a transport block (TS 36.321 clause 6.1.6: version, source
+    /// Size of the header of SL-SCH in a transport block (TS 36.321 clause 6.1.6: version, source
     /// and destination, 6 B; SimuLTE: 0) [B].
     pub header: u32,
     /// Transmissions of a block, the first included.
@@ -112,7 +113,7 @@ impl Default for SidelinkConfig {
     }
 }
 
-/// Where the quality of a sidelink comes from.
+/// Source of a sidelink's quality.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkQuality {
@@ -147,18 +148,18 @@ pub struct SidelinkPersistent {
     pub blocks: u32,
 }
 
-/// Which mode carries more, asked again and again.
+/// Mode selection: periodic comparison of what each mode carries.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionConfig {
     /// Time between two decisions, whole milliseconds.
     pub period: Duration,
-    /// The first one.
+    /// Time of the first decision.
     pub first: Duration,
     /// The other mode must carry more than this factor times what the present one carries; at 1,
-    /// equal goes to direct mode.
+    /// direct mode is selected when both are equal.
     pub hysteresis: f64,
-    /// No switch before this long after the last one.
+    /// Least time between two switches.
     pub dwell: Duration,
 }
 
@@ -175,7 +176,7 @@ impl Default for SelectionConfig {
 }
 
 impl SidelinkConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(POWER.hold(self.power.0), "power", POWER.text)?;
         if let LinkQuality::Pinned { steps } = &self.quality {
@@ -215,7 +216,7 @@ impl SidelinkConfig {
 }
 
 impl SelectionConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(
             whole_ms(self.period) && self.period.as_millis() >= 1,

@@ -7,18 +7,18 @@ use super::pdu::{self, Channel};
 /// Version, source and destination [B].
 const HEADER: u32 = 6;
 
-/// Whom a PDU is for.
+/// Destination of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A group, by the 16 bits of its ProSe Layer-2 Group ID that go over the air.
+    /// A group, by the 16 bits of its ProSe Layer-2 Group ID that the PDU carries.
     Group(u16),
-    /// A UE, by those of its ProSe UE ID.
+    /// A UE, by the 16 bits of its ProSe UE ID that the PDU carries.
     Ue(u16),
 }
 
 /// The octets of a PDU of `block` octets from `source`, a ProSe UE ID of 24 bits, whose SDUs have
-/// places for packets, each with its LCID. A block that is too small (where a profile counts no
-/// headers) grows: true.
+/// places for packets, each with its LCID. True if the block was enlarged because it was too small
+/// (where a profile counts no headers).
 // 6.1.6 [unverified]: The V field set to '0001' indicates that DST is the ProSe Layer-2 Group ID,
 // '0010' that it is the ProSe UE ID; the subheaders that follow are those of 6.1.2.
 pub fn octets(block: u32, source: u32, destination: Destination, sdus: &[(u8, Octets)]) -> (Octets, bool) {

@@ -1,4 +1,4 @@
-//! Scheduling requests: one bit on PUCCH by which a UE without a grant asks for one (TS 36.321
+//! Scheduling requests: one bit on PUCCH by which a UE without a grant requests one (TS 36.321
 //! v15.1.0 clause 5.4.4), at the opportunities of TS 36.213 clause 10.1.5.
 
 use lasthop_units::{Duration, Tti};
@@ -13,11 +13,11 @@ use lasthop_bearer::{ConfigError, Warning};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SrConfig {
-    /// Time between the opportunities of a UE: 1, 2, 5, 10, 20, 40 or 80 ms. The UEs of a cell are
-    /// spread over it.
+    /// Time between the opportunities of a UE: 1, 2, 5, 10, 20, 40 or 80 ms. The opportunities of a
+    /// cell's UEs are spread over it.
     pub period: Duration,
-    /// dsr-TransMax: after so many requests without a grant the UE tries random access: 4, 8, 16,
-    /// 32 or 64.
+    /// dsr-TransMax: after this many requests without a grant the UE starts random access: 4, 8,
+    /// 16, 32 or 64.
     pub trans_max: u32,
     /// sr-ProhibitTimer: least time between two requests, in periods, 0 to 7.
     pub prohibit_periods: u64,
@@ -32,7 +32,7 @@ impl Default for SrConfig {
 }
 
 impl SrConfig {
-    /// Refuses what an RRC message cannot carry.
+    /// Refuses values that no RRC message can carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         require(
             PERIODS.iter().any(|(period, _)| Duration::from_millis(*period) == self.period),
@@ -55,18 +55,18 @@ impl SrConfig {
 /// period = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunities {
-    /// [TTI].
+    /// Period [TTI].
     pub period: u64,
-    /// [TTI].
+    /// Offset [TTI].
     pub offset: u64,
 }
 
 /// SR periodicity [ms] and its first sr-ConfigIndex, TS 36.213 v15.1.0 table 10.1.5-1; the offset
-/// is what the index exceeds the first one by.
+/// is the difference of the index from the first one.
 const PERIODS: [(u64, u8); 7] = [(5, 0), (10, 5), (20, 15), (40, 35), (80, 75), (2, 155), (1, 157)];
 
 impl Opportunities {
-    /// Those of an sr-ConfigIndex, 0 to 157; None beyond.
+    /// The opportunities of an sr-ConfigIndex, 0 to 157; None beyond.
     pub fn of_index(index: u8) -> Option<Opportunities> {
         let (period, first) = PERIODS.iter().rev().find(|(_, first)| *first <= index)?;
         let offset = u64::from(index - first);
@@ -78,27 +78,27 @@ impl Opportunities {
         let (period, first) = PERIODS.iter().find(|(p, _)| *p == period)?;
         Some(first + (n as u64 % period) as u8)
     }
-    /// The first one not before `tti`.
+    /// The first opportunity not before `tti`.
     #[inline]
     pub const fn at_or_after(self, tti: Tti) -> Tti {
         tti.plus((self.period + self.offset - tti.0 % self.period) % self.period)
     }
 }
 
-/// What the procedure asks for in a TTI.
+/// Action of the procedure in a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SrAction {
-    /// The request goes out on PUCCH in this TTI.
+    /// The UE sends the request on PUCCH in this TTI.
     Send,
-    /// No resource, or dsr-TransMax requests were in vain: random access instead. Nothing is
-    /// pending any more.
+    /// The UE starts random access: it has no PUCCH resource, or dsr-TransMax requests were not
+    /// answered. No request is pending any more.
     RandomAccess,
 }
 
 /// The scheduling request procedure of a UE.
 ///
-/// [`trigger`](Self::trigger) when a buffer status report has no grant to ride on,
-/// [`cancel`](Self::cancel) when a report went out; [`poll`](Self::poll) names the next TTI in
+/// Call [`trigger`](Self::trigger) when there is no grant for a buffer status report,
+/// [`cancel`](Self::cancel) when a report was sent; [`poll`](Self::poll) gives the next TTI in
 /// which [`on_tti`](Self::on_tti) may act.
 #[derive(Clone, Debug)]
 pub struct SchedulingRequest {
@@ -108,12 +108,12 @@ pub struct SchedulingRequest {
     pending: bool,
     /// SR_COUNTER.
     counter: u32,
-    /// sr-ProhibitTimer runs until here.
+    /// Expiry of sr-ProhibitTimer.
     prohibited_until: Tti,
 }
 
 impl SchedulingRequest {
-    /// Without a PUCCH resource (`opportunities` None) every request becomes a random access.
+    /// Without a PUCCH resource (`opportunities` None) every request leads to random access.
     pub const fn new(config: &SrConfig, opportunities: Option<Opportunities>) -> SchedulingRequest {
         let period = match opportunities {
             Some(o) => o.period,
@@ -129,7 +129,7 @@ impl SchedulingRequest {
         }
     }
 
-    /// A report wants out and there is no grant.
+    /// Triggers a request: a report is pending and there is no grant.
     // 5.4.4 [unverified]: If an SR is triggered and there is no other SR pending, the MAC entity
     // shall set the SR_COUNTER to 0.
     pub const fn trigger(&mut self) {
@@ -139,8 +139,8 @@ impl SchedulingRequest {
         }
     }
 
-    /// A report was sent, or a grant takes everything: nothing is pending any more and the prohibit
-    /// timer stops.
+    /// Cancels the pending request and stops the prohibit timer: a report was sent, or a grant
+    /// takes all data.
     pub const fn cancel(&mut self) {
         self.pending = false;
         self.prohibited_until = Tti(0);
@@ -151,7 +151,8 @@ impl SchedulingRequest {
         self.pending
     }
 
-    /// The next TTI from `from` on in which it may act; None while nothing is pending.
+    /// The next TTI from `from` on in which the procedure may act; None while no request is
+    /// pending.
     pub fn poll(&self, from: Tti) -> Option<Tti> {
         if !self.pending {
             return None;
@@ -162,7 +163,7 @@ impl SchedulingRequest {
         })
     }
 
-    /// A TTI in which the UE has no grant.
+    /// Processes a TTI in which the UE has no grant.
     // 5.4.4 [unverified]: if SR_COUNTER < dsr-TransMax: increment SR_COUNTER by 1; instruct the
     // physical layer to signal the SR on PUCCH; start the sr-ProhibitTimer. else: [...] initiate a
     // Random Access procedure [...] and cancel all pending SRs.
@@ -217,9 +218,9 @@ mod tests {
         let o = Opportunities { period: 10, offset: 7 };
         let at = |t| o.at_or_after(Tti(t)).0;
         assert_eq!((at(0), at(7), at(8), at(17), at(18)), (7, 7, 17, 17, 27));
-        // The mean wait of a request that comes at any moment: (1 + 2 + .. + 10) / 10 from the end
-        // of the TTI in which it comes, 5 ms from the moment within it (TR 36.881 table 5.2.1-1:
-        // half the period).
+        // The mean wait of a request that is triggered at any moment: (1 + 2 + .. + 10) / 10 from
+        // the end of the TTI of the trigger, 5 ms from the moment within it (TR 36.881 table
+        // 5.2.1-1: half the period).
         let waits: u64 = (0..10).map(|t| at(t) - t).sum();
         assert_eq!(waits, 45);
     }
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(sent, [3, 13, 23, 33]);
         assert_eq!((last, tti), (Some(SrAction::RandomAccess), Tti(43)));
         assert_eq!(sr.poll(Tti(44)), None);
-        // A new trigger starts from 0.
+        // A new trigger sets the counter to 0.
         sr.trigger();
         assert_eq!(sr.on_tti(Tti(53)), Some(SrAction::Send));
     }

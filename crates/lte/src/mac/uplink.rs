@@ -1,5 +1,5 @@
-//! The eNB's side of the uplink: what it believes of a UE's buffers and channel, and how it cuts
-//! the band.
+//! The eNB's side of the uplink: its records of a UE's buffers and channel, and the allocations
+//! into which it divides the band.
 
 mod adaptation;
 mod blocks;

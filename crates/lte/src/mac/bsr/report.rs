@@ -1,4 +1,4 @@
-//! When a UE reports its buffers, and what it says (TS 36.321 v15.1.0 clause 5.4.5).
+//! Triggers and contents of a UE's buffer status reports (TS 36.321 v15.1.0 clause 5.4.5).
 
 use lasthop_units::{Duration, Tti};
 use schemars::JsonSchema;
@@ -21,30 +21,30 @@ pub struct BsrConfig {
     pub periodic_timer: OrInfinity<Duration>,
     /// retxBSR-Timer: 320, 640, 1280, 2560, 5120 or 10240 ms.
     pub retx_timer: Duration,
-    /// Which blocks carry a report of what they leave behind.
+    /// Which blocks carry a report of the data that remains.
     pub trailing: Trailing,
     /// Accepts values that no RRC message can carry, for the profiles of other simulators.
     pub any_value: bool,
 }
 
-/// Which blocks that leave data behind carry a report of the rest.
+/// Which blocks after which data remains carry a report of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trailing {
     /// Those for which a report was triggered, or with room for padding (TS 36.321).
     #[default]
     Never,
-    /// Every one, as the paper on TCP over direct communications describes SimuLTE.
+    /// Every block, as the paper on TCP over direct communications describes SimuLTE.
     Always,
-    /// The first one after a request was answered, as SimuLTE's code has it: no other block carries
-    /// a report, whatever triggers it, the eNB concludes nothing from a full block, and what
-    /// the last one leaves behind is requested again.
+    /// The first block after a request was answered, as in SimuLTE's code: no other block carries a
+    /// report, whatever triggers one, a full block has no effect on the eNB's record, and data that
+    /// remains after the last block is requested again.
     AfterRequest,
 }
 
 impl Default for BsrConfig {
-    /// A report every 10 ms keeps the grants of a bulk upload going (TS 36.508 clause 4.8.2.1.5 has
-    /// 20 and 320 ms).
+    /// A report every 10 ms keeps a bulk upload supplied with grants (TS 36.508 clause 4.8.2.1.5
+    /// has 20 and 320 ms).
     fn default() -> Self {
         BsrConfig {
             periodic_timer: OrInfinity::Value(Duration::from_millis(10)),
@@ -56,7 +56,7 @@ impl Default for BsrConfig {
 }
 
 impl BsrConfig {
-    /// Refuses what an RRC message cannot carry, unless configured otherwise.
+    /// Refuses values that no RRC message can carry, unless `any_value` is set.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| Duration::from_millis(*v) == t);
         if let Some(periodic) = self.periodic_timer.value() {
@@ -86,17 +86,17 @@ impl BsrConfig {
 
 const PERIODIC: [u64; 14] = [5, 10, 16, 20, 32, 40, 64, 80, 128, 160, 320, 640, 1280, 2560];
 
-/// A buffer status report on its way (TS 36.321 clause 6.1.3.1); levels as [`level`] makes them.
+/// A buffer status report (TS 36.321 clause 6.1.3.1), with levels by [`level`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// One group; the others have nothing.
+    /// One group; the others have no data.
     Short {
-        /// Which group.
+        /// The group.
         group: u8,
         /// Its level.
         level: u8,
     },
-    /// One group; others have data too, for which there was no room.
+    /// One group; others have data too, for whose levels there was no room.
     Truncated {
         /// The group of the most urgent channel with data.
         group: u8,
@@ -108,7 +108,7 @@ pub enum Report {
 }
 
 impl Report {
-    /// What the eNB takes it for [B].
+    /// Bytes for which the eNB takes the report [B].
     pub fn bytes(self) -> u64 {
         match self {
             Report::Short { level, .. } | Report::Truncated { level, .. } => u64::from(super::bytes(level)),
@@ -116,7 +116,7 @@ impl Report {
         }
     }
 
-    /// The control element without its subheader [B] (TS 36.321 clause 6.1.3.1).
+    /// Size of the control element without its subheader [B] (TS 36.321 clause 6.1.3.1).
     pub const fn size(self) -> u32 {
         match self {
             Report::Short { .. } | Report::Truncated { .. } => SHORT,
@@ -132,9 +132,9 @@ const SUBHEADER: u32 = 1;
 
 /// The reporting procedure of a UE.
 ///
-/// Its owner says when data has come ([`on_data`](Self::on_data)) and when a grant for new data has
-/// ([`on_grant`](Self::on_grant)); while [`needs_grant`](Self::needs_grant) holds and there is
-/// no grant, a scheduling request is due.
+/// Its owner calls [`on_data`](Self::on_data) for new data and [`on_grant`](Self::on_grant) for a
+/// grant of new data; while [`needs_grant`](Self::needs_grant) is true and there is no grant, a
+/// scheduling request is due.
 #[derive(Clone, Debug)]
 pub struct Reporting {
     periodic: Option<u64>,
@@ -144,16 +144,16 @@ pub struct Reporting {
     answered: bool,
     regular_triggered: bool,
     periodic_triggered: bool,
-    /// When periodicBSR-Timer expires.
+    /// Expiry of periodicBSR-Timer.
     periodic_at: Option<Tti>,
-    /// When retxBSR-Timer expires.
+    /// Expiry of retxBSR-Timer.
     retx_at: Option<Tti>,
 }
 
-/// Bytes available in each group, and which group the most urgent channel with data belongs to.
+/// Bytes available in each group, and the group of the most urgent channel with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
-    /// [B].
+    /// Bytes by group [B].
     pub bytes: [u64; GROUPS],
     /// The group of the highest-priority channel with data.
     pub most_urgent: u8,
@@ -173,7 +173,7 @@ impl Buffers {
 }
 
 impl Reporting {
-    /// Nothing has been triggered yet.
+    /// Without a trigger.
     pub fn new(config: &BsrConfig) -> Reporting {
         Reporting {
             periodic: config.periodic_timer.value().map(Duration::as_millis),
@@ -187,8 +187,8 @@ impl Reporting {
         }
     }
 
-    /// Data has come for a channel, more urgent than every channel that had data, or none had any:
-    /// a regular report.
+    /// New data for a channel that is more urgent than every channel that had data, or that is the
+    /// only one with data, triggers a regular report.
     // 5.4.5 [unverified]: UL data, for a logical channel which belongs to a LCG, becomes available
     // for transmission [...] and either the data belongs to a logical channel with higher priority
     // than the priorities of the logical channels which belong to any LCG and for which data is
@@ -205,17 +205,17 @@ impl Reporting {
         self.retx_at = Some(tti.plus(self.retx));
     }
 
-    /// The grant answers a request.
+    /// The grant that was received answers a request.
     pub const fn on_answer(&mut self) {
         self.answered = true;
     }
 
-    /// When a timer expires next.
+    /// The next expiry of a timer.
     pub fn poll_at(&self) -> Option<Tti> {
         self.periodic_at.into_iter().chain(self.retx_at).min()
     }
 
-    /// Timers that have expired act; `data`: a channel has data.
+    /// Processes timers that have expired; `data`: a channel has data.
     pub fn on_tti(&mut self, tti: Tti, data: bool) {
         if self.periodic_at.is_some_and(|t| t <= tti) {
             self.periodic_at = None;
@@ -227,14 +227,14 @@ impl Reporting {
         }
     }
 
-    /// A regular report waits: without a grant a scheduling request is due.
+    /// True while a regular report is pending: without a grant a scheduling request is due.
     pub const fn needs_grant(&self) -> bool {
         self.regular_triggered
     }
 
-    /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due, or if the
-    /// block can do without: then [`accommodated`](Self::accommodated) once everything is in
-    /// it. `need` is what all pending data takes with its headers.
+    /// Size of the report in a transport block of `room` bytes [B]; 0 if none is due, or if the
+    /// block needs none: then call [`accommodated`](Self::accommodated) when the block is complete.
+    /// `need` is the size of all pending data with its headers.
     // 5.4.5 [unverified]: All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI
     // can accommodate all pending data available for transmission but is not sufficient to
     // additionally accommodate the BSR MAC control element plus its subheader.
@@ -244,7 +244,7 @@ impl Reporting {
             Trailing::Never => false,
             Trailing::Always => left,
             Trailing::AfterRequest if !self.answered => {
-                // What is left must be asked for, if no grant is to come.
+                // Remaining data must be requested again, since no grant is to come.
                 self.regular_triggered |= left;
                 return 0;
             }
@@ -257,20 +257,20 @@ impl Reporting {
         if need <= u64::from(room) && need + u64::from(wanted) > u64::from(room) {
             return 0;
         }
-        // A grant too small for what 5.4.5 asks for gives the report that fits, as a real UE must.
+        // A grant too small for the report of clause 5.4.5 carries the largest report that fits.
         [wanted, SUBHEADER + SHORT].into_iter().find(|size| *size <= room).unwrap_or(0)
     }
 
-    /// The block took all pending data and has no report: what was triggered is cancelled. (Not
-    /// before it is built: a power headroom report may take the room of the last bytes. A
-    /// report cancelled for such a block would never come, since data remains,
-    /// periodicBSR-Timer has stopped, and each grant puts retxBSR-Timer off.)
+    /// The block has all pending data and no report: cancels triggered reports. Only a complete
+    /// block does so: a power headroom report may occupy the last bytes; data would remain after a
+    /// cancelled report without another one, since periodicBSR-Timer has stopped and each grant
+    /// restarts retxBSR-Timer.
     pub const fn accommodated(&mut self) {
         self.cancel();
     }
 
-    /// The report for which `reserved` bytes were kept; `after`: what remains once the transport
-    /// block is built.
+    /// Composes the report for which `reserved` bytes were kept; `after`: the buffers after the
+    /// transport block is built.
     pub fn compose(&mut self, tti: Tti, reserved: u32, before: &Buffers, after: &Buffers) -> Option<Report> {
         let report = match reserved.checked_sub(SUBHEADER)? {
             LONG => after.long(),
@@ -283,7 +283,7 @@ impl Reporting {
         Some(report)
     }
 
-    /// The report that fits into `padding` bytes, if any: it says what the padding would not.
+    /// The report that fits into `padding` bytes and replaces them, if any.
     // 5.4.5 [unverified], Padding BSR: if the number of padding bits is equal to or larger than the
     // size of the Short BSR plus its subheader but smaller than the size of the Long BSR plus its
     // subheader: if more than one LCG has data available [...]: report Truncated BSR of the LCG
@@ -309,7 +309,7 @@ impl Reporting {
         Some(report)
     }
 
-    /// MAC is reset (TS 36.321 clause 5.9).
+    /// Resets the procedure with MAC (TS 36.321 clause 5.9).
     pub const fn reset(&mut self) {
         self.cancel();
         self.periodic_at = None;
@@ -377,7 +377,7 @@ mod tests {
     }
 
     /// 100 B of room and 99 B of data with its headers: no room for the two bytes of a report, and
-    /// none needed, if all of it goes.
+    /// none is needed, since the block has all data.
     #[test]
     fn a_grant_that_takes_everything_but_the_report_cancels_it() {
         for (need, reserved) in [(98, 2), (99, 0), (100, 0), (101, 2)] {
@@ -397,8 +397,8 @@ mod tests {
         assert_eq!((r.reserve(100, 505, &b), r.reserve(505, 505, &b)), (2, 0));
     }
 
-    /// One report for each request that was answered: for data that remain after it there is
-    /// another request.
+    /// One report for each request that was answered: data that remains after it is requested
+    /// again.
     #[test]
     fn after_a_request_one_block_carries_a_report() {
         let mut r = Reporting::new(&BsrConfig { trailing: Trailing::AfterRequest, ..BsrConfig::default() });

@@ -1,4 +1,4 @@
-//! Parameters of random access, as the cell broadcasts them.
+//! Parameters of random access that the cell broadcasts.
 
 use lasthop_units::{Db, Dbm, Duration, Tti};
 use schemars::JsonSchema;
@@ -11,8 +11,8 @@ use lasthop_bearer::{ConfigError, Warning, check};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomAccessConfig {
-    /// numberOfRA-Preambles: preambles for contention, 4 to 64 by 4. The others of the 64 are given
-    /// to one UE each (handover).
+    /// numberOfRA-Preambles: preambles for contention, 4 to 64 by 4. Each of the others of the 64
+    /// is assigned to one UE at a time (handover).
     pub preambles: u8,
     /// prach-ConfigIndex of preamble format 0: 0 to 15; 14 is an opportunity in every subframe.
     pub prach_config_index: u8,
@@ -27,17 +27,17 @@ pub struct RandomAccessConfig {
     pub backoff: Duration,
     /// Random access responses, each with a grant for Msg3, in a TTI.
     pub responses_per_tti: u32,
-    /// Subframes from the last one of a response window in vain to the next preamble; at most 4 (TS
-    /// 36.213 clause 6.1).
+    /// Subframes from the last one of a response window without an answer to the next preamble; at
+    /// most 4 (TS 36.213 clause 6.1).
     pub retry_delay: u64,
-    /// What becomes of two UEs with the same preamble in the same subframe.
+    /// Result of the same preamble of two UEs in the same subframe.
     pub collision: Collision,
-    /// With `collision = "msg3"`: an Msg3 that is louder than the others on its blocks together by
-    /// so much is decoded. Unset: none is (TR 37.868 clause 6.1 counts both as lost).
+    /// With `collision = "msg3"`: an Msg3 is decoded if its power exceeds the sum of the others on
+    /// its blocks by this much. Unset: none is (TR 37.868 clause 6.1 counts both as lost).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
-    /// The eNB detects a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries
-    /// again louder (`ramping_step`).
+    /// The lowest SNR, in the 1.05 MHz of PRACH, at which the eNB detects a preamble; below, the UE
+    /// repeats it with more power (`ramping_step`).
     pub detection: Db,
     /// False: access is complete when Msg3 is sent, as in simulators without Msg4.
     pub contention_resolution: bool,
@@ -47,11 +47,11 @@ pub struct RandomAccessConfig {
     pub ramping_step: Db,
 }
 
-/// Two UEs, one preamble.
+/// Result of the same preamble of two UEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collision {
-    /// The eNB detects the preamble once and answers it; their Msg3 destroy each other.
+    /// The eNB detects the preamble once and answers it; the Msg3 of the two UEs collide.
     #[default]
     Msg3,
     /// The eNB detects nothing.
@@ -60,7 +60,7 @@ pub enum Collision {
 
 impl Default for RandomAccessConfig {
     /// TS 36.508 clause 4.4.3.3 (SIB2) where it has a value: 52 preambles, preambleTransMax 6,
-    /// window 10 ms, contention resolution 48 ms, -104 dBm, 2 dB; -14.2 dB are TS 36.104 table
+    /// window 10 ms, contention resolution 48 ms, -104 dBm, 2 dB; -14.2 dB are of TS 36.104 table
     /// 8.4.2.1-1 (format 0, two antennas, AWGN); an opportunity in every subframe and 4 responses a
     /// TTI as in ns-3.
     fn default() -> Self {
@@ -84,8 +84,8 @@ impl Default for RandomAccessConfig {
 }
 
 impl RandomAccessConfig {
-    /// The profile of ns-3's LENA: preambles in one subframe collide without an answer, there is no
-    /// contention resolution message, and an attempt costs 3 + 3 + 1 ms.
+    /// The profile of ns-3's LENA: the same preambles in one subframe are not answered, there is no
+    /// contention resolution message, and an attempt takes 3 + 3 + 1 ms.
     pub fn ns3() -> RandomAccessConfig {
         RandomAccessConfig {
             preamble_trans_max: 50,
@@ -97,12 +97,12 @@ impl RandomAccessConfig {
         }
     }
 
-    /// When preambles may be sent.
+    /// The opportunities for preambles.
     pub const fn prach(&self) -> Prach {
         Prach { config_index: self.prach_config_index }
     }
 
-    /// Refuses what a broadcast cannot carry.
+    /// Refuses values that no broadcast can carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let ms = Duration::from_millis;
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| ms(*v) == t);
@@ -171,8 +171,9 @@ pub struct Prach {
     config_index: u8,
 }
 
-/// Bit `s` of an entry: an opportunity in subframe `s`; TS 36.211 v15.1.0 table 5.7.1-2, preamble
-/// format 0. The entries 0, 1, 2 and 15 have it in frames of even number alone.
+/// Opportunities by prach-ConfigIndex: bit `s` of an entry is one in subframe `s`; TS 36.211
+/// v15.1.0 table 5.7.1-2, preamble format 0. The entries 0, 1, 2 and 15 apply in frames of even
+/// number alone.
 const SUBFRAMES: [u16; 16] = [
     1 << 1,
     1 << 4,

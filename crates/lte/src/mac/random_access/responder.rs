@@ -1,4 +1,4 @@
-//! The eNB's side of random access: which preambles it hears, and when it answers.
+//! The eNB's side of random access: detected preambles, and the times of the responses.
 
 use std::collections::VecDeque;
 
@@ -7,22 +7,22 @@ use smallvec::SmallVec;
 
 use super::{Collision, RandomAccessConfig, WINDOW_START};
 
-/// A random access response: the preamble it answers, and who takes it for an answer to itself.
+/// A random access response: the preamble that it answers, and the UEs that take it as theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// The TTI of the preamble (it makes the RA-RNTI).
     pub to: Tti,
     /// RAPID.
     pub preamble: u8,
-    /// Those that sent it.
+    /// The UEs that sent the preamble.
     pub ues: SmallVec<[UeId; 2]>,
 }
 
-/// Preambles that were received and are not answered yet, in the order of their TTIs.
+/// Preambles that were detected and are not answered yet, in the order of their TTIs.
 #[derive(Clone, Debug, Default)]
 pub struct Responder {
     received: VecDeque<Response>,
-    /// Preambles of the opportunity that is going on.
+    /// Preambles of the current TTI.
     now: Vec<(u8, UeId)>,
 }
 
@@ -32,7 +32,7 @@ impl Responder {
         self.now.push((preamble, ue));
     }
 
-    /// The TTI is over: what was received waits for its answer.
+    /// Closes the TTI: the preambles detected in it await their responses.
     pub fn close(&mut self, config: &RandomAccessConfig, tti: Tti) {
         self.now.sort_unstable();
         for same in self.now.chunk_by(|a, b| a.0 == b.0) {
@@ -45,12 +45,12 @@ impl Responder {
         self.now.clear();
     }
 
-    /// The next TTI, from `from` on, in which there is something to answer.
+    /// The next TTI, from `from` on, in which a response may be sent.
     pub fn poll_at(&self, from: Tti) -> Option<Tti> {
         self.received.front().map(|r| r.to.plus(WINDOW_START).max(from))
     }
 
-    /// The next answer of `tti`; those whose window is over are given up.
+    /// The next response of `tti`; preambles whose window has ended are discarded.
     pub fn respond(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Response> {
         let window = config.response_window.as_millis();
         while self.received.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {

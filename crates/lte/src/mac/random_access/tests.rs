@@ -7,14 +7,14 @@ use super::*;
 
 const SEED: u64 = 20_261_120;
 
-/// `n` UEs that start in TTI 0 of a cell whose radio is perfect.
+/// A cell without transmission errors, and `n` UEs that start in TTI 0.
 struct Cell {
     config: RandomAccessConfig,
     ues: Vec<RandomAccess>,
     responder: Responder,
-    /// When each UE was in, and in which attempt.
+    /// When each UE was successful, and in which attempt.
     done: Vec<Option<(Tti, u32)>>,
-    /// TTI, its Msg3 and the UEs that share the grant.
+    /// TTIs of Msg3, and the UEs that share each grant.
     msg3: Vec<(Tti, SmallUes)>,
 }
 type SmallUes = smallvec::SmallVec<[UeId; 2]>;
@@ -62,7 +62,7 @@ impl Cell {
                 for ue in &ues {
                     self.ues[ue.index()].on_msg3(&self.config, tti);
                 }
-                // Alone on its blocks: decoded, and what comes next is addressed to it.
+                // Alone on its blocks: decoded, and the next message resolves the contention.
                 if let [ue] = ues[..] {
                     let ra = &mut self.ues[ue.index()];
                     self.done[ue.index()] = Some((tti, ra.attempts()));
@@ -94,7 +94,7 @@ fn the_first_attempt_succeeds_as_often_as_the_closed_form_says() {
     for (n, expected) in [(10, 0.8397), (20, 0.6915), (50, 0.3862)] {
         let closed = lasthop_engine::math::pow(1.0 - 1.0 / 52.0, f64::from(n - 1));
         assert!((closed - expected).abs() < 5e-5);
-        // Enough answers for everybody, so that collisions alone decide.
+        // As many responses as there are UEs, so that collisions alone decide.
         let config = RandomAccessConfig { responses_per_tti: 64, ..RandomAccessConfig::default() };
         let (runs, n) = (400, n as usize);
         let won: usize = (0..runs).map(|run| Cell::new(config, n, run).run(15).succeeded_within(1)).sum();
@@ -121,8 +121,8 @@ fn an_attempt_in_vain_costs_seven_ttis_in_the_profile_of_ns3() {
     assert_eq!(sent, [4, 11, 18, 25]);
 }
 
-/// The rates that ns-3's test of its random access asserts: 0.99 of the UEs are in after 5 attempts
-/// when up to 20 start at once, after 10 attempts when up to 50 do.
+/// The rates that ns-3's test of its random access asserts: 0.99 of the UEs are successful after 5
+/// attempts when up to 20 start at once, after 10 attempts when up to 50 do.
 #[test]
 fn success_rates_are_those_of_the_reference() {
     for (n, attempts) in [(10, 5), (20, 5), (50, 10)] {
@@ -138,20 +138,20 @@ fn success_rates_are_those_of_the_reference() {
 
 #[test]
 fn two_with_the_same_preamble_share_one_answer_and_try_again_after_the_contention_timer() {
-    // One preamble to draw from: 4, but a run in which both drew the same.
+    // 4 preambles to draw from, and a run in which both UEs drew the same.
     let config = RandomAccessConfig { preambles: 4, ..RandomAccessConfig::default() };
     let run = (0..).find(|r| Cell::new(config, 2, *r).run(12).done == [None, None]).unwrap();
     let early = Cell::new(config, 2, run).run(12);
     assert!(early.ues.iter().all(RandomAccess::is_resolving), "both have sent Msg3 at 9");
-    // The timer ends at 9 + 48 and the next preamble follows 3 TTIs after that one.
+    // The timer ends at 9 + 48 and the next preamble follows 3 TTIs later.
     let late = Cell::new(config, 2, run).run(200);
     let first = late.done.iter().flatten().map(|(t, _)| t.0).min().unwrap();
     assert_eq!(first, 9 + 48 + 3 + 9);
 }
 
-/// Clause 5.1.4: when the counter comes to preambleTransMax + 1 upper layers hear of it, once, and
-/// the selection of a resource follows. An attempt costs 3 + 3 + 1 TTIs: preambles in 0, 7 and 14,
-/// the third window ends in 20, and the fourth preamble is in 21.
+/// Clause 5.1.4: when the counter reaches preambleTransMax + 1 the problem is indicated to upper
+/// layers, once, and the selection of a resource follows. An attempt takes 3 + 3 + 1 TTIs:
+/// preambles in 0, 7 and 14, the third window ends in 20, and the fourth preamble is in 21.
 #[test]
 fn after_preamble_trans_max_attempts_there_is_a_problem_and_the_procedure_goes_on() {
     let config = RandomAccessConfig { preamble_trans_max: 3, ..RandomAccessConfig::ns3() };
@@ -161,7 +161,7 @@ fn after_preamble_trans_max_attempts_there_is_a_problem_and_the_procedure_goes_o
     let times: Vec<_> = actions.iter().map(|(t, action)| (*t, *action == Action::Problem)).collect();
     assert_eq!(times, [(0, false), (7, false), (14, false), (14 + 6, true), (21, false), (28, false)]);
     assert!(ra.is_running());
-    // Each one 2 dB louder: the fifth one.
+    // Each preamble has 2 dB more power: the fifth one.
     assert_eq!(ra.target_power(&config).0, -104.0 + 4.0 * 2.0);
 }
 

@@ -9,24 +9,24 @@ use lasthop_radio::lte::{
 };
 use lasthop_units::Tti;
 
-/// Which MCS a SINR allows, worked out once for a cell.
+/// The MCS for each SINR, computed once for a cell.
 #[derive(Clone, Debug)]
 pub struct UplinkAdaptation {
-    /// SINR [dB] from which on an MCS may be used, ascending, and the MCS.
+    /// The lowest SINR [dB] at which an MCS may be used, ascending, and the MCS.
     needed: Vec<(f32, u8)>,
-    /// Error probability that a block is to meet; None for a model without block sizes.
+    /// Target error probability of a block; None for a model without block sizes.
     target: Option<f64>,
     /// By number of blocks: the SINR [dB] at which a transport block of the lowest MCS on so many
-    /// meets the target. Worked out when a UE is first at the edge with so many.
+    /// meets the target. Computed when it is first needed, for a UE at the edge of the cell.
     lowest_on: Box<[OnceLock<f32>]>,
 }
 
 impl UplinkAdaptation {
-    /// By the same model as the downlink's CQI. `most` is the largest MCS: 28, or 20 for UEs
+    /// Uses the same model as the downlink's CQI. `most` is the largest MCS: 28, or 20 for UEs
     /// without 64QAM (categories 1 to 4, TS 36.306 table 4.1-2).
     pub fn new(mode: AmcMode, most: u8) -> UplinkAdaptation {
         let needed = match mode {
-            // An uplink MCS for each CQI, as ns-3 has it.
+            // An uplink MCS for each CQI, as in ns-3.
             AmcMode::Piro { ber } => {
                 let amc = Amc::new(mode, CqiTable::Qam64);
                 let entry = |cqi: Cqi| {
@@ -61,10 +61,10 @@ impl UplinkAdaptation {
         UplinkAdaptation { needed, target, lowest_on: (0..=PRB_MAX).map(|_| OnceLock::new()).collect() }
     }
 
-    /// How many transmissions the lowest MCS on `blocks` needs at `sinr_db` on each: n of them have
-    /// n times the energy. Its code rate is below 1/3, the turbo code's own, so that redundancy
-    /// versions repeat bits and bring nothing beyond energy. None if `most` do not suffice, or
-    /// without a model of block sizes.
+    /// Transmissions that the lowest MCS on `blocks` needs at `sinr_db` in each: n of them have n
+    /// times the energy. The code rate is below 1/3, the turbo code's own, so that redundancy
+    /// versions repeat bits and add nothing but energy. None if `most` do not suffice, or without a
+    /// model of block sizes.
     pub fn transmissions(&self, blocks: u32, sinr_db: f32, most: u8) -> Option<u8> {
         let (target, (_, mcs)) = (self.target?, *self.needed.first()?);
         let snr = || {
@@ -78,27 +78,27 @@ impl UplinkAdaptation {
     /// The largest MCS that `sinr_db` allows; None below the lowest.
     #[inline]
     pub fn mcs(&self, sinr_db: f32) -> Option<u8> {
-        // A SINR that is exactly an MCS's need allows it in spite of rounding.
+        // A SINR equal to an MCS's need allows it in spite of rounding.
         let allowed = self.needed.partition_point(|(needed, _)| *needed <= sinr_db + 1e-4);
         allowed.checked_sub(1).map(|i| self.needed[i].1)
     }
 
-    /// The SINR [dB] that suffices for `mcs`, or for the next larger one that is ever chosen.
+    /// The SINR [dB] that `mcs` needs, or the next larger MCS that is ever chosen.
     pub fn needed(&self, mcs: u8) -> f32 {
         let at = self.needed.partition_point(|(_, m)| *m < mcs);
         self.needed.get(at).or(self.needed.last()).map_or(0.0, |(needed, _)| *needed)
     }
 
-    /// The lowest MCS that there is.
+    /// The lowest MCS.
     pub fn lowest(&self) -> u8 {
         self.needed.first().map_or(0, |(_, mcs)| *mcs)
     }
 }
 
-/// What the eNB knows of the uplink channel of a UE.
+/// The eNB's record of the uplink channel of a UE.
 #[derive(Clone, Debug)]
 pub struct UplinkQuality {
-    /// The SINR of the last measurement [dB]; None: nothing is known.
+    /// The SINR of the last measurement [dB]; None: there is none.
     sinr_db: Option<f32>,
     measured: Tti,
     expired: bool,
@@ -106,31 +106,31 @@ pub struct UplinkQuality {
 }
 
 impl UplinkQuality {
-    /// Nothing is known yet. With `olla` the outer loop corrects what is measured.
+    /// Without a measurement. With `olla` the outer loop corrects what is measured.
     pub fn new(olla: Option<OllaConfig>) -> UplinkQuality {
         UplinkQuality { sinr_db: None, measured: Tti(0), expired: false, olla: olla.map(Olla::new) }
     }
-    /// A measurement of `tti`: a sounding reference signal, or a transport block.
+    /// Takes in a measurement of `tti`: a sounding reference signal, or a transport block.
     pub fn learn(&mut self, tti: Tti, sinr_db: f32) {
         (self.sinr_db, self.measured, self.expired) = (Some(sinr_db), tti, false);
     }
-    /// True if the last measurement is `period` TTIs old or there is none.
+    /// True if the last measurement is at least `period` TTIs old or there is none.
     pub fn is_stale(&self, tti: Tti, period: u64) -> bool {
         self.expired || self.sinr_db.is_none() || self.measured.0 + period <= tti.0
     }
-    /// The next look measures anew; until then the last measurement holds.
+    /// Makes the record stale; the last measurement is used until the next one.
     pub fn expire(&mut self) {
         self.expired = true;
     }
-    /// A first transmission was decoded, or not. One with the lowest MCS that failed is not told:
-    /// it could not have been sent with less, and a loop that went on down would take long to
-    /// come back.
+    /// Takes in whether a first transmission was decoded. Failures of the lowest MCS are not to be
+    /// counted: no lower MCS could have been sent, and the loop would take long to return from a
+    /// very low offset.
     pub fn first_transmission(&mut self, decoded: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(decoded);
         }
     }
-    /// The SINR to choose an MCS by [dB].
+    /// The SINR by which the MCS is chosen [dB].
     #[inline]
     pub fn level(&self) -> Option<f32> {
         let offset = self.olla.as_ref().map_or(0.0, |o| o.offset().0 as f32);
@@ -140,7 +140,7 @@ impl UplinkQuality {
     pub const fn measured(&self) -> Option<f32> {
         self.sinr_db
     }
-    /// The channel is forgotten: another cell.
+    /// Clears the record: the UE has another cell.
     pub fn reset(&mut self, olla: Option<OllaConfig>) {
         *self = UplinkQuality::new(olla);
     }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(adaptation.mcs(-10.0), None);
     }
 
-    /// What is chosen fails with at most the target, and the next larger MCS would not meet it.
+    /// The chosen MCS fails with at most the target, and the next larger MCS would not meet it.
     #[test]
     fn the_chosen_mcs_meets_the_target() {
         let mode = AmcMode::BlerTarget { target: 0.1, prbs: 10, rounding: CqiRounding::AtMost };

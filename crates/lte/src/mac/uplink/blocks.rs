@@ -45,13 +45,13 @@ pub fn tbs_bytes(mcs: u8, blocks: u32) -> u32 {
 }
 
 /// The smallest allocation, of `at_most` blocks, whose transport block with `i_tbs` has `bytes`,
-/// and that size [B]; the largest allocation if even that is too small. None if there is no block
-/// at all, not one byte fits, or there is one block only and I_TBS 6 does not fit into it
+/// and that size [B]; the largest allocation if even that is too small. None if there is no block,
+/// if not one byte fits, or if there is one block only and I_TBS is 6, which one block cannot carry
 /// ([`Mcs::decodable_on`](lasthop_radio::lte::Mcs::decodable_on)).
 pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> {
     let most = largest_allocation(at_most);
     let size = |n: u32| tbs_bits(n as usize, i_tbs).map_or(0, |bits| bits / 8);
-    // The 328 bits of one block with I_TBS 6 cannot be decoded: two blocks are the fewest.
+    // The 328 bits of one block with I_TBS 6 cannot be decoded: the least allocation is two blocks.
     let first = if i_tbs == 6 { 2 } else { 1 };
     if most < first || size(most) == 0 {
         return None;
@@ -67,7 +67,7 @@ pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> 
         let mid = (low + high) / 2;
         if u64::from(size(mid)) < bytes { low = mid } else { high = mid }
     }
-    // No transform has this length: the next that has.
+    // No transform has this length: the next larger one is used.
     let mut n = high;
     while largest_allocation(n) != n {
         n += 1;
@@ -98,7 +98,8 @@ mod tests {
         assert_eq!(fewest_blocks(13, 93, 25), Some((3, 93)));
         assert_eq!(fewest_blocks(13, 94, 25), Some((4, 125)));
         assert_eq!(fewest_blocks(13, 0, 25), Some((1, 28)));
-        // 2024 bits are 253 B on 8 blocks; 7 would do for 200 B, and is no size.
+        // 2024 bits are 253 B on 8 blocks; 7 blocks would suffice for 200 B, and are no transform
+        // size.
         assert_eq!(fewest_blocks(13, 200, 25), Some((8, 253)));
         assert_eq!(fewest_blocks(13, 100_000, 26), Some((25, 807)));
         assert_eq!(fewest_blocks(13, 10, 0), None);

@@ -1,4 +1,4 @@
-//! The uplink of a cell.
+//! Configuration of a cell's uplink.
 
 use lasthop_radio::lte::{ClosedLoop, PowerControlConfig};
 use lasthop_units::{Db, Duration};
@@ -13,11 +13,11 @@ use super::super::scheduler::SchedulerConfig;
 use super::super::sr::SrConfig;
 use lasthop_bearer::{ConfigError, Warning, check, warn, within};
 
-/// The uplink of a cell: how UEs request grants, and how the eNB assigns them.
+/// The uplink of a cell: how UEs request grants, and how the eNB schedules them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkConfig {
-    /// Who is served first. Policies that look at single resource block groups see the whole band
+    /// The scheduling policy. Policies by resource block group use the whole band as one group
     /// here: an allocation must be one run of blocks.
     pub scheduler: SchedulerConfig,
     /// How the band is shared among the UEs of a TTI.
@@ -30,8 +30,8 @@ pub struct UplinkConfig {
     pub request: RequestConfig,
     /// Resource blocks of the grant that answers a request.
     pub request_blocks: u32,
-    /// Data rides with the report in the grant that answers a request (bandwidth stealing). TS
-    /// 36.321 has it so; without it that grant carries the report alone.
+    /// Data is sent with the report in the grant that answers a request (bandwidth stealing), as in
+    /// TS 36.321. Without it that grant carries the report alone.
     pub stealing: bool,
     /// Scheduling requests.
     pub sr: SrConfig,
@@ -39,45 +39,45 @@ pub struct UplinkConfig {
     pub bsr: BsrConfig,
     /// Power headroom reports.
     pub phr: PhrConfig,
-    /// TTIs from the start of that in which a UE sends a report of an RLC entity with
-    /// `shortcuts.event_reports` to that in which the eNB reads it, 1 to 16. ns-3: 4 from MAC
-    /// to the channel and 1 on the air.
+    /// TTIs from that in which a UE sends a report of an RLC entity with `shortcuts.event_reports`
+    /// to that in which the eNB uses it, 1 to 16. ns-3: 4 from MAC to the channel and 1 for the
+    /// transmission.
     #[serde(skip_serializing_if = "is_usual_report_delay")]
     pub report_delay: u64,
     /// Random access.
     pub random_access: RandomAccessConfig,
-    /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers look at [TTI], at least 1.
+    /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers use [TTI], at least 1.
     pub window: f64,
-    /// How a SINR becomes an MCS.
+    /// How an MCS follows from a SINR.
     pub amc: AmcConfig,
     /// Retransmissions of transport blocks (maxHARQ-Tx): synchronous, on the same resource blocks.
     pub harq: HarqConfig,
-    /// Adaptive retransmissions: where retransmissions lie scattered over the band, a grant on the
-    /// PDCCH moves them to its lower edge, so that what is free is one run. Each is as large as
-    /// before.
+    /// Adaptive retransmissions: where retransmissions are scattered over the band, grants on the
+    /// PDCCH move them to its lower edge, so that the unused blocks are one run. The number of
+    /// blocks of each retransmission stays the same.
     pub adaptive_retransmissions: bool,
     /// Transport blocks may fail.
     pub data_errors: bool,
     /// UEs may miss their grants (errors of PCFICH and PDCCH).
     pub control_errors: bool,
-    /// How loud UEs are.
+    /// Power control of the UEs.
     pub power_control: PowerControlConfig,
     /// The SINR on a resource block of PUSCH to which the eNB steers each UE by power control
     /// commands in its grants; unset: it sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_target: Option<Db>,
-    /// The eNB reckons with the power that a UE has for each of more or fewer blocks; otherwise an
-    /// MCS is the same for any number of blocks (ns-3).
+    /// The eNB takes into account the power that a UE has per block for more or fewer blocks;
+    /// otherwise an MCS is the same for any number of blocks (ns-3).
     pub power_aware: bool,
     /// Largest MCS: 28, or 20 for UEs without 64QAM in the uplink (categories 1 to 4).
     pub max_mcs: u8,
     /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1
     /// ms as simulators have.
     pub srs_period: Duration,
-    /// Correction of what is measured by the outcome of the blocks.
+    /// Correction of the measured SINR by the outcome of the blocks.
     pub outer_loop: OuterLoopConfig,
-    /// A grant of `request_blocks` this often to a UE that had downlink data within the last 100
-    /// ms, without a request; 0: none.
+    /// Period of grants of `request_blocks` without a request, to a UE that had downlink data
+    /// within the last 100 ms; 0: none.
     pub proactive_period: Duration,
 }
 
@@ -85,11 +85,11 @@ pub struct UplinkConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shares {
-    /// Equal shares; what one does not need is given to those after it.
+    /// Equal shares; blocks that one UE does not need are given to those after it.
     #[default]
     Flexible,
-    /// floor(band / UEs), at least `min_blocks`, whatever the others need; all of it is granted,
-    /// whatever the UE has reported (ns-3).
+    /// floor(band / UEs), at least `min_blocks`, whatever the others need; the whole share is
+    /// granted, whatever the UE has reported (ns-3).
     Fixed,
 }
 
@@ -100,14 +100,14 @@ pub enum RequestConfig {
     /// A scheduling request on PUCCH.
     #[default]
     Sr,
-    /// Random access, as a UE without PUCCH resources must.
+    /// Random access, as for a UE without PUCCH resources.
     RandomAccess,
-    /// A random access that always succeeds at once, as in SimuLTE: the request reaches the eNB
-    /// after so many TTIs.
+    /// Random access that always succeeds, as in SimuLTE: the request reaches the eNB after a fixed
+    /// number of TTIs.
     Rac {
-        /// [TTI].
+        /// TTIs from the request to the one in which the eNB has it.
         answer: u64,
-        /// No second request for so many TTIs.
+        /// TTIs after a request without a second one.
         timer: u64,
         /// Which TTIs the timer counts.
         #[serde(default)]
@@ -122,14 +122,14 @@ pub enum RacTimer {
     /// Each one.
     #[default]
     Wall,
-    /// Only those in which the UE has no grant, and one more afterwards, in which it clears the
-    /// state that it has sent a request. So does SimuLTE's TTI loop, which looks at the timer only
+    /// Only those in which the UE has no grant, and one more afterwards, in which the UE clears its
+    /// flag that a request was sent. So does SimuLTE's TTI loop, which evaluates the timer only
     /// where there is no grant.
     Paused,
 }
 
 impl RacTimer {
-    /// TTIs from a request to the next one when nothing is granted in between; with
+    /// TTIs from a request to the next one without a grant in between; with
     /// [`Paused`](Self::Paused) each TTI with a grant adds one.
     pub const fn first(self, timer: u64) -> u64 {
         match self {
@@ -179,7 +179,7 @@ impl Default for UplinkConfig {
 }
 
 impl UplinkConfig {
-    /// Refuses what cannot work on a carrier of `blocks` resource blocks.
+    /// Refuses values that are invalid on a carrier of `blocks` resource blocks.
     pub fn validate(&self, blocks: u32) -> Result<Vec<Warning>, ConfigError> {
         self.validate_blocks(blocks)?;
         if let RequestConfig::Rac { answer, timer, .. } = self.request {
@@ -214,7 +214,7 @@ impl UplinkConfig {
         Ok(warnings)
     }
 
-    /// Resource blocks of a carrier of `blocks`.
+    /// Checks keys that count resource blocks, on a carrier of `blocks`.
     fn validate_blocks(&self, blocks: u32) -> Result<(), ConfigError> {
         check(
             self.pucch_blocks < blocks,
@@ -234,7 +234,7 @@ impl UplinkConfig {
         Ok(())
     }
 
-    /// Power control.
+    /// Checks the keys of power control.
     fn validate_power(&self) -> Result<(), ConfigError> {
         check(
             [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0].contains(&self.power_control.alpha),
@@ -250,7 +250,7 @@ impl UplinkConfig {
         check(self.power_target.is_none_or(|t| (-10.0..=40.0).contains(&t.0)), "power_target", "-10 to 40 dB")
     }
 
-    /// What works and is hardly meant.
+    /// Warns of pitfalls: combinations that are valid and usually not meant.
     fn warn(&self, warnings: &mut Vec<Warning>) {
         warn(
             self.power_target.is_some()

@@ -9,21 +9,21 @@ use lasthop_bearer::{ConfigError, Warning, check};
 
 /// Semi-persistent scheduling of the uplink (TS 36.321 clause 5.10.2): one grant activates it; from
 /// then on the UE has the same resource blocks and MCS every `interval`, without a grant on the
-/// PDCCH and without a request. Retransmissions are those of any block. Set up by the UE's first
-/// data.
+/// PDCCH and without a request. Retransmissions are those of any block. The UE's first data leads
+/// to its activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkPersistentConfig {
     /// semiPersistSchedIntervalUL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331
     /// clause 6.3.2).
     pub interval: u64,
-    /// Bytes that each occasion carries at least.
+    /// Least bytes of each occasion.
     pub bytes: u32,
-    /// implicitReleaseAfter: the grant ends after so many blocks in a row without data: 2, 3, 4
-    /// or 8. The next data set it up anew.
+    /// implicitReleaseAfter: the grant ends after this many consecutive blocks without data: 2, 3,
+    /// 4 or 8. The next data leads to a new activation.
     pub release_after: u64,
-    /// logicalChannelSR-Mask: while there is such a grant, data that come wait for it and trigger
-    /// no scheduling request.
+    /// logicalChannelSR-Mask: while there is such a grant, new data waits for it and triggers no
+    /// scheduling request.
     pub sr_mask: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for UplinkPersistentConfig {
 }
 
 impl UplinkPersistentConfig {
-    /// Refuses what RRC cannot say.
+    /// Refuses values that RRC cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let known = [10, 20, 32, 40, 64, 80, 128, 160, 320, 640].contains(&self.interval);
         check(known, "interval", "10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 TTIs")?;
@@ -45,7 +45,7 @@ impl UplinkPersistentConfig {
     }
 }
 
-/// What a configured grant gives.
+/// Contents of a configured grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfiguredGrant {
     /// The TTI of its activation: the first occasion.
@@ -58,21 +58,21 @@ pub struct ConfiguredGrant {
     pub bytes: u32,
 }
 
-/// The semi-persistent grant of a UE, as both ends know it.
+/// The semi-persistent grant of a UE, the same at both ends.
 #[derive(Clone, Copy, Debug)]
 pub struct UplinkPersistent {
-    /// How it is set up.
+    /// Its configuration.
     pub config: UplinkPersistentConfig,
     /// None: not active.
     grant: Option<ConfiguredGrant>,
-    /// Blocks in a row without data.
+    /// Consecutive blocks without data.
     empty: u64,
     /// The occasion that was prepared last.
     pub occasion: Tti,
 }
 
 impl UplinkPersistent {
-    /// Not active yet.
+    /// Without a grant.
     pub const fn new(config: UplinkPersistentConfig) -> UplinkPersistent {
         UplinkPersistent { config, grant: None, empty: 0, occasion: Tti(0) }
     }
@@ -82,12 +82,12 @@ impl UplinkPersistent {
         self.grant
     }
 
-    /// The PDCCH activates `grant`, whose first occasion needs no more preparation.
+    /// Activates `grant`, whose first occasion is already prepared.
     pub const fn activate(&mut self, grant: ConfiguredGrant) {
         (self.grant, self.empty, self.occasion) = (Some(grant), 0, grant.start);
     }
 
-    /// The grant ends.
+    /// Releases the grant.
     pub const fn release(&mut self) {
         self.grant = None;
     }
@@ -101,7 +101,7 @@ impl UplinkPersistent {
         Tti(self.occasion.0 + self.config.interval)
     }
 
-    /// A block was sent in an occasion, with data or without; false if the grant ended with it.
+    /// Counts a block that was sent in an occasion; false if the grant ended with it.
     // The MAC entity shall clear the configured uplink grant immediately after
     // implicitReleaseAfter number of consecutive new MAC PDUs each containing zero MAC SDUs have
     // been provided by the Multiplexing and Assembly entity, on the Semi-Persistent Scheduling
@@ -114,8 +114,8 @@ impl UplinkPersistent {
         self.grant.is_some()
     }
 
-    /// The blocks of the grant, if `tti` or one of the `again` TTIs that follow it at distances of
-    /// 8 (where what is sent in `tti` may be sent once more) is one of its occasions.
+    /// The blocks of the grant, if `tti` or one of the `again` TTIs that follow at distances of 8
+    /// (those of retransmissions of a block sent in `tti`) is one of its occasions.
     pub fn blocks_near(&self, tti: Tti, again: u64) -> RbSet {
         let Some(grant) = self.grant else { return RbSet::EMPTY };
         let meets = |k: u64| {
@@ -183,8 +183,8 @@ mod tests {
         };
         for (a, p, b, q) in [(0, 20, 1, 20), (0, 20, 8, 20), (3, 10, 5, 32), (0, 32, 4, 40), (7, 64, 1, 10)] {
             let mine: Vec<(u64, u64)> = times(a, p).filter(|(t, _)| *t > 400 && *t < 1500).collect();
-            // Two retransmissions never meet: the later one's first transmission would have been
-            // moved.
+            // Two retransmissions never coincide: the first transmission of the later one would
+            // have been moved.
             let brute = times(b, q).any(|(t, k)| mine.iter().any(|(s, j)| *s == t && (k == 0 || *j == 0)));
             let told = !active(a, p).blocks_that_meet(Tti(b), q, 3).is_empty();
             assert_eq!(told, brute, "{a} {p} {b} {q}");

@@ -1,32 +1,32 @@
-//! What the eNB believes of a UE's buffers: the last report, less what was granted since it was
-//! written.
+//! The eNB's record of a UE's buffers: the last report, less the grants since it was composed.
 
 use lasthop_units::Tti;
 
 use crate::mac::bsr;
 use crate::mac::bsr::{GROUPS, Report};
 
-/// Grants that a report on its way cannot know of: it is received some TTIs after it was written.
+/// Number of stored grants: a report is received some TTIs after it was composed, without the
+/// grants of that time.
 const MEMORY: usize = 16;
 
-/// The eNB's belief about the uplink buffers of a UE.
+/// The eNB's record of the uplink buffers of a UE (last BSR less later grants).
 #[derive(Clone, Debug, Default)]
 pub struct BufferView {
     /// Bytes by group as last reported [B].
     reported: [u32; GROUPS],
-    /// Granted for TTIs after the one of the report [B].
+    /// Bytes granted for TTIs after the one of the report [B].
     granted: u64,
     /// The last grants: TTI of the transmission, and bytes for data.
     grants: [(Tti, u32); MEMORY],
     next: usize,
-    /// A scheduling request was received, and nothing was granted since.
+    /// A scheduling request was received, and no grant was sent since.
     requested: bool,
-    /// The last TTI for which something was granted.
+    /// The last TTI for which a grant was sent.
     granted_until: Option<Tti>,
 }
 
 impl BufferView {
-    /// A report is received that was written for the transport block of TTI `written`.
+    /// Takes in a report that was composed for the transport block of TTI `written`.
     pub fn on_report(&mut self, written: Tti, report: Report) {
         match report {
             Report::Long(levels) => self.reported = levels.map(bsr::bytes),
@@ -35,7 +35,7 @@ impl BufferView {
                 self.reported = [0; GROUPS];
                 self.reported[usize::from(group) % GROUPS] = bsr::bytes(level);
             }
-            // The others have data, nobody knows how much: what is known of them stays.
+            // The other groups have data of unreported size: their records stay.
             Report::Truncated { group, level } => {
                 self.reported[usize::from(group) % GROUPS] = bsr::bytes(level);
             }
@@ -44,28 +44,28 @@ impl BufferView {
         self.granted = since.map(|(_, bytes)| u64::from(*bytes)).sum();
     }
 
-    /// `bytes` wait, whatever was granted before.
+    /// Sets the record to `bytes`, regardless of earlier grants.
     pub fn replace(&mut self, bytes: u32) {
         self.reported = [0; GROUPS];
         self.reported[0] = bytes;
         self.granted = 0;
     }
 
-    /// A scheduling request that was sent in `sent` is received. One that was sent before a grant
-    /// took effect says nothing new.
+    /// Takes in a scheduling request that was sent in `sent`. One that was sent before the TTI of a
+    /// grant has no effect.
     pub fn on_request(&mut self, sent: Tti) {
         if self.granted_until.is_none_or(|t| t < sent) {
             self.requested = true;
         }
     }
 
-    /// Something has to be granted, whatever the reports say: a scheduling request, or the end of a
+    /// A grant is due regardless of the reports: after a scheduling request, or at the end of a
     /// random access.
     pub const fn request(&mut self) {
         self.requested = true;
     }
 
-    /// `bytes` for data are granted for `tti`.
+    /// Takes in a grant of `bytes` for data in `tti`.
     pub fn on_grant(&mut self, tti: Tti, bytes: u32) {
         self.granted += u64::from(bytes);
         self.grants[self.next] = (tti, bytes);
@@ -74,8 +74,8 @@ impl BufferView {
         self.granted_until = Some(tti);
     }
 
-    /// Nothing came on the grant for `tti`: what was to go with it still waits, and the UE still
-    /// wants a grant.
+    /// No block was received on the grant for `tti`: its bytes count as waiting again, and the UE
+    /// still needs a grant.
     pub fn on_nothing(&mut self, tti: Tti) {
         if let Some((_, bytes)) = self.grants.iter_mut().find(|(t, bytes)| *t == tti && *bytes > 0) {
             self.granted = self.granted.saturating_sub(u64::from(std::mem::take(bytes)));
@@ -83,28 +83,28 @@ impl BufferView {
         self.requested |= self.waiting() == 0;
     }
 
-    /// Bytes believed to wait without a grant [B].
+    /// Bytes in the record without a grant [B].
     pub fn waiting(&self) -> u64 {
         let reported: u64 = self.reported.iter().map(|b| u64::from(*b)).sum();
         reported.saturating_sub(self.granted)
     }
 
-    /// True if the UE has asked for a grant.
+    /// True if the UE has requested a grant.
     pub const fn is_requested(&self) -> bool {
         self.requested
     }
 
-    /// The last TTI for which something was granted.
+    /// The last TTI for which a grant was sent.
     pub const fn granted_until(&self) -> Option<Tti> {
         self.granted_until
     }
 
-    /// True if something is granted for a TTI after `tti`.
+    /// True if there is a grant for a TTI after `tti`.
     pub fn is_granted_after(&self, tti: Tti) -> bool {
         self.granted_until.is_some_and(|t| t > tti)
     }
 
-    /// Everything is forgotten: MAC was reset.
+    /// Clears the record: MAC was reset.
     pub fn reset(&mut self) {
         *self = BufferView::default();
     }
@@ -118,8 +118,8 @@ mod tests {
         Report::Short { group: 0, level: bsr::level(bytes) }
     }
 
-    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and received in 14;
-    /// 1000 B were granted for each of 9 to 13: those of 11, 12 and 13 come off.
+    /// 5000 B are level 42, at most 5476 B. The report is composed in TTI 10 and received in 14;
+    /// 1000 B were granted for each of 9 to 13: those of 11, 12 and 13 are subtracted.
     #[test]
     fn grants_that_the_report_could_not_know_come_off() {
         let mut view = BufferView::default();
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(view.waiting(), 0);
     }
 
-    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody received is no grant,
-    /// also for a later report.
+    /// 5000 B are level 42, at most 5476 B; a grant of 1000 B that the UE did not receive is not
+    /// subtracted, also for a later report.
     #[test]
     fn a_grant_without_a_block_is_taken_back() {
         let mut view = BufferView::default();
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((view.waiting(), view.is_requested()), (4476, false));
         view.on_report(Tti(13), short(5000));
         assert_eq!(view.waiting(), 4476);
-        // The answer to a request: nothing is known to wait, and it is asked for again.
+        // The answer to a request: no data is known, and the request is repeated.
         let mut view = BufferView::default();
         view.on_request(Tti(3));
         view.on_grant(Tti(11), 28);
