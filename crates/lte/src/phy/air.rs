@@ -1,20 +1,18 @@
-//! The air between cells and UEs: who transmits on which resource blocks in this TTI, and what SINR
-//! that leaves.
+//! The radio channel between cells and UEs: the transmissions of a TTI with their resource blocks,
+//! and the SINR of each.
 //!
-//! A cell or UE that transmits says so first ([`Air::cell_transmits`], [`Air::ue_transmits`]); when
-//! all have spoken, the SINR of each transmission is asked for ([`Air::downlink`],
-//! [`Air::uplink`]). Only links that are asked about are ever worked out: the large-scale gain of a
-//! link is kept until its UE has moved, fading is a function of time. Nothing here
-//! knows a transport block.
+//! Transmissions of cells and UEs are reported first ([`Air::cell_transmits`],
+//! [`Air::ue_transmits`]); then the SINR of each is computed ([`Air::downlink`], [`Air::uplink`]).
+//! Only the links that these calls need are ever computed: the large-scale gain of a link is stored
+//! until its UE has moved, fading is a function of time. This module does not use transport blocks.
 //!
-//! What a UE receives is a function of what all have in common ([`Shared`]: the cells and what they
-//! have sent, the ground) and of what is known of its own links. [`AtUe`] borrows the former
-//! for reading and the latter for writing, so UEs can be worked out in several threads
-//! ([`Air::split`]).
+//! The SINR at a UE is a function of what all UEs share ([`Shared`]: the cells with their
+//! transmissions, the ground) and of the state of its own links. [`AtUe`] borrows the former for
+//! reading and the latter for writing, so UEs can be computed in several threads ([`Air::split`]).
 //!
-//! Interference is that of exactly the blocks that others use. The link on which somebody is served
-//! fades, and so do a UE's links to the strongest other cells; those to the rest have their
-//! large-scale gain, whose sum hardly moves.
+//! Interference is that of exactly the blocks that others use. The link that serves a UE fades, and
+//! so do the UE's links to the strongest other cells; its other links have their large-scale gain,
+//! since the sum of their powers varies little.
 
 mod around;
 mod array;
@@ -44,10 +42,10 @@ use emissions::Emissions;
 use lasthop_bearer::Direction;
 use uplink::{Sender, Uplink};
 
-/// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
+/// TTIs for which the transmissions of a cell are stored: a report may be of a TTI so long ago.
 pub const LOOK_BACK: u64 = 128;
 
-/// What the air must know of a cell.
+/// Parameters of a cell for [`Air`].
 #[derive(Clone, Debug)]
 pub struct CellAir {
     /// Power over all resource blocks.
@@ -58,29 +56,29 @@ pub struct CellAir {
     pub blocks: u32,
 }
 
-/// What the air must know of a UE.
+/// Parameters of a UE for [`Air`].
 #[derive(Clone, Debug)]
 pub struct UeAir {
     /// Noise figure of the receiver.
     pub noise_figure: Db,
-    /// The SINR of every block in both directions, whatever the radio says.
+    /// The SINR of every block in both directions, instead of a computed one.
     pub pinned_sinr: Option<Db>,
 }
 
-/// A link's large-scale gain and until when it holds.
+/// A link's large-scale gain and its validity.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     gains: Gains,
-    /// First TTI in which the gains must be worked out again; `u64::MAX`: never.
+    /// First TTI in which the gains must be computed again; `u64::MAX`: never.
     until: u64,
 }
 
-/// Power by resource block [mW] that a UE puts on the air in one TTI.
+/// Transmit power of a UE by resource block in one TTI [mW].
 #[derive(Clone, Debug)]
 struct Sent<const WORDS: usize> {
     tti: Tti,
     used: RbSet<WORDS>,
-    /// Empty before it has sent for the first time.
+    /// Empty before its first transmission.
     power_mw: Box<[f32]>,
 }
 
@@ -106,18 +104,18 @@ struct Cell {
     full_mw: Box<[f32]>,
     /// Noise in a block [mW].
     noise_mw: f32,
-    /// By block: mean of noise and interference where something was received lately [mW].
+    /// By block: mean of noise and interference over the latest receptions [mW].
     received_mw: Box<[f32]>,
 }
 
-/// What is known of a UE and its links. Nothing here is of another UE.
+/// State of a UE and its links, without state of other UEs.
 #[derive(Debug)]
 pub struct UeRadio<const WORDS: usize = LTE_WORDS> {
     noise_mw: f32,
     pinned: Option<f32>,
     sent: Sent<WORDS>,
     around: Around,
-    /// By cell; empty before the first question.
+    /// By cell; empty before the first use.
     links: Box<[Link]>,
     /// By cell: downlink gains of cells that interfere without fading, 0 for the others.
     rest_gains: Box<[f32]>,
@@ -125,7 +123,7 @@ pub struct UeRadio<const WORDS: usize = LTE_WORDS> {
     fading: UeLinks,
 }
 
-/// What UEs have in common, which is only read while one looks at its downlink.
+/// State that UEs share, which is only read while a UE's downlink is computed.
 #[derive(Debug)]
 pub struct Shared<const WORDS: usize = LTE_WORDS> {
     cells: IndexVec<CellId, Cell>,
@@ -133,27 +131,28 @@ pub struct Shared<const WORDS: usize = LTE_WORDS> {
     fading: Option<FastFading<WORDS>>,
     /// Interfering links of a UE that fade.
     faded: usize,
-    /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
+    /// Transmissions of cells by TTI modulo the length; one TTI, where no report is of earlier
+    /// ones.
     sent: Box<[Emissions<WORDS>]>,
-    /// Where an end has several antennas.
+    /// Antennas, where an end has several.
     arrays: Option<Box<Arrays>>,
 }
 
-/// Memory for the working of one thread.
+/// Working memory of one thread.
 #[derive(Debug, Default)]
 pub struct Work {
     interference_mw: Box<[f32]>,
     row: Box<[f32]>,
-    /// By cell: what it adds to every block.
+    /// By cell: power that it adds to every block.
     adds_mw: Vec<f32>,
     fading: FadingWork,
-    /// Of links of several antennas.
+    /// Channel of a link with several antennas.
     channel: Channel,
     code_words: [CodeWordSinr; 2],
 }
 
-/// The air at a UE: what all have in common, for reading; what is known of its own links; and
-/// memory.
+/// The radio channel at a UE: the shared state, for reading; the state of its own links; and
+/// working memory.
 #[derive(Debug)]
 pub struct AtUe<'a, const WORDS: usize = LTE_WORDS> {
     shared: &'a Shared<WORDS>,
@@ -162,20 +161,20 @@ pub struct AtUe<'a, const WORDS: usize = LTE_WORDS> {
     work: &'a mut Work,
 }
 
-/// The air of carriers whose resource blocks fit into a [`RbSet`] of so many words.
+/// The radio channel of carriers whose resource blocks fit into a [`RbSet`] of so many words.
 #[derive(Debug)]
 pub struct Air<const WORDS: usize = LTE_WORDS> {
     shared: Shared<WORDS>,
     ues: IndexVec<UeId, UeRadio<WORDS>>,
     uplink: Uplink<WORDS>,
     work: Work,
-    /// Gains between UEs that were asked about, and until when they hold.
+    /// Gains between UEs, as far as they were needed, and their validity.
     direct: DirectGains,
     direct_fading: Option<DirectFading<WORDS>>,
 }
 
 impl<const WORDS: usize> Air<WORDS> {
-    /// The air between `cells` and `ues`, whose resource blocks are `block` wide; `faded`
+    /// The channel between `cells` and `ues`, whose resource blocks are `block` wide; `faded`
     /// interfering links of each UE fade. `looks_back`: reports contain the data of earlier TTIs.
     pub fn new(
         cells: &[CellAir],
@@ -227,23 +226,23 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// The air at `ue`.
+    /// The radio channel at `ue`.
     #[inline]
     pub fn at(&mut self, ue: UeId) -> AtUe<'_, WORDS> {
         AtUe { shared: &self.shared, id: ue, ue: &mut self.ues[ue], work: &mut self.work }
     }
 
-    /// What UEs have in common, and the UEs in the order of their ids: for [`AtUe::new`].
+    /// The shared state, and the UEs in the order of their ids: for [`AtUe::new`].
     pub fn split(&mut self) -> (&Shared<WORDS>, &mut [UeRadio<WORDS>]) {
         (&self.shared, self.ues.iter_mut().into_slice())
     }
 
-    /// Memory for the working of one thread.
+    /// Working memory of one thread.
     pub fn memory(&self) -> Work {
         self.shared.work()
     }
 
-    /// Links between UEs fade.
+    /// Sets the fading of links between UEs.
     pub fn set_direct_fading(&mut self, fading: Option<DirectFading<WORDS>>) {
         self.direct_fading = fading;
     }
@@ -254,12 +253,12 @@ impl<const WORDS: usize> Air<WORDS> {
         self.at(ue).gains(tti, cell)
     }
 
-    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals
-    /// too.
+    /// Sets the total power of `cell` [mW]; with 0 it does not transmit, nor does it send reference
+    /// signals.
     pub fn set_power(&mut self, cell: CellId, power_mw: f64) {
         let c = &mut self.shared.cells[cell];
         c.full_mw.fill((power_mw / f64::from(c.blocks)) as f32);
-        // What surrounds a UE counts powers: all are found again.
+        // The powers have changed: each UE's strongest cells are determined again.
         self.ues.iter_mut().for_each(|ue| ue.around.forget());
     }
 
@@ -268,31 +267,31 @@ impl<const WORDS: usize> Air<WORDS> {
         f64::from(self.ues[ue].noise_mw) / f64::from(SUBCARRIERS)
     }
 
-    /// The linear SINR that `ue` is given instead of a physical one.
+    /// The SINR of `ue` that replaces a computed one, linear.
     pub fn pinned(&self, ue: UeId) -> Option<f32> {
         self.ues[ue].pinned
     }
 
-    /// Where `ue` is [m].
+    /// Position of `ue` [m].
     pub fn position(&mut self, tti: Tti, ue: UeId) -> Position {
         self.shared.ground.position(&mut self.ues[ue].terminal, tti)
     }
 
-    /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource
+    /// Power of the reference signals of `cell` at `ue` without fading (RSRP), on a resource
     /// element [mW].
     #[inline]
     pub fn rsrp_mw(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
         self.shared.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
     }
 
-    /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
-    /// geometry of the place, noise included.
+    /// Linear SINR of `cell` at `ue` without fading when every cell transmits at full power
+    /// (geometry), noise included.
     pub fn geometry(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
         self.at(ue).geometry(tti, cell)
     }
 
-    /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
-    /// (P_A).
+    /// Takes in that `cell` transmits on `rbs` in `tti`, each block with `boost` times its share of
+    /// the cell's power (P_A).
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, boost: f32) {
         let Shared { sent, cells, .. } = &mut self.shared;
@@ -300,7 +299,7 @@ impl<const WORDS: usize> Air<WORDS> {
         sent[slot].add(tti, cell, rbs, cells[cell].full_mw[0] * boost);
     }
 
-    /// All cells have said what they send in `tti`. Nothing but speed depends on it.
+    /// Prepares sums over the cells after their transmissions of `tti`. Only speed depends on it.
     #[inline]
     pub fn sort_out(&mut self, tti: Tti) {
         let sent = &mut self.shared.sent;
@@ -308,13 +307,13 @@ impl<const WORDS: usize> Air<WORDS> {
         sent[slot].sort_out(tti);
     }
 
-    /// `ue` sends on `rbs` in `tti`, `power` over all of them.
+    /// Takes in that `ue` transmits on `rbs` in `tti`, with `power` over all of them.
     #[inline]
     pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) {
         self.ue_transmits_on_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
     }
 
-    /// `ue` sends on `rbs` in `tti`, `block_mw` [mW] on every block.
+    /// Takes in that `ue` transmits on `rbs` in `tti`, with `block_mw` [mW] on every block.
     #[inline]
     pub fn ue_transmits_on_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>, block_mw: f32) {
         self.uplink.add(tti, Sender { ue, rbs, block_mw });
@@ -331,7 +330,7 @@ impl<const WORDS: usize> Air<WORDS> {
         self.at(ue).reference(tti, cell, rbs, data)
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn cells(&self) -> usize {
         self.shared.cells.len()
     }
@@ -341,14 +340,14 @@ impl<const WORDS: usize> Air<WORDS> {
         self.shared.carrier(cell)
     }
 
-    /// Prefetches what the next question about the downlink of `ue` reads first.
+    /// Prefetches the data that the next computation for the downlink of `ue` reads first.
     #[inline]
     pub fn prefetch(&self, ue: UeId) {
         prefetch(&self.ues[ue].around);
         prefetch(&self.ues[ue].fading);
     }
 
-    /// Prefetches what is known of the links of `ue`, after [`prefetch`](Self::prefetch).
+    /// Prefetches the state of the links of `ue`, after [`prefetch`](Self::prefetch).
     #[inline]
     pub fn prefetch_links(&self, ue: UeId) {
         if self.shared.fading.is_some() {
@@ -357,8 +356,8 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// Prefetches what the gains of the blocks `rbs` of the link of `ue` to its cell in `tti` need,
-    /// after [`prefetch_links`](Self::prefetch_links).
+    /// Prefetches the data from which the gains of the blocks `rbs` of the link of `ue` to its cell
+    /// in `tti` follow, after [`prefetch_links`](Self::prefetch_links).
     #[inline]
     pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
         if self.shared.fading.is_some() && self.ues.len() * self.cells() > FEW {
@@ -367,8 +366,8 @@ impl<const WORDS: usize> Air<WORDS> {
         }
     }
 
-    /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order.
-    /// Every UE must have said what it transmits.
+    /// Linear SINR of the transmission of `ue` to `cell` on `rbs` in `tti`, by block in ascending
+    /// order. To be called after all transmissions of UEs in `tti` are taken in.
     pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -412,9 +411,9 @@ impl<const WORDS: usize> Air<WORDS> {
         wide(FillRow { rbs, power_mw: &sent.power_mw, gain, fading, interference_mw, row })
     }
 
-    /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just
-    /// now ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power. A mean over
-    /// the last 32 receptions or so.
+    /// Updates the measured noise and interference of `cell` on the blocks `rbs`, on which it has
+    /// just received `ue` ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power.
+    /// An exponential average with weight 1/32.
     pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         if self.ues[ue].pinned.is_some() {
             return;
@@ -431,8 +430,8 @@ impl<const WORDS: usize> Air<WORDS> {
     }
 
     /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
-    /// over all of them, against the interference that the cell has measured lately. Nothing
-    /// else sees that signal.
+    /// over all of them, against the measured interference of the cell. The signal does not
+    /// interfere with others.
     pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -473,8 +472,8 @@ impl<const WORDS: usize> Air<WORDS> {
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power_mw` [mW] over all
-    /// of `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
+    /// Signal-to-noise ratio at the UE `rx` of a transmission of the UE `tx` with `power_mw` [mW]
+    /// over all of `rbs` [dB]; where links fade, that of an unfaded channel with the same capacity.
     pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power_mw: f64, rbs: RbSet<WORDS>) -> f32 {
         let block_mw = (power_mw / f64::from(rbs.len().max(1))) as f32;
         let snr = block_mw * self.between(tti, tx, rx) / self.ues[rx].noise_mw;
@@ -487,8 +486,8 @@ impl<const WORDS: usize> Air<WORDS> {
         sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)) as f32
     }
 
-    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in
-    /// ascending order. Every UE must have said what it transmits.
+    /// Linear SINR at the UE `rx` of the transmission of the UE `tx` on `rbs` in `tti`, by block in
+    /// ascending order. To be called after all transmissions of UEs in `tti` are taken in.
     pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let noise_mw = self.ues[rx].noise_mw;
         rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(noise_mw));
@@ -499,7 +498,7 @@ impl<const WORDS: usize> Air<WORDS> {
                 continue;
             }
             let power_mw = other.block_mw * self.between(tti, other.ue, rx);
-            // What is below the noise need not fade.
+            // Interference below the noise is computed without fading.
             let fading = match &mut self.direct_fading {
                 Some(fading) if power_mw > noise_mw => fading.row(other.ue, rx, tti, shared),
                 _ => &[],
@@ -519,7 +518,7 @@ impl<const WORDS: usize> Air<WORDS> {
 }
 
 impl<const WORDS: usize> Shared<WORDS> {
-    /// Memory for the working of one thread.
+    /// Working memory of one thread.
     pub fn work(&self) -> Work {
         let most = self.cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
         Work {
@@ -535,7 +534,7 @@ impl<const WORDS: usize> Shared<WORDS> {
         RbSet::range(0, self.cells[cell].blocks)
     }
 
-    /// What cells sent in `tti`.
+    /// Transmissions of cells in `tti`.
     #[inline]
     fn sent(&self, tti: Tti) -> &Emissions<WORDS> {
         &self.sent[tti.0 as usize % self.sent.len()]
@@ -551,11 +550,11 @@ impl Work {
     }
 }
 
-/// What so many links need is near anyway.
+/// The data of at most this many links is in the caches anyway.
 const FEW: usize = 256;
 
-/// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
-/// fading, 1.
+/// Computes power * gain * fading / interference of the blocks `rbs`, one after the other in `row`;
+/// fading is 1 where there is none.
 struct FillRow<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
     power_mw: &'a [f32],
@@ -585,7 +584,7 @@ impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
     }
 }
 
-/// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
+/// Adds power * gain * fading of the blocks `rbs` to `to`; fading is 1 where there is none.
 struct AddFaded<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
     power_mw: &'a [f32],
@@ -610,8 +609,8 @@ impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
     }
 }
 
-/// What a sounding signal with `snr` times the noise on each block of `rbs` has above what was
-/// received there, in `row`.
+/// Computes the SINR of a sounding signal with `snr` times the noise on each block of `rbs`,
+/// against the power received there, in `row`.
 struct Sound<'a, const WORDS: usize> {
     rbs: RbSet<WORDS>,
     snr: f32,
@@ -628,7 +627,7 @@ impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
         let Sound { mut rbs, snr, noise_mw, received_mw, fading, row } = self;
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
-            // Where nothing but noise was received the last factor is exactly 1.
+            // Where only noise was received the last factor is exactly 1.
             let both = received_mw[first..first + len].iter().zip(&mut row[at..at + len]);
             match fading.get(first..first + len) {
                 Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = snr * f * (noise_mw / h)),
@@ -640,7 +639,7 @@ impl<'a, const WORDS: usize> Kernel for Sound<'a, WORDS> {
     }
 }
 
-/// The same where every block has one power.
+/// Adds `power_mw` * fading of the blocks `rbs` to `to`.
 #[inline]
 fn add_even<const WORDS: usize>(rbs: RbSet<WORDS>, power_mw: f32, fading: &[f32], to: &mut [f32]) {
     rbs.runs(|first, len| {

@@ -1,5 +1,4 @@
-//! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody
-//! asks about.
+//! Fast fading of the links between cells and UEs, computed for the links and TTIs that are needed.
 
 mod arrays;
 
@@ -16,15 +15,14 @@ use super::LTE_WORDS;
 use arrays::Arrays;
 use lasthop_bearer::Direction;
 
-/// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between
-/// knots. A knot takes as much work as the gains of some three moments.
+/// UEs that take at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains
+/// interpolated between knots. A knot takes as much work as the gains of some three moments.
 const SLOW: f64 = Knots::APART / 8.0;
 
-/// The fading of all links: what they have in common. What is known of those of a UE is in its
-/// [`UeLinks`].
+/// The part of the fading that all links share. The state of a UE's links is in its [`UeLinks`].
 #[derive(Debug)]
 pub struct FastFading<const WORDS: usize = LTE_WORDS> {
-    /// Cells of one width share a shape, and the blocks of its parts.
+    /// Shapes, and the blocks of the parts of each; cells of one width share a shape.
     shapes: Vec<(FadingShape, Vec<RbSet<WORDS>>)>,
     /// By cell: its shape.
     shape_of: IndexVec<CellId, u32>,
@@ -33,17 +31,17 @@ pub struct FastFading<const WORDS: usize = LTE_WORDS> {
     cycles: IndexVec<UeId, [f64; 2]>,
 }
 
-/// The links of one UE that somebody has asked for.
+/// The links of one UE, as far as they were needed.
 #[derive(Debug, Default)]
 pub struct UeLinks {
-    /// By cell, then direction: the link's index, if somebody has asked for it; empty before the
-    /// first question.
+    /// By cell, then direction: the link's index, if the link was needed; empty before the first
+    /// use.
     indices: Box<[[Option<LinkIndex>; 2]]>,
     links: Vec<Link>,
     arrays: Arrays,
 }
 
-/// The place of a link among those of its UE: for who asks often.
+/// The place of a link among those of its UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkIndex(NonZeroU32);
 
@@ -58,27 +56,27 @@ impl LinkIndex {
 struct Link {
     /// Wavelengths that the UE travels in a TTI.
     cycles: f64,
-    /// Which shape it has.
+    /// Number of its shape.
     shape: u32,
     blocks: u32,
     known: Known,
     fading: Fading,
 }
 
-/// What is remembered of a link.
+/// Stored gains of a link.
 #[derive(Debug)]
 enum Known {
-    /// A slow one: its gains at knots of the way. Its gains between them are no more work than
-    /// finding out what is known of the TTI.
+    /// Of a slow link: its gains at knots of the distance travelled. Interpolation takes no more
+    /// work than a search for gains that are already computed.
     Knots(Knots),
-    /// A fast one: what has been worked out of one TTI.
+    /// Of a fast link: the gains of one TTI, as far as they were computed.
     Moment(Moment),
 }
 
 #[derive(Debug)]
 struct Moment {
     tti: Tti,
-    /// Bit `i`: the gains of part `i` are those of `tti`.
+    /// Bit `i`: the gains of part `i` are of `tti`.
     done: u32,
     taps: Taps,
     gains: Box<[f32]>,
@@ -125,7 +123,7 @@ impl Link {
 }
 
 impl Moment {
-    /// Brings the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled
+    /// Updates the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled
     /// `cycles`.
     #[inline]
     fn bring<const WORDS: usize>(
@@ -149,20 +147,20 @@ impl Moment {
     }
 }
 
-/// Memory that links share.
+/// Working memory that links share.
 #[derive(Debug, Default)]
 pub struct Work {
     scratch: Scratch,
-    /// Gains of the last link between knots, at whole lanes.
+    /// Gains of the last interpolated link, in whole vectors.
     gains: Vec<f32>,
 }
 
-/// The gains of a link between knots.
+/// Interpolates the gains of a link between knots.
 struct GainsBetween<'a> {
     fading: &'a Fading,
     knots: &'a mut Knots,
     cycles: f64,
-    /// Bit `i`: blocks 8 i to 8 i + 7.
+    /// Bit `i`: blocks 8 i to 8 i + 7 are needed.
     wanted: u64,
     gains: &'a mut [f32],
     scratch: &'a mut Scratch,
@@ -177,13 +175,13 @@ impl Kernel for GainsBetween<'_> {
     }
 }
 
-/// The gains of a link at a moment.
+/// Computes the gains of a link at a moment.
 struct GainsAt<'a> {
     fading: &'a Fading,
     moment: &'a mut Moment,
-    /// The way that the UE has travelled, if the taps are those of an earlier moment.
+    /// The distance that the UE has travelled, if the taps are those of an earlier moment.
     cycles: Option<f64>,
-    /// Bit `i`: part `i` is wanted.
+    /// Bit `i`: part `i` is needed.
     parts: u32,
     scratch: &'a mut Scratch,
 }
@@ -221,7 +219,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
             let known = widths.iter().position(|b| *b == blocks);
             known.unwrap_or_else(|| {
                 let shape = FadingShape::of_width(profile, blocks as usize, numerology.block());
-                // Links of a profile differ in their taps, not in their parts.
+                // Links of a profile differ in their taps, and have the same parts.
                 let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
                 widths.push(blocks);
                 shapes.push((shape, parts));
@@ -234,8 +232,8 @@ impl<const WORDS: usize> FastFading<WORDS> {
         Some(FastFading { shapes, shape_of, seed, cycles })
     }
 
-    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at
-    /// least those of `rbs` hold. One for each block of the cell's carrier.
+    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`. One for
+    /// each block of the cell's carrier; at least those of `rbs` are valid.
     #[inline]
     pub fn row<'a>(
         &'a self,
@@ -250,8 +248,8 @@ impl<const WORDS: usize> FastFading<WORDS> {
         self.row_at(index, of, tti, rbs, work)
     }
 
-    /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not
-    /// fade.
+    /// The index of the link between `cell` and `ue`, which is created at its first use. None where
+    /// it does not fade.
     #[inline]
     pub fn index(
         &self,
@@ -301,8 +299,8 @@ impl<const WORDS: usize> FastFading<WORDS> {
 }
 
 impl UeLinks {
-    /// What no block's gain of the link at `index` exceeds in `tti`, where that is known without
-    /// looking at them: of a slow link.
+    /// An upper bound of the gains of all blocks of the link at `index` in `tti`. Of slow links,
+    /// whose knots have it; None otherwise.
     #[inline]
     pub fn most_at(&mut self, index: Option<LinkIndex>, tti: Tti, work: &mut Work) -> Option<f32> {
         let Link { cycles, known, fading, .. } = &mut self.links[index?.index()];
@@ -310,7 +308,7 @@ impl UeLinks {
         Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut work.scratch))
     }
 
-    /// Prefetches what says how the link at `index` stands.
+    /// Prefetches the state of the link at `index`.
     #[inline]
     pub fn prefetch(&self, index: Option<LinkIndex>) {
         if let Some(link) = index.and_then(|s| self.links.get(s.index())) {
@@ -318,7 +316,8 @@ impl UeLinks {
         }
     }
 
-    /// Prefetches what the gains of the blocks `rbs` of the link at `index` in `tti` need.
+    /// Prefetches the data from which the gains of the blocks `rbs` of the link at `index` in `tti`
+    /// follow.
     #[inline]
     pub fn prefetch_values<const WORDS: usize>(&self, index: Option<LinkIndex>, tti: Tti, rbs: RbSet<WORDS>) {
         let Some(link) = index.and_then(|s| self.links.get(s.index())) else { return };
@@ -328,12 +327,13 @@ impl UeLinks {
     }
 }
 
-/// The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
+/// The key of a link is made of its ends, not of its place in a list: additional UEs do not change
+/// the fading of others.
 fn entity(direction: Direction, cell: CellId, ue: UeId) -> u64 {
     (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | direction.index() as u64
 }
 
-/// The fading of links between UEs, the same both ways: one carrier, one channel.
+/// The fading of links between UEs, the same both ways, since both use one carrier.
 ///
 /// Both ends move. The Doppler shift of a wave is the sum of two that are independent, so the
 /// correlation of the gain falls with the time t as J0(2 pi f1 t) J0(2 pi f2 t) (A. S. Akki and F.
@@ -370,7 +370,7 @@ impl<const WORDS: usize> DirectFading<WORDS> {
     }
 
     /// Power gains by resource block, mean 1, of the link between `a` and `b` in `tti`: at least
-    /// those of `rbs` hold.
+    /// those of `rbs` are valid.
     pub fn row(&mut self, a: UeId, b: UeId, tti: Tti, rbs: RbSet<WORDS>) -> &[f32] {
         let (first, second) = (a.min(b), a.max(b));
         let [u, v] = [first, second].map(|ue| self.cycles[ue]);
@@ -388,7 +388,7 @@ impl<const WORDS: usize> DirectFading<WORDS> {
     }
 }
 
-/// Tells links between UEs from those to cells.
+/// Distinguishes the keys of links between UEs from those of links to cells.
 const BETWEEN_UES: u64 = 1 << 62;
 
 /// The blocks of each part of a link's response.
@@ -448,8 +448,8 @@ mod tests {
         All::new(NUMEROLOGY, &[25, 50], &vec![Speed(60.0 / 3.6); ues], [2120e6, 1930e6])
     }
 
-    /// The gain of a link is a function of its ends and of the TTI: neither earlier questions nor
-    /// more UEs change it.
+    /// The gain of a link is a function of its ends and of the TTI: neither earlier calls nor
+    /// additional UEs change it.
     #[test]
     fn a_link_fades_by_itself() {
         let (mut few, mut many) = (fading(1), fading(9));
@@ -476,7 +476,7 @@ mod tests {
         );
     }
 
-    /// Slow links of two widths, which share memory, by turns and alone.
+    /// Slow links of two widths, which share memory, in turn and alone.
     #[test]
     fn slow_links_fade_by_themselves_too() {
         let slow = |ues: usize| -> All<1> {
@@ -500,8 +500,8 @@ mod tests {
         }
     }
 
-    /// 273 blocks of 360 kHz: the last ones alone are as they are with all others. Two TTIs of 0.25
-    /// ms are as far as one of 0.5 ms.
+    /// 273 blocks of 360 kHz: the last ones alone are as they are with all others. The fading
+    /// advances as far in two TTIs of 0.25 ms as in one of 0.5 ms.
     #[test]
     fn wide_carriers_and_short_ttis_fade_too() {
         let of = |us: u64| -> All<3> {
@@ -523,8 +523,8 @@ mod tests {
     /// (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2) (A. S. Akki,
     /// "Statistical properties of mobile-to-mobile land communication channels", IEEE Trans. Veh.
     /// Technol. 43(4), 1994). At 1930 MHz f is 6.44 Hz: at r^2 = 0.1 4.62 a second. 30 links
-    /// for 10 s, sampled every 2 ms: some 1390 falls, of which 2 % are too short to be seen;
-    /// sums of sixteen sinusoids and a spread of 3 % leave 8 %.
+    /// for 10 s, sampled every 2 ms: some 1390 falls, of which 2 % are shorter than a sample; sums
+    /// of sixteen sinusoids and a spread of 3 % leave 8 %.
     #[test]
     fn two_moving_ends_cross_a_level_as_the_closed_form_says() {
         let falls = |speeds: [f64; 2]| {
@@ -553,7 +553,8 @@ mod tests {
         assert_eq!(rate, one, "the same links with all of the speed at one end");
     }
 
-    /// The channel is the same both ways, belongs to the two, and stands still when both do.
+    /// The channel is the same both ways, depends on the two UEs, and is constant when both are at
+    /// rest.
     #[test]
     fn a_link_between_ues_is_theirs() {
         let speeds = || [0.0, 0.0, 3.0].map(Speed).into_iter();

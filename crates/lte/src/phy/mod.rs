@@ -1,5 +1,5 @@
-//! Physical layer of LTE: frame structure type 1 (FDD), resource blocks, and the air between cells
-//! and UEs.
+//! Physical layer of LTE: frame structure type 1 (FDD), resource blocks, and the radio channel
+//! between cells and UEs.
 
 pub mod air;
 pub mod fading;

@@ -1,34 +1,34 @@
-//! What a UE sends with (TS 36.213 clauses 5.1 and 6.1).
+//! Transmit power of a UE (TS 36.213 clauses 5.1 and 6.1).
 
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{PowerControl, PowerControlConfig};
 use lasthop_radio::milliwatts;
 use lasthop_units::{Db, Dbm};
 
-/// The power of a UE, and what it knows of its path loss.
+/// The power control of a UE, and its path loss.
 #[derive(Debug)]
 pub struct TransmitPower {
     /// The closed loop.
     control: PowerControl,
     /// P_CMAX.
     largest: Dbm,
-    /// Downlink gain of the serving cell, and the path loss that it is.
+    /// Downlink gain of the serving cell, and the corresponding path loss.
     downlink_gain: f32,
     loss: Db,
-    /// What was sent with last on each block [mW].
+    /// Power of the last transmission on each block [mW].
     block_mw: f32,
-    /// What was sent with lately, by number of blocks modulo the length.
+    /// Powers of the last transmissions, by number of blocks modulo the length.
     sent_with: [SentWith; 8],
 }
 
-/// The power of a transmission, and what it was worked out for.
+/// The power of a transmission, and the values from which it was computed.
 #[derive(Clone, Copy, Debug)]
 pub struct SentWith {
     /// Blocks, path loss and closed loop.
     key: (u32, Db, PowerControl),
-    /// On each block [mW].
+    /// Power on each block [mW].
     pub block_mw: f32,
-    /// On all.
+    /// Power on all blocks.
     pub power: Dbm,
 }
 
@@ -39,7 +39,7 @@ impl Default for SentWith {
 }
 
 impl TransmitPower {
-    /// Of a UE with at most `largest`.
+    /// Power control of a UE with at most `largest`.
     pub fn new(largest: Dbm) -> TransmitPower {
         TransmitPower {
             control: PowerControl::default(),
@@ -51,12 +51,12 @@ impl TransmitPower {
         }
     }
 
-    /// The closed loop begins anew: the UE is in another cell.
+    /// Restarts the closed loop: the UE has another cell.
     pub fn restart(&mut self) {
         self.control = PowerControl::default();
     }
 
-    /// The downlink's path loss, as the UE knows it from reference signals: that of the gain
+    /// The downlink's path loss, which the UE measures on reference signals: that of the gain
     /// `downlink`.
     #[inline]
     pub fn path_loss(&mut self, downlink: f32) -> Db {
@@ -66,23 +66,23 @@ impl TransmitPower {
         self.loss
     }
 
-    /// What a transmission on `blocks` resource blocks of PUSCH has (clause 5.1.1.1).
+    /// Power of a transmission on `blocks` resource blocks of PUSCH (clause 5.1.1.1).
     pub fn pusch(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
         self.control.pusch(config, blocks, loss, self.largest)
     }
 
-    /// What sounding signals on `blocks` resource blocks would have (clause 5.1.3.1).
+    /// Power of sounding signals on `blocks` resource blocks (clause 5.1.3.1).
     pub fn srs(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
         self.control.srs(config, blocks, loss, self.largest)
     }
 
-    /// What a preamble has whose target is `target` (clause 6.1: PPRACH = min(PCMAX,
+    /// Power of a preamble whose target is `target` (clause 6.1: PPRACH = min(PCMAX,
     /// PREAMBLE_RECEIVED_TARGET_POWER + PL)).
     pub fn preamble(&self, target: Dbm, loss: Db) -> Dbm {
         Dbm((target.0 + loss.0).min(self.largest.0))
     }
 
-    /// A transmit power control command (0 to 3) takes effect, for `blocks` resource blocks.
+    /// Applies a transmit power control command (0 to 3), for `blocks` resource blocks.
     pub fn command(&mut self, config: &PowerControlConfig, command: u8, blocks: u32, loss: Db) {
         let before = self.control.unlimited(config, blocks, loss);
         self.control.command(config, command, before, self.largest);
@@ -93,7 +93,7 @@ impl TransmitPower {
         self.control.headroom(config, blocks, loss, self.largest)
     }
 
-    /// A block on `blocks` resource blocks goes on the air.
+    /// Sets and returns the power of a transmission on `blocks` resource blocks.
     #[inline]
     pub fn transmit(&mut self, config: &PowerControlConfig, blocks: u32, loss: Db) -> SentWith {
         let key = (blocks, loss, self.control);
@@ -107,7 +107,7 @@ impl TransmitPower {
         self.sent_with[place]
     }
 
-    /// What was sent with last on each block [mW].
+    /// Power of the last transmission on each block [mW].
     pub const fn last_block_mw(&self) -> f32 {
         self.block_mw
     }

@@ -1,4 +1,4 @@
-//! Where cells and UEs are, and what the way between them costs.
+//! Positions of cells and UEs, and the gains between them.
 
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_bearer::{ConfigError, Warning, check, warn};
 
-/// What a number of antennas may be.
+/// Allowed numbers of antennas.
 const ANTENNAS: &str = "1, 2 or 4 antennas";
-/// Tells the fields of line of sight from those of shadowing.
+/// Distinguishes the keys of the fields of line of sight from those of shadowing.
 const SIGHT: u64 = 1 << 32;
 
-/// What all links share.
+/// Radio parameters of all links.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RadioConfig {
@@ -30,31 +30,30 @@ pub struct RadioConfig {
     pub downlink: Hertz,
     /// Carrier frequency of the uplink.
     pub uplink: Hertz,
-    /// What distance costs.
+    /// Path loss model between cells and UEs.
     pub path_loss: PathLoss,
-    /// Standard deviation of shadowing, 0 dB to 50 dB. Unset: what the path loss model says, none
-    /// where it says nothing.
+    /// Standard deviation of shadowing, 0 dB to 50 dB. Unset: that of the path loss model, 0 dB
+    /// where the model has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<Db>,
-    /// Correlation distance of shadowing. Unset: what the path loss model says, 50 m where it says
-    /// nothing.
+    /// Correlation distance of shadowing. Unset: that of the path loss model, 50 m where the model
+    /// has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_distance: Option<Metres>,
     /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2:
     /// 0.5).
     pub shadowing_between_sites: f64,
-    /// Correlation distance of line of sight: UEs near each other see the same sites, and a moving
-    /// one comes into sight and out of it (TR 38.901 table 7.6.3.1-2: 50 m in towns, 60 m in
-    /// the country, 10 m in offices). Unset: one draw a link.
+    /// Correlation distance of line of sight: UEs near each other are in sight of the same sites,
+    /// and a moving one enters and leaves it (TR 38.901 table 7.6.3.1-2: 50 m in urban, 60 m in
+    /// rural areas, 10 m in offices). Unset: one draw a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight_distance: Option<Metres>,
-    /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a
-    /// sidelink are apart.
+    /// Path loss model between two UEs. Unset: free space, since UEs with a sidelink are near each
+    /// other and in sight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_path_loss: Option<PathLoss>,
-    /// Standard deviation of the shadowing between two UEs, 0 dB to 50 dB, one draw for each two of
-    /// them that stays (TR 36.843 clause A.2.1.2: 7 dB, independent from link to link). Unset:
-    /// none.
+    /// Standard deviation of the shadowing between two UEs, 0 dB to 50 dB, one constant draw for
+    /// each pair (TR 36.843 clause A.2.1.2: 7 dB, independent from link to link). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_shadowing: Option<Db>,
     /// Fast fading of every link between two UEs, on the uplink's carrier. Both ends may move: the
@@ -65,17 +64,18 @@ pub struct RadioConfig {
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
     pub faded_interferers: FadedInterferers,
-    /// Correlation of the fading of the outermost antennas of a cell, 0 to 1; between them it falls
-    /// with the square of the distance (alpha of TS 36.101 annex B.2.3: 0, 0.3 or 0.9 for low,
-    /// medium and high correlation).
+    /// Correlation of the fading of the outermost antennas of a cell, 0 to 1; its logarithm is
+    /// proportional to the square of the distance (alpha of TS 36.101 annex B.2.3: 0, 0.3 or 0.9
+    /// for low, medium and high correlation).
     pub cell_correlation: f64,
-    /// The same of a UE's antennas (beta: 0, 0.9 or 0.9).
+    /// Correlation of the outermost antennas of a UE, likewise (beta: 0, 0.9 or 0.9).
     pub ue_correlation: f64,
-    /// No link loses less than this between the antenna connectors, antenna gains included, 0 dB
-    /// to 200 dB (TR 36.942 clause 4.5.1: 70 dB in towns, 80 dB in the country). Unset: none.
+    /// Least loss of a link between a cell and a UE between the antenna connectors, antenna gains
+    /// included, 0 dB to 200 dB (TR 36.942 clause 4.5.1: 70 dB in urban, 80 dB in rural areas).
+    /// Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_coupling_loss: Option<Db>,
-    /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
+    /// TTIs after which path loss and shadowing of moving UEs are computed again, at least 1.
     pub refresh: u64,
 }
 
@@ -107,14 +107,14 @@ fn no_fading(profile: &FadingProfile) -> bool {
     *profile == FadingProfile::None
 }
 
-/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that
-/// serves it always does.
+/// Number of a UE's interfering links that fade: a number, of the strongest ones, or all. The link
+/// to the serving cell always fades.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FadedInterferers {
-    /// So many of the strongest.
+    /// This number of the strongest links.
     Strongest(u32),
-    /// Every one.
+    /// All links.
     All(AllOfThem),
 }
 
@@ -122,7 +122,7 @@ pub enum FadedInterferers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllOfThem {
-    /// Every one.
+    /// All links.
     All,
 }
 
@@ -133,7 +133,7 @@ impl Default for FadedInterferers {
 }
 
 impl FadedInterferers {
-    /// As a number.
+    /// The number of links; for all, one that is never reached.
     pub const fn count(self) -> usize {
         match self {
             FadedInterferers::Strongest(n) => n as usize,
@@ -142,7 +142,7 @@ impl FadedInterferers {
     }
 }
 
-/// The radio of a cell.
+/// Radio parameters of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CellRadioConfig {
@@ -154,14 +154,14 @@ pub struct CellRadioConfig {
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
-    /// How many such antennas send the downlink, with its power between them: 1, 2 or 4 (antenna
+    /// Number of such antennas that transmit the downlink and share its power: 1, 2 or 4 (antenna
     /// ports of cell-specific reference signals). Unset: 1 in transmission mode 1 and with
     /// `mimo.model = "gains"`, otherwise 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_antennas: Option<u32>,
-    /// How many such antennas receive the uplink: 1, 2 or 4. Each has fading of its own.
+    /// Number of such antennas that receive the uplink: 1, 2 or 4. Each has fading of its own.
     pub receive_antennas: u32,
-    /// How they are combined.
+    /// Combining of the receive antennas.
     pub combining: Combining,
     /// Loss between antenna and equipment, both ways, 0 dB to 200 dB.
     pub cable_loss: Db,
@@ -187,7 +187,7 @@ impl Default for CellRadioConfig {
     }
 }
 
-/// The radio of a UE.
+/// Radio parameters of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UeRadioConfig {
@@ -199,30 +199,30 @@ pub struct UeRadioConfig {
     pub noise_figure: Db,
     /// Antenna gain, both ways, -50 dB to 60 dB.
     pub gain: Db,
-    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends
-    /// from one. Unset: 2 where a cell of the network has several transmit antennas (TS 36.101
-    /// clause 7.2 has every UE with two), otherwise 1.
+    /// Number of antennas that receive the downlink: 1, 2 or 4. Each has fading of its own; a UE
+    /// transmits from one. Unset: 2 where a cell of the network has several transmit antennas (TS
+    /// 36.101 clause 7.2 has every UE with two), otherwise 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_antennas: Option<u32>,
-    /// How they are combined.
+    /// Combining of the receive antennas.
     pub combining: Combining,
-    /// What walls cost, both ways, 0 dB to 200 dB: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB
+    /// Loss by walls, both ways, 0 dB to 200 dB: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB
     /// indoors).
     pub penetration_loss: Db,
-    /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels
+    /// The UE is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels
     /// instead.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indoor: Option<Indoor>,
-    /// How it moves from its position.
+    /// Movement from the position.
     pub mobility: Mobility,
-    /// Speed that fading has, if not that of the movement: things around it move.
+    /// Speed for fading, where it differs from that of the movement: objects around the UE move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS
     /// 36.213 clause 5.2: -6, -4.77, -3, -1.77, 0, 1, 2 or 3 dB), -20 dB to 10 dB.
     pub p_a: Db,
-    /// The SINR of every resource block in both directions, instead of what the radio gives, -100
-    /// dB to 100 dB.
+    /// The SINR of every resource block in both directions, instead of the computed one, -100 dB to
+    /// 100 dB.
     pub pinned_sinr: Option<Db>,
 }
 
@@ -252,12 +252,12 @@ fn within_bounds(bounds: Bounds, key: &str, x: f64) -> Result<(), ConfigError> {
     check(bounds.hold(x), key, bounds.text)
 }
 
-/// Sites are counted from 0, and a list has room for each up to the last.
+/// Largest number of a site: sites are counted from 0, and a list has a place for each up to the
+/// last.
 const LAST_SITE: u32 = 65_535;
 
 impl RadioConfig {
-    /// Refuses what cannot work; warns of a path loss model outside the frequencies that it was
-    /// made for.
+    /// Refuses invalid values; warns of a path loss model outside its frequency range.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         for (key, f) in [("downlink", self.downlink), ("uplink", self.uplink)] {
@@ -302,7 +302,7 @@ impl RadioConfig {
 }
 
 impl CellRadioConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |(key, message): (&str, &str)| ConfigError {
             key: format!("antenna.{key}"),
@@ -324,7 +324,7 @@ impl CellRadioConfig {
 }
 
 impl UeRadioConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |(key, message): (&str, &str)| ConfigError {
             key: format!("mobility.{key}"),
@@ -346,7 +346,7 @@ impl UeRadioConfig {
         self.mobility.validate().map_err(wrong)
     }
 
-    /// Speed that fading has.
+    /// Speed for fading.
     pub fn fading_speed(&self) -> Speed {
         self.speed.unwrap_or(Speed(self.mobility.speed()))
     }
@@ -369,13 +369,13 @@ pub struct Propagation {
     ues: Vec<Terminal>,
 }
 
-/// What all links have in common: cells, path loss and shadowing over the ground.
+/// State that all links share: cells, path loss and shadowing over the ground.
 #[derive(Debug)]
 pub struct Ground {
     config: RadioConfig,
     cells: IndexVec<CellId, Site>,
     shadowing: Shadowing,
-    /// What decides on line of sight, by site, where it is a function of the place.
+    /// Fields that determine line of sight, by site, where it is a function of the place.
     sights: Vec<Field>,
     wrap: Option<WrapAround>,
     tti: Duration,
@@ -390,7 +390,7 @@ struct Site {
     site: usize,
 }
 
-/// Where a UE is, and what it adds to the gain of each of its links.
+/// Movement of a UE, and its part in the gain of each of its links.
 #[derive(Debug)]
 pub struct Terminal {
     motion: Motion,
@@ -408,7 +408,7 @@ impl Propagation {
         ues: impl Iterator<Item = &'a UeRadioConfig>,
         seed: u64,
     ) -> Propagation {
-        // Sites that are named come first, by number; the others follow.
+        // Sites with a number come first, in its order; the others follow.
         let all: Vec<&CellRadioConfig> = cells.collect();
         let named = all.iter().filter_map(|c| c.site).max().map_or(0, |s| s as usize + 1);
         let unnamed = all.iter().any(|c| c.site.is_none());
@@ -441,50 +441,50 @@ impl Propagation {
         Propagation { ground, ues: ues.enumerate().map(terminal).collect() }
     }
 
-    /// The same on ground that is repeated over the plane: a UE sees the nearest copy of each site.
-    /// UEs may walk on for ever; their shadowing is that of the place in the plane, so that
-    /// nothing jumps where a copy ends.
+    /// Wraps the ground around: a UE is linked to the nearest copy of each site. UEs may move
+    /// without bound; their shadowing is a function of the place in the plane, and so is continuous
+    /// at the edge of a copy.
     pub fn wrapped(mut self, wrap: Option<WrapAround>) -> Propagation {
         self.ground.wrap = wrap;
         self
     }
 
-    /// `ue` follows a recorded track.
+    /// Sets a recorded track as the movement of `ue`.
     pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
         let u = &mut self.ues[ue.index()];
         u.motion = Motion::along(track, u.motion.position(0.0));
     }
 
-    /// Where `ue` is at the start of `tti` [m].
+    /// Position of `ue` at the start of `tti` [m].
     pub fn position(&mut self, ue: UeId, tti: Tti) -> Position {
         self.ground.position(&mut self.ues[ue.index()], tti)
     }
 
-    /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again
+    /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are computed again
     /// (`None`: never).
     pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
         self.ground.gains(cell, (ue, &mut self.ues[ue.index()]), tti)
     }
 
-    /// Gains between every cell and `ue`, if it stood at `position`; what the cells share is worked
-    /// out once.
+    /// Gains between every cell and `ue` if it were at `position`; terms that the cells share are
+    /// computed once.
     pub fn gains_at(&self, ue: UeId, position: &Position) -> impl Iterator<Item = (CellId, Gains)> {
         self.ground.gains_at((ue, &self.ues[ue.index()]), position)
     }
 
-    /// What all links have in common, and the UEs in the order of their ids.
+    /// The shared state, and the UEs in the order of their ids.
     pub fn into_parts(self) -> (Ground, Vec<Terminal>) {
         (self.ground, self.ues)
     }
 }
 
 impl Ground {
-    /// Where `terminal` is at the start of `tti` [m].
+    /// Position of `terminal` at the start of `tti` [m].
     pub fn position(&self, terminal: &mut Terminal, tti: Tti) -> Position {
         terminal.motion.position(tti.start(self.tti).as_secs_f64())
     }
 
-    /// Gains between `cell` and a UE in `tti`, and the first TTI in which they are worked out again
+    /// Gains between `cell` and a UE in `tti`, and the first TTI in which they are computed again
     /// (`None`: never).
     pub fn gains(
         &self,
@@ -497,8 +497,8 @@ impl Ground {
         (self.link(cell, (ue, terminal), &position, &mut seen), self.holds(terminal, tti))
     }
 
-    /// Gains between every cell and a UE, if it stood at `position`; what the cells share is worked
-    /// out once.
+    /// Gains between every cell and a UE if it were at `position`; terms that the cells share are
+    /// computed once.
     pub fn gains_at(
         &self,
         (ue, terminal): (UeId, &Terminal),
@@ -509,8 +509,7 @@ impl Ground {
         self.cells.ids().map(move |cell| (cell, self.link(cell, (ue, terminal), &position, &mut seen)))
     }
 
-    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out
-    /// again; None: for ever.
+    /// The first TTI in which the gains of a UE in `tti` are computed again; None: never.
     pub fn holds(&self, terminal: &Terminal, tti: Tti) -> Option<Tti> {
         terminal.motion.moves().then(|| tti.plus(self.config.refresh))
     }
@@ -522,7 +521,7 @@ impl Ground {
             ground = wrap.nearest(ground);
         }
         let ([x, y], z) = (ground, position[2] - c.position[2]);
-        // One draw a link: the UE comes into sight where the probability rises above it.
+        // One draw a link: the UE is in sight where the probability is above the draw.
         let entity = (c.site as u64) << 32 | ue.index() as u64;
         let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
         let ends = Ends {
@@ -532,7 +531,7 @@ impl Ground {
         };
         let model = &self.config.path_loss;
         let sight = match (self.sights.get(c.site), self.config.line_of_sight_distance) {
-            // The normal distribution of a field's value is uniform.
+            // The distribution function of the field's normal value is uniform.
             (Some(field), Some(d)) => 0.5 * erfc(-field.at(position[0], position[1], d.0) / SQRT_2),
             _ => draw.uniform(0),
         };
@@ -549,8 +548,8 @@ impl Ground {
     }
 
     /// Gain between two UEs, each at its position, on the uplink's carrier in `tti`, and the first
-    /// TTI in which it is worked out again, the same both ways. A model with a base station has
-    /// the higher UE in its place.
+    /// TTI in which it is computed again, the same both ways. A model with a base station has the
+    /// higher UE in its place.
     pub fn between(&self, [a, b]: [(UeId, &Terminal, Position); 2], tti: Tti) -> (f32, Option<Tti>) {
         let ((a, one, from), (b, other, to)) = (a, b);
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
@@ -570,7 +569,7 @@ impl Ground {
         (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 
-    /// What shadowing adds to the loss [dB].
+    /// Loss by shadowing [dB].
     fn shadow_db(&self, c: &Site, carrier: Hertz, ends: &Ends, in_sight: bool, seen: &mut Seen) -> f64 {
         let model = self.config.path_loss.shadowing(carrier, ends, in_sight);
         let deviation_db = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
@@ -594,8 +593,8 @@ mod tests {
 
     const IDS: fn() -> (CellId, UeId) = || (CellId::from_index(0), UeId::from_index(0));
 
-    /// 30 m high, UE 1.5 m, 100 m away on the ground: 104 m through the air. Cable 2 dB, walls 20
-    /// dB, gains 0 and 3 dB.
+    /// Cell at 30 m, UE at 1.5 m, 100 m away on the ground: a distance of 104 m. Cable 2 dB, walls
+    /// 20 dB, gains 0 and 3 dB.
     #[test]
     fn a_gain_is_the_sum_of_its_parts() {
         let cell = CellRadioConfig { cable_loss: Db(2.0), ..CellRadioConfig::default() };
@@ -608,9 +607,9 @@ mod tests {
         assert_eq!(until, None);
     }
 
-    /// ns-3's points of towns at 2 km, 30 m and 1 m, behind a wall of concrete with windows (7 dB):
-    /// Okumura-Hata at 869 MHz 137.93 + 7 dB; COST 231 for a large city at 2114 MHz 153.64 + 7
-    /// = 160.64 dB, where ns-3 has 155.55 because it leaves 5.09 dB out of the formula (-4.97
+    /// ns-3's points of urban areas at 2 km, 30 m and 1 m, behind a wall of concrete with windows
+    /// (7 dB): Okumura-Hata at 869 MHz 137.93 + 7 dB; COST 231 for a large city at 2114 MHz 153.64
+    /// + 7 = 160.64 dB, where ns-3 has 155.55 because it leaves 5.09 dB out of the formula (-4.97
     /// of a(h_m), and 0.12 between the two readings of it).
     #[test]
     fn a_wall_adds_to_the_loss_of_the_town() {
@@ -636,8 +635,8 @@ mod tests {
         }
     }
 
-    /// 10 m/s away from 100 m: at 5 s it is 150 m away, 3.52 dB less than at the start in free
-    /// space on the ground.
+    /// 10 m/s away from 100 m: at 5 s the UE is 150 m away, with 3.52 dB less than at the start in
+    /// free space on the ground.
     #[test]
     fn a_moving_ue_is_looked_at_again() {
         let ground = [Metres(0.0); 3];
@@ -656,7 +655,7 @@ mod tests {
     }
 
     /// Sectors of one site share line of sight and shadowing; the standard deviation over UEs is
-    /// the one that is asked for.
+    /// the configured one.
     #[test]
     fn sectors_of_a_site_share_their_shadowing() {
         let radio = RadioConfig { shadowing: Some(Db(8.0)), ..RadioConfig::default() };

@@ -1,4 +1,4 @@
-//! Which cells a UE hears, and which of them count by themselves.
+//! Cells with the strongest links to a UE: their interference is computed link by link.
 
 use lasthop_units::{CellId, Id, Tti};
 use smallvec::SmallVec;
@@ -7,45 +7,45 @@ use super::super::fading::LinkIndex;
 use super::{AtUe, Link, Shared, UeRadio};
 use lasthop_bearer::Direction;
 
-/// What surrounds a UE, served by one cell.
+/// The links of a UE to the cells around it, for one serving cell.
 #[derive(Debug, Default)]
 pub struct Around {
-    /// The cell that serves it; None: not known yet.
+    /// The serving cell; None: not determined yet.
     cell: Option<CellId>,
-    /// First TTI in which they must be found again.
+    /// First TTI in which the strongest cells must be determined again.
     until: u64,
-    /// The cells with the strongest links, in descending order: one more than interfering links
-    /// fade.
+    /// The cells with the strongest links, in descending order: one more than the number of
+    /// interfering links that fade.
     top: Vec<CellId>,
     /// The link to the serving cell, then those of the strongest ones that interfere.
     pub rays: SmallVec<[Ray; 4]>,
-    /// Power of all other cells in a block when they send at full power [mW].
+    /// Power of all other cells in a block when they transmit at full power [mW].
     pub rest_mw: f32,
 }
 
-/// A link whose fading counts: what is known of it elsewhere, together.
+/// A link that may fade, with copies of its data that are stored elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Ray {
     pub cell: CellId,
     /// Large-scale gain of the downlink.
     pub gain: f32,
-    /// First TTI in which it must be worked out again.
+    /// First TTI in which the gain must be computed again.
     pub until: u64,
-    /// Where its fading is.
+    /// Index of its fading.
     pub index: Option<LinkIndex>,
 }
 
-/// The links to cells that are neither serving nor strong are worked out again so many times more
-/// rarely than the others.
+/// Factor by which links to cells that are neither serving nor strong are computed less often than
+/// the others.
 const FAR: u64 = 10;
 
 impl Around {
-    /// A cell's power has changed: nothing that was seen holds.
+    /// Clears the state: a cell's power has changed.
     pub(super) fn forget(&mut self) {
         (self.cell, self.until) = (None, 0);
     }
 
-    /// The gain of the link to `cell` has been worked out again.
+    /// Updates the gain of the link to `cell`.
     pub(super) fn renew(&mut self, cell: CellId, gain: f32, until: u64) {
         for ray in self.rays.iter_mut().filter(|ray| ray.cell == cell) {
             (ray.gain, ray.until) = (gain, until);
@@ -54,7 +54,7 @@ impl Around {
 }
 
 impl<const WORDS: usize> AtUe<'_, WORDS> {
-    /// Brings what surrounds the UE, served by `cell`, to `tti`.
+    /// Updates the state to `tti`, for the serving cell `cell`.
     #[inline]
     pub(super) fn update_around(&mut self, tti: Tti, cell: CellId) {
         let around = &self.ue.around;
@@ -64,7 +64,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         }
     }
 
-    /// True if `cell` is one of those that the UE hears best.
+    /// True if `cell` is one of the strongest at the UE.
     #[inline]
     pub(super) fn is_strong(&mut self, tti: Tti, cell: CellId) -> bool {
         if self.ue.around.until <= tti.0 {
@@ -76,7 +76,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         self.ue.around.top.contains(&cell)
     }
 
-    /// Finds the strongest cells.
+    /// Determines the strongest cells.
     #[cold]
     fn find_strongest(&mut self, tti: Tti) {
         if self.ue.around.until > tti.0 {
@@ -96,7 +96,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         let power_mw = |cell: CellId| cells[cell].full_mw[0] * links[cell.index()].gains.downlink;
         for cell in cells.ids() {
             let here = power_mw(cell);
-            // Equally strong ones in the order of their ids.
+            // Cells of equal power stay in the order of their ids.
             let place = top.partition_point(|other| power_mw(*other) >= here);
             if place <= *faded {
                 top.truncate(*faded);
@@ -106,7 +106,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         around.until = until.saturating_sub(tti.0).saturating_mul(FAR).saturating_add(tti.0);
     }
 
-    /// Tells the interfering cells apart when `cell` serves.
+    /// Separates the interfering cells that fade from the others, for the serving cell `cell`.
     fn serve(&mut self, cell: CellId) {
         let single = !self.shared.is_array(self.id);
         let Shared { cells, fading, faded, .. } = self.shared;
@@ -134,7 +134,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         around.rest_mw = sum;
     }
 
-    /// Link `i` of those that count by themselves, in `tti`.
+    /// Link `i` of the serving and the strongest cells, with its gain in `tti`.
     #[inline]
     pub(super) fn ray(&mut self, tti: Tti, i: usize) -> Ray {
         let ray = self.ue.around.rays[i];

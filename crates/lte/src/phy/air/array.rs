@@ -1,10 +1,10 @@
 //! Links whose ends have several antennas: channel matrices and covariances by resource block, and
-//! what a receiver makes of them.
+//! the SINRs after the receiver.
 //!
-//! What interferes and fades counts with its own channel to each antenna: a cell sends independent
-//! symbols of equal power from all of its antennas. The rest of the interference and the noise are
-//! the same at each antenna and independent between them. How much of that a receiver knows is its
-//! [`Combining`].
+//! An interferer that fades has its own channel to each antenna: a cell transmits independent
+//! symbols of equal power from all of its antennas. The other interference and the noise have the
+//! same power at each antenna and are independent between antennas. The receiver's [`Combining`]
+//! determines how much of the covariance it uses.
 
 use lasthop_cell::RbSet;
 use lasthop_radio::mimo::{ANTENNAS_MAX, C, Combining, Matrix, Precoder, Vector};
@@ -15,35 +15,36 @@ use super::around::Ray;
 use super::{Air, AtUe, Cell, Shared, UeRadio, Work};
 use lasthop_bearer::Direction;
 
-/// The antennas of a cell: 1, 2 or 4 of each.
+/// Antennas of a cell: 1, 2 or 4 of each kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellAntennas {
-    /// Of the downlink (antenna ports of cell-specific reference signals).
+    /// Transmit antennas of the downlink (antenna ports of cell-specific reference signals).
     pub transmit: usize,
-    /// Of the uplink.
+    /// Receive antennas of the uplink.
     pub receive: usize,
-    /// How the uplink's are combined.
+    /// Combining of the receive antennas.
     pub combining: Combining,
 }
 
-/// The antennas of a UE, which sends from one.
+/// Antennas of a UE, which transmits from one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UeAntennas {
     /// 1, 2 or 4.
     pub receive: usize,
-    /// How they are combined.
+    /// Combining of the receive antennas.
     pub combining: Combining,
 }
 
-/// How a cell sends to a UE from its antennas.
+/// Transmission scheme of a cell to a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
     /// From its only antenna, or by transmit diversity.
     #[default]
     Diversity,
-    /// So many layers, precoded with large-delay CDD.
+    /// Spatial multiplexing of so many layers, precoded with large-delay CDD.
     OpenLoop(u8),
-    /// So many layers, precoded with an entry of the codebook in each sub-band.
+    /// Spatial multiplexing of so many layers, precoded with an entry of the codebook in each
+    /// sub-band.
     ClosedLoop {
         /// 1 to 4.
         layers: u8,
@@ -86,7 +87,7 @@ impl Scheme {
 }
 
 /// Layers of code word `code_word` when `layers` share the blocks (TS 36.211 table 6.3.3.2-1): the
-/// first, and how many; none: 0.
+/// first one, and their number; 0: the code word is not sent.
 pub const fn layers_of(layers: u8, code_word: usize) -> (usize, usize) {
     match (layers, code_word) {
         (4, 0) => (0, 2),
@@ -98,49 +99,50 @@ pub const fn layers_of(layers: u8, code_word: usize) -> (usize, usize) {
     }
 }
 
-/// The antennas of all ends, where one has several.
+/// Antennas of all ends, where one of them has several.
 #[derive(Debug)]
 pub(super) struct Arrays {
     cells: IndexVec<CellId, CellAntennas>,
     ues: IndexVec<UeId, UeAntennas>,
     /// Correlation of the outermost antennas of a cell and of a UE.
     correlation: [f64; 2],
-    /// Cells have several transmit antennas.
+    /// A cell has several transmit antennas.
     transmits: bool,
 }
 
-/// A channel of several antennas that was worked out last.
+/// The last computed channel of several antennas.
 #[derive(Debug, Default)]
 pub(super) struct Channel {
     /// Its resource blocks.
     blocks: Vec<u16>,
-    /// By resource block: noise and interference over the receive antennas, lower triangle.
+    /// By resource block: covariance of noise and interference at the receive antennas, lower
+    /// triangle.
     noise_mw: Vec<Matrix>,
-    /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
+    /// By resource block: received amplitude of each transmit antenna, if it had all of the power.
     channel: Vec<Matrix>,
 }
 
-/// SINRs of a code word by resource block, each of them with several samples: of the layers or
-/// precoders that its symbols have by turns.
+/// SINRs of a code word by resource block, each of them with several samples: those of the layers
+/// or precoders that its symbols use in turn.
 #[derive(Clone, Debug, Default)]
 pub struct CodeWordSinr {
-    /// Samples of a block, block after block.
+    /// Samples by block.
     pub sinr: Vec<f32>,
 }
 
-/// What a cell sends whose channel is worked out.
+/// Signal of a cell whose channel is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum ChannelOf {
-    /// Its data, against what others send.
+    /// Its data, against the transmissions of others.
     Data,
-    /// Its reference signals, times the number, against what others send (true) or all others at
-    /// full power.
+    /// Its reference signals, times the number, against the transmissions of others (true) or all
+    /// others at full power.
     Reference(f32, bool),
 }
 
 impl<const WORDS: usize> Air<WORDS> {
-    /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a
-    /// UE. To be called before any channel is worked out.
+    /// Sets the antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and
+    /// of a UE. To be called before any channel is computed.
     pub fn set_antennas(
         &mut self,
         cells: IndexVec<CellId, CellAntennas>,
@@ -154,13 +156,13 @@ impl<const WORDS: usize> Air<WORDS> {
 }
 
 impl<const WORDS: usize> Shared<WORDS> {
-    /// The downlink to `ue` has several antennas at an end.
+    /// True if the downlink to `ue` has several antennas at an end.
     #[inline]
     pub(super) fn is_array(&self, ue: UeId) -> bool {
         self.arrays.as_ref().is_some_and(|a| a.transmits || a.ues[ue].receive > 1)
     }
 
-    /// The uplink to `cell` has several antennas.
+    /// True if `cell` has several receive antennas.
     #[inline]
     pub(super) fn receives_with_many(&self, cell: CellId) -> bool {
         self.arrays.as_ref().is_some_and(|a| a.cells[cell].receive > 1)
@@ -168,13 +170,13 @@ impl<const WORDS: usize> Shared<WORDS> {
 }
 
 impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
-    /// Antennas with which the UE receives the downlink.
+    /// Receive antennas of the UE.
     pub fn receive_antennas(&self) -> usize {
         self.shared.arrays.as_ref().map_or(1, |a| a.ues[self.id].receive)
     }
 
-    /// Works out channel and interference of the downlink from `cell` on the blocks `rbs` in
-    /// `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
+    /// Computes channel and interference of the downlink from `cell` on the blocks `rbs` in `tti`,
+    /// from which [`Self::under`] derives the SINRs under a scheme. False for a link without a
     /// channel matrix: of single antennas or of a given SINR.
     pub fn compute_channel(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, of: ChannelOf) -> bool {
         let Some(arrays) = self.shared.arrays.as_deref() else { return false };
@@ -235,20 +237,20 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         true
     }
 
-    /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from
-    /// `cell` that was worked out last.
+    /// SINRs of every `step`th block of the code words of `scheme`, for the last computed downlink
+    /// from `cell`.
     pub fn under(&self, cell: CellId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
         self.work.channel.sinr_under(self.shared.arrays.as_deref(), (cell, self.id), scheme, step, to);
     }
 
-    /// SINR by block of what `cell` sends to the UE with transmit diversity, as it was worked out
-    /// last.
+    /// SINR by block of a transmission of `cell` to the UE with transmit diversity, for the last
+    /// computed channel.
     pub(super) fn diversity_row(self, cell: CellId, blocks: u32) -> &'a [f32] {
         let Work { channel, code_words: rows, row, .. } = self.work;
         channel.sinr_under(self.shared.arrays.as_deref(), (cell, self.id), Scheme::Diversity, 1, rows);
         let samples = rows[0].sinr.len() / blocks.max(1) as usize;
         for (to, of) in row.iter_mut().zip(rows[0].sinr.chunks(samples.max(1))) {
-            // A block of two pairs of antennas carries the mean of what either would.
+            // For two pairs of antennas: the SINR of the mean capacity of the two.
             *to = match of {
                 [one] => *one,
                 [a, b] => ((1.0 + a) * (1.0 + b)).sqrt() - 1.0,
@@ -260,9 +262,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
 }
 
 impl<const WORDS: usize> Air<WORDS> {
-    /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`]
-    /// has it. What stands for interference afterwards is the level of white noise at each
-    /// antenna under which the SINR would be the same.
+    /// As [`Self::uplink`], for a cell with several antennas. The interference that it leaves is
+    /// the level of white noise at each antenna that gives the same SINR.
     pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) -> &[f32] {
         let Air { shared: of, ues, uplink, work, .. } = self;
         let Some(arrays) = of.arrays.as_deref() else { return &[] };
@@ -326,8 +327,8 @@ impl<const WORDS: usize> Air<WORDS> {
         &row[..rbs.len() as usize]
     }
 
-    /// [`Self::sounding`] of a cell with several antennas: the sum over them, against the level
-    /// that was measured at each.
+    /// As [`Self::sounding`], for a cell with several antennas: the sum over them, against the
+    /// level that was measured at each.
     pub(super) fn sounding_array(
         &mut self,
         tti: Tti,
@@ -359,7 +360,7 @@ impl<const WORDS: usize> Air<WORDS> {
 }
 
 impl Arrays {
-    /// Both ends of a downlink.
+    /// Antennas of both ends of a downlink.
     fn downlink(&self, cell: CellId, ue: UeId) -> Antennas {
         let [cell_correlation, ue_correlation] = self.correlation;
         Antennas {
@@ -370,7 +371,7 @@ impl Arrays {
         }
     }
 
-    /// Both ends of an uplink to `cell`.
+    /// Antennas of both ends of an uplink to `cell`.
     fn uplink(&self, cell: CellId) -> Antennas {
         let [cell_correlation, ue_correlation] = self.correlation;
         Antennas { cell: self.cells[cell].receive, ue: 1, cell_correlation, ue_correlation }
@@ -397,7 +398,7 @@ impl Channel {
         }
     }
 
-    /// Begins with the blocks `rbs`: the same white noise at each antenna.
+    /// Starts a channel of the blocks `rbs` with white noise, equal at each antenna.
     fn start<const WORDS: usize>(&mut self, rbs: RbSet<WORDS>, white: &[f32]) {
         let n = rbs.len() as usize;
         self.channel.resize(n, [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX]);
@@ -439,7 +440,7 @@ impl Channel {
                 let layers = usize::from(layers);
                 let precoders: [Precoder; 4] = std::array::from_fn(|i| mimo::cycled(transmit, layers, i));
                 for (i, (h, r)) in both.enumerate() {
-                    // Every code word has every layer by turns.
+                    // Every code word uses every layer in turn.
                     let sinr = sinrs::<N>(combining, h, r, &precoders[i % 4], transmit);
                     for row in to.iter_mut() {
                         row.sinr.extend(sinr[..layers].iter().map(|s| *s as f32));
@@ -482,13 +483,13 @@ fn sinrs<const N: usize>(
     sinr
 }
 
-/// The place of block `b` among `rbs`.
+/// Place of block `b` in `rbs`.
 #[inline]
 fn rank<const WORDS: usize>(rbs: RbSet<WORDS>, b: u32) -> usize {
     rbs.and(RbSet::range(0, b)).len() as usize
 }
 
-/// The amplitudes of block `b` at the antennas; without fading, 1.
+/// Amplitudes of block `b` at the antennas; 1 where there is no fading.
 #[inline(always)]
 fn vector(rows: &[(&[f32], &[f32]); ANTENNAS_MAX], b: usize, antennas: usize) -> Vector {
     let mut v = [C::ZERO; ANTENNAS_MAX];

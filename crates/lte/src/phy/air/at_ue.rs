@@ -1,4 +1,4 @@
-//! The air at one UE: its links, and what it receives of the downlink.
+//! The radio channel at one UE: its links, and the downlink that it receives.
 
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::wide;
@@ -9,7 +9,7 @@ use super::array::ChannelOf;
 use super::{AddFaded, AtUe, FillRow, Gains, Link, Shared, UeRadio, Work};
 
 impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
-    /// At the UE `id`, of which `ue` is known.
+    /// The channel at the UE `id`, whose state is `ue`.
     pub const fn new(
         shared: &'a Shared<WORDS>,
         id: UeId,
@@ -19,7 +19,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         AtUe { shared, id, ue, work }
     }
 
-    /// The same for a shorter time.
+    /// Borrows the same for a shorter time.
     #[inline]
     pub const fn reborrow(&mut self) -> AtUe<'_, WORDS> {
         AtUe { shared: self.shared, id: self.id, ue: self.ue, work: self.work }
@@ -30,7 +30,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         self.shared.carrier(cell)
     }
 
-    /// True if links fade: blocks differ.
+    /// True if links fade, so that blocks differ.
     pub const fn fades(&self) -> bool {
         self.shared.fading.is_some()
     }
@@ -54,7 +54,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         gains
     }
 
-    /// The links to all cells, of which some may not be known.
+    /// The links to all cells, some of which may not be computed yet.
     pub(super) fn links(&mut self) -> &mut [Link] {
         if self.ue.links.is_empty() {
             let unknown = Link { gains: Gains::default(), until: 0 };
@@ -63,8 +63,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         &mut self.ue.links
     }
 
-    /// Linear SINR of `cell` without fading when every cell sends at full power: the geometry of
-    /// the place, noise included.
+    /// Linear SINR of `cell` without fading when every cell transmits at full power (geometry),
+    /// noise included.
     pub fn geometry(mut self, tti: Tti, cell: CellId) -> f32 {
         if let Some(pinned) = self.ue.pinned {
             return pinned;
@@ -78,8 +78,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         self.shared.cells[cell].full_mw[0] * self.gains(tti, cell).downlink / sum
     }
 
-    /// Linear SINR of what `cell` sends to the UE on `rbs` in `tti`, by block in ascending order.
-    /// Every cell must have said what it transmits.
+    /// Linear SINR of the transmission of `cell` to the UE on `rbs` in `tti`, by block in ascending
+    /// order. To be called after all transmissions of cells in `tti` are taken in.
     pub fn downlink(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> &'a [f32] {
         if let Some(pinned) = self.ue.pinned {
             return self.work.flat(rbs.len(), pinned);
@@ -98,9 +98,9 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         wide(FillRow { rbs, power_mw: sent.power_mw(cell), gain, fading, interference_mw, row })
     }
 
-    /// Linear SINR of the reference signals of `cell` on the blocks `rbs`: noise and, with `data`,
-    /// what the other cells sent in `tti`, otherwise all of them at full power, as control channels
-    /// meet them, which never fall silent.
+    /// Linear SINR of the reference signals of `cell` on the blocks `rbs`, against noise and, with
+    /// `data`, the transmissions of the other cells in `tti`. Otherwise the other cells are at full
+    /// power, which is the interference to control channels.
     pub fn reference(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, data: bool) -> &'a [f32] {
         if let Some(pinned) = self.ue.pinned {
             return self.work.flat(rbs.len(), pinned);
@@ -118,9 +118,9 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         self.fill_reference(tti, cell, rbs)
     }
 
-    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
-    /// where the link to `cell` alone tells it: the others' fading is as strong as it
-    /// becomes between two knots. None where links are not that slow.
+    /// A lower bound of the SINR of [`reference`](Self::reference) with all cells at full power,
+    /// from the link to `cell` and the largest gain that the fading of the others has between two
+    /// knots. None where a link is too fast for knots.
     pub fn reference_at_least(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> Option<&'a [f32]> {
         if self.ue.pinned.is_some() || self.shared.fading.is_none() || self.shared.is_array(self.id) {
             return None;
@@ -136,7 +136,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         Some(self.fill_reference(tti, cell, rbs))
     }
 
-    /// SINR of the reference signals of `cell` against what is in `interference_mw`.
+    /// SINR of the reference signals of `cell` against the power in `interference_mw`.
     #[inline(always)]
     fn fill_reference(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> &'a [f32] {
         let Ray { gain, index, .. } = self.ray(tti, 0);
@@ -147,8 +147,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         wide(FillRow { rbs, power_mw: &shared.cells[cell].full_mw, gain, fading, interference_mw, row })
     }
 
-    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
-    /// `interference_mw`.
+    /// Sums noise and the power of the cells without fading on `rbs`, as they transmit or at full
+    /// power, into `interference_mw`.
     #[inline(always)]
     pub(super) fn gather_white(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, data: bool) {
         self.update_around(tti, cell);
@@ -162,7 +162,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         }
     }
 
-    /// Noise and what the other cells send on `rbs`, into `interference_mw`.
+    /// Sums noise and the transmissions of the other cells on `rbs` into `interference_mw`.
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
         self.gather_white(tti, cell, rbs, true);
@@ -170,7 +170,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         for i in 1..self.ue.around.rays.len() {
             let other = self.ue.around.rays[i].cell;
             let shared = sent.used(tti, other).and(rbs);
-            // Who is silent is not asked about: a gain that moves is worked out for who asks.
+            // A silent cell is left out: a gain that varies is computed only when it is needed.
             if !shared.is_empty() {
                 let ray = self.ray(tti, i);
                 self.add_ray(tti, ray, shared, sent.power_mw(other));
@@ -178,7 +178,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         }
     }
 
-    /// The same with all cells at full power.
+    /// Sums noise and the other cells at full power.
     #[inline]
     fn gather_full(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
         self.gather_white(tti, cell, rbs, false);
@@ -189,7 +189,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         }
     }
 
-    /// Adds what comes over `ray` on the blocks `rbs`, sent with `power_mw`, to `interference_mw`.
+    /// Adds the power received over `ray` on the blocks `rbs`, sent with `power_mw`, to
+    /// `interference_mw`.
     #[inline(always)]
     fn add_ray(&mut self, tti: Tti, ray: Ray, rbs: RbSet<WORDS>, power_mw: &[f32]) {
         let Ray { gain, index, .. } = ray;

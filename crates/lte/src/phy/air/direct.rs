@@ -1,20 +1,21 @@
-//! Large-scale gains between UEs that send to each other or disturb each other, as far as they were
-//! asked about.
+//! Large-scale gains between UEs that transmit to each other or interfere with each other, as far
+//! as they were needed.
 
 use lasthop_units::{Id, UeId};
 
-/// The gain between two UEs, and until which TTI it holds; 0: it is not known.
+/// The gain between two UEs, and the TTI until which it is valid; 0: not computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DirectGain {
     pub gain: f32,
     pub until: u64,
 }
 
-/// A triangle of gains over the UEs that were asked about, numbered in that order: each sender is
-/// looked up with each receiver of a TTI, which a tree of pairs makes ten times as dear.
+/// A triangle of gains over the UEs of sidelinks, numbered in the order of their first use: each
+/// transmitter is looked up with each receiver of a TTI, for which a tree of pairs takes ten times
+/// as long.
 #[derive(Debug)]
 pub struct DirectGains {
-    /// The number of each UE; `NONE`: it was not asked about.
+    /// The number of each UE; `NONE`: not used yet.
     numbers: Box<[u32]>,
     /// By number, then by a number that is not larger.
     rows: Vec<Box<[DirectGain]>>,
@@ -23,12 +24,12 @@ pub struct DirectGains {
 const NONE: u32 = u32::MAX;
 
 impl DirectGains {
-    /// Of a network with so many UEs.
+    /// For a network with so many UEs.
     pub fn new(ues: usize) -> DirectGains {
         DirectGains { numbers: vec![NONE; ues].into(), rows: Vec::new() }
     }
 
-    /// That between two UEs, whatever their order.
+    /// The gain between two UEs, in any order.
     #[inline]
     pub fn of(&mut self, a: UeId, b: UeId) -> &mut DirectGain {
         let (a, b) = (self.number(a), self.number(b));

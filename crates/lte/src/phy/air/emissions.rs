@@ -1,10 +1,11 @@
-//! What cells put on the air.
+//! Transmissions of cells.
 
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_units::{CellId, Id, Tti};
 
-/// What all cells send in one TTI, side by side: a sum over cells reads a few lines of memory.
+/// Transmissions of all cells in one TTI, in adjacent memory: a sum over cells reads a few lines of
+/// it.
 #[derive(Debug)]
 pub struct Emissions<const WORDS: usize> {
     tti: Tti,
@@ -12,20 +13,20 @@ pub struct Emissions<const WORDS: usize> {
     width: usize,
     /// By cell: the blocks that it uses.
     used: Vec<RbSet<WORDS>>,
-    /// By cell: the power of every block that it uses [mW]; negative where they differ.
+    /// By cell: the power of every block that it uses [mW]; negative where the powers differ.
     level_mw: Vec<f32>,
-    /// By cell, then block: power [mW] where it is used.
+    /// By cell, then block: power [mW] of the blocks in use.
     power_mw: Vec<f32>,
     /// By cell: its level if it uses the whole carrier evenly in this TTI, 0 otherwise.
     whole_mw: Vec<f32>,
     /// Cells that use a part of the carrier, or all of it with several powers, ascending.
     partly: Vec<usize>,
-    /// `whole_mw` and `partly` are not those of this TTI yet.
+    /// `whole_mw` and `partly` are not updated to this TTI yet.
     stale: bool,
 }
 
 impl<const WORDS: usize> Emissions<WORDS> {
-    /// Of `cells` cells, the widest of them with `width` resource blocks.
+    /// For `cells` cells, the widest of them with `width` resource blocks.
     pub fn new(cells: usize, width: usize) -> Emissions<WORDS> {
         Emissions {
             tti: Tti(u64::MAX),
@@ -39,7 +40,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
         }
     }
 
-    /// `cell` sends on `rbs` in `tti`, `block_mw` [mW] on every block.
+    /// Takes in that `cell` transmits on `rbs` in `tti`, with `block_mw` [mW] on every block.
     #[inline]
     pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, block_mw: f32) {
         if self.tti != tti {
@@ -69,8 +70,8 @@ impl<const WORDS: usize> Emissions<WORDS> {
         &self.power_mw[cell.index() * self.width..][..self.width]
     }
 
-    /// `noise_mw` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
-    /// places of `rbs` in `to`; `adds_mw` is memory for a number by cell.
+    /// Sums `noise_mw` and the transmissions of all cells on `rbs` in `tti`, each weighted with its
+    /// gain, into the places of `rbs` in `to`; `adds_mw` is memory for a number by cell.
     #[inline]
     pub fn gather(
         &self,
@@ -84,7 +85,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
         if self.tti != tti {
             rbs.runs(|first, len| to[first..first + len].fill(noise_mw));
         } else if self.stale {
-            // Before they are sorted out any cell may use a part.
+            // Before `sort` any cell may use a part of the carrier.
             adds_mw.fill(0.0);
             self.gather_of(0..self.used.len(), gains, rbs, noise_mw, adds_mw, to);
         } else {
@@ -93,7 +94,8 @@ impl<const WORDS: usize> Emissions<WORDS> {
         }
     }
 
-    /// The same, where `adds_mw` has what the cells that are not in `partly` add.
+    /// As [`gather`](Self::gather), where `adds_mw` has the power of the cells that are not in
+    /// `partly`.
     #[inline(always)]
     fn gather_of(
         &self,
@@ -106,7 +108,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
     ) {
         let mut uneven = false;
         for i in partly.clone() {
-            // A cell that sends with one power on all of `rbs` adds the same to each.
+            // A cell that transmits with one power on all of `rbs` adds the same to each block.
             let even = rbs.without(self.used[i]).is_empty() && self.level_mw[i] >= 0.0;
             adds_mw[i] = if even { self.level_mw[i] * gains[i] } else { 0.0 };
             uneven |= !even;
@@ -118,8 +120,8 @@ impl<const WORDS: usize> Emissions<WORDS> {
         }
     }
 
-    /// Tells cells on the whole carrier from those on a part of it, when all have said what they
-    /// send in `tti`.
+    /// Separates the cells that use the whole carrier evenly from the others, after all
+    /// transmissions of `tti` are taken in.
     #[inline]
     pub fn sort_out(&mut self, tti: Tti) {
         if self.stale && self.tti == tti {
@@ -140,7 +142,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
         }
     }
 
-    /// What the cells send that do not add the same to each of `rbs`.
+    /// Adds the transmissions of cells whose power is not the same on each block of `rbs`.
     fn add_uneven(
         &self,
         partly: impl Iterator<Item = usize>,
@@ -163,7 +165,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
     }
 }
 
-/// Levels by gains.
+/// Products of levels and gains.
 struct WeightedSum<'a> {
     levels_mw: &'a [f32],
     gains: &'a [f32],
@@ -184,8 +186,8 @@ impl Kernel for WeightedSum<'_> {
 mod tests {
     use super::*;
 
-    /// Cell 0 evenly on all blocks, cell 1 on the lower half, cell 2 with two powers, cell 3
-    /// silent; block by block by hand.
+    /// Cell 0 evenly on all blocks, cell 1 on the lower half, cell 2 with two powers, cell 3 does
+    /// not transmit; block by block by hand.
     #[test]
     fn what_is_gathered_is_the_sum_by_block() {
         let mut e = Emissions::<1>::new(4, 10);

@@ -1,4 +1,4 @@
-//! Two cells and two UEs as ns-3 has them; what fades and what does not.
+//! Two cells and two UEs as in ns-3, and the effect of fading.
 
 use super::super::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
 use super::*;
@@ -16,7 +16,7 @@ fn two_cells(d1: f64, d2: f64) -> Air {
     two_cells_of(25, NUMEROLOGY, Dbm(30.0), d1, d2)
 }
 
-/// The same with so many blocks, which share the power of a cell.
+/// Two cells with so many blocks, which share the power of a cell.
 fn two_cells_of<const WORDS: usize>(
     blocks: u32,
     numerology: Numerology,
@@ -26,7 +26,7 @@ fn two_cells_of<const WORDS: usize>(
 ) -> Air<WORDS> {
     let cell = CellAir { power, noise_figure: Db(5.0), blocks };
     let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: None };
-    // Cells `apart` on the x axis, the UEs aside of them.
+    // Cells `apart` on the x axis, each UE at a right angle to it.
     let apart = (d2 * d2 - d1 * d1).sqrt();
     let at = |x: f64, y: f64| [Metres(x), Metres(y), Metres(0.0)];
     let cells = [at(0.0, 0.0), at(apart, 0.0)]
@@ -40,8 +40,8 @@ fn two_cells_of<const WORDS: usize>(
 
 /// Rows of ns-3's two-cell test: each of two cells serves one UE at d1, the other cell is at d2; 30
 /// dBm and 10 dBm over 25 blocks, noise figures 9 and 5 dB. The formula is g(d1) / (g(d2) + N).
-/// ns-3 has c = 3e8 m/s, and we 299 792 458: where noise counts that is 0.14 %, elsewhere nothing;
-/// single precision leaves 1e-5.
+/// ns-3 has c = 3e8 m/s, this project 299 792 458: where noise matters that is 0.14 %, elsewhere
+/// nothing; single precision leaves 1e-5.
 #[test]
 fn two_cells_interfere_as_the_reference_says() {
     let rows = [
@@ -72,8 +72,8 @@ fn two_cells_interfere_as_the_reference_says() {
     }
 }
 
-/// Hard frequency reuse: whatever the distance of the other cell, its blocks are not ours.
-/// 356449.932732 and 10803.280215, the row without interference.
+/// Hard frequency reuse: at any distance the other cell uses other blocks. 356449.932732 and
+/// 10803.280215, the row without interference.
 #[test]
 fn only_the_blocks_that_are_used_interfere() {
     let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));
@@ -81,8 +81,8 @@ fn only_the_blocks_that_are_used_interfere() {
     let halves = [RbSet::range(0, 12), RbSet::range(12, 13)];
     for i in [0, 1] {
         air.cell_transmits(Tti(1), cells[i], halves[i], 1.0);
-        // All of the UE's power over the blocks that it has, so that a block has what it has in the
-        // reference.
+        // All of the UE's power over the blocks that it uses, so that a block has the power that it
+        // has in the reference.
         let power = Dbm(10.0 + db(f64::from(halves[i].len()) / 25.0));
         air.ue_transmits(Tti(1), ues[i], halves[i], power);
     }
@@ -94,19 +94,18 @@ fn only_the_blocks_that_are_used_interfere() {
             "{down} {up}"
         );
     }
-    // In the next TTI nobody sends: data of the other cell is silent, reference signals never are.
+    // In the next TTI no cell sends data; reference signals are always sent.
     let silent = f64::from(air.reference(Tti(2), cells[0], ues[0], RbSet::range(0, 25), true)[0]);
     let full = f64::from(air.reference(Tti(2), cells[0], ues[0], RbSet::range(0, 25), false)[0]);
     assert!((silent / 356_449.932_732 - 1.0).abs() < C && (full - 0.999_997).abs() < 1e-5);
-    // And the TTI before can still be looked at: the upper half is free of interference, the lower
-    // is not used by it.
+    // The TTI before is still stored: on the upper half the other cell interferes.
     assert!(air.reference(Tti(1), cells[0], ues[0], RbSet::range(0, 25), true)[20] < 1.1);
 }
 
 /// 273 blocks of 360 kHz (NR, 100 MHz at 30 kHz: TS 38.101-1 table 5.3.2-1), each with twice the
 /// power and twice the noise of the reference's blocks: the SINRs are those of its rows, with and
-/// without interference, block by block. What interferes lies on both sides of block 128, where the
-/// words of a set meet.
+/// without interference, block by block. Interference is on both sides of block 128, the boundary
+/// between two words of a set.
 #[test]
 fn a_carrier_of_nr_is_as_the_reference_too() {
     let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));

@@ -1,4 +1,4 @@
-//! Who sends in the uplink, and where two of them meet.
+//! Transmissions in the uplink, and the blocks that several of them share.
 
 use lasthop_cell::RbSet;
 use lasthop_units::{Tti, UeId};
@@ -12,12 +12,13 @@ pub(super) struct Sender<const WORDS: usize> {
     pub block_mw: f32,
 }
 
-/// What UEs send in the newest uplink TTI.
+/// Transmissions of UEs in the newest uplink TTI.
 #[derive(Debug)]
 pub(super) struct Uplink<const WORDS: usize> {
     tti: Tti,
     pub senders: Vec<Sender<WORDS>>,
-    /// Blocks on which somebody sends, and those on which several do: elsewhere nobody interferes.
+    /// Blocks of one or more transmissions, and blocks of several: only the latter have
+    /// interference.
     used: RbSet<WORDS>,
     shared: RbSet<WORDS>,
 }
@@ -40,7 +41,8 @@ impl<const WORDS: usize> Uplink<WORDS> {
         self.senders.push(sender);
     }
 
-    /// How many senders may share one of the blocks `rbs`, on which one of them sends in `tti`.
+    /// Number of transmitters that may share one of the blocks `rbs`, on which one transmits in
+    /// `tti`; 0: none.
     #[inline]
     pub fn others(&self, tti: Tti, rbs: RbSet<WORDS>) -> usize {
         if self.tti != tti || self.shared.and(rbs).is_empty() { 0 } else { self.senders.len() }
@@ -52,8 +54,8 @@ mod tests {
     use super::*;
     use lasthop_units::Id;
 
-    /// Blocks 0 to 3, 2 to 5 and 8: only who asks about 2 or 3 may meet others; in the next TTI
-    /// nobody does.
+    /// Blocks 0 to 3, 2 to 5 and 8: only 2 or 3 are shared with others; in the next TTI no block
+    /// is.
     #[test]
     fn only_blocks_that_two_use_have_others() {
         let mut uplink = Uplink::<1>::default();

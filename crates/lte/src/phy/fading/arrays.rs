@@ -9,23 +9,22 @@ use lasthop_units::{CellId, Id, Tti, UeId};
 use super::{FastFading, SLOW, UeLinks, Work, entity, parts_with};
 use lasthop_bearer::Direction;
 
-/// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a
+/// Position of the number of the pair of antennas in a link's key; the first pair has the key of a
 /// link of single antennas.
 const PAIR: u32 = 48;
 
-/// The links of several antennas of a UE that somebody has asked for.
+/// The links of several antennas of a UE, as far as they were needed.
 #[derive(Debug, Default)]
 pub(super) struct Arrays {
-    /// By cell, then direction: the link's place and one more; 0: not asked for. Empty before the
-    /// first question.
+    /// By cell, then direction: the link's place plus one; 0: not needed yet. Empty before the
+    /// first use.
     indices: Box<[[u32; 2]]>,
     links: Vec<(f64, ArrayFading)>,
 }
 
 impl<const WORDS: usize> FastFading<WORDS> {
     /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in
-    /// `tti`: at least those of `rbs` hold. A link has the same antennas whenever it is asked
-    /// about.
+    /// `tti`: at least those of `rbs` are valid. A link has the same antennas in every call.
     #[allow(clippy::too_many_arguments)]
     pub fn array<'a>(
         &self,
@@ -45,7 +44,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
         if arrays.indices[i][d] == 0 {
             let cycles = self.cycles[ue][d];
             let key = entity(direction, cell, ue);
-            // Antennas that are added shift no other pair's fading.
+            // Additional antennas do not change the fading of other pairs.
             let of_pair = |pair: usize| {
                 let (c, u) = (pair / antennas.ue, pair % antennas.ue);
                 key | ((c * ANTENNAS_MAX + u) as u64) << PAIR
