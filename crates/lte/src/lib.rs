@@ -1,5 +1,4 @@
-//! LTE below RLC: physical layer, MAC, RRC, and the network of cells and UEs that puts them
-//! together.
+//! LTE below RLC: physical layer, MAC, RRC, and the network of cells and UEs that uses them.
 
 pub mod mac;
 pub mod network;

@@ -1,4 +1,4 @@
-//! Random access in the network: answers to preambles, Msg3, and what follows.
+//! Random access in the network: responses to preambles, and Msg3.
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
@@ -16,12 +16,12 @@ use crate::phy::{RbSet, TTI};
 use crate::rrc::RrcTiming;
 use crate::rrc::mobility::Input;
 
-/// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4),
-/// need three with MCS 0.
+/// Resource blocks of Msg3: its 56 bits, the least that a response may grant (TS 36.321 clause
+/// 5.1.4), need three with MCS 0.
 const MSG3_BLOCKS: u32 = 3;
 const MSG3_MCS: u8 = 0;
 
-/// A cell that answers preambles in one TTI, and the UEs that may hear it.
+/// A cell that answers preambles in one TTI, and the UEs that may receive the responses.
 struct Answering<'a> {
     tti: Tti,
     id: CellId,
@@ -34,8 +34,8 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Random access responses of this TTI; `persistent`: blocks of persistent grants for Msg3's
-    /// TTI. The UEs whose handover is complete with their response.
+    /// Sends the random access responses of this TTI; `persistent`: blocks of persistent grants in
+    /// the TTI of Msg3. Returns the UEs whose handover is complete with their response.
     fn respond(&mut self, persistent: RbSet) -> Vec<UeId> {
         let mut landed = Vec::new();
         for _ in 0..self.cell.uplink.config.random_access.responses_per_tti {
@@ -60,7 +60,7 @@ impl Answering<'_> {
         landed
     }
 
-    /// Notes when the cell answers next.
+    /// Schedules the cell's next responses.
     fn arm(&mut self) {
         if let Some(next) = self.cell.uplink.responder.poll_at(self.tti.plus(1)) {
             self.calendar.note(next, Due::Responses { cell: self.id });
@@ -70,20 +70,21 @@ impl Answering<'_> {
     fn free_blocks(&mut self, persistent: RbSet) -> Option<RbSet> {
         let msg3 = self.tti.plus(MSG3_DELAY);
         let c = &mut self.cell.uplink;
-        // What was sent 8 TTIs before Msg3 may have to be sent again on the same blocks.
+        // A block that was sent 8 TTIs before Msg3 may need a retransmission on the same blocks.
         let pending = c.plan.used(Tti(msg3.0.saturating_sub(HARQ_PERIOD)));
         let free = c.band.without(c.plan.slot(msg3).used).without(pending | persistent);
         free.run(largest_allocation(MSG3_BLOCKS))
     }
 
-    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
-    /// well enough.
+    /// True if `ue` receives a response of this cell: it may have another cell by now, and a UE
+    /// between two cells must decode the control channels of this one.
     fn reaches(&mut self, ue: UeId) -> bool {
         let link = &self.links[ue];
         link.serving == self.id && !(link.away && self.uu.misses_control(self.tti, self.id, ue, self.cell))
     }
 
-    /// Where messages take no time, a handover is complete with the random access response.
+    /// True if the handover of `ue` is complete with the random access response, because messages
+    /// take no time.
     fn completes_handover(&self, ue: UeId) -> bool {
         self.cell.config.rrc.timing == RrcTiming::Ideal
             && self.mobility.is_some_and(|m| m.ues[ue].is_accessing())
@@ -102,7 +103,7 @@ impl Answering<'_> {
     }
 }
 
-/// The preambles to cells in `sent` are on the air: the cells will answer.
+/// Passes the preambles that were sent to the cells in `sent` to their responders.
 pub(super) fn close_preambles(
     tti: Tti,
     sent: &mut Vec<CellId>,
@@ -117,7 +118,7 @@ pub(super) fn close_preambles(
 }
 
 impl RadioNetwork {
-    /// Random access responses of `cell` in this TTI.
+    /// Sends the random access responses of `cell` in this TTI.
     pub(super) fn respond(&mut self, tti: Tti, cell: CellId, out: &mut NetworkOutput) {
         if self.cells[cell].is_down() {
             return;

@@ -1,4 +1,4 @@
-//! A UE and the cell that serves it: what either keeps because of the other.
+//! A UE and the cell that serves it: the state of each that belongs to the other.
 
 use lasthop_units::{BearerId, CellId, IndexVec, Tti, UeId};
 
@@ -9,7 +9,7 @@ use crate::mac::downlink::Average;
 use crate::mac::scheduler::qci::Qos;
 use lasthop_bearer::Direction;
 
-/// A UE, at both ends of its link, and the cells.
+/// The state of a UE at both ends of its link, and the cells.
 pub(super) struct Attachment<'a> {
     pub id: UeId,
     pub ue: &'a mut Ue,
@@ -24,8 +24,8 @@ impl Attachment<'_> {
         &self.cells[self.link.serving]
     }
 
-    /// RRC's settings at both ends: the bearers `drbs`, of `qos`, in the order of their logical
-    /// channels, and semi-persistent grants.
+    /// Configures both ends as RRC does: the bearers `drbs`, of `qos`, in the order of their
+    /// logical channels, and semi-persistent grants.
     pub fn configure<'a>(&mut self, drbs: &[BearerId], qos: impl Iterator<Item = &'a Qos>) {
         self.link.drbs.extend(drbs);
         for (i, qos) in qos.enumerate() {
@@ -39,7 +39,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
+    /// Adds the UE, which has something to send in `direction`, to its cell's active list.
     #[inline]
     pub fn wake(&mut self, direction: Direction) {
         if !self.link.away {
@@ -47,7 +47,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The UE is in no list of its cell any more.
+    /// Removes the UE from the active lists of its cell.
     pub fn leave_lists(&mut self) {
         let cell = &mut self.cells[self.link.serving];
         for direction in Direction::BOTH {
@@ -58,14 +58,15 @@ impl Attachment<'_> {
         }
     }
 
-    /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
+    /// Resets MAC (TS 36.321 clause 5.9): soft buffers are flushed, blocks in transmission are
+    /// lost.
     pub fn reset(&mut self) {
         self.context.downlink.reset();
         self.ue.downlink.reset();
         self.reset_uplink();
     }
 
-    /// MAC reset of the uplink.
+    /// Resets MAC of the uplink.
     pub fn reset_uplink(&mut self) {
         let tti = self.calendar.first_open();
         let (link, cx, u) = (&mut self.link.uplink, &mut self.context.uplink, &mut self.ue.uplink);
@@ -84,13 +85,13 @@ impl Attachment<'_> {
         self.cells[self.link.serving].uplink.plan.forget(self.id);
     }
 
-    /// The UE leaves its cell for `cell`, and no cell schedules it.
+    /// Moves the UE from its cell to `cell`, while no cell schedules it.
     pub fn detach(&mut self, cell: CellId) {
         self.link.away = true;
         self.camp(cell);
     }
 
-    /// The UE has left its cell for `cell`.
+    /// Moves the UE from its cell to `cell`.
     pub fn camp(&mut self, cell: CellId) {
         self.reset();
         self.leave_lists();
@@ -128,7 +129,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The UE's cell schedules it from now on. Its bearers and what they hold are another matter.
+    /// Begins to schedule the UE in its cell. Its bearers and their data are handled elsewhere.
     pub fn serve(&mut self, tti: Tti) {
         self.link.away = false;
         self.ue.uplink.access.stop();
@@ -142,26 +143,27 @@ impl Attachment<'_> {
         self.wake(Direction::Uplink);
     }
 
-    /// The connection of the UE is gone: no cell needs to be left, and MAC is reset.
+    /// Ends the connection of the UE: it is not between cells any more, and MAC is reset.
     pub fn release(&mut self) {
         self.link.away = false;
         self.reset();
     }
 
-    /// Random access in the UE's cell from `tti` on; `preamble`: one that no other UE has.
+    /// Starts random access in the UE's cell from `tti` on; `preamble`: one that is assigned to the
+    /// UE.
     pub fn access(&mut self, tti: Tti, preamble: Option<u8>) {
         let config = self.cell().uplink.config.random_access;
         self.ue.uplink.access.stop();
         self.ue.uplink.access.start(&config, tti, preamble);
     }
 
-    /// The cell answers the contention in `tti`.
+    /// Schedules the end of contention resolution, whose message the cell sends in `tti`.
     pub fn resolve_contention(&mut self, tti: Tti) {
         let decoded = tti.plus(self.cell().config.timing.decode);
         self.calendar.note(decoded, Due::ContentionResolved { ue: self.id });
     }
 
-    /// The eNB looks again when the UE could have been inactive for long enough.
+    /// Schedules the eNB's check of whether the UE has been inactive for the inactivity timer.
     pub fn watch_activity(&mut self, since: Tti) {
         if let Some(timer) = self.cell().config.rrc.inactivity.value() {
             let at = since.plus(timer.as_millis());

@@ -10,7 +10,7 @@ use crate::rrc::{BackhaulConfig, HandoverConfig};
 use lasthop_bearer::Sdu;
 use lasthop_lte_l2::pdcp::ForwardedSdu;
 
-/// What the tunnels of S1 and X2 carry (GTP-U, TS 29.281).
+/// A message in the tunnels of S1 and X2 (GTP-U, TS 29.281).
 #[derive(Clone, Copy, Debug)]
 pub enum GtpMessage {
     /// From the gateway to an eNB.
@@ -19,29 +19,27 @@ pub enum GtpMessage {
     Up(BearerId, Sdu),
     /// From the source to the target of a handover.
     Forward(BearerId, ForwardedSdu),
-    /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
+    /// The last packet on the old path of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
     /// marker).
     EndMarker(UeId),
 }
 
-/// Bytes of an end marker on its way: GTP-U, UDP and IPv4 (TS 29.281 clause 7.3.2).
+/// Bytes of an end marker on a link: GTP-U, UDP and IPv4 (TS 29.281 clause 7.3.2).
 const MARKER: u32 = 8 + 8 + 20;
-/// Bytes that GTP-U, UDP and IPv4 put around a packet, with the PDCP PDU number that forwarded ones
-/// carry.
+/// Bytes of the headers of GTP-U, UDP and IPv4, with the PDCP PDU number of forwarded packets.
 const TUNNEL: u32 = 12 + 8 + 20;
 
 /// A link: packets queue, are sent at the rate and arrive after the delay.
 ///
-/// It is no `lasthop_net::Pipe`, which gives out what it was given and nothing before its time: a
-/// recall takes packets out, queued or on their way, and the transmitter is free earlier for it.
-/// Its limit counts what is left of the packet that is being sent, which a `net::Queue` does not
-/// hold.
+/// Not a `lasthop_net::Pipe`, which delivers every packet at its time: a recall removes packets,
+/// queued or propagating, after which the transmitter is free earlier. The limit counts the unsent
+/// rest of the packet in transmission, which a `net::Queue` does not contain.
 #[derive(Debug)]
 struct BackhaulLink {
     rate: Bitrate,
     delay: Duration,
     limit: Option<u64>,
-    /// When the last packet is on its way.
+    /// When the transmission of the last packet ends.
     free: Instant,
     inside: VecDeque<(Instant, GtpMessage)>,
 }
@@ -72,7 +70,7 @@ impl BackhaulLink {
     }
 }
 
-/// Which link.
+/// Ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// From the gateway to this eNB.
@@ -88,14 +86,14 @@ pub enum Way {
 pub struct Backhaul {
     config: HandoverConfig,
     links: BTreeMap<Way, BackhaulLink>,
-    /// The head of each link that is not empty.
+    /// The arrival of the head of each link that is not empty.
     heads: BinaryHeap<Reverse<(Instant, Way)>>,
-    /// Packets inside by bearer, those that have a COUNT left out: downlink, uplink.
+    /// Packets inside by bearer, except those that have a COUNT: downlink, uplink.
     inside: IndexVec<BearerId, [usize; 2]>,
 }
 
 impl Backhaul {
-    /// Empty, for so many bearers.
+    /// Empty links, for so many bearers.
     pub fn new(config: &HandoverConfig, bearers: usize) -> Backhaul {
         Backhaul {
             config: *config,
@@ -110,18 +108,18 @@ impl Backhaul {
         self.inside[bearer][direction]
     }
 
-    /// When something arrives next.
+    /// When the next packet arrives.
     pub fn next(&self) -> Option<Instant> {
         self.heads.peek().map(|Reverse((t, _))| *t)
     }
 
-    /// What has arrived by `now`, and where; one at a time, in order.
+    /// The next packet that has arrived by `now`, and its link, in order.
     #[inline]
     pub fn arrived(&mut self, now: Instant) -> Option<(Way, GtpMessage)> {
         while let Some(Reverse((at, way))) = self.heads.peek().copied().filter(|Reverse((t, _))| *t <= now) {
             self.heads.pop();
             let Some(link) = self.links.get_mut(&way) else { continue };
-            // A link that was emptied by a recall has a head that is void.
+            // The head that was recorded for a link is void if a recall has emptied the link.
             if link.inside.front().is_none_or(|(t, _)| *t != at) {
                 continue;
             }
@@ -135,7 +133,7 @@ impl Backhaul {
         None
     }
 
-    /// `packet` goes this way; false: the link is full, and the caller has it still.
+    /// Sends `packet` over a link; false: the link is full, and the caller keeps the packet.
     pub fn send(&mut self, now: Instant, way: Way, packet: GtpMessage) -> bool {
         let config = match way {
             Way::S1Down(_) | Way::S1Up(_) => &self.config.s1,
@@ -158,20 +156,21 @@ impl Backhaul {
         true
     }
 
-    /// What is forwarded for the bearers that `mine` comes out of all links, and no end marker of
-    /// `ue` is left.
+    /// Removes the forwarded packets of the bearers for which `mine` is true from all links, and
+    /// the end markers of `ue`.
     pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
         let ways: Vec<Way> = self.links.keys().copied().collect();
         ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect()
     }
 
-    /// Takes what is forwarded for the bearers that `mine` out of a link: the source has it still.
+    /// Removes the forwarded packets of the bearers for which `mine` is true from a link; the
+    /// source still has them.
     pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, ForwardedSdu)> {
         self.take_out(way, None, &mine)
     }
 
-    /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a
-    /// link.
+    /// Removes the forwarded packets of the bearers for which `mine` is true, and the end markers
+    /// of `marked`, from a link.
     fn take_out(
         &mut self,
         way: Way,
@@ -189,7 +188,7 @@ impl Backhaul {
             GtpMessage::EndMarker(ue) => Some(*ue) != marked,
             _ => true,
         });
-        // What is taken out is not sent any more.
+        // The transmitter does not send packets that were removed.
         let last = link.inside.back().map_or(Instant::ZERO, |(at, _)| Instant(at.0 - link.delay.0));
         link.free = link.free.min(last);
         if let Some((at, _)) = link.inside.front().filter(|(t, _)| Some(*t) != head) {
@@ -201,12 +200,12 @@ impl Backhaul {
         back
     }
 
-    /// A packet of `bearer` that has arrived waits at its eNB.
+    /// Counts a packet of `bearer` that has arrived and waits at its eNB.
     pub fn hold(&mut self, bearer: BearerId) {
         self.inside[bearer][0] += 1;
     }
 
-    /// It waits no longer.
+    /// Ends the count of a packet that waited.
     pub fn let_go(&mut self, bearer: BearerId) {
         self.inside[bearer][0] -= 1;
     }
@@ -246,7 +245,7 @@ mod tests {
 
     const BEARER: fn(usize) -> BearerId = BearerId::from_index;
 
-    /// 960 B and 40 B of tunnel at 8 Mbit/s are 1 ms each, the delay is 6 ms: 7 ms, 8 ms; the end
+    /// 960 B and 40 B of tunnel at 8 Mbit/s take 1 ms each, the delay is 6 ms: 7 ms, 8 ms; the end
     /// marker's 36 B 36 us later.
     #[test]
     fn a_pipe_serialises_delays_and_keeps_order() {
@@ -270,8 +269,8 @@ mod tests {
         assert_eq!((b.next(), b.inside(BEARER(0), 0)), (None, 0));
     }
 
-    /// One packet is on the wire for 1 ms, 1000 B may wait behind it: the second fits, the third
-    /// does not.
+    /// One packet is in transmission for 1 ms, 1000 B may wait behind it: the second fits, the
+    /// third does not.
     #[test]
     fn a_full_pipe_refuses() {
         let mut b = backhaul(8_000_000, Some(2000));

@@ -1,8 +1,8 @@
 //! Data radio bearers: PDCP and RLC at both ends of each, and the timers of all of them.
 //!
-//! Whatever moves a bearer's layers goes through here and is followed by
-//! [`settle`](Bearers::settle), which passes on what they said. Where that means something to MAC
-//! or RRC a [`Notice`] stands in a queue, which the network serves after each step.
+//! Every call to a bearer's layers is made here and is followed by [`settle`](Bearers::settle),
+//! which passes on their output. Where the output concerns MAC or RRC a [`Notice`] is queued, which
+//! the network processes after each step.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -27,30 +27,30 @@ pub(super) struct Drb {
     pub ue: UeId,
     pub layers: LteBearer,
     pub qos: Qos,
-    /// The priority of its class, which schedulers ask for in every TTI.
+    /// The priority of its class, which schedulers read in every TTI.
     pub priority: f64,
-    /// What waits in the eNB until MAC asks for it.
+    /// Packets that wait in the eNB until MAC requests them.
     pub ip: Option<Box<IpBuffer>>,
-    /// The earliest wake-up that is noted for its timers.
+    /// The earliest wake-up that is scheduled for its timers.
     wake: Option<Instant>,
-    /// The AQM of its buffers wants to know the rate.
+    /// The AQM of its buffers needs the rate.
     pub tells_rate: bool,
-    /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
+    /// A bearer between two UEs: `ue` has the terminal's end, its peer the network's.
     pub direct: bool,
 }
 
-/// The layers of a bearer have moved: what they want to send may have changed.
+/// The layers of a bearer have changed, and with them perhaps the data that they have to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notice {
     pub bearer: BearerId,
-    /// That may be so at the UE's end, and its MAC has not looked.
+    /// The UE's end may have changed, and MAC of the UE has not checked it.
     pub of_ue: bool,
     /// An RLC entity has reached maxRetxThreshold.
     pub failed: bool,
 }
 
 impl Notice {
-    /// Both ends of `bearer` may want to send something else.
+    /// A notice that both ends of `bearer` may have other data to send.
     #[inline]
     pub const fn of(bearer: BearerId) -> Notice {
         Notice { bearer, of_ue: true, failed: false }
@@ -61,19 +61,19 @@ impl Notice {
 #[derive(Debug, Default)]
 pub(super) struct Bearers {
     drbs: IndexVec<BearerId, Drb>,
-    /// Timers of PDCP and RLC: wake-ups, possibly early or void.
+    /// Wake-ups for timers of PDCP and RLC, possibly early or void.
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
     /// Output of the layers since the last [`settle`](Self::settle).
     said: LteBearerOutput,
-    /// What MAC and RRC have not received of yet, in order.
+    /// Notices to MAC and RRC that are not processed yet, in order.
     notices: VecDeque<Notice>,
     /// Memory for the PDUs of a transport block.
     pdus: Vec<Pdu>,
-    /// Where SDUs are, if somebody wants to know.
+    /// The progress of SDUs, if it is recorded.
     noted: Option<Box<Noted>>,
 }
 
-/// Where SDUs are.
+/// The progress of SDUs.
 #[derive(Debug, Default)]
 struct Noted {
     journeys: Journeys,
@@ -90,8 +90,8 @@ impl Index<BearerId> for Bearers {
 }
 
 impl Bearers {
-    /// Those of `config`, with the draws of the run `seed`: of UEs, of pairs, of the receivers of
-    /// groups.
+    /// The bearers of `config`, with the draws of the run `seed`: of UEs, of pairs, of the
+    /// receivers of groups.
     pub fn of(config: &NetworkConfig, seed: u64) -> Bearers {
         let of_groups: usize = config.groups.iter().map(|g| g.to.len()).sum();
         let bearers = config.bearers.len() + config.pairs.len() + of_groups;
@@ -109,7 +109,7 @@ impl Bearers {
         all
     }
 
-    /// One more bearer; `direct`: between two UEs.
+    /// Adds a bearer; `direct`: between two UEs.
     fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
         let mut layers = LteBearer::new(config);
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
@@ -118,7 +118,7 @@ impl Bearers {
         self.drbs.push(Drb { ue, layers, qos, priority, ip: None, wake: None, tells_rate, direct })
     }
 
-    /// Their ids, in order.
+    /// Ids of the bearers, in order.
     pub fn ids(&self) -> impl Iterator<Item = BearerId> + use<> {
         self.drbs.ids()
     }
@@ -127,19 +127,19 @@ impl Bearers {
     pub fn ip_mut(&mut self, bearer: BearerId) -> Option<&mut IpBuffer> {
         self.drbs[bearer].ip.as_deref_mut()
     }
-    /// True if something waits in the IP buffer above `bearer`.
+    /// True if packets wait in the IP buffer above `bearer`.
     #[inline]
     pub fn waits_above(&self, bearer: BearerId) -> bool {
         self.drbs[bearer].ip.as_deref().is_some_and(|ip| ip.packets() > 0)
     }
 
-    /// Passes on what the queue above `bearer` has dropped.
+    /// Passes on the drops of the queue above `bearer`.
     pub fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
         let Some(ip) = self.ip_mut(bearer) else { return };
         out.dropped.extend(ip.take_drops().map(|(sdu, cause)| (bearer, End::Network, sdu, cause)));
     }
 
-    /// True if MAC has a reason to serve the network's end of `bearer`.
+    /// True if the network's end of `bearer` has data or requests of RLC for MAC.
     #[inline]
     pub fn network_has_data(&self, bearer: BearerId) -> bool {
         self.waits_above(bearer) || self.drbs[bearer].layers.wants(End::Network)
@@ -151,12 +151,12 @@ impl Bearers {
         drbs.iter().any(|b| [End::Network, End::Ue].into_iter().any(|end| waits(b, end)))
     }
 
-    /// When a timer of PDCP or RLC may expire next.
+    /// The next time at which a timer of PDCP or RLC may expire.
     pub fn next_timer(&self) -> Option<Instant> {
         self.timers.peek().map(|Reverse((t, _))| *t)
     }
 
-    /// The next bearer whose timers have expired at `now`; they have acted.
+    /// Processes the timers of the next bearer that has expired ones at `now`, and returns it.
     pub fn expire(&mut self, now: Instant) -> Option<BearerId> {
         while let Some(Reverse((at, bearer))) =
             self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
@@ -179,8 +179,8 @@ impl Bearers {
         !(delivered.is_empty() && dropped.is_empty() && marked.is_empty() && events.is_empty())
     }
 
-    /// Passes on what the layers of `bearer` said, and notes its timer. True if an RLC entity has
-    /// reached maxRetxThreshold.
+    /// Passes on the output of the layers of `bearer`, and schedules its timer. True if an RLC
+    /// entity has reached maxRetxThreshold.
     #[inline]
     pub fn settle(
         &mut self,
@@ -192,7 +192,7 @@ impl Bearers {
         let drb = &mut self.drbs[bearer];
         let ue = drb.ue;
         let said = &mut self.said;
-        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        // Most calls find no output, and draining an empty list takes as long as the rest.
         if !said.delivered.is_empty() {
             match core {
                 Some(core) if !drb.direct => {
@@ -225,7 +225,7 @@ impl Bearers {
         failed
     }
 
-    /// Notes `notice` for MAC and RRC: one of what has moved several times in a step.
+    /// Queues `notice` for MAC and RRC, merged with the last one if that is of the same bearer.
     #[inline]
     pub fn notify(&mut self, notice: Notice) {
         match self.notices.back_mut() {
@@ -236,28 +236,28 @@ impl Bearers {
             _ => self.notices.push_back(notice),
         }
     }
-    /// True while a notice waits.
+    /// True while a notice is queued.
     pub fn has_notice(&self) -> bool {
         !self.notices.is_empty()
     }
-    /// The next of what MAC and RRC have not received of yet.
+    /// The next notice to MAC and RRC.
     #[inline]
     pub fn next_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    // What moves the layers.
+    // Calls to the layers.
 
     /// `packet` enters at `end`, to be delivered at the other.
     #[inline]
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu) {
         self.drbs[bearer].layers.push_ecn(now, end, packet, &mut self.said);
     }
-    /// A later copy of a packet for a group enters at `end`.
+    /// Pushes a later copy of a packet for a group at `end`.
     pub fn push_copy(&mut self, bearer: BearerId, end: End, packet: Sdu) {
         self.drbs[bearer].layers.push_copy(end, packet);
     }
-    /// That copy is dropped because the packet was.
+    /// Drops that copy because the packet was dropped.
     pub fn drop_copy(
         &mut self,
         bearer: BearerId,
@@ -269,12 +269,12 @@ impl Bearers {
         self.drbs[bearer].layers.drop_copy(end, serial, cause, &mut self.said);
         out.dropped.extend(self.said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
     }
-    /// Numbers `packet` at `end` without pushing it: it comes as a forwarded SDU later.
+    /// Numbers `packet` at `end` without pushing it: it arrives later as a forwarded SDU.
     pub fn stamp(&mut self, bearer: BearerId, end: End, packet: Sdu) -> Sdu {
         self.drbs[bearer].layers.stamp(end, packet)
     }
 
-    /// MAC gives `end` an opportunity of `grant`; PDUs go to `parts`. The bytes of it that are
+    /// Gives `end` MAC's opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
     /// used.
     #[inline]
     pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
@@ -282,7 +282,7 @@ impl Bearers {
         if self.noted.is_some() {
             self.note_sent(now, bearer, end);
         }
-        // Mostly it is one PDU.
+        // Usually there is one PDU.
         if self.pdus.len() == 1 {
             parts.extend(self.pdus.pop().map(|pdu| (bearer, pdu)));
         } else {
@@ -290,7 +290,7 @@ impl Bearers {
         }
         used
     }
-    /// The same of `bytes` where MAC follows RLC's reports.
+    /// As [`pull`](Self::pull), with `bytes`, where MAC follows RLC's reports.
     pub fn pull_by_reports(
         &mut self,
         now: Instant,
@@ -305,7 +305,7 @@ impl Bearers {
         }
         parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
     }
-    /// The PDUs that were pulled go on the air in the TTI that begins `now`.
+    /// Records that the pulled PDUs are sent in the TTI that begins `now`.
     #[cold]
     fn note_sent(&mut self, now: Instant, bearer: BearerId, end: End) {
         let Some(noted) = &mut self.noted else { return };
@@ -313,8 +313,8 @@ impl Bearers {
         let due = now + noted.decode[end.index()];
         self.pdus.iter().for_each(|pdu| pdu.note_sent(&mut noted.journeys, now, sender, due));
     }
-    /// `parts`, which `end` of a group's first bearer has filled, go on the air for the receiver of
-    /// `bearer` too.
+    /// Records that `parts`, which `end` of a group's first bearer has filled, are sent to the
+    /// receiver of `bearer` too.
     pub fn note_copies_sent(&mut self, now: Instant, bearer: BearerId, end: End, parts: &Parts) {
         let Some(noted) = &mut self.noted else { return };
         let (sender, due) = ((2 * bearer.index() + end.index()) as u32, now + noted.decode[end.index()]);
@@ -323,7 +323,7 @@ impl Bearers {
             noted.journeys.sent(now, sender, &piece, due);
         }
     }
-    /// As [`receive`](Self::receive), by a receiver of a group: what arrives are its own copies.
+    /// As [`receive`](Self::receive), for a receiver of a group, which has its own copies.
     pub fn receive_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
             for piece in self.drbs[bearer].layers.parts_of(end.peer(), pdu) {
@@ -341,23 +341,23 @@ impl Bearers {
         }
         self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
     }
-    /// From now on it is noted where SDUs are. `decode`: from the TTI of a block to that in which
+    /// Begins to record the progress of SDUs. `decode`: from the TTI of a block to that in which
     /// the other end has decoded it, downlink and uplink.
     pub fn note_journeys(&mut self, decode: [Duration; 2]) {
         self.noted = Some(Box::new(Noted { decode, ..Noted::default() }));
     }
-    /// A packet enters the core network, or leaves it.
+    /// Records that a packet enters the core network, or leaves it.
     #[inline]
     pub fn note_passage(&mut self, now: Instant, id: PacketId, stage: BearerStage) {
         if let Some(noted) = &mut self.noted {
             noted.journeys.note(now, id, stage);
         }
     }
-    /// Where they are; `None` unless that is noted.
+    /// The recorded progress of SDUs; `None` unless it is recorded.
     pub fn journeys(&mut self) -> Option<&mut Journeys> {
         self.noted.as_deref_mut().map(|noted| &mut noted.journeys)
     }
-    /// `pdu` has arrived at `end`.
+    /// Passes `pdu`, which has arrived at `end`, to the layers.
     #[inline]
     pub fn receive(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
@@ -365,24 +365,24 @@ impl Bearers {
         }
         self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
     }
-    /// `pdu` of `end` will not arrive: HARQ has given up.
+    /// Notifies `end` that its `pdu` will not arrive: HARQ has given up.
     pub fn lost(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
             pdu.note_given_up(&mut noted.journeys, now);
         }
         self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
     }
-    /// The memory of `pdu` goes back to `end`, which has sent it.
+    /// Returns the memory of `pdu` to `end`, which has sent it.
     #[inline]
     pub fn recycle(&mut self, bearer: BearerId, end: End, pdu: Pdu) {
         self.drbs[bearer].layers.recycle(end, pdu);
     }
-    /// The AQM of the network's end learns of the rate.
+    /// Gives the rate to the AQM of the network's end.
     pub fn set_rate(&mut self, now: Instant, bearer: BearerId, rate: Bitrate) {
         self.drbs[bearer].layers.set_rate(now, End::Network, rate);
     }
-    /// What RLC of `drbs` at the UE's end has reported [B], if that of `bearer` has news, which are
-    /// taken.
+    /// Takes the bytes that RLC of `drbs` at the UE's end has reported [B], if that of `bearer` has
+    /// a new report.
     pub fn take_report(&mut self, bearer: BearerId, drbs: &[BearerId]) -> Option<u64> {
         let rlc = self.drbs[bearer].layers.rlc_mut(End::Ue);
         if !rlc.reports_mut().is_some_and(|r| r.take_fresh()) {
@@ -392,27 +392,28 @@ impl Bearers {
         Some(reports.map(|r| r.total()).sum())
     }
 
-    /// RLC and PDCP begin anew on both ends.
+    /// Re-establishes RLC and PDCP at both ends.
     pub fn re_establish(&mut self, now: Instant, bearer: BearerId) {
         self.drbs[bearer].layers.re_establish(now, &mut self.said);
     }
-    /// The network's end leaves its eNB; what the next one is to send goes to `forwarded_sdus`.
+    /// Moves the network's end to another eNB, for which the unsent data is appended to
+    /// `forwarded_sdus`.
     pub fn hand_over(&mut self, now: Instant, bearer: BearerId, forwarded_sdus: &mut Vec<ForwardedSdu>) {
         self.drbs[bearer].layers.hand_over(now, forwarded_sdus, &mut self.said);
     }
-    /// The network's end takes a packet that comes from the gateway or another eNB.
+    /// Accepts a packet from the gateway or another eNB at the network's end.
     pub fn accept(&mut self, now: Instant, bearer: BearerId, forwarded_sdu: ForwardedSdu) {
         self.drbs[bearer].layers.accept(now, forwarded_sdu, &mut self.said);
     }
-    /// A packet for the network's end is gone.
+    /// Reports the loss of a packet for the network's end.
     pub fn lose(&mut self, bearer: BearerId, forwarded_sdu: ForwardedSdu, cause: DropCause) {
         self.drbs[bearer].layers.lose(forwarded_sdu, cause, &mut self.said);
     }
-    /// What both ends hold is gone.
+    /// Drops all data of both ends.
     pub fn abandon(&mut self, now: Instant, bearer: BearerId, cause: DropCause) {
         self.drbs[bearer].layers.abandon(now, cause, &mut self.said);
     }
-    /// What `end` holds is gone; it is returned. With `keeps` it is not reported as dropped.
+    /// Removes and returns all data of `end`. With `keeps` it is not reported as dropped.
     pub fn sever(&mut self, bearer: BearerId, end: End, keeps: bool) -> Vec<Sdu> {
         self.drbs[bearer].layers.sever(end, &mut self.said);
         let gone = self.said.dropped.iter().map(|(_, sdu, _)| *sdu).collect();

@@ -1,21 +1,21 @@
-//! What is due at the start of a later TTI, or within one.
+//! Events that are due at the start of a later TTI, or within it.
 
 use lasthop_units::{CellId, Tti, UeId};
 
-/// The network's calendar, and where it stands.
+/// The network's calendar, and its present TTI.
 pub(super) type Agenda = lasthop_cell::calendar::Agenda<Due>;
 
-/// What is due at the start of a TTI. Within a TTI things come in the order in which they were
-/// noted.
+/// An event that is due at the start of a TTI. Events of a TTI are in the order in which they were
+/// scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    /// The UE has decoded a downlink transport block, or failed to.
+    /// The UE has decoded a downlink transport block, or its decoding has failed.
     DownlinkDecoded { ue: UeId, process: u8 },
     /// HARQ feedback of a downlink transport block reaches the eNB.
     DownlinkFeedback { ue: UeId, process: u8 },
-    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
+    /// The eNB has decoded the uplink transport block sent in this TTI, or its decoding has failed.
     UplinkDecoded { ue: UeId, process: u8, sent: Tti },
-    /// A UE with downlink data may get a grant that it has not asked for.
+    /// A UE with downlink data may get a grant that it has not requested.
     Proactive { ue: UeId },
     /// A UE without a grant has a timer or an opportunity.
     UplinkTimers { ue: UeId },
@@ -23,23 +23,24 @@ pub(super) enum Due {
     RequestReceived { ue: UeId, sent: Tti },
     /// A report of `bytes` from a UE whose MAC follows RLC's reports reaches `cell`.
     BufferReport { cell: CellId, ue: UeId, bytes: u32 },
-    /// A cell answers preambles.
+    /// A cell sends random access responses.
     Responses { cell: CellId },
-    /// Nothing came on an uplink grant: the UE has not received it.
+    /// The eNB has received nothing on an uplink grant: the UE has not received it.
     GrantMissed { ue: UeId, target: Tti },
-    /// Nothing came where a retransmission was moved to: the UE does not know of it.
+    /// The eNB has received no retransmission on the blocks to which it was moved: the UE has not
+    /// received the grant.
     MoveMissed { ue: UeId, process: u8, target: Tti },
-    /// The UE's semi-persistent grant for `target` must be prepared.
+    /// The UE's semi-persistent grant for `target` is to be prepared.
     UplinkOccasion { ue: UeId, target: Tti },
     /// A power control command takes effect.
     PowerCommand { ue: UeId, command: u8, blocks: u8 },
-    /// Somebody has a grant for this TTI: it must happen.
+    /// A UE has a grant for this TTI, which therefore must be processed.
     Transmit,
     /// A step of the UE's RRC connection.
     Rrc { ue: UeId },
-    /// The UE knows that the contention of its random access is resolved.
+    /// The UE has received the contention resolution of its random access.
     ContentionResolved { ue: UeId },
-    /// The UE may have been inactive for long enough to be released.
+    /// The UE may have been inactive for the inactivity timer, after which it is released.
     Inactivity { ue: UeId },
     /// The UE measures the cells around it.
     Measurement { ue: UeId },
@@ -47,12 +48,12 @@ pub(super) enum Due {
     Mobility { ue: UeId },
     /// The gateway switches the path of the UE's data (TS 36.300 clause 10.1.2.2).
     PathSwitch { ue: UeId },
-    /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
+    /// The receiver of a sidelink has decoded the block of this TTI, or its decoding has failed.
     SidelinkDecoded { destination: u32, process: u8, sent: Tti },
     /// A persistent grant of a sidelink.
     SidelinkOccasion { destination: u32 },
-    /// Sidelink or infrastructure?
+    /// A pair selects sidelink or infrastructure mode.
     ModeSelection { pair: u32 },
-    /// A receiver of a pair stops waiting for what is missing.
+    /// The reordering of a pair's receiver ends.
     Reordering { destination: u32 },
 }

@@ -1,5 +1,5 @@
-//! What a UE or its eNB takes for the rate that the downlink has for one flow: the carrier's rate
-//! times the UE's share of it, both averaged over time. Capacity hints tell it to senders.
+//! Estimates, at a UE or its eNB, of the downlink's rate for one flow: the carrier's rate times the
+//! UE's share of it, both averaged over time. Capacity hints report them to senders.
 
 use lasthop_engine::math;
 use lasthop_units::{BearerId, Bitrate, Duration, Instant, UeId};
@@ -7,31 +7,31 @@ use lasthop_units::{BearerId, Bitrate, Duration, Instant, UeId};
 use super::RadioNetwork;
 use lasthop_bearer::{Direction, End};
 
-/// Who estimates.
+/// The end that estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacitySource {
-    /// The eNB: the rate of the report it has, corrected by its outer loop, times one part of the
-    /// UEs that are active.
+    /// The eNB: the rate of the UE's report, corrected by the outer loop, divided by the number of
+    /// active UEs.
     Enb,
     /// The UE: the rate of its own wideband CQI at this moment, times the share that it assumes.
     Ue(AssumedShare),
 }
 
-/// What a UE takes for its share of the carrier.
+/// The share of the carrier that a UE assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssumedShare {
-    /// One part of the active UEs, whose number the cell broadcasts.
+    /// An equal share among the active UEs, whose number the cell broadcasts.
     Broadcast,
-    /// The share of the resource blocks that it has seen itself get.
+    /// The share of the resource blocks that the UE has been assigned.
     Own,
-    /// All of it.
+    /// The whole carrier.
     Whole,
 }
 
-/// How capacity is estimated.
+/// Parameters of the estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct CapacityConfig {
-    /// Who estimates.
+    /// The end that estimates.
     pub source: CapacitySource,
     /// Time between two estimates.
     pub period: Duration,
@@ -43,18 +43,18 @@ pub struct CapacityConfig {
     pub memory: Duration,
 }
 
-/// An estimate, and what it was made of.
+/// An estimate, and its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
     /// The rate for the UE \[bit/s\].
     pub rate_bps: f64,
-    /// What the whole carrier would give it.
+    /// Rate of the whole carrier for the UE.
     pub carrier: Bitrate,
-    /// UEs that share the carrier now, this one counted.
+    /// UEs that share the carrier now, including this one.
     pub users: u32,
-    /// What waits for it in layer 2 \[bytes\].
+    /// Bytes for the UE in layer 2 \[bytes\].
     pub queue: u64,
-    /// What it gets in the uplink.
+    /// Rate of the UE in the uplink.
     pub uplink: Bitrate,
 }
 
@@ -67,7 +67,7 @@ pub struct CapacityEstimator {
     /// Active UEs of the cell, averaged, and as last broadcast.
     load: Average,
     broadcast: Option<(Instant, f64)>,
-    /// Share of the resource blocks that the UE got, and the count and moment of the last look.
+    /// Share of the resource blocks assigned to the UE, and their count at the last estimate.
     share: Average,
     counted: (u64, Instant),
 }
@@ -79,7 +79,7 @@ impl CapacityEstimator {
         CapacityEstimator { config, ue, rate, load, broadcast: None, share, counted: (0, Instant::ZERO) }
     }
 
-    /// The estimate of `now` for `bearer`, one of the UE's.
+    /// The estimate of `now` for `bearer`, which is one of the UE's.
     pub fn read(&mut self, now: Instant, network: &mut RadioNetwork, bearer: BearerId) -> Capacity {
         let (ue, config) = (self.ue, self.config);
         let queue = network.view().rlc_stats(bearer, End::Network).queue_bytes;
@@ -119,8 +119,8 @@ impl CapacityEstimator {
         }
     }
 
-    /// The share of the resource blocks of the carrier that the UE gets, by the `blocks` that it
-    /// has got since the start.
+    /// The share of the carrier's resource blocks that the UE is assigned, by the number of
+    /// `blocks` assigned to it since the start.
     fn share_got(&mut self, now: Instant, blocks: u64, carrier_blocks: u32) -> f64 {
         let (before, since) = std::mem::replace(&mut self.counted, (blocks, now));
         let ttis = (now.since(since).as_secs_f64() * 1e3).max(1.0);
@@ -154,7 +154,7 @@ mod tests {
         let mut s = Average::default();
         let (ms, constant) = (Duration::from_millis, Duration::from_millis(50));
         assert_eq!(s.add(10.0, ms(10), constant), 10.0);
-        // After one time constant 1 - 1/e of a step is there.
+        // After one time constant the average has 1 - 1/e of a step.
         let value = (0..5).map(|_| s.add(20.0, ms(10), constant)).last().unwrap();
         assert!((value - (20.0 - 10.0 / std::f64::consts::E)).abs() < 1e-9, "{value}");
         assert_eq!(s.add(7.0, ms(10), Duration::ZERO), 7.0);
@@ -171,8 +171,8 @@ mod tests {
         CapacityEstimator::new(config, lasthop_units::Id::from_index(0))
     }
 
-    /// In 10 ms a carrier of 50 blocks has 500: 125 of them are a quarter. Ten TTIs and
-    /// the one that has just begun may have 550, which is taken for all.
+    /// In 10 ms a carrier of 50 blocks has 500: 125 of them are a quarter. Ten TTIs and the one
+    /// that has just begun may have 550, which is limited to all.
     #[test]
     fn the_share_is_that_of_the_blocks_since_the_last_look() {
         let mut e = estimator(Duration::ZERO);

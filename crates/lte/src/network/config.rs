@@ -1,4 +1,4 @@
-//! How a radio network is set up: cells, UEs and the bearers between them.
+//! Configuration of a radio network: cells, UEs and the bearers between them.
 
 use std::sync::Arc;
 
@@ -23,26 +23,26 @@ use lasthop_bearer::{ConfigError, Warning, check, within};
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_net::QueueConfig;
 
-/// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
+/// The configuration of a [`RadioNetwork`](super::RadioNetwork).
 #[derive(Clone, Debug, Default)]
 pub struct NetworkConfig {
     /// The cells.
     pub cells: IndexVec<CellId, CellConfig>,
     /// The UEs.
     pub ues: IndexVec<UeId, UeConfig>,
-    /// The data radio bearers; a bearer's id is its place here.
+    /// The data radio bearers; a bearer's id is its index here.
     pub bearers: Vec<DrbConfig>,
     /// Pairs of UEs with a sidelink; their bearers' ids follow those of `bearers`.
     pub pairs: Vec<PairConfig>,
-    /// Groups to which one UE sends; their bearers' ids, one for each receiver, follow those of
-    /// `pairs`.
+    /// Groups of receivers for one transmitting UE; their bearers' ids, one for each receiver,
+    /// follow those of `pairs`.
     pub groups: Vec<GroupConfig>,
-    /// What all radio links share.
+    /// Radio parameters of all links.
     pub radio: RadioConfig,
     /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their
     /// cells, and packets enter at their eNB.
     pub handover: Option<HandoverConfig>,
-    /// The ground is repeated over the plane.
+    /// The ground is wrapped around.
     pub wrap: Option<WrapAround>,
 }
 
@@ -59,8 +59,8 @@ impl NetworkConfig {
         all
     }
 
-    /// The cell among `cells` whose reference signals `ue` receives best at the start, at large
-    /// scale; a tie goes to the first. `cells` are in the order of their ids.
+    /// The cell among `cells` whose reference signals have the most power at `ue` at the start, at
+    /// large scale; of equal ones the first. `cells` are in the order of their ids.
     pub fn strongest(
         &self,
         propagation: &mut Propagation,
@@ -83,11 +83,12 @@ impl NetworkConfig {
     }
 }
 
-/// Whose cell it is.
+/// Profile of a cell: a set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellProfile {
-    /// Ours: the standard where it says something, a good eNB where it leaves the choice.
+    /// Lasthop's own: the standard where it has a rule, a well-designed eNB where it leaves a
+    /// choice.
     #[default]
     Lasthop,
     /// ns-3's LENA as of release 3.28.
@@ -101,7 +102,7 @@ pub enum CellProfile {
 }
 
 impl CellProfile {
-    /// All of them.
+    /// All profiles.
     pub const ALL: [CellProfile; 4] =
         [CellProfile::Lasthop, CellProfile::Ns3Release28, CellProfile::Ns3Release44, CellProfile::Simulte];
 
@@ -116,30 +117,30 @@ impl CellProfile {
     }
 }
 
-/// A cell: one eNB's sector on one pair of carriers.
+/// A cell: a sector of an eNB on one pair of carriers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CellConfig {
-    /// The eNB that it belongs to: a node to which links lead. Unset: one of its own, with the
-    /// cell's name. Cells of one eNB are its sectors.
+    /// The cell's eNB: a node to which links lead. Unset: an eNB of its own, with the cell's name.
+    /// Cells of one eNB are its sectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enb: Option<String>,
-    /// Whose cell it is: what `timing`, `downlink` and `uplink` are where they are not set.
+    /// Profile of the cell: the values of `timing`, `downlink` and `uplink` that are not set.
     pub profile: CellProfile,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table
     /// 5.6-1).
     pub resource_blocks: u32,
-    /// It is switched off: it neither sends nor receives. It may change during a run: a cell that
-    /// fails, or returns.
+    /// The cell is switched off: it neither transmits nor receives. The value may change during a
+    /// run, for a cell that fails or returns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub down: bool,
-    /// When things happen, in TTIs.
+    /// Times of the procedures, in TTIs.
     pub timing: TimingConfig,
-    /// Where it stands and what it sends.
+    /// Position and transmitter.
     pub radio: CellRadioConfig,
     /// Scheduling, link adaptation and HARQ of the downlink.
     pub downlink: DownlinkConfig,
-    /// How UEs ask for the uplink, and how it is given.
+    /// Requests and grants of the uplink.
     pub uplink: UplinkConfig,
     /// Sidelinks.
     pub sidelink: SidelinkCellConfig,
@@ -148,13 +149,13 @@ pub struct CellConfig {
 }
 
 impl CellConfig {
-    /// What the RRC procedures know of it.
+    /// Parameters of the cell for RRC's procedures.
     pub fn rrc_parameters(&self) -> CellParameters {
         let TimingConfig { decode, grant, .. } = self.timing;
         CellParameters { rrc: self.rrc, messages: MessageTimes { decode, grant } }
     }
 
-    /// Most layers that share the blocks of a downlink transmission.
+    /// Most layers of a downlink transmission.
     pub fn most_layers(&self) -> usize {
         match self.downlink.mimo.model {
             _ if !self.downlink.mimo.two_code_words() => 1,
@@ -163,7 +164,7 @@ impl CellConfig {
         }
     }
 
-    /// Antennas that send the downlink.
+    /// Antennas that transmit the downlink.
     pub fn transmit_antennas(&self) -> usize {
         let usual = if self.downlink.mimo.is_physical() { 2 } else { 1 };
         self.radio.transmit_antennas.unwrap_or(usual) as usize
@@ -187,32 +188,32 @@ impl Default for CellConfig {
     }
 }
 
-/// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses
-/// 7.3, 8, 10).
+/// Times of the procedures in a cell, in TTIs of 1 ms. The defaults are those of FDD (TS 36.213
+/// clauses 7.3, 8, 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimingConfig {
-    /// From the TTI in which a transport block is sent to the start of that in which its receiver
-    /// has decoded it: one on the air, the rest processing (TR 36.912 annex B.2 has 1 + 3 for
+    /// From the TTI of a transport block to the start of that in which its receiver has decoded it:
+    /// one for the transmission, the others for processing (TR 36.912 annex B.2 has 1 + 3 for
     /// HARQ).
     pub decode: u64,
-    /// From a downlink transport block to its HARQ feedback, and from that to the earliest
+    /// From a downlink transport block to its HARQ feedback, and from the feedback to the earliest
     /// retransmission.
     pub feedback: u64,
-    /// From an uplink grant to its transmission, and from that to its PHICH.
+    /// From an uplink grant to its transmission, and from the transmission to its PHICH.
     pub grant: u64,
-    /// The same as `decode` for blocks of the uplink. Unset: `decode`. A model whose UEs fill a
-    /// block when they read the grant has a smaller `grant` and a larger value here.
+    /// As `decode`, for blocks of the uplink. Unset: `decode`. A model whose UEs fill a block when
+    /// they receive the grant has a smaller `grant` and a larger value here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink_decode: Option<u64>,
-    /// The eNB reads an uplink transport block so long before the TTI that `uplink_decode` names,
-    /// below 1 ms. ns-3: one symbol of 14, because the last one carries the sounding reference
-    /// signal.
+    /// The time by which the eNB processes an uplink transport block before the TTI that
+    /// `uplink_decode` gives, below 1 ms. ns-3: one symbol of 14, because the last one carries the
+    /// sounding reference signal.
     #[serde(skip_serializing_if = "is_zero")]
     pub uplink_lead: Duration,
-    /// A UE whose RLC has `shortcuts.event_reports` fills an uplink transport block so long after
-    /// the start of its TTI, below 1 ms: its timers begin there. ns-3: three symbols of 14, behind
-    /// which the grant has been read.
+    /// The time after the start of its TTI at which a UE whose RLC has `shortcuts.event_reports`
+    /// fills an uplink transport block and starts timers, below 1 ms. ns-3: three symbols of 14,
+    /// after which the grant is decoded.
     #[serde(skip_serializing_if = "is_zero")]
     pub uplink_fill: Duration,
 }
@@ -258,7 +259,7 @@ impl CellConfig {
         milliwatts(self.radio.power) / f64::from(12 * self.resource_blocks)
     }
 
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(
             [6, 15, 25, 50, 75, 100].contains(&self.resource_blocks),
@@ -313,14 +314,14 @@ impl CellConfig {
 /// A UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UeConfig {
-    /// The cell that serves it at the start.
+    /// The serving cell at the start.
     pub serving: CellId,
-    /// Where it is, and its radio.
+    /// Position and radio of the UE.
     pub radio: UeRadioConfig,
-    /// The recorded way that it goes, instead of `radio.mobility`.
+    /// The recorded track of the UE, instead of `radio.mobility`.
     pub track: Option<Arc<Track>>,
-    /// Below RLC there is always something to send, by direction: padding where the bearers have
-    /// nothing. A source for measuring what a cell can carry.
+    /// Below RLC there is always data to send, by direction: padding where the bearers have none.
+    /// Measures the capacity of a cell.
     pub full_buffer: [bool; 2],
     /// Semi-persistent scheduling in the downlink.
     pub persistent: Option<PersistentConfig>,
@@ -329,13 +330,13 @@ pub struct UeConfig {
 }
 
 impl UeConfig {
-    /// Speed that fading has: that of its movement on average, unless `radio.speed` says otherwise.
+    /// Speed for fading: the mean of the movement, unless `radio.speed` is set.
     pub fn fading_speed(&self) -> Speed {
         let track = self.track.as_ref().map(|t| Speed(t.mean_speed()));
         self.radio.speed.or(track).unwrap_or_else(|| self.radio.fading_speed())
     }
 
-    /// A UE with the defaults of everything else.
+    /// A UE with the defaults of all other values.
     pub fn served_by(serving: CellId) -> UeConfig {
         UeConfig {
             serving,
@@ -351,46 +352,46 @@ impl UeConfig {
 /// A data radio bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrbConfig {
-    /// Whose it is.
+    /// The bearer's UE.
     pub ue: UeId,
     /// PDCP and RLC at both ends.
     pub layers: LteBearerConfig,
-    /// What it promises.
+    /// Quality of service.
     pub qos: Qos,
-    /// Where the network's packets wait until MAC asks for them; None: in RLC.
+    /// The queue of the network's packets until MAC requests them; None: in RLC.
     pub ip_buffer: Option<QueueConfig>,
 }
 
-/// One UE that sends to several others of its cell at once: multicast over the sidelink.
+/// A UE that transmits to several others of its cell at once: multicast over the sidelink.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupConfig {
-    /// Who sends.
+    /// The transmitter.
     pub from: UeId,
-    /// Who receives, at least one, each once.
+    /// The receivers, at least one, each once.
     pub to: Vec<UeId>,
     /// PDCP and RLC of the sender and of each receiver, unacknowledged mode.
     pub layers: LteBearerConfig,
-    /// The link; its `transmissions` are always made, for nobody answers.
+    /// The link; all of its `transmissions` are made, since receivers send no feedback.
     pub link: SidelinkConfig,
-    /// The CQI by which blocks are sent, 1 to 15; None: that of the worst link of the group.
+    /// The CQI from which the MCS follows, 1 to 15; None: that of the worst link of the group.
     pub cqi: Option<u8>,
 }
 
 /// Two UEs of one cell with a sidelink between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairConfig {
-    /// The two.
+    /// The two UEs.
     pub ues: [UeId; 2],
     /// PDCP and RLC at both ends of the sidelink.
     pub layers: LteBearerConfig,
     /// The link.
     pub link: SidelinkConfig,
-    /// Which way packets go at the start: from the first to the second, and back.
+    /// The mode at the start: from the first to the second, and back.
     pub mode: [LinkMode; 2],
-    /// Who decides later; None: the scenario.
+    /// Mode selection during the run; None: by the scenario.
     pub selection: Option<SelectionConfig>,
-    /// PDCP keeps what a mode switch would lose, and delivers in order.
+    /// PDCP keeps packets that a mode switch would lose, and delivers in order.
     pub lossless: bool,
-    /// The bearer of each UE that carries its packets to the eNB in infrastructure mode.
+    /// The bearer of each UE to the eNB, which carries its packets in infrastructure mode.
     pub infrastructure: [BearerId; 2],
 }

@@ -1,4 +1,4 @@
-//! Control channels: on which blocks they are, and which UE misses what they say.
+//! Control channels: their resource blocks, and the UEs that fail to receive them.
 
 use std::sync::LazyLock;
 
@@ -9,22 +9,22 @@ use lasthop_units::{CellId, Tti};
 use crate::phy::RbSet;
 use crate::phy::air::AtUe;
 
-/// Every fourth block stands for the band: the PDCCH is spread over all of it.
+/// Every fourth block represents the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
-/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the
-/// SINR need not be worked out.
+/// Mutual information of QPSK at 0 dB is 0.486: above it the control channels are always received,
+/// and the SINR need not be computed.
 const CONTROL_SAFE: f32 = 0.5;
-/// Steps of a draw in which [`safe`] knows its bound.
+/// Steps of a draw for which [`safe`] stores its bound.
 const DRAWS: usize = 64;
 
-/// Mutual information with which a draw `uniform` never means a miss.
+/// Mutual information with which a draw `uniform` never leads to a miss.
 fn safe(uniform: f64) -> f32 {
     static SAFE: LazyLock<[f32; DRAWS]> = LazyLock::new(|| {
         std::array::from_fn(|i| {
             let harmless =
                 |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / DRAWS as f64;
-            // The error falls with the information: the first of the steps from below that is
-            // harmless.
+            // The error probability falls with the information: the lowest of the steps without a
+            // miss.
             (0..100)
                 .map(|step| CONTROL_SAFE * step as f32 / 100.0)
                 .find(|mi| harmless(*mi))
@@ -34,38 +34,38 @@ fn safe(uniform: f64) -> f32 {
     SAFE[((uniform * DRAWS as f64) as usize).min(DRAWS - 1)]
 }
 
-/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but
-/// time depends on it.
+/// After a check that needed the blocks of all links, this number of checks reads them at once.
+/// Only time depends on it.
 const DOUBTS: u8 = 8;
 
-/// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
+/// A block's information is at least 0, except for an error of 0.001 in its table.
 const ROUNDING: f32 = 0.01;
 
-/// Information of the blocks at `places` of `row`, together.
+/// Sum of the information of the blocks at `places` of `row`.
 fn information(row: &[f32], places: &[u8]) -> f32 {
     mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i))) * places.len() as f32
 }
 
-/// A UE that receives control channels.
+/// Reception of control channels by a UE.
 #[derive(Debug)]
 pub(super) struct ControlReception {
-    /// One for each TTI in which there is something for it.
+    /// Draws by TTI.
     errors: Draw,
-    /// So many checks more look at all links straight away.
+    /// Number of further checks that read all links at once.
     in_doubt: u8,
 }
 
 impl ControlReception {
-    /// With the draws `errors`.
+    /// Reception with the draws `errors`.
     pub const fn new(errors: Draw) -> ControlReception {
         ControlReception { errors, in_doubt: 0 }
     }
 
-    /// True if the UE misses what the `control` channels of the cell say in `tti`. They are never
-    /// silent: every other cell interferes.
+    /// True if the UE misses the `control` channels of the cell in `tti`. Every other cell
+    /// interferes, since control channels are always sent.
     pub fn misses(&mut self, tti: Tti, id: CellId, control: &ControlBlocks, mut air: AtUe<'_>) -> bool {
-        // What the draw is compared with falls with the information: with the draw known, some
-        // blocks are enough to tell that it does not matter what the others have.
+        // The error probability, with which the draw is compared, falls with the information. For a
+        // given draw some blocks may have so much of it that the others cannot change the result.
         let uniform = self.errors.uniform(tti.0);
         let enough = (safe(uniform) + ROUNDING) * control.blocks;
         if self.surely_receives(tti, id, control, enough, air.reborrow()) {
@@ -75,8 +75,8 @@ impl ControlReception {
         control.misses_by(tti, id, uniform, enough, air)
     }
 
-    /// True if what is known of the strongest interferers without a look at them brings `enough`
-    /// information.
+    /// True if a bound of the strongest interferers' power, for which their blocks need not be
+    /// read, leaves `enough` information.
     fn surely_receives(
         &mut self,
         tti: Tti,
@@ -97,18 +97,18 @@ impl ControlReception {
     }
 }
 
-/// Every fourth block of a carrier in parts that fade together: those whose distance from the
-/// middle is 0 to 7, 8 to 15 and so on.
+/// Every fourth block of a carrier in parts whose fading is computed together: those whose distance
+/// from the middle is 0 to 7, 8 to 15 and so on.
 #[derive(Debug)]
 pub(super) struct ControlBlocks {
-    /// The blocks of a part, and which of them are those of the control channels.
+    /// The blocks of a part, and the places of the control channels' blocks among them.
     parts: Vec<(RbSet, Vec<u8>)>,
-    /// How many those are.
+    /// Number of the control channels' blocks.
     blocks: f32,
 }
 
 impl ControlBlocks {
-    /// Of a carrier of `blocks` resource blocks.
+    /// The blocks of a carrier with `blocks` resource blocks.
     pub fn new(blocks: u32) -> ControlBlocks {
         let near = |count: u32| {
             let low = (blocks / 2).saturating_sub(count);
@@ -123,7 +123,8 @@ impl ControlBlocks {
         ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
     }
 
-    /// True if `ue` misses what they say with the draw `uniform`, by the blocks of all links.
+    /// True if `ue` misses the control channels with the draw `uniform`, by the blocks of all
+    /// links.
     fn misses_by(&self, tti: Tti, id: CellId, uniform: f64, enough: f32, mut air: AtUe<'_>) -> bool {
         let (mut sum, mut n) = (0.0, 0);
         for (rbs, places) in self.parts.iter().take(if air.fades() { usize::MAX } else { 1 }) {
@@ -140,7 +141,7 @@ impl ControlBlocks {
         uniform < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
 
-    /// The blocks that are looked at first.
+    /// The blocks that are read first.
     pub fn first(&self) -> RbSet {
         self.parts.first().map_or(RbSet::EMPTY, |(rbs, _)| *rbs)
     }
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
     }
 
-    /// On a fine grid of draws and information: above the bound no draw means a miss.
+    /// On a fine grid of draws and information: above the bound no draw leads to a miss.
     #[test]
     fn a_safe_information_never_means_a_miss() {
         for l in 0..1000 {

@@ -1,15 +1,16 @@
-//! The core network behind the eNBs: where a UE's packets go while it moves (TS 36.300 clause
+//! The core network behind the eNBs: the path of a UE's packets while it moves (TS 36.300 clause
 //! 10.1.2.2).
 //!
-//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which
-//! the gateway sends. They differ from the moment it leaves the source until the path is switched:
-//! the anchor forwards until the end marker has come, and what the gateway sends to the home
-//! directly waits there behind what is forwarded. Only one such change goes on at a time, so that a
-//! packet is forwarded once at most and order is that of three FIFO pipes.
+//! A UE has one *home*, the eNB with its PDCP entities, and one *anchor*, the eNB to which the
+//! gateway sends. They differ from the moment at which the UE leaves the source until the path is
+//! switched: the anchor forwards until the end marker has arrived, and packets that the gateway
+//! sends to the home directly wait there behind the forwarded ones. Only one such change is in
+//! progress at a time, so that a packet is forwarded once at most and order is that of three FIFO
+//! pipes.
 //!
-//! Packets go in with [`enter`](Core::enter), [`take_up`](Core::take_up) and
-//! [`forward`](Core::forward); what becomes of them is a [`Passage`], which the owner carries out
-//! at their bearers.
+//! Packets are put in with [`enter`](Core::enter), [`take_up`](Core::take_up) and
+//! [`forward`](Core::forward); each leads to a [`Passage`], which the owner carries out at the
+//! bearer.
 
 use std::collections::VecDeque;
 
@@ -23,51 +24,51 @@ use crate::rrc::mobility::{DataPath, Enb, ttis};
 use lasthop_bearer::{DropCause, End, Sdu};
 use lasthop_lte_l2::pdcp::{ForwardedSdu, HandoverKind, LteBearerOutput};
 
-/// What becomes of a packet.
+/// Result for a packet in the core network.
 #[derive(Clone, Copy, Debug)]
 pub enum Passage {
-    /// It has reached the gateway.
+    /// The packet has reached the gateway.
     Gateway(BearerId, Sdu),
-    /// The network's end of its bearer takes it.
+    /// The network's end of the bearer accepts the packet.
     Accept(BearerId, ForwardedSdu),
-    /// It is on its way to another eNB.
+    /// The packet is being forwarded to another eNB.
     Forwarded(BearerId, ForwardedSdu),
-    /// It is gone.
+    /// The packet is lost.
     Lose(BearerId, ForwardedSdu, DropCause),
 }
 
-/// Where a UE's packets go.
+/// Path of a UE's packets.
 #[derive(Debug, Default)]
 struct Route {
-    /// The eNB with its PDCP.
+    /// The eNB with the UE's PDCP entities.
     home: Enb,
     /// The eNB to which the gateway sends.
     anchor: Enb,
-    /// The end marker has not come to the home.
+    /// The home has not received the end marker.
     forwarding: bool,
-    /// When the gateway learns of the home.
+    /// When the gateway receives the path switch request.
     switch: Option<Tti>,
-    /// What came from the gateway to the home meanwhile.
+    /// Packets from the gateway that wait in the home meanwhile.
     behind: VecDeque<(BearerId, Sdu)>,
 }
 
-/// The gateway, the eNBs and what is between them.
+/// The gateway, the eNBs and the links between them.
 #[derive(Debug)]
 pub struct Core {
     backhaul: Backhaul,
     routes: IndexVec<UeId, Route>,
     /// The eNB of each cell.
     enbs: IndexVec<CellId, Enb>,
-    /// Whose each bearer is, and what a handover does to its packets.
+    /// The UE of each bearer, and how a handover treats its packets.
     bearers: IndexVec<BearerId, (UeId, HandoverKind)>,
-    /// What has waited behind forwarded packets, and goes on now.
+    /// Packets that have waited behind forwarded ones, and are due now.
     released: VecDeque<(BearerId, Sdu)>,
     /// TTIs of a message to the gateway.
     s1_delay: u64,
 }
 
 impl Core {
-    /// Each UE of `network` is at home in the eNB of its cell; `kinds`: what a handover does to the
+    /// The home of each UE of `network` is the eNB of its cell; `kinds`: how a handover treats the
     /// packets of each bearer.
     pub fn new(
         network: &NetworkConfig,
@@ -88,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Where the data of `ue` goes.
+    /// The path of the data of `ue`.
     pub fn path(&self, ue: UeId) -> DataPath<'_> {
         let route = &self.routes[ue];
         DataPath { home: route.home, anchor: route.anchor, forwarding: route.forwarding, enbs: &self.enbs }
@@ -104,19 +105,19 @@ impl Core {
         self.backhaul.inside(bearer, direction)
     }
 
-    /// When something arrives next.
+    /// When the next packet arrives.
     pub fn next(&self) -> Option<Instant> {
         self.backhaul.next()
     }
 
-    /// A packet enters at the gateway; false if there is no room on the way to its eNB.
+    /// Takes a packet at the gateway; false if the link to its eNB has no room.
     pub fn enter(&mut self, now: Instant, bearer: BearerId, sdu: Sdu) -> bool {
         let anchor = self.routes[self.bearers[bearer].0].anchor;
         self.backhaul.send(now, Way::S1Down(anchor), GtpMessage::Down(bearer, sdu))
     }
 
-    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
-    /// gateway.
+    /// Takes the packets that a bearer of `ue` has delivered: at the UE they are delivered at once,
+    /// at its home they are sent to the gateway.
     #[inline]
     pub fn take_up(
         &mut self,
@@ -136,7 +137,7 @@ impl Core {
         }
     }
 
-    /// What becomes of the next packet that has arrived by `now`; one at a time, in order.
+    /// The result for the next packet that has arrived by `now`, in order.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Passage> {
         loop {
@@ -151,7 +152,7 @@ impl Core {
                 }
                 (Way::S1Down(enb), GtpMessage::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu),
                 (Way::S1Down(enb), GtpMessage::EndMarker(ue)) => {
-                    // The source passes the end marker on.
+                    // The source forwards the end marker.
                     let home = self.routes[ue].home;
                     self.backhaul.send(now, Way::X2(enb, home), GtpMessage::EndMarker(ue));
                     None
@@ -168,7 +169,7 @@ impl Core {
         }
     }
 
-    /// A packet from the gateway reaches `enb`: its UE's home, or the one that it has left.
+    /// Processes a packet from the gateway at `enb`, which is its UE's home, or the former one.
     fn at_enb(&mut self, now: Instant, enb: Enb, bearer: BearerId, sdu: Sdu) -> Option<Passage> {
         let (ue, kind) = self.bearers[bearer];
         let route = &mut self.routes[ue];
@@ -177,11 +178,11 @@ impl Core {
             return Some(self.forward(now, enb, bearer, forwarded_sdu));
         }
         if route.home != enb {
-            // The UE's context is gone, as after a re-establishment that was refused.
+            // The UE's context is released, as after a re-establishment that was refused.
             return Some(Passage::Lose(bearer, forwarded_sdu, DropCause::NotForwarded));
         }
-        // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait
-        // for.
+        // No packet of a bearer without forwarding is sent over X2, so those from the gateway need
+        // not wait.
         if route.forwarding && kind != HandoverKind::None {
             route.behind.push_back((bearer, sdu));
             self.backhaul.hold(bearer);
@@ -190,7 +191,7 @@ impl Core {
         Some(Passage::Accept(bearer, forwarded_sdu))
     }
 
-    /// `enb` forwards a packet to the home of its UE.
+    /// Forwards a packet from `enb` to the home of its UE.
     pub fn forward(
         &mut self,
         now: Instant,
@@ -209,7 +210,7 @@ impl Core {
         }
     }
 
-    /// The end marker has reached the target: what waited behind it follows.
+    /// Releases the packets that waited for the end marker, which has reached the target.
     fn end_forwarding(&mut self, ue: UeId) {
         self.routes[ue].forwarding = false;
         while let Some(next) = self.next_behind(ue) {
@@ -223,8 +224,8 @@ impl Core {
         Some((bearer, sdu))
     }
 
-    /// The PDCP entities of `ue` leave their home for the eNB of `cell`, which the gateway does not
-    /// know yet; which eNB forwards from now on, if it is another one.
+    /// Moves the PDCP entities of `ue` to the eNB of `cell`, which the gateway does not use yet.
+    /// Returns the eNB that forwards from now on, if it is another one.
     pub fn relocate(&mut self, ue: UeId, cell: CellId) -> Option<Enb> {
         let route = &mut self.routes[ue];
         debug_assert!(!route.forwarding, "one change at a time");
@@ -233,7 +234,8 @@ impl Core {
         route.forwarding.then_some(from)
     }
 
-    /// The source goes on with a UE that did not arrive; it takes back what it has forwarded.
+    /// Returns the UE to the source, with the packets that are being forwarded: the UE has not
+    /// arrived.
     pub fn recall(&mut self, ue: UeId) -> Vec<(BearerId, ForwardedSdu)> {
         let (route, bearers) = (&mut self.routes[ue], &self.bearers);
         let way = Way::X2(route.anchor, route.home);
@@ -242,9 +244,9 @@ impl Core {
         self.backhaul.recall(way, |b| bearers[b].0 == ue)
     }
 
-    /// The connection of `ue` is gone while its last change of home goes on: what is on its way
-    /// over X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target
-    /// releases its resources, and with them the tunnels).
+    /// The connection of `ue` ends during a change of home: packets on X2, and those that wait
+    /// behind them, are lost (TS 36.300 clause 10.1.2.2: the target releases its resources, and
+    /// with them the tunnels).
     pub fn stop_forwarding(&mut self, ue: UeId) -> Vec<(BearerId, ForwardedSdu)> {
         if !self.routes[ue].forwarding {
             return Vec::new();
@@ -259,8 +261,8 @@ impl Core {
         lost
     }
 
-    /// PATH SWITCH REQUEST of the home of `ue` (TS 36.413 clause 8.4.4) if its data takes a detour:
-    /// when the gateway learns of it, `open` or later.
+    /// Sends PATH SWITCH REQUEST for `ue` (TS 36.413 clause 8.4.4) if its home is not its anchor.
+    /// Returns when the gateway has it, `open` or later.
     pub fn request_switch(&mut self, ue: UeId, tti: Tti, open: Tti) -> Option<Tti> {
         let route = &mut self.routes[ue];
         if route.home != route.anchor {
@@ -270,8 +272,8 @@ impl Core {
         None
     }
 
-    /// The gateway sends to the home from now on, unless the UE's connection has gone meanwhile;
-    /// the end marker follows what has gone the old way.
+    /// Makes the home the anchor, unless the UE's connection has ended meanwhile; the end marker
+    /// follows the packets on the old path.
     pub fn switch_path(&mut self, now: Instant, tti: Tti, ue: UeId) {
         let route = &mut self.routes[ue];
         if route.switch.is_none_or(|at| at > tti) {
@@ -284,7 +286,7 @@ impl Core {
         }
     }
 
-    /// A UE without a connection is known to the gateway in the eNB of `cell`.
+    /// Makes the eNB of `cell` the home and anchor of a UE without a connection.
     pub fn attach(&mut self, ue: UeId, cell: CellId) {
         let enb = self.enbs[cell];
         let route = &mut self.routes[ue];
@@ -292,7 +294,7 @@ impl Core {
     }
 }
 
-/// The eNB of each cell: cells that name the same one share it.
+/// The eNB of each cell: cells with the same name of an eNB share it.
 fn enbs(config: &NetworkConfig) -> IndexVec<CellId, Enb> {
     let mut named: Vec<Option<&str>> = Vec::new();
     let mut numbers = IndexVec::new();
@@ -345,7 +347,8 @@ mod tests {
         Instant::from_millis(n)
     }
 
-    /// What arrives until then: what becomes of it, and which packet it is.
+    /// The results for packets that arrive until `end`: time, kind, and serial number of the
+    /// packet.
     fn until(core: &mut Core, end: Instant) -> Vec<(u64, &'static str, u64)> {
         let mut seen = Vec::new();
         while let Some(at) = core.next().filter(|at| *at <= end) {
@@ -363,8 +366,8 @@ mod tests {
     }
 
     /// A UE leaves at 0 and is served at 0: packet 1 reaches the source at 5 ms, which forwards it
-    /// to the target, 7 ms. The gateway learns of the target at 5 ms: its end marker follows packet
-    /// 1 at 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
+    /// to the target, 7 ms. The gateway has the request at 5 ms: its end marker follows packet 1 at
+    /// 5 + 5 + 7 = 17 ms, and packet 2, at the target at 10 ms, waits for it.
     #[test]
     fn what_the_gateway_sends_directly_waits_for_the_end_marker() {
         let mut core = core();
@@ -383,7 +386,7 @@ mod tests {
         assert_eq!(core.request_switch(UE(0), Tti(30), Tti(31)), None, "the path is switched");
     }
 
-    /// A handover fails while packet 1 is on its way over X2: it is the source's again.
+    /// A handover fails while packet 1 is on X2: it returns to the source.
     #[test]
     fn a_recall_brings_back_what_was_forwarded() {
         let mut core = core();
@@ -397,9 +400,8 @@ mod tests {
         assert_eq!(until(&mut core, ms(30)), []);
     }
 
-    /// A connection ends after the path was switched: packet 1 is on its way over X2, packet 2
-    /// waits behind it, and no end marker comes any more. What the gateway sends the old way is
-    /// lost.
+    /// A connection ends after the path was switched: packet 1 is on X2, packet 2 waits behind it,
+    /// and no end marker arrives. Packets from the gateway on the old path are lost.
     #[test]
     fn forwarding_stops_with_the_connection() {
         let mut core = core();

@@ -1,4 +1,4 @@
-//! What bearers of sidelinks deliver and drop: the packets of a pair in the order in which they
+//! Deliveries and drops of bearers on sidelinks: the packets of a pair in the order in which they
 //! were sent, and the copies of a packet for a group.
 
 use lasthop_units::{BearerId, Tti, UeId};
@@ -10,9 +10,9 @@ use super::state::sidelink::{Receiver, Sidelink};
 use lasthop_bearer::{DropCause, End, Sdu};
 
 impl Sidelink {
-    /// What `bearer` has just said, in `out` from `delivered` and `dropped` on: copies of what was
-    /// dropped are, and packets of pairs with lossless switches are delivered in the order in
-    /// which they were sent.
+    /// Processes the output of `bearer`, in `out` from `delivered` and `dropped` on: drops the
+    /// copies of dropped packets, and delivers packets of pairs with lossless switches in the order
+    /// in which they were sent.
     pub fn settle(
         &mut self,
         tti: Tti,
@@ -45,7 +45,7 @@ impl Sidelink {
         }
     }
 
-    /// The destination of a packet that came out of a bearer of `ue`, if it is one's.
+    /// The destination of a packet that a bearer of `ue` has delivered, if the packet has one.
     fn destination_of_packet(&self, ue: UeId, (bearer, end, sdu): (BearerId, End, Sdu)) -> Option<u32> {
         if let Some(first) = self.destination_of(bearer) {
             return Some(if end == End::Ue { first } else { first + 1 });
@@ -56,7 +56,7 @@ impl Sidelink {
         found.map(|destination| destination as u32)
     }
 
-    /// The receiver of `destination` stops waiting for what is missing.
+    /// Ends the reordering at the receiver of `destination`.
     pub fn stop_waiting(
         &mut self,
         tti: Tti,
@@ -71,21 +71,21 @@ impl Sidelink {
         }
     }
 
-    /// Receivers that deliver in order do not wait for what was dropped.
+    /// Removes dropped packets from the reordering of receivers.
     pub fn forget_dropped(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {
             self.receivers.iter_mut().filter_map(|r| r.order.as_mut()).for_each(|o| o.lost(sdu.id));
         }
     }
 
-    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
-    /// receive.
+    /// Drops the copies of packets that the sender of a group has dropped, in `out.dropped` from
+    /// `from` on.
     fn drop_copies(&self, bearer: BearerId, from: usize, bearers: &mut Bearers, out: &mut NetworkOutput) {
         let Some((destination, 0)) = self.group_of(bearer) else { return };
         let Some(g) = &self.destinations[destination as usize].group else { return };
         for i in from..out.dropped.len() {
             let (_, _, sdu, cause) = out.dropped[i];
-            // What the first receiver lost by itself is not the sender's.
+            // Packets that only the first receiver has lost are not the sender's drops.
             if !matches!(cause, DropCause::BufferFull | DropCause::Aqm | DropCause::DiscardTimer) {
                 continue;
             }

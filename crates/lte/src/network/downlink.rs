@@ -1,5 +1,4 @@
-//! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear
-//! what comes back.
+//! The downlink of a cell: scheduling of a TTI; its modules transmit, decode, and process feedback.
 
 mod ahead;
 mod decoding;
@@ -36,12 +35,12 @@ pub(super) struct OnAir {
     pub cell: CellId,
     pub ue: UeId,
     pub process: u8,
-    /// A new block; None: one that was sent before.
+    /// A new block; None: a retransmission.
     block: Option<ErrorModel>,
     rbs: RbSet,
-    /// How the blocks are sent.
+    /// The transmission scheme.
     scheme: Scheme,
-    /// The UE knows of it without an assignment.
+    /// The transmission is on a persistent grant, without an assignment.
     pub persistent: bool,
 }
 
@@ -51,29 +50,29 @@ pub(super) struct Work {
     candidates: Vec<Candidate>,
     weights: Vec<f64>,
     needs: Vec<Need>,
-    /// A row of rates per candidate.
+    /// A row of rates for each candidate.
     rates: Vec<f32>,
     given: Vec<Groups>,
-    /// Retransmissions that are due: since when, whose, which.
+    /// Retransmissions that are due: TTI of the last transmission, UE, process.
     failed: Vec<(Tti, UeId, u8)>,
-    /// UEs that have data, with how much [B].
+    /// UEs with data, and its size [B].
     pub backlogs: Vec<(UeId, u64)>,
     scratch: allocation::Scratch,
-    /// Groups that retransmissions and persistent grants have left.
+    /// Groups that retransmissions and persistent grants leave free.
     free: Groups,
     /// UEs in the active list.
     users: usize,
 }
 
-/// What a UE with a full buffer has waiting [B]: more than any transport block.
+/// Data of a UE with a full buffer [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
 
-/// Bytes that headers may add to what RLC reports: PDCP and RLC fields and MAC subheaders of a
-/// transport block that the report does not know yet, and of each further packet.
+/// Bytes that headers may add to RLC's buffer status: PDCP and RLC fields and MAC subheaders of a
+/// transport block, which it does not contain, and those of each further packet.
 const HEADERS: u64 = 8;
 const HEADERS_PER_PACKET: u64 = 2;
 
-/// The eNB of a cell that schedules its downlink in one TTI: what it sees.
+/// The eNB of a cell that schedules its downlink in one TTI: the state that it uses.
 pub(super) struct Scheduling<'a> {
     pub tti: Tti,
     pub id: CellId,
@@ -122,8 +121,8 @@ impl Scheduling<'_> {
         }
     }
 
-    /// Finds out who has data, and serves retransmissions and persistent grants. False if there is
-    /// nothing to schedule.
+    /// Determines the UEs with data, and schedules retransmissions and persistent grants. False if
+    /// there is nothing to schedule.
     fn begin(&mut self, work: &mut Work) -> bool {
         let c = &mut self.cell;
         if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
@@ -135,7 +134,7 @@ impl Scheduling<'_> {
         active.retain(|&ue| self.gather_backlog(ue, work));
         self.find_zones(&active);
         work.users = active.len();
-        // Whoever asks for a UE's part of the carrier counts those in the list.
+        // Shares of the carrier are computed from the number of UEs in the list.
         self.cell.active[Direction::Downlink.index()] = active;
         let mut free = self.cell.downlink.usable;
         self.retransmit(work, &mut free);
@@ -144,7 +143,7 @@ impl Scheduling<'_> {
         true
     }
 
-    /// Serves new data on what is free.
+    /// Schedules new data on the groups that are free.
     fn finish(&mut self, work: &mut Work) {
         self.gather_candidates(work);
         if !work.candidates.is_empty() && work.free != 0 {
@@ -165,7 +164,7 @@ impl Scheduling<'_> {
         }
     }
 
-    /// Brings what the eNB knows of the downlink to `ue` to what it knows in this TTI.
+    /// Updates the eNB's record of the downlink channel of `ue` to this TTI.
     #[inline]
     pub(super) fn learn_quality(&mut self, ue: UeId) {
         let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
@@ -173,16 +172,16 @@ impl Scheduling<'_> {
         measure::learn_quality(self.tti, at, cx, link, self.air.at(ue), self.memory);
     }
 
-    /// Passes on what the layers of `bearer` said when they were asked for PDUs: nothing that has
-    /// arrived, and nothing that makes a link fail. That the UE is in the active list is known.
+    /// Passes on the output of the layers of `bearer` after they made PDUs: no delivery and no
+    /// failure of a link. The UE stays in the active list.
     #[inline]
     pub(super) fn settle(&mut self, bearer: BearerId) {
         self.bearers.settle(bearer);
         self.contexts[self.bearers.ue(bearer)].activity = self.calendar.next();
     }
 
-    /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
-    /// leaves the active list.
+    /// True while the UE has downlink data or a retransmission, which are recorded in `work`;
+    /// otherwise the UE leaves the active list.
     #[inline]
     fn gather_backlog(&mut self, ue: UeId, work: &mut Work) -> bool {
         let link = &mut self.links[ue];
@@ -199,7 +198,7 @@ impl Scheduling<'_> {
                 let packets = u64::from(rlc.backlog().packets);
                 backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
             }
-            // While RLC's window is full nothing from above could be sent either.
+            // While RLC's window is full no packet from above could be sent either.
             if let Some(ip) = self.bearers.ip(*b).filter(|_| waits == rlc.buffer_status().total()) {
                 // PDCP and RLC fields of each packet that is not numbered yet.
                 backlog += ip.bytes() + HEADERS * ip.packets() as u64;
@@ -223,7 +222,7 @@ impl Scheduling<'_> {
         backlog > 0 || failed
     }
 
-    /// UEs that could get new data in this TTI.
+    /// Collects the UEs that may get new data in this TTI.
     fn gather_candidates(&mut self, work: &mut Work) {
         work.candidates.clear();
         work.rates.clear();
@@ -259,11 +258,11 @@ impl Scheduling<'_> {
         }
     }
 
-    /// True if new data for `ue`, which has `backlog` bytes, can go out in this TTI.
+    /// True if new data for `ue`, which has `backlog` bytes, may be scheduled in this TTI.
     #[inline]
     fn can_be_served(&self, ue: UeId, backlog: u64) -> bool {
         let link = &self.links[ue].downlink;
-        // What a persistent grant is about to carry waits for it.
+        // Data that fits into a persistent grant waits for it.
         let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
         !granted && self.contexts[ue].downlink.idle(0).is_some() && self.listens(ue)
     }
@@ -287,7 +286,7 @@ impl Scheduling<'_> {
         }
     }
 
-    /// Discontinuous reception (TS 36.321 clause 5.7): the UE listens to the PDCCH in `tti`.
+    /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE monitors the PDCCH in `tti`.
     #[inline]
     fn listens(&self, ue: UeId) -> bool {
         let Some(drx) = &self.cell.config.downlink.drx else { return true };
@@ -297,7 +296,7 @@ impl Scheduling<'_> {
             || (self.tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
     }
 
-    /// Asks the policy and divides the groups that are free.
+    /// Applies the policy and divides the groups that are free.
     fn give_groups(&mut self, work: &mut Work) {
         let c = &mut *self.cell;
         let Work { candidates, weights, needs, rates, given, scratch, free, .. } = work;
@@ -306,7 +305,7 @@ impl Scheduling<'_> {
         c.downlink.scheduler.weigh(self.tti, candidates, weights);
         let limit = c.config.downlink.max_assignments as usize;
         if limit > 0 {
-            // What retransmissions have used is gone.
+            // Transmissions of this TTI have used a part of the limit.
             let used = self.on_air.iter().filter(|t| t.cell == self.id).count();
             keep_best(limit.saturating_sub(used), c.downlink.rules.domain, candidates, weights);
         }
@@ -321,7 +320,7 @@ impl Scheduling<'_> {
     }
 }
 
-/// Takes their weight from all but the `limit` candidates with the highest metric.
+/// Sets the weights of all but the `limit` candidates with the highest metric to zero.
 fn keep_best(limit: usize, domain: Domain, candidates: &[Candidate], weights: &mut [f64]) {
     let aware = matches!(domain, Domain::Frequency { channel_aware: true, .. });
     let metric =

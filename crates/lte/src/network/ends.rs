@@ -1,5 +1,5 @@
-//! Layer 2 as one end of the radio link has it: what MAC of an eNB, or of a UE, sees of bearers and
-//! may ask of them. The other end's entities are out of its reach.
+//! Layer 2 at one end of the radio link: the bearers as MAC of an eNB, or of a UE, may use them.
+//! The entities of the other end cannot be reached.
 
 use lasthop_net::Ecn;
 use lasthop_units::{BearerId, Bitrate, Instant, UeId};
@@ -23,7 +23,7 @@ pub(super) struct EnbBearers<'a> {
 }
 
 impl<'a> EnbBearers<'a> {
-    /// Those of `bearers`; what they drop and mark goes to `out`.
+    /// The network's ends of `bearers`, whose drops and marks are appended to `out`.
     #[inline]
     pub const fn new(now: Instant, bearers: &'a mut Bearers, out: &'a mut NetworkOutput) -> EnbBearers<'a> {
         EnbBearers { now, bearers, out }
@@ -55,8 +55,7 @@ impl<'a> EnbBearers<'a> {
     pub fn ip(&self, bearer: BearerId) -> Option<&IpBuffer> {
         self.bearers[bearer].ip.as_deref()
     }
-    /// MAC has room for `bytes` of `bearer`: as many packets come down from the IP buffer as fill
-    /// it.
+    /// Takes packets from the IP buffer of `bearer` until the layers below have `bytes` for MAC.
     pub fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
         while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
             let Some(ip) = self.bearers.ip_mut(bearer) else { return };
@@ -68,38 +67,39 @@ impl<'a> EnbBearers<'a> {
             if item.ecn == Ecn::Ce {
                 self.out.marked.push((bearer, End::Network, sdu));
             }
-            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
+            // The packet enters at the serving eNB: after the gateway's pipes, not before them.
             self.bearers.push(self.now, bearer, End::Network, sdu);
             self.settle(bearer);
-            // A buffer below that refuses would be asked for ever.
+            // A full buffer below would drop every packet of the IP buffer.
             if self.out.dropped.len() > before {
                 return;
             }
         }
     }
 
-    /// The AQM of the buffers of `bearer` wants to know the rate.
+    /// True if the AQM of the buffers of `bearer` needs the rate.
     #[inline]
     pub fn tells_rate(&self, bearer: BearerId) -> bool {
         self.bearers[bearer].tells_rate
     }
-    /// It learns of the rate.
+    /// Gives the rate to this AQM.
     pub fn set_rate(&mut self, bearer: BearerId, rate: Bitrate) {
         self.bearers.set_rate(self.now, bearer, rate);
     }
 
-    /// An opportunity of `grant`; PDUs go to `parts`. The bytes of it that are used.
+    /// Gives `bearer` an opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
+    /// used.
     #[inline]
     pub fn pull(&mut self, bearer: BearerId, grant: Grant, parts: &mut Parts) -> u32 {
         self.bearers.pull(self.now, bearer, End::Network, grant, parts)
     }
-    /// The same of `bytes` where MAC follows RLC's reports.
+    /// As [`pull`](Self::pull), with `bytes`, where MAC follows RLC's reports.
     pub fn pull_by_reports(&mut self, bearer: BearerId, bytes: u32, parts: &mut Parts) {
         self.bearers.pull_by_reports(self.now, bearer, End::Network, bytes, parts);
     }
 
-    /// Passes on what the layers of `bearer` said when they were asked for PDUs: nothing that has
-    /// arrived, and nothing that makes a link fail.
+    /// Passes on the output of the layers of `bearer` after they made PDUs: no delivery and no
+    /// failure of a link.
     #[inline]
     pub fn settle(&mut self, bearer: BearerId) {
         let failed = self.bearers.settle(self.now, bearer, None, self.out);
@@ -111,7 +111,7 @@ impl<'a> EnbBearers<'a> {
 pub(super) struct UeLayer2<'a>(Layer2<'a>);
 
 impl<'a> UeLayer2<'a> {
-    /// Those of `all`.
+    /// The terminal's ends of `all`.
     #[inline]
     pub const fn new(all: Layer2<'a>) -> UeLayer2<'a> {
         UeLayer2(all)
@@ -125,7 +125,7 @@ impl<'a> UeLayer2<'a> {
         self.0.calendar
     }
 
-    /// What waits in `bearer` [B].
+    /// Data of `bearer` [B].
     #[inline]
     pub fn waiting(&self, bearer: BearerId) -> u64 {
         self.0.bearers[bearer].layers.buffer_status(End::Ue).total()
@@ -135,11 +135,11 @@ impl<'a> UeLayer2<'a> {
     pub fn has_something(&self, bearer: BearerId) -> bool {
         self.0.bearers[bearer].layers.has_something(End::Ue)
     }
-    /// The same by the last report of RLC, where MAC follows those.
+    /// True if `bearer` has something to send by RLC's last report, where MAC follows those.
     pub fn wants(&self, bearer: BearerId) -> bool {
         self.0.bearers[bearer].layers.wants(End::Ue)
     }
-    /// The format of its PDUs.
+    /// The format of the PDUs of `bearer`.
     #[inline]
     pub fn format(&self, bearer: BearerId) -> Format {
         self.0.bearers[bearer].layers.format(End::Ue)
@@ -149,31 +149,32 @@ impl<'a> UeLayer2<'a> {
     pub fn reports(&self, bearer: BearerId) -> bool {
         self.0.bearers[bearer].layers.rlc(End::Ue).reports().is_some()
     }
-    /// What RLC of `drbs` has reported [B], if that of `bearer` has news, which are taken.
+    /// Takes the bytes that RLC of `drbs` has reported [B], if that of `bearer` has a new report.
     pub fn take_report(&mut self, bearer: BearerId, drbs: &[BearerId]) -> Option<u64> {
         self.0.bearers.take_report(bearer, drbs)
     }
 
-    /// An opportunity of `grant`; PDUs go to `parts`. The bytes of it that are used.
+    /// Gives `bearer` an opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
+    /// used.
     #[inline]
     pub fn pull(&mut self, bearer: BearerId, grant: Grant, parts: &mut Parts) -> u32 {
         self.0.pull_of_ue(bearer, grant, parts)
     }
-    /// The same of `bytes` at the moment `read` where MAC follows RLC's reports.
+    /// As [`pull`](Self::pull), with `bytes` at the moment `read`, where MAC follows RLC's reports.
     pub fn pull_by_reports(&mut self, read: Instant, bearer: BearerId, bytes: u32, parts: &mut Parts) {
         self.0.bearers.pull_by_reports(read, bearer, End::Ue, bytes, parts);
     }
 
-    /// Passes on what the layers of `bearer` said; MAC of both ends is to look at it.
+    /// Passes on the output of the layers of `bearer`, with a notice to MAC of both ends.
     pub fn settle(&mut self, bearer: BearerId) {
         self.0.settle(bearer);
     }
-    /// The same where MAC of the UE has looked itself.
+    /// As [`settle`](Self::settle), where MAC of the UE has checked the bearer already.
     #[inline]
     pub fn settle_for_enb(&mut self, bearer: BearerId) {
         self.0.settle_for_enb(bearer);
     }
-    /// HARQ has given up a block with `parts` and `report`.
+    /// Processes a block with `parts` and `report` that HARQ has given up.
     pub fn give_up(&mut self, parts: &mut Parts, report: &SidelinkReport) {
         self.0.hand_up(End::Ue, parts, false);
         if let Some(s) = self.0.sidelink.as_deref_mut().filter(|_| !report.is_empty()) {
@@ -181,8 +182,8 @@ impl<'a> UeLayer2<'a> {
         }
     }
 
-    /// A report of the destinations of `ue` into `room` bytes, how much it is of [B], and whether
-    /// one more is due; None without sidelinks.
+    /// A report of the destinations of `ue` that fits into `room` bytes, its size [B], and whether
+    /// another one is due; None without sidelinks.
     #[cold]
     pub fn sidelink_report(&mut self, ue: UeId, room: u32) -> Option<(SidelinkReport, u64, bool)> {
         let s = self.0.sidelink.as_deref_mut()?;

@@ -1,4 +1,4 @@
-//! The layers of bearers, and who takes what leaves them.
+//! The layers of bearers, and the receivers of their output.
 
 use lasthop_units::{BearerId, Instant, Tti};
 
@@ -12,11 +12,11 @@ use crate::phy::TTI;
 use lasthop_bearer::End;
 use lasthop_lte_l2::rlc::Grant;
 
-/// Layer 2 at a moment: what MAC hands to it, and where its packets go.
+/// Layer 2 at a moment: the bearers, and the receivers of their packets.
 pub(super) struct Layer2<'a> {
     pub now: Instant,
     pub bearers: &'a mut Bearers,
-    /// Takes what the eNBs receive, where there is one.
+    /// Receives the packets from the eNBs, where there is a core network.
     pub core: Option<&'a mut Core>,
     pub sidelink: Option<&'a mut Sidelink>,
     pub calendar: &'a mut Agenda,
@@ -24,23 +24,23 @@ pub(super) struct Layer2<'a> {
 }
 
 impl Layer2<'_> {
-    /// Passes on what the layers of `bearer` said, and notes that they have moved.
+    /// Passes on the output of the layers of `bearer`, with a notice that they have changed.
     #[inline]
     pub fn settle(&mut self, bearer: BearerId) {
         let notice = self.pass_on(bearer);
         self.bearers.notify(notice);
     }
 
-    /// The same where at the UE's end nothing has moved, or its MAC has looked itself.
+    /// As [`settle`](Self::settle), where the UE's end has not changed, or its MAC has checked it.
     #[inline]
     pub fn settle_for_enb(&mut self, bearer: BearerId) {
         let notice = Notice { of_ue: false, ..self.pass_on(bearer) };
         self.bearers.notify(notice);
     }
 
-    /// MAC of the UE gives `bearer` an opportunity of `grant`; PDUs go to `parts`. The bytes of it
-    /// that are used. What the layers have dropped or marked meanwhile is passed on before another
-    /// bearer is asked, since it does not name its bearer.
+    /// Gives `bearer` an opportunity of `grant` of the UE's MAC; PDUs are appended to `parts`.
+    /// Returns the bytes used. Drops and marks are passed on before the next bearer is used, since
+    /// the layers' output does not name the bearer.
     #[inline]
     pub fn pull_of_ue(&mut self, bearer: BearerId, grant: Grant, parts: &mut Parts) -> u32 {
         let used = self.bearers.pull(self.now, bearer, End::Ue, grant, parts);
@@ -50,7 +50,7 @@ impl Layer2<'_> {
         used
     }
 
-    /// Passes on what the layers of `bearer` said. What MAC and RRC are to learn of that.
+    /// Passes on the output of the layers of `bearer`. Returns the notice to MAC and RRC.
     #[inline]
     pub fn pass_on(&mut self, bearer: BearerId) -> Notice {
         let before = [self.out.delivered.len(), self.out.dropped.len()];
@@ -62,8 +62,8 @@ impl Layer2<'_> {
         Notice { failed, ..Notice::of(bearer) }
     }
 
-    /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
-    /// `from` learns that HARQ has given up.
+    /// Passes the PDUs of a block that `from` has sent to the other end, or notifies `from` that
+    /// HARQ has given up.
     #[inline]
     pub fn hand_up(&mut self, from: End, parts: &mut Parts, decoded: bool) {
         for (bearer, pdu) in parts.drain(..) {

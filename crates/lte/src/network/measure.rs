@@ -1,7 +1,7 @@
-//! What UEs measure and report, and what the eNB knows of it when it schedules.
+//! Measurements and reports of UEs, and the eNB's record of them for scheduling.
 //!
-//! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE
-//! costs nothing.
+//! A report is a function of its TTI: it is computed when the eNB first uses it, so an idle UE
+//! takes no time.
 
 mod rank;
 
@@ -15,7 +15,7 @@ use crate::phy::air::{Air, AtUe, CellAir, CellAntennas, CodeWordSinr, Scheme, Ue
 use crate::phy::fading::{DirectFading, FastFading};
 use crate::phy::propagation::UeRadioConfig;
 
-/// The air of `config`.
+/// The radio channel of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let cells: Vec<CellAir> = config
         .cells
@@ -81,16 +81,17 @@ pub(super) struct CellOf<'a> {
     pub cell: CellSettings<'a>,
 }
 
-/// A UE that looks at the downlink of its cell.
+/// A UE that measures the downlink of its cell.
 pub(super) struct Observer<'a> {
     pub at: CellOf<'a>,
-    /// P_A, linear. The UE knows it and reports what its data will have (TS 36.213 clause 7.2.3).
+    /// P_A, linear. RRC configures the UE with it, and the report is for data with this power (TS
+    /// 36.213 clause 7.2.3).
     pub boost: f32,
     pub air: AtUe<'a>,
     pub memory: &'a mut Memory,
 }
 
-/// Brings what the eNB knows of the downlink to a UE to what it knows in `tti`.
+/// Updates the eNB's record of the downlink channel of a UE to `tti`.
 #[inline]
 pub(super) fn learn_quality(
     tti: Tti,
@@ -111,7 +112,7 @@ pub(super) fn learn_quality(
 }
 
 impl Observer<'_> {
-    /// What the UE finds in the TTI `measured`.
+    /// The UE's report of its measurement in the TTI `measured`.
     pub fn report(mut self, measured: Tti) -> Report {
         let CellOf { id, cell } = self.at;
         let config = &cell.config.downlink;
@@ -123,7 +124,7 @@ impl Observer<'_> {
         let row = self.air.reborrow().reference(measured, id, carrier, data);
         let adaptation = cell.adaptation;
         let boost = self.boost;
-        // A link of a given SINR has no channel matrix: one layer, whatever the mode.
+        // A link of a given SINR has no channel matrix: one layer in any mode.
         let (one, two) = match physical {
             true => (boost, None),
             false => (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost)),

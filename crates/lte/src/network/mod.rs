@@ -1,28 +1,28 @@
 //! The radio network of LTE: cells, UEs and their bearers under one clock of TTIs.
 //!
 //! # Contract
-//! A [`RadioNetwork`] is what the world drives. Packets go in with [`push`](RadioNetwork::push) and
+//! The world drives a [`RadioNetwork`]. Packets are put in with [`push`](RadioNetwork::push) and
 //! leave in exactly one way, delivered or dropped, through [`NetworkOutput`]. The world calls
 //! [`on_tti`](RadioNetwork::on_tti) (class Tti) and [`on_timer`](RadioNetwork::on_timer) (class
-//! Timer) at the moments that `next_tti` and `next_timer` name, and asks again after every call.
-//! There is one TTI event for all cells, none while nobody has anything to send and nothing is on
-//! its way: what an idle UE or cell missed (fading, averages, reports) is a closed form of time.
+//! Timer) at the times of `next_tti` and `next_timer`, which it reads after every call. There is
+//! one TTI event for all cells, none while no end has data to send and no event is due: the state
+//! of an idle UE or cell (fading, averages, reports) is a closed form of time.
 //!
 //! # A TTI, in this order
-//! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is
-//!    complete go up to RLC, PDCP and out; HARQ feedback, scheduling requests, preambles, grants
-//!    and RRC messages reach whom they are for.
-//! 2. **Answer**: each eNB knows which blocks have failed: it prepares the semi-persistent grants
-//!    that are due, grants again what has waited for a round trip, and will answer preambles.
+//! 1. **Receive**: the events that are due in this TTI. Transport blocks whose decoding is complete
+//!    are passed to RLC and PDCP and delivered; HARQ feedback, scheduling requests, preambles,
+//!    grants and RRC messages reach their receivers.
+//! 2. **Answer**: each eNB, with the results of its blocks, prepares the semi-persistent grants
+//! that
+//!    are due, repeats grants for retransmissions, and schedules random access responses.
 //! 3. **Schedule**: each active cell assigns the downlink of this TTI, pulling from RLC, and grants
-//!    the uplink and the sidelinks of 4 TTIs later. What UEs have measured is a function of the TTI
-//!    of the report: it is worked out when the eNB first uses it.
-//! 4. **Send**: the UEs whose grant is for this TTI pull from RLC and put transport blocks on the
-//!    air.
-//! 5. **Decide**: with all transmissions of all cells known, each is decided by one keyed draw
-//!    against its error probability, and the outcome is noted in the calendar.
+//!    the uplink and the sidelinks of 4 TTIs later. A measurement is a function of the TTI of the
+//!    report: it is computed when the eNB first uses it.
+//! 4. **Send**: the UEs with a grant for this TTI pull from RLC and transmit their blocks.
+//! 5. **Decide**: after all transmissions of all cells, the result of each follows from one keyed
+//!    draw and its error probability, and is scheduled in the calendar.
 //!
-//! What arrives from above at the instant a TTI starts goes with the next one.
+//! A packet that is pushed at the instant a TTI starts is sent in the next one.
 
 mod access;
 mod attachment;
@@ -90,7 +90,7 @@ use team::Team;
 #[derive(Debug)]
 pub struct RadioNetwork {
     cells: IndexVec<CellId, Cell>,
-    /// The terminals, what their eNBs know of them, and what is between the two.
+    /// State of the UEs, of their eNBs about them, and of the links between the two.
     ues: IndexVec<UeId, Ue>,
     contexts: IndexVec<UeId, UeContext>,
     links: IndexVec<UeId, Link>,
@@ -100,23 +100,22 @@ pub struct RadioNetwork {
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
     work: downlink::Work,
-    /// Memory for SINRs. Measurements need it while `work` is in the scheduler's hands.
+    /// Memory for SINRs. Measurements need it while the scheduler has `work`.
     memory: measure::Memory,
     /// None: one thread.
     team: Option<Box<Team>>,
-    /// By cell: what it has begun to schedule, with several threads.
+    /// By cell: its scheduling between the two parts, with several threads.
     begun: Vec<downlink::Begun>,
-    /// Cells that preambles were sent to in this TTI.
+    /// Cells to which preambles were sent in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
-    /// Semi-persistent grants of the uplink to be prepared in this TTI, and for which.
+    /// Semi-persistent grants of the uplink to be prepared in this TTI, and the TTI of each.
     occasions: Vec<(UeId, Tti)>,
-    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be
-    /// granted again.
+    /// Retransmissions of the uplink that failed in the given TTI, and may be granted again.
     waiting: Vec<(UeId, u8, Tti)>,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
-    /// Handover between cells, and the network behind them.
+    /// Handover between cells, and the core network.
     mobility: Option<Box<Mobility>>,
     core: Option<Box<Core>>,
     /// None without pairs and groups.
@@ -125,15 +124,15 @@ pub struct RadioNetwork {
 }
 
 impl RadioNetwork {
-    /// When the next TTI in which something happens starts; None while idle.
+    /// Start of the next TTI that needs processing; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
         let direct = self.sidelink.as_ref().is_some_and(|s| !s.grants.active.is_empty());
         let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.calendar.next());
         earlier(scheduling, self.calendar.next_due()).map(|tti| tti.start(TTI))
     }
 
-    /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has
-    /// named.
+    /// Processes the TTI that starts at `now`; no effect unless [`next_tti`](Self::next_tti) gives
+    /// it.
     pub fn on_tti(&mut self, now: Instant, out: &mut NetworkOutput) {
         if self.next_tti() != Some(now) {
             return;
@@ -147,7 +146,7 @@ impl RadioNetwork {
         self.calendar.end(tti);
     }
 
-    /// What is due in this TTI reaches whom it is for.
+    /// Processes the events that are due in this TTI.
     #[inline]
     fn receive(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         let mut due = std::mem::take(&mut self.due);
@@ -162,7 +161,7 @@ impl RadioNetwork {
         self.due = due;
     }
 
-    /// What eNBs decide when they know which blocks have failed.
+    /// Procedures of the eNBs after the results of their blocks.
     #[inline]
     fn answer(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         if !self.occasions.is_empty() {
@@ -220,7 +219,7 @@ impl RadioNetwork {
         }
     }
 
-    /// UEs with a grant for this TTI put their blocks on the air.
+    /// Transmits the blocks of UEs with a grant for this TTI.
     #[inline]
     fn send(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         for cell in self.cells.ids() {
@@ -231,7 +230,7 @@ impl RadioNetwork {
         }
     }
 
-    /// All transmissions are known: which of them are decoded.
+    /// Decides which transmissions are decoded, after all of them.
     #[inline]
     fn decide(&mut self, tti: Tti) {
         let RadioNetwork { cells, links, ues, air, calendar, .. } = self;
@@ -303,18 +302,18 @@ impl RadioNetwork {
         }
     }
 
-    /// `threads` threads share the work of a TTI from now on, at least 1. Results do not depend on
-    /// their number.
+    /// Sets the number of threads that share the work of a TTI, at least 1. Results do not depend
+    /// on it.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system provides no thread.
     pub fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
         let team = (threads > 1).then(|| Team::new(threads, || self.air.memory()));
         self.team = team.transpose().map_err(std::io::Error::other)?.map(Box::new);
         Ok(())
     }
 
-    /// Another scheduler in `cell` from now on, such as one of the caller's own.
+    /// Replaces the scheduler of `cell`, also by one of the caller's own.
     pub fn set_scheduler(&mut self, cell: CellId, direction: Direction, scheduler: Scheduler) {
         match direction {
             Direction::Downlink => self.cells[cell].downlink.set_scheduler(scheduler),
@@ -322,7 +321,7 @@ impl RadioNetwork {
         }
     }
 
-    /// What went wrong in a scheduler of the caller's own since this was asked last.
+    /// Takes the first error in a scheduler of the caller's own since the last call.
     pub fn policy_fault(&mut self) -> Option<Fault> {
         self.cells.ids().find_map(|cell| {
             let c = &mut self.cells[cell];

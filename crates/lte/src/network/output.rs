@@ -1,4 +1,4 @@
-//! What the radio network tells the world.
+//! Output of the radio network to the world.
 
 use lasthop_units::{BearerId, CellId, Duration, UeId};
 
@@ -7,20 +7,20 @@ use crate::rrc::MobilityEvent;
 use lasthop_bearer::{DropCause, End, Sdu};
 use lasthop_lte_l2::rlc::RlcEvent;
 
-/// What the network appends to when it is called; reused by the caller.
+/// Output of the network's calls, which append to it; the caller reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkOutput {
     /// Packets that have reached an end of their bearer, with that end, as they were pushed.
     pub delivered: Vec<(BearerId, End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
-    /// all.
+    /// Packets that left otherwise, with the end at which they were pushed. Each packet appears
+    /// once in all.
     pub dropped: Vec<(BearerId, End, Sdu, DropCause)>,
-    /// Packets that an active queue management marked (congestion experienced), with the end that
-    /// had pushed them.
+    /// Packets that an active queue management marked (congestion experienced), with the end at
+    /// which they were pushed.
     pub marked: Vec<(BearerId, End, Sdu)>,
     /// Packets that a node forwards to the next one over X2, and that are not delivered yet.
     pub forwarded: Vec<(BearerId, Sdu)>,
-    /// What happened, for the events table.
+    /// Events for the events table.
     pub events: Vec<(UeId, NetworkEvent)>,
 }
 

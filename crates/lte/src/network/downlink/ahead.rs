@@ -1,9 +1,10 @@
-//! The downlink of all cells in several threads: each cell finds out who has data and retransmits,
-//! then all reports that the eNBs need are worked out at once, then each cell serves new data.
+//! The downlink of all cells in several threads: each cell determines the UEs with data and
+//! schedules retransmissions, then all reports that the eNBs need are computed at once, then each
+//! cell schedules new data.
 //!
-//! A report is a function of its TTI, the UE and the air, and no cell reads what another one's UEs
-//! have reported, so all is as if one cell had scheduled after the other: reports are those of the
-//! same UEs in the same TTI. What the first part tells outside is held back until the cell's turn.
+//! A report is a function of its TTI, the UE and the radio channel, and no cell uses reports of
+//! another cell's UEs. So the result is that of cells that schedule one after the other: the same
+//! UEs report in the same TTI. The output of the first part is held back until the cell's turn.
 
 use lasthop_units::{CellId, Id, IndexVec, Instant, Tti, UeId};
 
@@ -19,15 +20,15 @@ use crate::network::team::{Deal, Team};
 use crate::network::trace::Trace;
 use crate::phy::air::{self, Air, AtUe};
 
-/// What a cell has begun to schedule.
+/// State of a cell between the two parts of scheduling.
 #[derive(Debug, Default)]
 pub(in crate::network) struct Begun {
-    /// It had something to schedule in either direction.
+    /// The cell had something to schedule in either direction.
     is_active: bool,
-    /// It has something to schedule in the downlink.
+    /// The cell has something to schedule in the downlink.
     downlink: bool,
     work: Work,
-    /// What it has told outside.
+    /// Output of the first part.
     out: NetworkOutput,
 }
 
@@ -55,16 +56,16 @@ pub(in crate::network) struct Downlinks<'a> {
     pub on_air: &'a mut Vec<OnAir>,
     pub work: &'a mut Work,
     pub sidelink: Option<&'a mut Sidelink>,
-    /// By cell.
+    /// State between the two parts, by cell.
     pub begun: &'a mut Vec<Begun>,
     pub team: Option<&'a mut Team>,
 }
 
 impl Downlinks<'_> {
-    /// With several threads the first part of scheduling in all cells, and what their UEs have
-    /// measured. False, and nothing has happened, where cells schedule one after the other: with
-    /// one thread, where somebody reads what happens in its order within a TTI, where persistent
-    /// grants take new data in the first part, and where reports see what cells send in this TTI.
+    /// With several threads: the first part of scheduling in all cells, and the reports of their
+    /// UEs. False, without any effect, where cells schedule one after the other: with one thread,
+    /// with a trace, which records the order of steps within a TTI, where persistent grants take
+    /// new data in the first part, and where reports depend on transmissions of this TTI.
     #[inline]
     pub fn begin(&mut self) -> bool {
         let tti = self.tti;
@@ -99,13 +100,13 @@ impl Downlinks<'_> {
         self.learn(asked);
     }
 
-    /// True if `cell` has something to schedule; `begun`: [`begin`](Self::begin) has found out.
+    /// True if `cell` has something to schedule; `begun`: as [`begin`](Self::begin) has found.
     #[inline]
     pub fn is_active(&self, cell: CellId, begun: bool) -> bool {
         if begun { self.begun[cell.index()].is_active } else { self.cells[cell].is_active() }
     }
 
-    /// `cell` schedules, or the second part of that if all have `begun`.
+    /// Schedules `cell`, or does the second part of that if all have `begun`.
     #[inline]
     pub fn schedule(&mut self, cell: CellId, begun: bool, out: &mut NetworkOutput) {
         let dropped = out.dropped.len();
@@ -129,12 +130,12 @@ impl Downlinks<'_> {
         self.begun[cell.index()] = begun;
     }
 
-    /// All cells have scheduled in two parts: what they send stands in the order of the cells.
+    /// Sorts the transmissions by cell, after all cells have scheduled in two parts.
     pub fn sort(&mut self) {
         self.on_air.sort_by_key(|t: &OnAir| t.cell);
     }
 
-    /// What the eNBs need to know of the UEs in `asked` is worked out, in several threads.
+    /// Computes the reports of the UEs in `asked` in several threads.
     fn learn(&mut self, mut asked: Vec<(UeId, CellId)>) {
         let Some(team) = &mut self.team else { return };
         asked.sort_unstable();
@@ -156,7 +157,7 @@ impl Downlinks<'_> {
         });
     }
 
-    /// `cell`, which tells `out` what is dropped and marked, and memory.
+    /// The scheduling of `cell`, whose drops and marks are appended to `out`, and working memory.
     #[inline]
     fn of<'b>(&'b mut self, cell: CellId, out: &'b mut NetworkOutput) -> (Scheduling<'b>, &'b mut Work) {
         let scheduling = Scheduling {
@@ -177,7 +178,7 @@ impl Downlinks<'_> {
 }
 
 impl Scheduling<'_> {
-    /// Notes the UEs of which the eNB will use a report that it does not have.
+    /// Collects the UEs of which the eNB will use a report that it does not have.
     fn ask(&self, work: &Work, asked: &mut Vec<(UeId, CellId)>) {
         let config = &self.cell.config.downlink.cqi;
         let needed = work.backlogs.iter().filter(|(ue, backlog)| {

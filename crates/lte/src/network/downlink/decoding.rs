@@ -1,4 +1,4 @@
-//! The decoding of each transmission when all cells have spoken.
+//! Decoding of each downlink transmission after all cells have transmitted.
 
 use lasthop_engine::simd::prefetch;
 use lasthop_radio::lte::{SoftBuffer, mean_mi, sinr_db_of_mi};
@@ -13,7 +13,7 @@ use crate::network::state::{Cell, CellSettings, DownlinkLink, DownlinkUe, Link, 
 use crate::network::team::{Deal, Team, Worker};
 use crate::phy::air::{self, Air, AtUe, ChannelOf};
 
-/// What the UEs of all cells receive in one TTI.
+/// Reception of the UEs of all cells in one TTI.
 pub(in crate::network) struct DownlinkAir<'a> {
     pub tti: Tti,
     pub cells: &'a IndexVec<CellId, Cell>,
@@ -24,7 +24,7 @@ pub(in crate::network) struct DownlinkAir<'a> {
     pub is_tracing: bool,
 }
 
-/// A UE that receives: what it changes, and memory.
+/// A UE that receives: the state that changes, and memory.
 struct DownlinkReceiver<'a> {
     tti: Tti,
     link: &'a mut DownlinkLink,
@@ -33,18 +33,18 @@ struct DownlinkReceiver<'a> {
     memory: &'a mut Memory,
 }
 
-/// What a transmission has come to.
+/// Result of a transmission.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     decoded: bool,
-    /// The UE does not know of it.
+    /// The UE has missed the assignment.
     missed: bool,
 }
 
-/// The transmissions to one UE, one or two code words, and what it changes.
+/// The transmissions to one UE, one or two code words, and the state that they change.
 struct Share<'a> {
     on_air: &'a [OnAir],
-    /// Their place in the list of the TTI.
+    /// Index of the first of them in the list of the TTI.
     first: usize,
     link: &'a mut DownlinkLink,
     ue: &'a mut DownlinkUe,
@@ -53,8 +53,8 @@ struct Share<'a> {
 }
 
 impl DownlinkAir<'_> {
-    /// All cells have spoken: every transmission is decoded or lost. With `team` in several
-    /// threads.
+    /// Decides whether each transmission is decoded, after all cells have transmitted. With `team`
+    /// in several threads.
     #[inline]
     pub fn decide(&mut self, on_air: &[OnAir], team: Option<&mut Team>, memory: &mut Memory) {
         self.air.sort_out(self.tti);
@@ -65,7 +65,7 @@ impl DownlinkAir<'_> {
         }
     }
 
-    /// In one thread.
+    /// Decides in one thread.
     fn run(&mut self, on_air: &[OnAir], memory: &mut Memory) {
         let mut before = None;
         for i in 0..on_air.len() {
@@ -78,7 +78,7 @@ impl DownlinkAir<'_> {
                 air: self.air.at(t.ue),
                 memory,
             };
-            // Both code words of a UE come with one assignment.
+            // Both code words of a UE have one assignment.
             let same = before.filter(|_| i > 0 && on_air[i - 1].ue == t.ue);
             let outcome = receiver.receive(self.cells[t.cell].settings(), t, same);
             before = Some(outcome);
@@ -86,7 +86,7 @@ impl DownlinkAir<'_> {
         }
     }
 
-    /// In several threads: a UE's in one.
+    /// Decides in several threads: all transmissions to a UE in one.
     fn run_with(&mut self, team: &mut Team, on_air: &[OnAir]) {
         let tti = self.tti;
         let cells: IndexVec<CellId, CellSettings<'_>> = self.cells.iter().map(Cell::settings).collect();
@@ -122,12 +122,12 @@ impl DownlinkAir<'_> {
         on_air.iter().zip(outcomes).for_each(|(t, outcome)| self.note(*t, outcome));
     }
 
-    /// What is known of `t` reaches its ends later.
+    /// Schedules the events that the result of `t` leads to at both ends.
     #[inline]
     fn note(&mut self, t: OnAir, Outcome { decoded, missed }: Outcome) {
         let timing = self.cells[t.cell].config.timing;
         let (ue, process) = (t.ue, t.process);
-        // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
+        // A trace also records the time of a NACK; a UE that missed the assignment sends none.
         if decoded || (self.is_tracing && !missed) {
             self.calendar.note(self.tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
         }
@@ -159,8 +159,8 @@ impl Share<'_> {
 }
 
 impl DownlinkReceiver<'_> {
-    /// The transmission `t` of `cell`; `before` is what has become of the other code word of the
-    /// same assignment.
+    /// Receives the transmission `t` of `cell`; `before` is the result of the other code word of
+    /// the same assignment.
     #[inline]
     fn receive(&mut self, cell: CellSettings<'_>, t: OnAir, before: Option<Outcome>) -> Outcome {
         self.begin(cell, t);
@@ -176,7 +176,7 @@ impl DownlinkReceiver<'_> {
         Outcome { decoded, missed }
     }
 
-    /// A transmission begins: the first of a new block, or one more.
+    /// Begins a reception: of a new block, or of a retransmission.
     #[inline]
     fn begin(&mut self, cell: CellSettings<'_>, t: OnAir) {
         let u = &mut *self.ue;
@@ -196,7 +196,7 @@ impl DownlinkReceiver<'_> {
         self.ue.control.misses(self.tti, t.cell, cell.control, self.air.reborrow())
     }
 
-    /// The UE does not know that there is something for it: it decodes nothing.
+    /// Records that the UE misses the assignment, and decodes nothing.
     #[cold]
     fn miss(&mut self, t: OnAir) -> bool {
         self.link.stats.missed += 1;
@@ -206,7 +206,7 @@ impl DownlinkReceiver<'_> {
         false
     }
 
-    /// Whether the UE decodes the block with what it has received so far.
+    /// True if the UE decodes the block with all transmissions so far.
     fn decode(&mut self, cell: CellSettings<'_>, t: OnAir) -> bool {
         let config = &cell.config.downlink;
         let physical = config.mimo.is_physical();
@@ -253,7 +253,7 @@ impl DownlinkReceiver<'_> {
 }
 
 impl DownlinkAir<'_> {
-    /// Transmission `i` of this TTI's downlink is decoded or lost now.
+    /// Prefetches the data that the decision on transmission `i` and the next ones reads.
     #[inline]
     fn prefetch_values(&self, on_air: &[OnAir], i: usize) {
         if self.links.len() < MANY {
@@ -270,7 +270,7 @@ impl DownlinkAir<'_> {
             }
         }
         if let Some(t) = on_air.get(i + 1) {
-            // Control channels are looked at before data.
+            // Control channels are decided before data.
             self.air.prefetch_values(self.tti, t.ue, self.cells[t.cell].control.first());
             prefetch(&self.links[t.ue].downlink.stats);
         }

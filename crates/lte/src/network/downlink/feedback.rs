@@ -1,4 +1,5 @@
-//! What comes back from the air: decoded blocks go up at the UE, feedback reaches the eNB.
+//! Results of downlink transmissions: decoded blocks are passed to RLC at the UE, feedback reaches
+//! the eNB.
 
 use lasthop_units::{Instant, Tti, UeId};
 
@@ -11,7 +12,7 @@ use crate::phy::TTI;
 use lasthop_bearer::{Direction, End};
 
 impl RadioNetwork {
-    /// The UE has decoded a transport block, or failed to: what was decoded goes up to RLC.
+    /// Passes a transport block that the UE has decoded to RLC.
     pub(in crate::network) fn downlink_decoded(
         &mut self,
         now: Instant,
@@ -25,7 +26,7 @@ impl RadioNetwork {
             // A MAC reset has given the process to another block since.
             return;
         };
-        // What the eNB keeps in its buffer is what the air has carried.
+        // The eNB's buffer has the PDUs that the transmission has carried.
         let Some(p) = self.contexts[ue].downlink.process(process) else { return };
         if self.trace.is_on() {
             let step = if received.decoded { Step::Decoded } else { Step::Failed };
@@ -37,13 +38,13 @@ impl RadioNetwork {
         let mut parts = std::mem::take(&mut p.parts);
         self.layer2(now, out).hand_up(End::Network, &mut parts, true);
         self.serve(now, out);
-        // The memory goes back to the process.
+        // The memory returns to the process.
         if let Some(p) = self.contexts[ue].downlink.process(process) {
             p.parts = parts;
         }
     }
 
-    /// HARQ feedback reaches the eNB, or its absence is noticed.
+    /// Processes the HARQ feedback at the eNB, or its absence.
     pub(in crate::network) fn downlink_feedback(
         &mut self,
         now: Instant,
@@ -71,19 +72,19 @@ impl RadioNetwork {
     }
 }
 
-/// What becomes of a block whose feedback has come.
+/// Consequence of the feedback of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Acknowledged,
-    /// It is sent again.
+    /// The block is retransmitted.
     Again,
-    /// It was sent as often as it may.
+    /// The block has had its last transmission.
     GivenUp,
 }
 
 impl DownlinkContext {
-    /// The `feedback` of the block of `process` that was sent one feedback delay ago; None if that
-    /// is another one now.
+    /// Processes the `feedback` of the block of `process` that was sent one feedback delay ago;
+    /// None if the process has another block now.
     fn on_feedback(
         &mut self,
         now: Instant,
@@ -99,7 +100,7 @@ impl DownlinkContext {
             return None;
         }
         let decoded = feedback == Feedback::Ack;
-        // Nothing is learnt about the channel from an assignment that was not received.
+        // A missed assignment gives no information about the channel.
         let first = p.transmissions == 1 && feedback != Feedback::Nothing;
         if first {
             let code_word = usize::from(process) / PROCESSES;
@@ -121,7 +122,7 @@ impl DownlinkContext {
 }
 
 impl DownlinkContext {
-    /// All processes are flushed.
+    /// Flushes all processes.
     pub fn reset(&mut self) {
         for processes in self.harq.iter_mut().flatten() {
             processes.iter_mut().for_each(|process| process.free(|_| ()));

@@ -1,4 +1,4 @@
-//! What must hold in every TTI, checked in debug builds.
+//! Invariants of every TTI, checked in debug builds.
 
 use lasthop_radio::lte::{Mcs, tbs_bits_on_layers};
 
@@ -8,7 +8,7 @@ use crate::mac::reuse::Zone;
 use crate::phy::RbSet;
 
 impl Scheduling<'_> {
-    /// Invariants: what the cell sends keeps the rules of the air.
+    /// Checks the invariants of the cell's transmissions.
     pub(in crate::network) fn check_downlink(&mut self) {
         let tti = self.tti;
         let carrier = RbSet::range(0, self.cell.config.resource_blocks);
@@ -44,7 +44,7 @@ impl Scheduling<'_> {
                 let bits = Some(p.bytes * 8);
                 assert!(size(1) == bits || size(2) == bits, "the size is the table's");
             }
-            // Subheaders of 3 B, of 1 B for the last PDU: what is left over is padding.
+            // Subheaders of 3 B, of 1 B for the last PDU: the rest is padding.
             let sizes = p.parts.iter().map(|(bearer, pdu)| {
                 let rlc = bearers.rlc(*bearer);
                 // LENA's MAC adds no subheaders.

@@ -1,5 +1,5 @@
-//! Semi-persistent scheduling of the downlink: the grants of an occasion come before everybody
-//! else's.
+//! Semi-persistent scheduling of the downlink: the grants of an occasion have precedence over new
+//! data.
 
 use lasthop_radio::lte::{Mcs, tbs_bits};
 use lasthop_units::UeId;
@@ -8,8 +8,8 @@ use super::{Scheduling, Work};
 use crate::mac::allocation::{Groups, bits};
 
 impl Scheduling<'_> {
-    /// UEs whose occasion `tti` is and who have data send on their persistent grants; what others
-    /// leave stays free.
+    /// Transmits on the persistent grants whose occasion is `tti` and whose UEs have data; the
+    /// groups of the others stay free.
     pub(super) fn use_persistent_grants(&mut self, work: &mut Work, free: &mut Groups) {
         for i in 0..self.cell.persistent.len() {
             let ue = self.cell.persistent[i];
@@ -25,7 +25,8 @@ impl Scheduling<'_> {
                 continue;
             };
             if groups & !*free != 0 {
-                // A retransmission lies there: dynamic scheduling may serve the UE elsewhere.
+                // A retransmission occupies these groups: dynamic scheduling may serve the UE on
+                // others.
                 continue;
             }
             *free &= !groups;
@@ -42,7 +43,7 @@ impl Scheduling<'_> {
         }
     }
 
-    /// The smallest set of groups that carries what the grant promises, none of which another grant
+    /// The smallest set of groups that carries the configured bytes, none of which another grant
     /// ever has at the same time.
     fn activate(&mut self, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
         self.learn_quality(ue);

@@ -1,4 +1,4 @@
-//! Transport blocks, new and again, onto the air.
+//! Transmission of transport blocks, new ones and retransmissions.
 
 use lasthop_radio::lte::{ErrorModel, Mcs, tbs_bits_on_layers};
 use lasthop_units::{BearerId, Bitrate, UeId};
@@ -14,9 +14,9 @@ use crate::phy::air::{Scheme, layers_of};
 use lasthop_lte_l2::rlc::Grant;
 
 impl Scheduling<'_> {
-    /// Retransmissions come first, those that have waited longest before the others. Asynchronous
-    /// and adaptive: any free groups will do, if they have as many blocks as the first
-    /// transmission had.
+    /// Schedules retransmissions first, in the order of their last transmission. HARQ is
+    /// asynchronous and adaptive: any free groups may be used, if they have as many blocks as the
+    /// first transmission.
     pub(in crate::network) fn retransmit(&mut self, work: &mut Work, free: &mut Groups) {
         if work.failed.is_empty() {
             return;
@@ -25,7 +25,7 @@ impl Scheduling<'_> {
         for i in 0..work.failed.len() {
             let (_, ue, process) = work.failed[i];
             if self.on_air.iter().any(|t| t.ue == ue) {
-                // Its other code word has taken this one along.
+                // The block was sent with the retransmission of its other code word.
                 continue;
             }
             let band = self.cell.downlink.band;
@@ -42,8 +42,8 @@ impl Scheduling<'_> {
         }
     }
 
-    /// The other code word of a retransmission: a retransmission of its own, or new data, on the
-    /// same blocks.
+    /// Adds the other code word of a retransmission on the same blocks: a retransmission of its
+    /// own, or new data.
     #[allow(clippy::too_many_arguments)]
     pub(in crate::network) fn ride_along(&mut self, ue: UeId, process: u8, groups: Groups, work: &Work) {
         let other = 1 - usize::from(process) / PROCESSES;
@@ -83,7 +83,7 @@ impl Scheduling<'_> {
         Some(mcs.decodable_on(d.adaptation.mcs_table(), d.band.count(groups) as usize))
     }
 
-    /// Sends new data on `groups`, a transport block per layer.
+    /// Transmits new data on `groups`, a transport block for each code word.
     #[allow(clippy::too_many_arguments)]
     pub(in crate::network) fn send_new(&mut self, ue: UeId, groups: Groups, mcs: Mcs) {
         let rbs = self.cell.downlink.band.blocks(groups);
@@ -94,7 +94,7 @@ impl Scheduling<'_> {
         let (first, second) = (cx.idle(0), if both { cx.idle(1) } else { None });
         let wanted = cx.quality.scheme();
         let second = second.and_then(|id| Some((id, self.mcs(ue, 1, groups)?)));
-        // One code word of two is sent alone, from all antennas.
+        // A single code word of two is sent with transmit diversity.
         let scheme = if both && second.is_none() { Scheme::Diversity } else { wanted };
         for (id, mcs) in first.map(|id| (id, mcs)).into_iter().chain(second) {
             self.fill(ue, id, rbs, mcs, scheme);
@@ -107,7 +107,7 @@ impl Scheduling<'_> {
         }
     }
 
-    /// The cell uses `rbs` for `ue`.
+    /// Records that the cell transmits to `ue` on `rbs`.
     pub(in crate::network) fn put_on_air(&mut self, ue: UeId, rbs: RbSet) {
         let link = &mut self.links[ue].downlink;
         self.air.cell_transmits(self.tti, self.id, rbs, link.boost);
@@ -166,7 +166,7 @@ impl Scheduling<'_> {
         self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }
 
-    /// One active UE's part of what the carrier would carry for `ue`.
+    /// The rate of the carrier for `ue`, divided by the number of active UEs.
     fn fair_rate(&mut self, ue: UeId) -> Bitrate {
         self.learn_quality(ue);
         let rate = reading::known_rate(self.cell, &mut self.contexts[ue].downlink.quality);
@@ -174,8 +174,8 @@ impl Scheduling<'_> {
     }
 
     /// Where MAC follows the reports of RLC
-    /// ([`Shortcuts::event_reports`](lasthop_lte_l2::rlc::Shortcuts)), a block of `bytes` is shared
-    /// equally among the bearers that want something by their last report; None elsewhere.
+    /// ([`Shortcuts::event_reports`](lasthop_lte_l2::rlc::Shortcuts)): the equal share of a block
+    /// of `bytes` for each bearer with data by its last report; None elsewhere.
     #[inline]
     fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
         let rlc = |b: &BearerId| self.bearers.rlc(*b);
@@ -185,7 +185,7 @@ impl Scheduling<'_> {
         Some(bytes / active.max(1))
     }
 
-    /// The opportunity of one such bearer.
+    /// Gives such a bearer its share.
     #[cold]
     fn fill_reporting(&mut self, bearer: BearerId, process: u8, share: u32) {
         if !self.bearers.rlc(bearer).wants() {

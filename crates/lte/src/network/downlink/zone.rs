@@ -1,4 +1,4 @@
-//! Frequency reuse: who is in the centre of a cell and who is at its edge.
+//! Frequency reuse: the zone of each UE, centre or edge of its cell.
 
 use lasthop_units::{Db, UeId};
 
@@ -7,11 +7,11 @@ use crate::mac::allocation::Groups;
 use crate::mac::reuse::Zone;
 use crate::phy::RbSet;
 
-/// How long it holds [TTI]: measurements are filtered over 200 ms (TS 36.133 clause 8.1.2.2.1).
+/// Validity of a zone [TTI]: measurements are filtered over 200 ms (TS 36.133 clause 8.1.2.2.1).
 const HOLDS: u64 = 200;
 
 impl Scheduling<'_> {
-    /// Finds out where the active UEs of `cell` are, if the cell makes a difference.
+    /// Determines the zones of the active UEs of the cell, if it has frequency reuse.
     #[inline]
     pub(in crate::network) fn find_zones(&mut self, ues: &[UeId]) {
         if let Some(threshold) = self.cell.downlink.reuse.map(|r| r.threshold) {
@@ -35,14 +35,14 @@ impl Scheduling<'_> {
         link.boost = lasthop_radio::linear(Db(link.p_a.0 + p_a.0)) as f32;
     }
 
-    /// Groups that `ue` may have.
+    /// Groups that `ue` may use.
     #[inline]
     pub(in crate::network) fn groups_of(&self, ue: UeId) -> Groups {
         let reuse = &self.cell.downlink.reuse;
         reuse.as_ref().map_or(Groups::MAX, |r| r.groups(self.contexts[ue].downlink.zone))
     }
 
-    /// Groups that a retransmission to `ue` of a block that was on `sent` may have.
+    /// Groups for a retransmission to `ue` of a block that was on `sent`.
     #[inline]
     pub(in crate::network) fn groups_again(&self, ue: UeId, sent: RbSet) -> Groups {
         let c = &self.cell.downlink;

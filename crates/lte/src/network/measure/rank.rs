@@ -1,10 +1,10 @@
-//! Rank and precoder: what a UE reports of a channel between several antennas (TS 36.213 clauses
-//! 7.2.1, 7.2.3 and 7.2.4).
+//! Rank and precoder: a UE's report of a channel between several antennas (TS 36.213 clauses 7.2.1,
+//! 7.2.3 and 7.2.4).
 //!
-//! For each rank the UE finds the precoder under which each sub-band carries most (PMIs by sub-band
-//! as in reporting mode 1-2, with CQIs by sub-band: mode 3-2), and the CQIs of its code words under
-//! them; it reports the rank whose CQIs stand for the highest rate. Where CQIs have no sub-bands
-//! there is one PMI.
+//! For each rank the UE finds the precoder with which each sub-band carries most (PMIs by sub-band
+//! as in reporting mode 1-2, with CQIs by sub-band: mode 3-2), and the CQIs of its code words with
+//! it; it reports the rank whose CQIs give the highest rate. Where CQIs have no sub-bands there is
+//! one PMI.
 
 use lasthop_engine::math::log2;
 use lasthop_radio::mimo;
@@ -14,11 +14,11 @@ use super::{CellOf, Memory, Observer};
 use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
 use crate::phy::air::{ChannelOf, CodeWordSinr, Pmi, Scheme, layers_of};
 
-/// Every second block stands for its sub-band when precoders are compared.
+/// Every second block represents its sub-band in the comparison of precoders.
 const PRECODER_STEP: usize = 2;
 
 impl Observer<'_> {
-    /// What the UE reports of the channel matrices; None where it has none.
+    /// The UE's report of the channel matrices; None where there are none.
     pub(super) fn report_of_matrix(&mut self, measured: Tti) -> Option<Report> {
         let CellOf { id: cell, cell: c } = self.at;
         let data = c.config.downlink.cqi.interference == CqiInterference::Data;
@@ -46,7 +46,7 @@ impl Observer<'_> {
         best.map(|(_, report)| report)
     }
 
-    /// The codebook's entries of `layers` layers under which each sub-band carries most.
+    /// The codebook's entries of `layers` layers with which each sub-band carries most.
     fn best_precoder(&mut self, transmit: usize, layers: u8) -> Scheme {
         let size = self.at.cell.adaptation.subband();
         let rows = &mut self.memory.code_words;
@@ -72,7 +72,7 @@ impl Observer<'_> {
         Scheme::ClosedLoop { layers, pmi }
     }
 
-    /// The report of `scheme`, and the rate of a block that it stands for [bit].
+    /// The report of `scheme`, and the rate of a block that its CQIs give [bit].
     fn report_under(&mut self, scheme: Scheme) -> (f32, Report) {
         let Memory { row, code_words: rows } = &mut *self.memory;
         self.air.under(self.at.id, scheme, 1, rows);
@@ -87,8 +87,8 @@ impl Observer<'_> {
         let layers = scheme.layers();
         let rate = |report: &Report, layers: usize| adaptation.rate_of(report.wideband) * layers as f32;
         match scheme {
-            // Its code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one, whatever
-            // the rank).
+            // Both code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one for any
+            // rank).
             Scheme::Diversity | Scheme::OpenLoop(_) => {
                 (rate(&first, layers.into()), first.under(scheme, None))
             }
@@ -102,7 +102,7 @@ impl Observer<'_> {
     }
 }
 
-/// One SINR for each block: that under which it carries the mean of what its samples do.
+/// One SINR for each block: the one of the mean capacity of its samples.
 fn by_block(of: &CodeWordSinr, blocks: usize, to: &mut Vec<f32>) {
     to.clear();
     match of.sinr.len() / blocks {
